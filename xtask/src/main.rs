@@ -11,6 +11,7 @@ mod licences;
 mod list;
 mod memory;
 mod openb;
+mod replay;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ enum Task {
     Openb(openb::Args),
     /// Rehearses rolls of generated clusters, or scans a generated tree, and prints a table of what that took.
     Bench(bench::Args),
+    /// Carries rehearsals out on a real control plane, eviction by eviction, and prints what agrees.
+    Replay(replay::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
     Docs(docs::Args),
     /// Fixes a copy of a directory of manifests and asks Kubernetes' own validation, and kustomize, what they say of it.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Task::Licences => licences::run(),
         Task::Openb(args) => openb::run(args),
         Task::Bench(args) => bench::run(args),
+        Task::Replay(args) => replay::run(args),
         Task::Docs(args) => docs::run(args),
         Task::ValidateFixes(args) => fixes::run(args),
     };

@@ -6,7 +6,7 @@ use replank_model::text::Text;
 use replank_model::view::View;
 use replank_protocol::waiting::{RunEnd, Subject, Waiting, WaitingOn};
 
-use crate::check;
+use crate::check::{self, Finding, Rule};
 
 /// The blocking findings that keep the run from beginning, one for each object, in order.
 #[must_use]
@@ -15,6 +15,18 @@ pub fn blocking(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Waiting> 
         BlockingFindings::Refuse => check::run(view, Some(plan), options),
         BlockingFindings::Proceed => check::impossible(view, plan, options),
     };
+    waits(&findings)
+}
+
+/// The same for a roll that is one step of an upgrade: its order keeps the versions together, and the control plane has come further by then than the snapshot shows.
+#[must_use]
+pub fn blocking_step(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Waiting> {
+    let mut findings = check::impossible(view, plan, options);
+    findings.retain(|finding| finding.rule != Rule::VersionSkew);
+    waits(&findings)
+}
+
+fn waits(findings: &[Finding]) -> Vec<Waiting> {
     let blocking = findings.iter().filter(|finding| finding.severity == Severity::Blocking);
     let mut waiting: Vec<Waiting> = blocking
         .map(|finding| {

@@ -4,6 +4,9 @@
 //! a label. From these the group's size, zones and launch template are learnt: a label that all nodes share belongs to the
 //! template; one whose value follows the zone, the instance type or the node's own name is a function of that; any other
 //! is a property of the single node and not of the group.
+//!
+//! A label that kubelets refuse to set ([`crate::node_labels`]) and that all nodes of a group have nevertheless is set by somebody after each of them has joined. New
+//! nodes are taken to get it in the same way: [`labels_by_hand`] names it, so that this is said.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +22,7 @@ use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::view::View;
 
+use crate::node_labels::is_by_hand;
 use crate::plan::{ChosenBy, Plan};
 use crate::target_groups;
 
@@ -262,6 +266,23 @@ fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
         ami_type: AmiType::of_node(newest),
         profile,
     }
+}
+
+/// Labels that all nodes of a group have though no kubelet sets them, by group: somebody sets them when a node has joined.
+#[must_use]
+pub fn labels_by_hand(view: &View, by: &GroupBy) -> BTreeMap<GroupName, Vec<Text>> {
+    let mut members: BTreeMap<GroupName, Vec<&Arc<Node>>> = BTreeMap::new();
+    for (_, node) in view.nodes.sorted() {
+        if let Some(group) = group_of(node, by) {
+            members.entry(group).or_default().push(node);
+        }
+    }
+    let of = |nodes: &[&Arc<Node>]| -> Vec<Text> {
+        let newest = newest(nodes);
+        shared_keys(nodes).into_iter().filter(|key| is_by_hand(newest, key)).collect()
+    };
+    let all = members.into_iter().map(|(group, nodes)| (group, of(&nodes)));
+    all.filter(|(_, labels)| !labels.is_empty()).collect()
 }
 
 /// The node that was made last: its version and image are what the group makes at present.

@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod batch;
 pub mod budget;
+pub mod cluster_name;
 pub mod coverage;
 pub mod daemon;
 pub mod drain;
@@ -15,6 +16,7 @@ pub mod group_facts;
 pub mod groups;
 pub mod instance_types;
 pub mod leftover;
+pub mod node_labels;
 pub mod node_pods;
 pub mod places;
 pub mod plan;

@@ -1,16 +1,18 @@
 //! The moment a snapshot was taken at, found in the snapshot.
 //!
-//! A dump does not say when it was made. The newest node heartbeat says it best: kubelets write one every five
-//! minutes at least (`nodeStatusReportFrequency`), and never a time to come. Where no node has one, it is the
-//! newest time anywhere, of those that have passed. No clock is asked for that, so that a rehearsal of a file gives
-//! the same answer next year; instead, times that by their nature lie ahead are left aside:
+//! A dump does not say when it was made. It is the newest time anywhere, of those that have passed: pods that were made since would be taken for pods
+//! of the rehearsal. No clock is asked which have, so that a rehearsal of a file gives the same answer next year. Kubelets never write a time to come,
+//! and they write one every ten seconds (the Lease of their node) or five minutes at least (heartbeats, `nodeStatusReportFrequency`): where there is
+//! one of these, or a pod, a time more than a quarter of an hour later is not believed. Where there is none, any is. Times that by their nature lie
+//! ahead are left aside:
 //!
-//! - everything in Leases and LeaseCandidates, which are renewed after the dump's other objects were read;
+//! - everything in other Leases and LeaseCandidates;
 //! - below a key that speaks of what is to come: expiry, not-after, renewal, next, deadline, until, due;
 //! - the wishes in `spec` and the payload of ConfigMaps and Secrets (`data`), save for what is written there when
 //!   it happens: `timeAdded` of taints, `creationTimestamp`, `restartedAt` of `kubectl rollout restart`;
 //! - `metadata.deletionTimestamp` is the end of a grace period: it counts from the period's beginning.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use replank_model::time::{Span, Time};
@@ -32,7 +34,9 @@ pub enum Basis {
     Given,
     /// The newest `lastHeartbeatTime` of a node's conditions.
     Heartbeat,
-    /// No node has a heartbeat: the newest time that had passed.
+    /// The newest `renewTime` of a node's Lease.
+    Lease,
+    /// The newest time that had passed.
     NewestTime,
 }
 
@@ -41,7 +45,8 @@ impl fmt::Display for Basis {
         f.write_str(match self {
             Basis::Given => "as given",
             Basis::Heartbeat => "the newest heartbeat of a node",
-            Basis::NewestTime => "the newest past time in the snapshot, because no node has a heartbeat",
+            Basis::Lease => "the newest lease of a node",
+            Basis::NewestTime => "the newest past time in the snapshot",
         })
     }
 }
@@ -51,8 +56,15 @@ impl fmt::Display for Basis {
 pub struct NowFinder {
     not_after: Option<Time>,
     heartbeat: Option<Time>,
-    newest: Option<Time>,
+    lease: Option<Time>,
+    /// When the newest pod was made.
+    made: Option<Time>,
+    /// The newest time of each minute, of those that may be the newest of all.
+    times: BTreeMap<i64, Time>,
 }
+
+/// How much later than what kubelets wrote last a time may be: their status comes every five minutes, and a dump of a large cluster takes a while.
+const BELIEVED: Span = Span::from_minutes(15);
 
 impl NowFinder {
     /// A finder that leaves aside times after `not_after`, if there is such a bound.
@@ -66,16 +78,16 @@ impl NowFinder {
         let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
         let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
         match (group, text("kind")) {
-            ("coordination.k8s.io", "Lease" | "LeaseCandidate") => return,
+            ("coordination.k8s.io", "Lease" | "LeaseCandidate") => return self.lease(value),
             ("", "Node") => self.heartbeats(value),
+            ("", "Pod") => self.made(value),
             _ => {}
         }
-        if self.heartbeat.is_some() {
-            // Nothing else can matter any more.
-            return;
-        }
+        // A pod's wishes are long, and tell no time.
+        let is_pod = (group, text("kind")) == ("", "Pod");
         for (key, member) in object {
             match key.as_str() {
+                "spec" if is_pod => {}
                 "spec" => self.walk(Depth::Wishes, key, member),
                 "data" | "stringData" | "binaryData" => {}
                 _ => self.walk(Depth::Facts, key, member),
@@ -85,8 +97,36 @@ impl NowFinder {
 
     /// What was found, if anything.
     pub fn now(&self) -> Option<Now> {
-        let heartbeat = self.heartbeat.map(|time| Now { time, basis: Basis::Heartbeat });
-        heartbeat.or_else(|| self.newest.map(|time| Now { time, basis: Basis::NewestTime }))
+        let written = self.heartbeat.map(|time| Now { time, basis: Basis::Heartbeat });
+        let written = written.max(self.lease.map(|time| Now { time, basis: Basis::Lease }));
+        let newest = match self.anchor() {
+            Some(anchor) => self.times.values().rev().find(|time| **time <= anchor + BELIEVED),
+            None => self.times.values().next_back(),
+        };
+        match (written, newest) {
+            (Some(written), Some(newest)) if written.time >= *newest => Some(written),
+            (_, Some(newest)) => Some(Now { time: *newest, basis: Basis::NewestTime }),
+            (written, None) => written,
+        }
+    }
+
+    /// The newest time that is certain to have passed, where a kubelet has written one.
+    fn anchor(&self) -> Option<Time> {
+        let written = self.heartbeat.max(self.lease)?;
+        Some(written.max(self.made.unwrap_or(written)))
+    }
+
+    fn lease(&mut self, lease: &Value) {
+        let text = |path| lease.pointer(path).and_then(Value::as_str);
+        if text("/metadata/namespace") == Some("kube-node-lease") {
+            let renewed = text("/spec/renewTime").and_then(time).map(Time::floor_seconds);
+            self.lease = self.lease.max(renewed.filter(|&time| self.has_passed(time)));
+        }
+    }
+
+    fn made(&mut self, pod: &Value) {
+        let made = pod.pointer("/metadata/creationTimestamp").and_then(Value::as_str).and_then(time);
+        self.made = self.made.max(made.filter(|&time| self.has_passed(time)));
     }
 
     fn heartbeats(&mut self, node: &Value) {
@@ -140,7 +180,8 @@ impl NowFinder {
 
     fn found(&mut self, time: Time) {
         if self.has_passed(time) {
-            self.newest = self.newest.max(Some(time));
+            let newest = self.times.entry(time.as_millis().div_euclid(60_000)).or_insert(time);
+            *newest = time.max(*newest);
         }
     }
 }

@@ -73,6 +73,8 @@ pub struct Summary {
     pub problems: u64,
     /// Those of them because of which something is missing.
     pub losses: u64,
+    /// Objects that are missing because of them, by kind; what other parts hold is not known.
+    pub lost: BTreeMap<String, u64>,
     /// Files in directories that were not read.
     pub passed_over: Vec<PassedOver>,
 }
@@ -151,25 +153,27 @@ impl Loading<'_> {
     fn document(&mut self, mut document: Document) {
         self.summary.documents += 1;
         if let Err(kind) = identify(&document.value) {
-            return self.problem(document.problem(kind));
+            let name = kind_of(&document.value);
+            return self.problem_of(name, document.problem(kind));
         }
         self.now.see(&document.value);
         if !self.convert(&mut document) {
             return;
         }
         settle_namespace(&mut document.value);
+        let name = kind_of(&document.value);
         let value = std::mem::take(&mut document.value);
         match self.projector.object(value) {
             Ok(object) => match refusal(&object) {
                 None => self.object(object, &document),
                 Some(why) => {
                     let object = format!("{} {}", object.kind_name(), object.meta().key());
-                    self.problem(document.problem(ProblemKind::Refused { object, why }));
+                    self.problem_of(name, document.problem(ProblemKind::Refused { object, why }));
                 }
             },
             Err(error) => {
                 let kind = ProblemKind::Projection { message: error.to_string() };
-                self.problem(document.problem(kind));
+                self.problem_of(name, document.problem(kind));
             }
         }
     }
@@ -192,7 +196,7 @@ impl Loading<'_> {
         let problem = document.problem(ProblemKind::OldVersion { object, why });
         match stands {
             Stands::Read => self.problem(Problem { lost: Lost::Nothing, ..problem }),
-            Stands::Unknown => self.problem(problem),
+            Stands::Unknown => self.problem_of(kind_of(&document.value), problem),
         }
         stands == Stands::Read
     }
@@ -217,6 +221,14 @@ impl Loading<'_> {
         let object = format!("{} {}", self.objects[&slot].0.kind_name(), slot.key);
         let kind = ProblemKind::Duplicate { object, taken: taken.to_string(), why };
         self.problem(Problem { place: left, kind, lost: Lost::Nothing });
+    }
+
+    /// A problem because of which an object of a kind is missing.
+    fn problem_of(&mut self, kind: Option<String>, problem: Problem) {
+        if let Some(kind) = kind {
+            *self.summary.lost.entry(kind).or_default() += 1;
+        }
+        self.problem(problem);
     }
 
     fn problem(&mut self, problem: Problem) {
@@ -250,6 +262,11 @@ impl Loading<'_> {
         let now = options.now.map(|time| Now { time, basis: Basis::Given }).or_else(|| self.now.now());
         Ok(Snapshot { objects, places, now, summary: self.summary, problems: self.problems })
     }
+}
+
+/// The kind that a document says it is of.
+fn kind_of(value: &Value) -> Option<String> {
+    value.get("kind").and_then(Value::as_str).filter(|kind| !kind.is_empty()).map(ToOwned::to_owned)
 }
 
 /// `extensions/v1beta1 Deployment shop/web`

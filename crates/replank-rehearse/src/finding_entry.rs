@@ -1,7 +1,9 @@
 //! A finding as reports show it and `-o json` prints it.
 
+use replank_facts::coverage::{Coverage, Unseen};
 use replank_facts::finding::{Finding, ObjectName, Severity};
-use replank_facts::remedy::{Edit, Remedy, Way};
+use replank_facts::remedy::{Edit, Remedy, Way, either};
+use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,6 +22,8 @@ pub struct FindingEntry {
     pub object: String,
     /// What is wrong, with its numbers.
     pub reason: String,
+    /// What of the kinds that it rests on could not be seen.
+    pub unseen: Vec<Unseen>,
     /// What to do: changes only if they were proved.
     pub remedy: String,
     /// How far the remedy was proved.
@@ -106,7 +110,7 @@ impl FindingEntry {
             });
             return Self { withheld: why, ..Self::new(id, finding, text, Proof::Withheld) };
         }
-        let text: Vec<String> = look.into_iter().chain(shown.iter().map(|way| way.text())).collect();
+        let text: Vec<String> = look.into_iter().chain([either(&shown)]).collect();
         let proof = match (proved.is_empty(), proofs.rehearsed) {
             (true, _) => Proof::Advice,
             (false, true) => Proof::Rehearsed,
@@ -116,15 +120,46 @@ impl FindingEntry {
         Self { changes, ..Self::new(id, finding, text.join("\n"), proof) }
     }
 
+    /// The finding of a rule that rests on some kinds, with what could not be seen of them.
+    #[must_use]
+    pub fn seeing(self, coverage: &Coverage, reads: &[Kind]) -> Self {
+        Self { unseen: coverage.unseen(reads), ..self }
+    }
+
+    /// What of the kinds that it rests on could not be seen, in words.
+    #[must_use]
+    pub fn not_seen(&self) -> Option<String> {
+        let words: Vec<String> = self.unseen.iter().map(ToString::to_string).collect();
+        (!words.is_empty()).then(|| format!("not seen: {}", words.join(", ")))
+    }
+
+    /// What is wrong, and what of it could not be seen, in one sentence.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match self.not_seen() {
+            Some(not_seen) => format!("{}; {not_seen}", self.reason),
+            None => self.reason.clone(),
+        }
+    }
+
     /// What only a rehearsal finds: an object, by kind, namespace and name, that stopped the roll.
     pub(crate) fn of_rehearsal(id: &'static str, object: &str, reason: &str) -> Self {
+        Self::rehearsed(id, Severity::Blocking, object, reason)
+    }
+
+    /// What only a rehearsal finds: what became of an object, though the roll went on.
+    pub(crate) fn seen(id: &'static str, object: &str, reason: &str) -> Self {
+        Self::rehearsed(id, Severity::Warning, object, reason)
+    }
+
+    fn rehearsed(id: &'static str, severity: Severity, object: &str, reason: &str) -> Self {
         let (kind, key) = object.split_once(' ').unwrap_or((object, ""));
         let key = key
             .split_once('/')
             .map_or_else(|| Key::cluster(key), |(namespace, name)| Key::new(namespace, name));
         let finding = Finding {
             rule: (),
-            severity: Severity::Blocking,
+            severity,
             object: ObjectName::new(kind, key),
             reason: reason.to_owned(),
             remedy: Remedy::default(),
@@ -151,6 +186,7 @@ impl FindingEntry {
             severity: finding.severity.as_str(),
             object: finding.object.to_string(),
             reason: finding.reason.clone(),
+            unseen: Vec::new(),
             remedy,
             proof,
             withheld: None,

@@ -21,9 +21,9 @@ pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetFigures, Cause,
-    ConnectionFigures, Demand, DemandError, Ending, InterruptionFigures, InterruptionKind, NodeFigures,
-    NodePhase, NodeTimeline, NoticedEntry, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal,
-    RehearsalResult, ScriptEventEntry, Setup, StartEntry, Stop, Timeline, Verdict, Wait, WorkloadFigures,
-    failing,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, Cause,
+    ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
+    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
+    PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, ScriptEventEntry, Setup,
+    StartEntry, Stop, Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

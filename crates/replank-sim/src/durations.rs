@@ -10,6 +10,7 @@ mod limits;
 mod observed;
 mod samples;
 mod trouble;
+mod workflows;
 mod workload;
 
 use replank_model::object::pod::{Pod, RestartPolicy};
@@ -33,7 +34,10 @@ impl Durations {
             return None;
         }
         let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Run, 0);
-        let own = workload_of(view, pod).and_then(|workload| self.run.get(&workload));
+        let workload = workload_of(view, pod);
+        // Steps of one Workflow may differ by hours.
+        let step = workload.clone().zip(workflows::step_of(pod)).and_then(|key| self.steps.get(&key));
+        let own = step.or_else(|| workload.and_then(|workload| self.run.get(&workload)));
         let total = match own {
             Some(samples) => samples.draw_above(elapsed, draw),
             None => (elapsed < RUN_DEFAULT.high)
@@ -43,6 +47,17 @@ impl Durations {
         let total = total
             .unwrap_or_else(|| elapsed + draw.between(Span::from_millis(elapsed.as_millis() / 10), elapsed));
         Some((total - elapsed).max(Span::from_secs(1)))
+    }
+
+    /// Workflows whose pods are gone still tell how long each step took.
+    fn learn_from_workflows(&mut self, view: &View) {
+        for workflow in workflows::all(view) {
+            let workload = workflows::workload_of(workflow);
+            for ran in workflows::ran(view, workflow).into_iter().filter(|ran| !ran.has_pod) {
+                self.run.entry(workload.clone()).or_default().add(ran.took);
+                self.steps.entry((workload.clone(), ran.step)).or_default().add(ran.took);
+            }
+        }
     }
 
     /// Jobs whose pods are gone still tell how long they took, if one pod after the other ran.

@@ -79,7 +79,13 @@ pub(crate) enum ControlDue {
     Rollout(RolloutDue),
     /// Karpenter's nodes.
     Karpenter(KarpenterDue),
+    /// Nodes that somebody drains.
+    Drains(DrainsDue),
 }
+
+/// A drain, by its number, goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DrainsDue(pub(crate) u32);
 
 /// What the disruption controller is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -458,6 +458,12 @@ impl World {
     }
 
     /// Instances are taken away at a rate from now on.
+    pub(crate) fn drain(&mut self, nodes: Vec<NodeName>) {
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.drain(&mut ctx, nodes);
+    }
+
     pub(crate) fn begin_hazard(&mut self, hazard: &Hazard) {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };

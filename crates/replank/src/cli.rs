@@ -542,6 +542,17 @@ pub(crate) enum Format {
     Markdown,
 }
 
+/// The same with values of options that may begin with a minus and a digit: it is the option that says what is wrong with `--surge -1`, not the parser, which would
+/// take it for another option.
+pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional()
+    {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    command.mut_args(takes).mut_subcommands(taking_negative_numbers)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

@@ -1,6 +1,7 @@
 //! What an answer could see of the cluster, in reports and exit codes.
 
-use replank_facts::coverage::{AbsentKind, Coverage, DataEnd};
+use replank_facts::coverage::{AbsentKind, Allowed, Coverage, DataEnd};
+use replank_facts::plan::Plan;
 use replank_lifecycle::release::Release;
 use replank_lifecycle::table::DATA_NEWEST;
 
@@ -21,6 +22,16 @@ pub(crate) fn data_end(asked: Release) -> Option<DataEnd> {
         until: newest.to_string(),
         asked: asked.to_string(),
     })
+}
+
+/// What can be seen of a roll to the version of a plan: what is known of versions ends somewhere.
+pub(crate) fn of_plan(coverage: Coverage, plan: &Plan, allowed: &Allowed) -> Coverage {
+    let wanted = plan.target.kubernetes_version.as_ref();
+    let wanted: Option<Release> = wanted.and_then(|version| version.to_string().parse().ok());
+    // Patches come and go within what is known of a minor version.
+    let wanted = wanted.map(|release| Release::minor(release.major, release.minor));
+    let end = wanted.and_then(data_end).map(|end| DataEnd { what: "versions of Kubernetes", ..end });
+    coverage.beyond(end, allowed)
 }
 
 /// Writes what could be seen, what could not, and what that means.
@@ -134,7 +145,11 @@ mod tests {
                 references: 2,
                 example: "Pod shop/web-1 names Node gone".to_owned(),
             }],
-            skipped: Skipped { parts: 5, first: vec!["cluster.json: items[3]: …".to_owned()] },
+            skipped: Skipped {
+                parts: 5,
+                kinds: BTreeMap::from([("Pod".to_owned(), 4)]),
+                first: vec!["cluster.json: items[3]: …".to_owned()],
+            },
             data: data_end("1.50".parse().expect("a version")).into_iter().collect(),
             missing: vec!["there is no PodDisruptionBudget in the input".to_owned()],
             accepted: vec!["5 parts of the input could not be read".to_owned()],
@@ -143,7 +158,7 @@ mod tests {
 
     fn members(value: &Value, path: &str, all: &mut BTreeSet<String>) {
         match value {
-            Value::Object(object) if path != "present" => {
+            Value::Object(object) if !matches!(path, "present" | "skipped.kinds") => {
                 for (key, member) in object {
                     members(
                         member,

@@ -29,7 +29,7 @@ mod upgrade;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use cli::{Cli, Command};
 use exit::Exit;
@@ -43,7 +43,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // clap itself ends the process on a usage error, with the same code as `Exit::Usage`.
-    let cli = Cli::parse();
+    let matches = cli::taking_negative_numbers(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut printer = Printer::new(cli.color);
     let exit = run(&cli, &mut printer).unwrap_or_else(|failure| {
         printer.failure(&failure);

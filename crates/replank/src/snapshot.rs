@@ -1,10 +1,11 @@
 //! From arguments to a cluster: everything that could be read, and a story of what could not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
 use clap::Args;
 use replank_facts::coverage::{Allowed, Coverage, Question, Read, Skipped};
+use replank_facts::plan::nearest;
 use replank_intake::convert::Conversion;
 use replank_intake::now::Now;
 use replank_intake::problem::{Lost, Place, Problem};
@@ -12,6 +13,7 @@ use replank_intake::snapshot::{Options, Snapshot, Summary};
 use replank_intake::source::Source;
 use replank_lifecycle::reading::Reader;
 use replank_model::delta::Delta;
+use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -23,7 +25,7 @@ use crate::report::words::{count, grouped};
 
 /// What to do where there is no snapshot.
 pub(crate) const HOW_TO_SNAPSHOT: &str = "save one and pass it:\n  \
-    kubectl get nodes,csinodes,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
+    kubectl get nodes,csinodes,leases,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,replicationcontrollers,\
     jobs,cronjobs,pdb,hpa,services,endpointslices,pv,pvc,storageclasses,priorityclasses,resourcequotas,\
     validatingwebhookconfigurations,mutatingwebhookconfigurations \
     -A -o json > cluster.json\n\
@@ -189,8 +191,24 @@ fn into_view(snapshot: Snapshot, question: Question, args: &ReadArgs) -> Result<
     if view.nodes.is_empty() {
         return Err(Failure::usage_message("the snapshot contains no Node").next(HOW_TO_SNAPSHOT));
     }
+    check_group_label(&view, &args.group_label)?;
     let coverage = Coverage::of(&view, question, read, &args.allowed());
     Ok((view, coverage))
+}
+
+/// A label that somebody names and no node has is a mistake: without groups hardly anything would be found. EKS' own, which is the default, may be absent.
+fn check_group_label(view: &View, label: &Text) -> Result<(), Failure> {
+    let mut nodes = view.nodes.unordered().map(|(_, node)| node);
+    if **label == *LABEL_EKS_NODEGROUP || nodes.any(|node| node.meta.labels.contains_key(label)) {
+        return Ok(());
+    }
+    let keys: BTreeSet<&str> =
+        view.nodes.unordered().flat_map(|(_, node)| node.meta.labels.iter().map(|(key, _)| key)).collect();
+    let next = match nearest(label, keys) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "list the nodes' labels: kubectl get nodes --show-labels".to_owned(),
+    };
+    Err(Failure::usage_message(format!("no node has the label {label} (--group-label)")).next(next))
 }
 
 /// Parts that could not be read and are kept in words; the others are counted.
@@ -204,6 +222,7 @@ fn found(snapshot: &Snapshot) -> Read {
         listed: snapshot.summary.listed.clone(),
         skipped: Skipped {
             parts: snapshot.summary.losses,
+            kinds: snapshot.summary.lost.clone(),
             first: lost.take(SKIPPED_MAX).map(ToString::to_string).collect(),
         },
     }

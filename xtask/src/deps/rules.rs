@@ -242,8 +242,24 @@ pub(super) const RULES: &[Rule] = &[
         why: "tests are to build within minutes, too",
     },
     Rule {
+        name: "replank-judge",
+        ours: &[],
+        others: &["anyhow", "jiff", "serde", "serde_json", "ureq"],
+        below: &[],
+        dev: &[],
+        purity: Purity::Effects,
+        why: "a judge has no part in what it judges: it reads what the program prints",
+    },
+    Rule {
         name: "xtask",
-        ours: &["replank-intake", "replank-model", "replank-oracle", "replank-schedule", "replank-testkit"],
+        ours: &[
+            "replank-intake",
+            "replank-judge",
+            "replank-model",
+            "replank-oracle",
+            "replank-schedule",
+            "replank-testkit",
+        ],
         others: &["anyhow", "clap", "flate2", "serde_json"],
         below: &[],
         dev: &[],
@@ -256,6 +272,7 @@ pub(super) const RULES: &[Rule] = &[
 /// read. Names within a listed path are allowed with it.
 pub(super) const CHECKERS_USE: &[&str] = &[
     "crate::clusters::How",
+    "replank_facts::plan::AtEnd",
     "replank_facts::plan::BarePods",
     "replank_facts::plan::BlockingFindings",
     "replank_facts::plan::Budget",

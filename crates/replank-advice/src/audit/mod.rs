@@ -16,6 +16,7 @@ mod ground;
 mod near;
 mod options;
 mod provisioners;
+mod reads;
 mod remedy;
 mod rule;
 mod rules;
@@ -28,7 +29,6 @@ use replank_model::view::View;
 
 pub(crate) use capacity::is_spot;
 pub use rule::{Finding, ObjectName, Rule, Severity};
-pub(crate) use rules::{is_label_kept_by_hand, is_label_refused};
 
 use replank_facts::groups::GroupBy;
 use survey::Survey;

@@ -14,6 +14,7 @@ use super::addon::Managed;
 use super::engine::{Answer, Engine};
 use super::ground::KindId;
 use super::survey::{Subject, Survey};
+use replank_facts::cluster_name::cluster_name;
 use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_schedule::Plugin;
 
@@ -239,7 +240,7 @@ fn rank(key: &str) -> Option<Rank> {
 }
 
 /// A change of the pods of a workload, or YAML and where it goes if a program cannot make it.
-pub(super) fn patch(subject: &Subject, spec: &Value) -> Remedy {
+pub(super) fn patch(survey: &Survey<'_>, subject: &Subject, spec: &Value) -> Remedy {
     let by_hand = || Remedy::look(format!("in the pod template of {}:\n{}", subject.name, yaml(spec, 1)));
     let Some(of) = subject.workload.as_ref().and_then(Target::workload) else { return by_hand() };
     let patch = match of.kind {
@@ -255,23 +256,36 @@ pub(super) fn patch(subject: &Subject, spec: &Value) -> Remedy {
         | TargetKind::Pod => return by_hand(),
     };
     let managed = subject.system.as_ref().and_then(|system| system.addon()).and_then(|addon| addon.managed);
-    Remedy::edit(match managed {
-        Some(managed) => Edit::Configure { command: update_addon(managed, spec), of, patch },
-        None => Edit::Patch { of, patch },
-    })
+    match managed {
+        Some(managed) => configure(survey, managed, spec, of, patch),
+        None => Remedy::edit(Edit::Patch { of, patch }),
+    }
 }
 
-/// The command that configures an add-on of EKS (user guide "Create / update an Amazon EKS add-on"). What is set by hand would
-/// be set back by the next update of the add-on.
-pub(super) fn update_addon(managed: Managed, values: &Value) -> String {
+/// A change of an add-on of EKS (user guide "Create / update an Amazon EKS add-on"). What is set by hand would be set back by the next update of the add-on;
+/// the values that are passed replace all that it has.
+pub(super) fn configure(
+    survey: &Survey<'_>,
+    managed: Managed,
+    values: &Value,
+    of: Target,
+    patch: Value,
+) -> Remedy {
     let values = match managed.below {
         "" => values.clone(),
         below => json!({below: values}),
     };
-    format!(
-        "aws eks update-addon --cluster-name CLUSTER --addon-name {} --resolve-conflicts PRESERVE --configuration-values '{values}'",
-        managed.name
-    )
+    let command = match cluster_name(survey.view) {
+        Some(cluster) => format!(
+            "aws eks update-addon --cluster-name {cluster} --addon-name {} --resolve-conflicts PRESERVE --configuration-values '{values}'   # replaces all values of the add-on: add those that aws eks describe-addon shows",
+            managed.name
+        ),
+        None => format!(
+            "where EKS manages the add-on {}, add to its configuration values (aws eks update-addon, which replaces all of them): {values}",
+            managed.name
+        ),
+    };
+    Remedy::edit(Edit::Configure { command, of, patch })
 }
 
 /// YAML, indented by so many steps of two.

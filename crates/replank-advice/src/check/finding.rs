@@ -26,6 +26,7 @@ rules! {
     PdbSeveral = "pdb-several", "pods covered by several disruption budgets, which the eviction API never evicts";
     PdbUnready = "pdb-unready", "a disruption budget that allows no eviction now because pods are not ready";
     PdbWaitsForBatch = "pdb-waits-for-batch", "a disruption budget that blocks evictions until batch pods have finished";
+    PdbSlow = "pdb-slow", "a disruption budget that allows evictions so slowly that EKS' own update of a managed node group gives up";
     PdbWeak = "pdb-weak", "a disruption budget that allows most pods to be evicted at once";
     PdbSelectsNothing = "pdb-selects-nothing", "a disruption budget whose selector matches no pod";
     PdbSelectsAll = "pdb-selects-all", "a disruption budget that covers all pods of a namespace";
@@ -54,6 +55,7 @@ rules! {
     SpotOnly = "spot-only", "pods that run on spot capacity only";
     HpaAtMaximum = "hpa-at-maximum", "an autoscaler at its maximum: no replica can be added";
     HpaBeyondNodes = "hpa-beyond-nodes", "an autoscaler whose maximum exceeds what all allowed nodes can hold";
+    HpaDisabled = "hpa-disabled", "an autoscaler that is not allowed to scale in one direction";
     LongGrace = "long-grace", "pods with a long termination grace period";
     ShutdownTiming = "shutdown-timing", "pods that terminate before their load balancer has deregistered them";
     ProxyDrain = "proxy-drain", "Istio proxies that cut connections after 5 s and leave their grace period unused";
@@ -65,6 +67,7 @@ rules! {
     CordonLeft = "cordon-left", "nodes cordoned by another actor";
     KeptNode = "kept-node", "nodes that autoscalers were asked to keep";
     OwnTaint = "own-taint", "taints of single nodes, which new nodes do not have";
+    LabelByHand = "label-by-hand", "labels that kubelets refuse to set, so that new nodes lack them until somebody sets them";
     DaemonOnDelete = "daemon-on-delete", "DaemonSets with OnDelete and pods of an older template";
     Leftover = "leftover", "leftovers of another run on nodes and groups";
     GroupParity = "group-parity", "differences between the old node group and the one that nodes move into";
@@ -75,4 +78,5 @@ rules! {
     LeftToProvisioner = "left-to-provisioner", "externally managed nodes, left to their provisioner: Karpenter, EKS Auto Mode, Fargate";
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
     StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, and no other finding tells of";
+    Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, and no other finding tells of";
 }

@@ -5,6 +5,8 @@
 //! file of its own.
 
 mod finding;
+mod lost;
+mod reads;
 mod rules;
 mod survey;
 

@@ -11,6 +11,7 @@ use replank_model::text::{GroupName, NodeName};
 use replank_model::time::Time;
 use replank_model::view::{Ix, View};
 
+use super::lost;
 use replank_facts::batch::starts::{self, Series, Unread};
 use replank_facts::drain::{self, Fate};
 use replank_facts::groups;
@@ -54,11 +55,13 @@ impl Subject {
 pub(super) struct Survey<'a> {
     pub(super) view: &'a View,
     pub(super) plan: Option<&'a Plan>,
+    /// What holds for the roll: the plan, or the default one of all groups.
+    pub(super) terms: Plan,
     pub(super) options: &'a RunOptions,
     /// What the cloud says of node groups, where that was asked.
     pub(super) facts: &'a [Facts],
     pub(super) subjects: Vec<Subject>,
-    /// Positions in `subjects`.
+    /// Positions in `subjects`; of those that are evicted, as in `budgets`: what is on a dead node is not.
     pub(super) workloads: BTreeMap<Workload, Vec<usize>>,
     /// Positions in `subjects` of the pods that a budget covers.
     pub(super) budgets: BTreeMap<Ix<PodDisruptionBudget>, Vec<usize>>,
@@ -74,18 +77,19 @@ pub(super) struct Survey<'a> {
 impl<'a> Survey<'a> {
     pub(super) fn of(view: &'a View, plan: Option<&'a Plan>, options: &'a RunOptions) -> Self {
         let everything = Plan::of_groups("", Vec::new(), Target::default());
-        let (nodes, of_plan) = match plan {
-            Some(plan) => (replank_core::nodes_to_replace(view, plan, options), plan),
+        let nodes = match plan {
+            Some(plan) => replank_core::nodes_to_replace(view, plan, options),
             None => {
                 let nodes = view.nodes.unordered().map(|(_, node)| node);
                 let rolled = nodes.filter(|node| !Provisioner::of(node).keeps_its_nodes());
-                (rolled.map(|node| node.name()).collect(), &everything)
+                rolled.map(|node| node.name()).collect()
             }
         };
         let (series, unread) = starts::all(view);
         let mut survey = Self {
             view,
             plan,
+            terms: plan.cloned().unwrap_or(everything),
             options,
             facts: &[],
             subjects: Vec::new(),
@@ -98,14 +102,14 @@ impl<'a> Survey<'a> {
         };
         for name in survey.nodes.clone() {
             for pod in view.sorted_pods_on(&name) {
-                survey.add(of_plan, pod);
+                survey.add(pod);
             }
         }
         survey
     }
 
-    fn add(&mut self, plan: &Plan, pod: &Arc<Pod>) {
-        let fate = drain::fate(self.view, plan, pod);
+    fn add(&mut self, pod: &Arc<Pod>) {
+        let fate = drain::fate(self.view, &self.terms, pod);
         match fate {
             Fate::Stays | Fate::Finished | Fate::Leaving { .. } => return,
             Fate::Unrecorded | Fate::Batch { .. } | Fate::Plain(_) => {}
@@ -113,6 +117,10 @@ impl<'a> Survey<'a> {
         let Some(ix) = self.view.pods.find(&pod.meta.key()) else { return };
         let at = self.subjects.len();
         let workload = workload_of(self.view, pod);
+        if self.is_lost(pod) {
+            self.subjects.push(Subject { ix, pod: pod.clone(), fate, workload });
+            return;
+        }
         if let Some(workload) = &workload {
             self.workloads.entry(workload.clone()).or_default().push(at);
         }
@@ -120,6 +128,18 @@ impl<'a> Survey<'a> {
             self.budgets.entry(*budget).or_default().push(at);
         }
         self.subjects.push(Subject { ix, pod: pod.clone(), fate, workload });
+    }
+
+    /// Whether the control plane deletes a pod, whatever its budgets say: its node is dead.
+    fn is_lost(&self, pod: &Pod) -> bool {
+        let node = pod.node.as_ref().and_then(|node| self.view.node(node));
+        let is_dead = node.is_some_and(|node| self.is_dead(node));
+        is_dead && !lost::stays_for_good(pod)
+    }
+
+    /// Whether a node has not been Ready for as long as the roll waits for it.
+    pub(super) fn is_dead(&self, node: &Node) -> bool {
+        lost::is_dead(node, &self.terms.care.dead_nodes, self.now())
     }
 
     /// The moment of the snapshot.

@@ -3,7 +3,8 @@
 //! Kubernetes lets kubelets be up to three minor versions behind (two before 1.25), so nodes can skip versions. Of managed node
 //! groups EKS' texts contradict each other: the API reference of `UpdateClusterVersion` asks that all of them match the control plane
 //! before it goes on; the user guide ("Update existing cluster to new Kubernetes version") asks to update them first, and lets
-//! kubelets of 1.25 and later lag three; the best practices guide (2026-05) recommends that they match, and allows three.
+//! kubelets of 1.25 and later lag three; the best practices guide (2026-05) recommends that they match, and allows three. Kubelets before 1.25 must match
+//! by all of them.
 //! Both ways are worked out and compared by the pods they move and the time they take. What both forbid is never planned.
 
 use std::collections::BTreeMap;
@@ -12,7 +13,6 @@ use replank_model::text::Text;
 use replank_model::time::Span;
 
 use super::minor::{Hop, Minor};
-use super::skew;
 use super::survey::Nodes;
 
 /// A way.
@@ -90,10 +90,10 @@ pub fn route(way: Way, nodes: &[Nodes], from: Minor, hops: &[Hop], takes: &BTree
     let mut at: Vec<Minor> = groups.iter().map(|group| group.oldest).collect();
     let mut rolls = Vec::new();
     // Every version that the control plane runs, and the one that comes after it.
-    let next = |index: usize| hops.get(index).map(|hop| hop.to);
+    let next = |index: usize| hops.get(index).copied();
     for (index, version) in std::iter::once(from).chain(hops.iter().map(|hop| hop.to)).enumerate() {
         for (group, kubelet) in groups.iter().zip(&mut at) {
-            if *kubelet < version && is_due(way, *kubelet, version, next(index)) {
+            if *kubelet < version && is_due(way, group, *kubelet, next(index)) {
                 rolls.push(Roll {
                     group: group.name.clone(),
                     from: *kubelet,
@@ -109,11 +109,11 @@ pub fn route(way: Way, nodes: &[Nodes], from: Minor, hops: &[Hop], takes: &BTree
     Route { way, rolls, takes: spans.map(|spans| spans.into_iter().sum()) }
 }
 
-/// Whether a group is rolled while the control plane runs a version, before it goes to the next one, if it does.
-fn is_due(way: Way, kubelet: Minor, version: Minor, next: Option<Minor>) -> bool {
+/// Whether a group is rolled before the control plane's next step, if there is one.
+fn is_due(way: Way, group: &Nodes, kubelet: Minor, next: Option<Hop>) -> bool {
     match (way, next) {
         (Way::EveryStep, _) | (Way::FewestRolls, None) => true,
-        (Way::FewestRolls, Some(next)) => !skew::kubelet(kubelet, version, next).fits(),
+        (Way::FewestRolls, Some(next)) => !group.can_stay(kubelet, next),
     }
 }
 

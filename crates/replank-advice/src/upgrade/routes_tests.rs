@@ -1,4 +1,5 @@
 use super::super::minor::hops;
+use super::super::skew;
 use super::*;
 use replank_protocol::provisioner::Provisioner;
 
@@ -40,8 +41,9 @@ fn a_group_that_would_be_too_old_is_rolled_in_between() {
         ["old 1.30 to 1.33", "old 1.33 to 1.36", "web 1.33 to 1.36"]
     );
     // Kubelets before 1.25 may be two behind only.
-    assert_eq!(told(Way::FewestRolls, &[group("web", 15)], 15, 18), ["web 1.15 to 1.17", "web 1.17 to 1.18"]);
-    assert_eq!(told(Way::FewestRolls, &[group("web", 24)], 24, 28), ["web 1.24 to 1.26", "web 1.26 to 1.28"]);
+    let own = |kubelet| [Nodes { provisioner: Provisioner::SelfManaged, ..group("web", kubelet) }];
+    assert_eq!(told(Way::FewestRolls, &own(15), 15, 18), ["web 1.15 to 1.17", "web 1.17 to 1.18"]);
+    assert_eq!(told(Way::FewestRolls, &own(24), 24, 28), ["web 1.24 to 1.26", "web 1.26 to 1.28"]);
     assert_eq!(told(Way::FewestRolls, &[group("web", 25)], 25, 28), ["web 1.25 to 1.28"]);
 }
 
@@ -123,7 +125,9 @@ fn the_fewest_rolls_are_the_fewest() {
             })
             .map(u32::count_ones)
             .min();
-        let rolls = told(Way::FewestRolls, &[group("web", kubelet)], from, from + steps).len();
+        // What EKS asks of its own nodes besides is another test.
+        let own = Nodes { provisioner: Provisioner::SelfManaged, ..group("web", kubelet) };
+        let rolls = told(Way::FewestRolls, &[own], from, from + steps).len();
         assert_eq!(
             Some(rolls),
             least.map(|least| least as usize),
@@ -145,4 +149,16 @@ fn ways_are_compared_by_pods_and_time() {
     assert_eq!(compared, [(20, 6, Some(Span::from_minutes(150))), (60, 18, Some(Span::from_minutes(450)))]);
     let half = BTreeMap::from([("web".into(), Span::from_minutes(60))]);
     assert_eq!(route(Way::FewestRolls, &groups, Minor(33), &hops, &half).takes, None, "of one nobody knows");
+}
+
+#[test]
+fn eks_upgrades_no_control_plane_beside_managed_groups_of_another_version_before_1_25() {
+    assert_eq!(
+        told(Way::FewestRolls, &[group("web", 15)], 16, 18),
+        ["web 1.15 to 1.16", "web 1.16 to 1.17", "web 1.17 to 1.18"]
+    );
+    assert_eq!(
+        told(Way::FewestRolls, &[group("web", 23)], 23, 28),
+        ["web 1.23 to 1.24", "web 1.24 to 1.25", "web 1.25 to 1.28"]
+    );
 }

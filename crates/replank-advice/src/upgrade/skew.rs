@@ -44,6 +44,13 @@ pub const fn behind_max(kubelet: Minor) -> u64 {
     if kubelet.0 < 25 { 2 } else { 3 }
 }
 
+/// Whether EKS upgrades a control plane while a node that EKS itself runs (of a managed group, or Fargate) has this kubelet. All its texts agree that kubelets
+/// before 1.25 must run the control plane's own minor version first; of later ones they contradict each other, and the skew policy decides.
+#[must_use]
+pub fn eks_upgrades_beside(kubelet: Minor, server: Minor) -> bool {
+    kubelet.0 >= 25 || kubelet >= server
+}
+
 /// How many minor versions the components of the control plane may be older than the API server.
 const COMPONENT_BEHIND_MAX: u64 = 1;
 

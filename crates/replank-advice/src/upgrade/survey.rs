@@ -13,7 +13,8 @@ use super::addon_version::AddonVersion;
 use super::addons::{Addon, CORE, Kept};
 use super::controllers::split;
 use super::facts::Facts;
-use super::minor::Minor;
+use super::minor::{Hop, Minor};
+use super::skew;
 use replank_facts::drain;
 use replank_facts::groups::{GroupBy, group_of};
 use replank_protocol::provisioner::Provisioner;
@@ -73,6 +74,22 @@ impl Nodes {
     #[must_use]
     pub fn is_rolled(&self) -> bool {
         !self.provisioner.keeps_its_nodes()
+    }
+
+    /// Whether the control plane can go to its next version while these nodes run a kubelet: by the version skew policy, and by what EKS asks of the nodes
+    /// that it runs itself.
+    #[must_use]
+    pub fn can_stay(&self, kubelet: Minor, hop: Hop) -> bool {
+        let fits = skew::kubelet(kubelet, hop.from, hop.to).fits();
+        match self.provisioner {
+            Provisioner::ManagedGroup | Provisioner::Fargate => {
+                fits && skew::eks_upgrades_beside(kubelet, hop.from)
+            }
+            Provisioner::Karpenter(_)
+            | Provisioner::AutoMode
+            | Provisioner::Hybrid
+            | Provisioner::SelfManaged => fits,
+        }
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) fn hand_over<'n>(
     for name in names {
         let member = ctx.member(name);
         let Some(found) = ctx.view.node(name).and_then(|node| mark::of(node)) else { continue };
+        // A mark that was written since then holds for no time at all.
+        let at = at.max(found.mark.since);
         if found.mark.expires > at {
             let key = ctx.key("hand-over", &member.uid);
             ctx.mark(member, "handover of the mark", key, Mark { expires: at, ..found.mark });

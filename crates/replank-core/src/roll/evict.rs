@@ -211,7 +211,8 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
         pod: PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() },
         grace_seconds: None,
     });
-    if ctx.sent.claims(ctx.now, &key) {
+    // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
+    if ctx.sent.claims(ctx.now, &key) || ctx.sent.is_refused(ctx.now, &key) {
         ctx.send(subject, "eviction", key, effect);
         return;
     }

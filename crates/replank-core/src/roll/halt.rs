@@ -7,6 +7,7 @@
 //! - nodes whose drain was begun stay cordoned and marked: fewer pods are left on them than on any other. Their marks,
 //!   and those of nodes that were left out, expire at once, so that a later run may take them over. Where a person has cancelled
 //!   the run, they are released, too: nothing of it is to be left;
+//! - both is otherwise where the plan's `atEnd` says so: `uncordon` releases all that are left, `keep` none, and cordons those again that were postponed;
 //! - new nodes on which nothing runs are ended where enough others are left (nodes whose drain was begun do not count: they take
 //!   no pods any more), and the group's bounds are given back as far as its nodes allow. Where they do not, the tag with the
 //!   original size stays, and the report says so;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::condition;
+use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
@@ -30,16 +32,17 @@ use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, s
 use super::context::{Context, GroupRoll};
 use super::departure;
 use super::evict::{Spare, Works, came_back};
-use super::member::NodeState;
-use super::prepare::{arrivals, set_template};
+use super::member::{Member, NodeState};
+use super::prepare::{arrivals, queue, set_template};
 use super::raise::raise;
 use super::retain;
 use super::stuck;
 use super::tags::followed;
+use replank_facts::batch::wait;
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::places::Places;
-use replank_facts::plan::{OnDeadline, OnFailure, Plan};
+use replank_facts::plan::{AtEnd, OnDeadline, OnFailure, Plan};
 use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
@@ -182,11 +185,8 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         if goes_back {
             former_template(ctx, roll);
         }
-        let reopened = roll.nodes.aside.iter().filter(|name| ctx.member(name).state == NodeState::Reopened);
-        let reopened: Vec<&NodeName> = reopened.collect();
-        for name in queue_of(roll).chain(&roll.nodes.held).chain(&roll.nodes.postponed).chain(reopened) {
-            release(ctx, name);
-        }
+        let at_end = if leaves_nothing { AtEnd::Uncordon } else { ctx.scope.plan.care.at_end };
+        release_unbegun(ctx, roll, at_end);
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
             if goes_back {
@@ -202,12 +202,15 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
             } else {
                 hand_over(ctx, roll.nodes.retained.iter(), at);
             }
-            if leaves_nothing {
-                roll.nodes.draining.iter().for_each(|name| release(ctx, name));
-                hand_over(ctx, roll.nodes.skipped.iter(), at);
-            } else {
-                hand_over(ctx, roll.nodes.draining.iter().chain(&roll.nodes.skipped), at);
+            match at_end {
+                AtEnd::Uncordon => roll.nodes.draining.iter().for_each(|name| release(ctx, name)),
+                AtEnd::KeepBegun => drop(hand_over(ctx, roll.nodes.draining.iter(), at)),
+                AtEnd::Keep => {
+                    let kept = roll.nodes.draining.iter().chain(queue_of(roll)).chain(&roll.nodes.held);
+                    hand_over(ctx, kept, at);
+                }
             }
+            hand_over(ctx, roll.nodes.skipped.iter(), at);
         }
         // An instance that was ended in another group a moment before the halt is still to be wanted here: as long as the sizes from before are written on all of them,
         // that is known.
@@ -224,6 +227,27 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         }
     }
     why
+}
+
+/// Uncordons the nodes that were not begun, or that were postponed; or keeps them, as the plan says.
+fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
+    let reopened = roll.nodes.aside.iter().filter(|name| ctx.member(name).state == NodeState::Reopened);
+    let reopened: Vec<&NodeName> = reopened.collect();
+    for name in reopened {
+        release(ctx, name);
+    }
+    match at_end {
+        AtEnd::KeepBegun | AtEnd::Uncordon => {
+            for name in queue_of(roll).chain(&roll.nodes.held).chain(&roll.nodes.postponed) {
+                release(ctx, name);
+            }
+        }
+        AtEnd::Keep => {
+            for name in &roll.nodes.postponed {
+                queue(ctx, ctx.member(name));
+            }
+        }
+    }
 }
 
 /// Uncordons the empty nodes of managed groups that EKS was not asked to terminate.
@@ -297,7 +321,7 @@ pub(super) fn blockers(
                     ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Room { pod, message }));
                 }
             }
-            held(ctx, roll, &node_pods);
+            held(ctx, roll, ctx.member(name), &node_pods);
         }
         aside(ctx, roll);
         arrivals(ctx, roll);
@@ -319,12 +343,14 @@ fn obstacle(
     name: &NodeName,
     bound: &Bound,
 ) -> Result<(), WaitingOn> {
-    let member = ctx.member(name);
-    let was_begun = member.postponed > 0 || matches!(member.state, NodeState::Draining { .. });
-    if was_begun {
+    if was_begun(ctx.member(name)) {
         return works.obstacle(bound);
     }
     works.ledger.hopeless(bound.ix, &bound.pod).map_or(Ok(()), Err)
+}
+
+fn was_begun(member: &Member) -> bool {
+    member.postponed > 0 || matches!(member.state, NodeState::Draining { .. })
 }
 
 /// Names the pods without a node that a pod's budgets are short of.
@@ -345,7 +371,7 @@ pub(super) fn queue_of<'a>(roll: &GroupRoll<'a>) -> impl Iterator<Item = &'a Nod
 }
 
 /// Names the pods of one node that do not simply move.
-fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
+fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, member: &Member, node_pods: &NodePods) {
     for (pod, reason) in &node_pods.refused {
         ctx.wait(Subject::Pod(pod.clone()), WaitingOn::PodEnd(PodEnd::Refused { reason: *reason }));
     }
@@ -356,6 +382,9 @@ fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
     let deadline = halted_at(roll).unwrap_or(ctx.now);
     for batch in &node_pods.batch {
         let pod = &batch.bound.pod;
+        if !was_waited_for(ctx, roll, member, pod) {
+            continue;
+        }
         let on = match (ctx.scope.plan.batch.on_deadline, batch.otherwise) {
             // What would keep them is what keeps any other.
             (OnDeadline::Evict, Otherwise::Moves) => continue,
@@ -371,6 +400,16 @@ fn held(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, node_pods: &NodePods) {
     for leaving in &node_pods.leaving {
         stuck::name(ctx, &mut census, leaving);
     }
+}
+
+/// Whether the run waited for a batch pod until it halted. What came to a node when it took pods again kept nobody, and neither did what runs on one that was
+/// never begun and may end in time, unless the run had no more of it.
+fn was_waited_for(ctx: &Context<'_>, roll: &GroupRoll<'_>, member: &Member, pod: &Pod) -> bool {
+    let Some(halted) = &roll.halted else { return true };
+    let Some(began) = pod.status.start_time.filter(|began| *began < halted.at) else { return false };
+    let since = began.max(ctx.scope.options.started);
+    let is_over = since + wait::wait_of(pod, ctx.scope.plan.batch.wait) <= halted.at;
+    is_over || was_begun(member) || halted.why == Halt::Deadline
 }
 
 /// Says why old nodes are left to others.

@@ -39,7 +39,7 @@ use super::context::{Context, GroupRoll, Watched};
 use super::dead;
 use super::health;
 use super::managed_source;
-use super::member::NodeState;
+use super::member::{Member, NodeState};
 use super::raise::raise;
 use super::retain;
 use super::start;
@@ -362,19 +362,23 @@ pub(super) fn cordon(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
         );
         let names: Vec<_> = roll.nodes.found.iter().chain(expired).take(CORDONS_MAX).cloned().collect();
         for name in names.into_iter().take(CORDONS_MAX - under_way) {
-            let member = ctx.member(&name);
-            let mark = Mark {
-                owner: Owner::Run,
-                role: NodeRole::Queued,
-                since: ctx.now,
-                expires: ctx.now + MARK_LIFE,
-            };
-            let key = ctx.key("queue", &member.uid);
-            ctx.mark(member, "cordon", key, mark);
+            queue(ctx, ctx.member(&name));
             under_way += 1;
         }
     }
     renew(ctx);
+}
+
+/// Cordons a node that is to go.
+pub(super) fn queue(ctx: &mut Context<'_>, member: &Member) {
+    let mark =
+        Mark { owner: Owner::Run, role: NodeRole::Queued, since: ctx.now, expires: ctx.now + MARK_LIFE };
+    // One that was postponed is cordoned once more.
+    let key = match member.postponed {
+        0 => ctx.key("queue", &member.uid),
+        times => ctx.key("queue", format!("{}/{times}", member.uid)),
+    };
+    ctx.mark(member, "cordon", key, mark);
 }
 
 pub(super) fn renew(ctx: &mut Context<'_>) {

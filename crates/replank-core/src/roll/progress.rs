@@ -3,10 +3,11 @@
 //! A run that waits for something that somebody else's doing may end (a budget's pods become healthy, room appears) waits for
 //! as long as the plan's `progressDeadline` after its last step. Steps are: a mark, a new instance or node and its
 //! becoming Ready, the creation of a pod that is under a budget waited for or has an owner in common with a pod waited for,
-//! the moment by which a pod on its way out is due, the end of a stage's pause, the opening of a window, the end of a person's
+//! the moment by which a pod on its way out is due, the end of a pod that was waited for, the end of a stage's pause, the opening of a window, the end of a person's
 //! pause. All of these are written on objects or in the plan, so that a restart changes nothing; only that a run rested of which
 //! nothing is written on its groups yet is remembered, and no more.
 
+use replank_model::text::NodeName;
 use replank_model::time::Time;
 
 use super::context::{Context, GroupRoll};
@@ -89,6 +90,21 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
             | NodeState::Kept { .. }
             | NodeState::Leaving => None,
         });
+    let cordoned = nodes.queue.values().flatten().map(|(_, name)| name).chain(&nodes.held);
+    let of_ends = cordoned.chain(&nodes.postponed).filter_map(|name| last_end(ctx, name));
     let of_rests = stage::last_end(ctx, roll).into_iter().chain(rest::resumed(ctx, roll));
-    of_nodes.chain(of_instances).chain(of_marks).chain(of_rests).fold(ctx.scope.options.started, Time::max)
+    of_nodes
+        .chain(of_instances)
+        .chain(of_marks)
+        .chain(of_ends)
+        .chain(of_rests)
+        .fold(ctx.scope.options.started, Time::max)
+}
+
+/// When a pod on a node last ended by itself: what was waited for may be over.
+fn last_end(ctx: &Context<'_>, name: &NodeName) -> Option<Time> {
+    let pods = ctx.view.pods_on(name).iter().map(|ix| &ctx.view.pods[*ix]);
+    let ended = pods.filter(|pod| pod.is_terminal());
+    let states = ended.flat_map(|pod| pod.status.container_statuses.iter().map(|status| &status.state));
+    states.filter_map(|state| state.terminated.as_ref()?.finished_at).max()
 }

@@ -1,6 +1,11 @@
 //! More instances for a group.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use replank_facts::places::Places;
 use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::pod::Pod;
 
 use super::context::{Context, GroupRoll};
 use super::tags::resize;
@@ -11,6 +16,30 @@ pub(super) fn raise_for_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     if roll.missing() == 0 && roll.unwanted() == 0 && roll.allowance(ctx.scope).surge > 0 {
         let kept = roll.retained().saturating_sub(roll.unwanted());
         raise(ctx, roll, group, roll.wanted_before() + kept + 1);
+    }
+}
+
+/// Raises a group by one more for pods that have no room on the new nodes that there are and would have on another one, within the surge and by no more than nodes are left: the
+/// surge is taken when it is of use, and what came up may be in other zones, or full.
+pub(super) fn raise_for_room(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, pods: &[Arc<Pod>]) {
+    let (Some(group), Some(_)) = (roll.group, roll.original) else { return };
+    let nodes = roll.nodes;
+    let on_the_way = [&nodes.loose_new, &nodes.loose_leaving].iter().any(|ids| !ids.is_empty());
+    let is_settled = nodes.arriving.is_empty() && nodes.leaving.is_empty() && !on_the_way;
+    if !is_settled || roll.missing() > 0 || roll.unwanted() > 0 {
+        return;
+    }
+    let kept = roll.retained();
+    let most = roll.wanted_before() + kept + roll.allowance(ctx.scope).surge.min(nodes.old_left());
+    if roll.wanted() >= most {
+        return;
+    }
+    let names = BTreeSet::from([roll.name]);
+    let target = &ctx.scope.plan.target;
+    let mut places = Places::with_new_nodes(ctx.view, &names, target, ctx.fleet.closed());
+    let mut known = BTreeMap::new();
+    if pods.iter().any(|pod| places.obstacle_of_kind(&mut known, pod).is_none()) {
+        raise(ctx, roll, group, roll.wanted() + 1);
     }
 }
 

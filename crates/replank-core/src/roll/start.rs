@@ -214,6 +214,7 @@ fn choose(
     let depth = if is_idle && is_round { usize::MAX } else { LOOK_AHEAD };
     let mut hopeless = Hopeless::default();
     let mut first_reason = None;
+    let mut without_room = Vec::new();
     let can_yield = roll.nodes.draining.iter().any(|name| stalled::is_stalled(ctx, ctx.member(name)));
     let mut yields_to = None;
     for name in candidates(ctx, roll, starting, depth) {
@@ -252,6 +253,9 @@ fn choose(
             }
             (Ok(()) | Err(_), Err(reason)) => {
                 works.rewind(point);
+                if let WaitingOn::Pod(PodWait::Room { pod, .. }) = &reason.1 {
+                    without_room.extend(ctx.view.find::<Pod>(pod).cloned());
+                }
                 first_reason.get_or_insert(reason);
             }
         }
@@ -260,6 +264,9 @@ fn choose(
         postpone::postpone(ctx, roll, spare, number, next);
     } else if let Some(name) = take_up(ctx, roll, number, starting, spare, works) {
         return Some(name);
+    }
+    if is_idle && is_round {
+        raise::raise_for_room(ctx, roll, &without_room);
     }
     if let Some((what, on)) = first_reason {
         ctx.wait(what, on);

@@ -1,5 +1,6 @@
 //! Rolls on a small cluster that does what it is told.
 
+mod apart;
 mod basics;
 mod care;
 mod elastic;

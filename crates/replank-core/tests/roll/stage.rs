@@ -21,7 +21,7 @@ use replank_model::object::cluster::Other;
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::object::pod::{Pod, PodPhase};
+use replank_model::object::pod::{ContainerStatus, ContainerTerminated, Pod, PodPhase};
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::object::workload::{DaemonSet, ReplicaSet};
 use replank_model::object::{Kind, Object};
@@ -140,7 +140,7 @@ pub(crate) struct Stage {
     pub(crate) stubborn: BTreeSet<Key>,
     /// Groups that launch nothing.
     pub(crate) barren: BTreeSet<GroupName>,
-    /// Nodes that do not become Ready.
+    /// Nodes that do not become Ready, and on which no pod ends.
     pub(crate) broken_nodes: BTreeSet<NodeName>,
     /// DaemonSet pods on new nodes do not become ready.
     pub(crate) broken_daemons: bool,
@@ -455,6 +455,10 @@ impl Stage {
             if let Some(job) = job.filter(|job| at <= self.now && job.is_active()) {
                 let mut job = Pod::clone(&job);
                 job.status.phase = PodPhase::Succeeded;
+                let mut status = ContainerStatus::default();
+                status.state.terminated =
+                    Some(ContainerTerminated { finished_at: Some(self.now), ..Default::default() });
+                job.status.container_statuses = vec![status];
                 self.put(job);
             }
         }
@@ -517,7 +521,9 @@ impl Stage {
     fn end_pods(&mut self) {
         for pod in self.pods() {
             let is_due = pod.meta.deletion_timestamp.is_some_and(|due| due <= self.now);
-            if is_due && pod.meta.finalizers.is_empty() {
+            // A kubelet that says nothing ends nothing.
+            let is_ended = !pod.node.as_ref().is_some_and(|node| self.broken_nodes.contains(node));
+            if is_due && is_ended && pod.meta.finalizers.is_empty() {
                 self.remove(pod);
             }
         }
@@ -932,7 +938,12 @@ impl Stage {
             assert!(node.spec.unschedulable, "an instance is ended cordoned");
             for pod in self.truth.sorted_pods_on(&node.name()) {
                 let is_daemon = pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet");
-                assert!(is_daemon || pod.is_terminal(), "an instance is ended empty: {}", pod.meta.name);
+                let is_stuck = pod.is_terminating() && self.broken_nodes.contains(&node.name());
+                assert!(
+                    is_daemon || is_stuck || pod.is_terminal(),
+                    "an instance is ended empty: {}",
+                    pod.meta.name
+                );
             }
         }
         if let Replacement::Decrement { keep } = replacement {

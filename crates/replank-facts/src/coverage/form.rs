@@ -24,6 +24,8 @@ pub struct Read {
 pub struct Skipped {
     /// How many: documents, items of lists, rests of files.
     pub parts: u64,
+    /// Those of them whose kind is known, by kind: objects with a value that the API does not have.
+    pub kinds: BTreeMap<String, u64>,
     /// The first of them: where, why, and what to do.
     pub first: Vec<String>,
 }

@@ -10,12 +10,14 @@ mod kinds;
 mod references;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use replank_model::view::View;
 
 pub use allowed::{Allowed, UnknownName};
 pub use form::{AbsentKind, Coverage, Dangling, DataEnd, Read, Skipped};
 pub use kinds::Question;
+pub use unseen::{Unseen, Why};
 
 impl Coverage {
     /// What an answer to a question could see of a cluster.

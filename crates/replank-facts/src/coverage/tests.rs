@@ -114,7 +114,8 @@ fn a_custom_resource_may_be_left_out() {
 #[test]
 fn what_could_not_be_read_is_missing_and_so_is_data_beyond_its_end() {
     let view = view(vec![node(), pod(json!({})), budget()]);
-    let skipped = Skipped { parts: 76, first: vec!["cluster.json: items[3]: …".to_owned()] };
+    let skipped =
+        Skipped { parts: 76, kinds: BTreeMap::new(), first: vec!["cluster.json: items[3]: …".to_owned()] };
     let coverage = Coverage::of(&view, Question::Roll, Read { skipped, ..read(&view) }, &Allowed::default());
     assert_eq!(coverage.missing, ["76 parts of the input could not be read (--allow-incomplete read)"]);
     let end = DataEnd { what: "API versions", until: "1.37".to_owned(), asked: "1.50".to_owned() };

@@ -113,6 +113,17 @@ pub enum BlockingFindings {
     Refuse,
 }
 
+/// What becomes of the nodes that a run leaves, when it ends blocked. A run that is cancelled or rolled back uncordons all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AtEnd {
+    /// Those that were begun stay cordoned, for fewer pods are left on them than on any other; the others are uncordoned.
+    KeepBegun,
+    /// All are uncordoned.
+    Uncordon,
+    /// All stay cordoned, or are cordoned again: nothing is to move onto them until a later run.
+    Keep,
+}
+
 /// All fields of this page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Care {
@@ -134,6 +145,8 @@ pub struct Care {
     pub load_balancer: LoadBalancer,
     /// What is done where something blocking is found before the start.
     pub blocking_findings: BlockingFindings,
+    /// What becomes of the nodes that are left.
+    pub at_end: AtEnd,
 }
 
 impl Default for Care {
@@ -149,6 +162,7 @@ impl Default for Care {
             windows: Windows::default(),
             load_balancer: LoadBalancer { exclude: false, deregistration_delay: Span::from_secs(300) },
             blocking_findings: BlockingFindings::Proceed,
+            at_end: AtEnd::KeepBegun,
         }
     }
 }

@@ -30,6 +30,7 @@
 //!   localStorage: allow             # pods with an emptyDir: allow | refuse
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
 //!   lifecycleHooks: [drain]         # hooks whose actions Replank completes, besides its own
+//!   atEnd: keepBegun                # nodes that are left when it ends blocked: keepBegun | uncordon | keep
 //!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
 //!   deadline: 168h                  # the whole run
@@ -44,7 +45,7 @@
 //! launches.
 //!
 //! **Defaults.** surge perZone, maxUnavailable 0, minReadyPerZone 0, order leastDisruption, no canary, soak 10m, betweenNodes 0s,
-//! parallel 1, batch wait 6h, onDeadline pause, localStorage allow, barePods refuse, onFailure pause, progressDeadline 1h,
+//! parallel 1, batch wait 6h, onDeadline pause, localStorage allow, barePods refuse, atEnd keepBegun, onFailure pause, progressDeadline 1h,
 //! deadline 168h.
 //!
 //! **Moving into another group** (`target.group`). The other differences of `target` are then to that group's template, and
@@ -71,8 +72,8 @@ use replank_model::int_or_string::Rounding;
 use replank_model::time::Span;
 
 pub use care::{
-    BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons, Stage,
-    StuckTerminating, Waves,
+    AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
+    Stage, StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};

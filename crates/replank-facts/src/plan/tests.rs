@@ -19,7 +19,7 @@ fn whole() -> Value {
         "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
         "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
         "deadNodes": {"after": "15m", "action": "leave"},
-        "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse",
+        "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse", "atEnd": "keep",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
         "progressDeadline": "30m", "deadline": "96h",
         "nodeGroups": [{"name": "web", "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",
@@ -73,7 +73,7 @@ fn every_field_is_read() {
     let stuck = StuckTerminating { after: Span::from_minutes(10), action: StuckAction::ReplaceNode };
     assert_eq!((plan.care.stuck, plan.care.singletons), (stuck, Singletons::Surge));
     assert_eq!(plan.care.instance_kept(), Span::from_secs(300));
-    assert_eq!(plan.care.blocking_findings, BlockingFindings::Refuse);
+    assert_eq!((plan.care.blocking_findings, plan.care.at_end), (BlockingFindings::Refuse, AtEnd::Keep));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          spec.pace.betweenNodes: found the number 30, expected a duration such as \"30s\", \"10m\" or \"6h\"; \
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
-         spec.orders: found the unknown field \"orders\", expected bake, barePods, batch, blockingFindings, budget, canary, \
+         spec.orders: found the unknown field \"orders\", expected atEnd, bake, barePods, batch, blockingFindings, budget, canary, \
          deadNodes, deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
          retain, selector, singletons, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
@@ -377,7 +377,7 @@ fn some() -> Vec<Value> {
             "canary": {"nodes": "5%", "soak": "1h"}, "progressDeadline": "90m", "deadline": "240h"}),
         json!({"groups": ["web"], "waves": [1, "10%", "100%"], "bake": "36h", "retain": {"for": "5h"},
             "stuckTerminating": {"after": "7m", "action": "forceDelete"}, "singletons": "surge", "blockingFindings": "refuse",
-            "deadNodes": {"after": "20m", "action": "leave"},
+            "atEnd": "uncordon", "deadNodes": {"after": "20m", "action": "leave"},
             "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
             "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},
             "windows": [{"start": "Sat-Mon 23:30", "duration": "4h", "timeZone": "Asia/Tokyo"}, {"start": "02:00", "duration": "30m"}]}),

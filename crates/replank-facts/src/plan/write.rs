@@ -10,8 +10,8 @@ use replank_protocol::scaling::Market;
 use serde_json::{Map, Value, json};
 
 use super::{
-    API_VERSION, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OnDeadline, OnFailure,
-    Order, Plan, Retained, Singletons, Surge, TaintChange, Target, Window,
+    API_VERSION, AtEnd, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OnDeadline,
+    OnFailure, Order, Plan, Retained, Singletons, Surge, TaintChange, Target, Window,
 };
 use crate::group_facts::Facts;
 
@@ -89,6 +89,11 @@ impl Plan {
             "blockingFindings": match care.blocking_findings {
                 BlockingFindings::Proceed => "proceed",
                 BlockingFindings::Refuse => "refuse",
+            },
+            "atEnd": match care.at_end {
+                AtEnd::KeepBegun => "keepBegun",
+                AtEnd::Uncordon => "uncordon",
+                AtEnd::Keep => "keep",
             },
             "onFailure": match self.on_failure {
                 OnFailure::Pause => "pause",

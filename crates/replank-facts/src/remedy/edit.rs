@@ -229,7 +229,7 @@ impl fmt::Display for Edit {
             }
             Self::Configure { command, of, patch } => write!(
                 f,
-                "{command}   # where EKS manages it\n{} --type merge -p {}   # otherwise",
+                "{command}\nor, where EKS does not manage it:\n{} --type merge -p {}",
                 of.command("patch"),
                 quoted(&patch.to_string())
             ),

@@ -98,8 +98,15 @@ impl Remedy {
     #[must_use]
     pub fn text(&self) -> String {
         let look = (!self.look.is_empty()).then(|| self.look.clone());
-        look.into_iter().chain(self.ways.iter().map(Way::text)).collect::<Vec<_>>().join("\n")
+        let ways = (!self.ways.is_empty()).then(|| either(&self.ways.iter().collect::<Vec<_>>()));
+        look.into_iter().chain(ways).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Ways of which a person takes one: each is whole, and `or:` stands between them.
+#[must_use]
+pub fn either(ways: &[&Way]) -> String {
+    ways.iter().map(|way| way.text()).collect::<Vec<_>>().join("\nor:\n")
 }
 
 impl Way {

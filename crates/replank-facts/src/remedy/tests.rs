@@ -77,7 +77,7 @@ fn what_to_look_at_stands_before_what_to_do() {
         .or_look("look elsewhere");
     assert_eq!(
         remedy.text(),
-        "look at it\nkubectl -n shop scale deployment/web --replicas=2   # if it can run twice\nkubectl -n shop create pdb web --selector='app=web' --max-unavailable=25%\nkubectl uncordon n"
+        "look at it\nkubectl -n shop scale deployment/web --replicas=2   # if it can run twice\nkubectl -n shop create pdb web --selector='app=web' --max-unavailable=25%\nor:\nkubectl uncordon n"
     );
     assert_eq!((remedy.ways.len(), Remedy::look("x").ways.len()), (2, 0));
     assert!(Remedy::default().is_empty());

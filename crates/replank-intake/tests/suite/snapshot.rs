@@ -206,7 +206,7 @@ fn node(name: &str, heartbeats: &[&str]) -> Value {
 }
 
 #[test]
-fn now_is_the_newest_heartbeat() {
+fn now_is_the_newest_time_that_can_have_passed() {
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "status": {"startTime": "2026-11-20T12:00:00Z"}});
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"renewTime": "2026-11-20T11:00:00.123456Z"},
                        "metadata": {"creationTimestamp": "2026-11-20T11:00:00Z"}});
@@ -220,6 +220,22 @@ fn now_is_the_newest_heartbeat() {
     assert_eq!(
         found(&all, Some("2026-11-20T09:04:30Z")),
         Some(("2026-11-20T09:04:00Z".into(), Basis::Heartbeat))
+    );
+    // Three hours after all kubelets had written last is not believed, minutes are.
+    let soon = json!({"apiVersion": "v1", "kind": "Event", "lastTimestamp": "2026-11-20T09:08:00Z"});
+    let with_soon = [all.clone(), vec![soon]].concat();
+    assert_eq!(found(&with_soon, None), Some(("2026-11-20T09:08:00Z".into(), Basis::NewestTime)));
+    let of_node = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"namespace": "kube-node-lease", "name": "a"},
+                         "spec": {"renewTime": "2026-11-20T09:09:30.123456Z"}});
+    let with_lease = [with_soon.clone(), vec![of_node]].concat();
+    assert_eq!(found(&with_lease, None), Some(("2026-11-20T09:09:30Z".into(), Basis::Lease)));
+    // A pod is made when it is made, were all kubelets silent for hours.
+    let made =
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"creationTimestamp": "2026-11-20T11:30:00Z"}});
+    let with_pod = [with_lease.clone(), vec![made]].concat();
+    assert_eq!(
+        found(&with_pod, Some("2026-11-20T11:59:00Z")),
+        Some(("2026-11-20T11:30:00Z".into(), Basis::NewestTime))
     );
     // A node's conditions of another kind say nothing.
     let mut other = nodes[0].clone();

@@ -1,5 +1,7 @@
 //! Where a pod may and would like to run: selectors, affinity, taints and tolerations, topology spread.
 
+use std::fmt;
+
 use crate::selector::LabelSelector;
 use crate::text::Text;
 use crate::time::Time;
@@ -167,6 +169,14 @@ pub struct Taint {
     /// When a NoExecute taint was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_added: Option<Time>,
+}
+
+/// As `kubectl taint` writes it: `key=value:Effect`, or `key:Effect` without a value.
+impl fmt::Display for Taint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let equals = if self.value.is_empty() { "" } else { "=" };
+        write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect.as_str())
+    }
 }
 
 impl Taint {

@@ -97,8 +97,9 @@ impl Made {
         }
         let (maker, made) = most(&self.by)?;
         let reason = format!(
-            "ran away: it made {made} of {} {kind}, where a rehearsal of this cluster may make {bound}",
-            self.all
+            "ran away: it made {made} of {} {kind}, where a rehearsal of this cluster may make {bound}{}",
+            self.all,
+            others(&self.by, made, "made")
         );
         Some(Runaway { what: maker.to_string(), reason })
     }
@@ -135,13 +136,24 @@ impl Counter {
                 what: busiest
                     .map_or_else(|| "rehearsal".to_owned(), |((kind, key), _)| format!("{kind} {key}")),
                 reason: format!(
-                    "ran away: {} changes, {events} events in all, where a rehearsal of this cluster may have {}",
+                    "ran away: {} changes, {events} events in all, where a rehearsal of this cluster may have {}{}",
                     busiest.map_or(0, |(_, changes)| changes),
-                    bounds.events
+                    bounds.events,
+                    busiest.map_or_else(String::new, |(_, most)| others(&counts.changed, most, "had"))
                 ),
             });
         }
         None
+    }
+}
+
+/// How many others did as the busiest, within a factor of ten: they run away as well, or are part of it. Nothing where there are none.
+fn others<K>(counts: &FxHashMap<K, u64>, most: u64, did: &str) -> String {
+    let alike = counts.values().filter(|count| count.saturating_mul(10) >= most).count().saturating_sub(1);
+    match alike {
+        0 => String::new(),
+        1 => format!("; 1 other {did} at least a tenth as many"),
+        others => format!("; {others} others {did} at least a tenth as many"),
     }
 }
 
@@ -210,9 +222,28 @@ mod tests {
         let beyond = counter.beyond(bounds, world.events()).expect("62 pods are beyond 50");
         assert_eq!(beyond.what, "ReplicaSet shop/wild");
         assert!(beyond.reason.contains("it made 60 of 62 pods"), "{}", beyond.reason);
+        assert!(!beyond.reason.contains("other"), "2 of 62 are none of it: {}", beyond.reason);
         let events = Bounds { pods: u64::MAX, others: u64::MAX, events: 10 };
         let beyond = counter.beyond(events, world.events()).expect("62 pods are more than 10 events");
         assert!(beyond.reason.contains("events in all"), "{}", beyond.reason);
+    }
+
+    #[test]
+    fn others_that_run_away_with_the_busiest_are_counted() {
+        let owner = |name: &str| {
+            Maker::Owner(Workload { kind: "ReplicaSet".into(), namespace: "shop".into(), name: name.into() })
+        };
+        let mut made = Made::default();
+        for (name, pods) in [("a", 40), ("b", 30), ("c", 30), ("d", 3)] {
+            (0..pods).for_each(|_| made.count(owner(name)));
+        }
+        let beyond = made.beyond(100, "pods").expect("103 are more");
+        assert_eq!(beyond.what, "ReplicaSet shop/a");
+        assert!(
+            beyond.reason.ends_with("may make 100; 2 others made at least a tenth as many"),
+            "{}",
+            beyond.reason
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use replank_model::text::NodeName;
 use replank_model::view::{Ix, View};
 use replank_protocol::waiting::{PodWait, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 
+use super::holders::{HELD, NO_TIME};
 use super::result::Cause;
 use crate::finding_entry::FindingEntry;
 
@@ -42,7 +43,7 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
     let mut causes: Vec<Cause> = grouped
         .into_iter()
         .map(|((kind, object), group)| {
-            let related = names(view, &object, &group);
+            let related = names(view, kind, &object, &group);
             let finding = explaining(findings, kind, &related);
             Cause {
                 nodes: group.nodes.into_iter().collect(),
@@ -95,8 +96,8 @@ fn explaining<'f>(
     findings.iter().find(|finding| objects.contains(&finding.object) && tells_of(kind).contains(&finding.id))
 }
 
-/// What a reason has to do with: what would have to be changed, the pods and their budgets.
-fn names(view: &View, object: &str, group: &Grouped) -> BTreeSet<String> {
+/// What a reason has to do with: what would have to be changed, the pods and their budgets, the nodes and, where they want room, their groups.
+fn names(view: &View, kind: &str, object: &str, group: &Grouped) -> BTreeSet<String> {
     let pods = group.pods.iter().filter_map(|pod| view.pods.find(pod));
     let budgets = pods.flat_map(|pod| view.budgets_of(pod));
     let budgets = budgets
@@ -105,7 +106,11 @@ fn names(view: &View, object: &str, group: &Grouped) -> BTreeSet<String> {
     let owners = owners.map(|workload| workload.to_string());
     let pods = group.pods.iter().map(|pod| format!("Pod {pod}"));
     let nodes = group.nodes.iter().map(|node| format!("Node {node}"));
-    budgets.chain(owners).chain(pods).chain(nodes).chain([object.to_owned()]).collect()
+    let instances = view.instances().values().filter(|instance| {
+        kind == "room" && instance.node.as_ref().is_some_and(|node| group.nodes.contains(node.as_str()))
+    });
+    let groups = instances.map(|instance| format!("NodeGroup {}", instance.group));
+    budgets.chain(owners).chain(pods).chain(nodes).chain(groups).chain([object.to_owned()]).collect()
 }
 
 /// The rules whose findings tell of a reason, by its kind.
@@ -143,11 +148,13 @@ fn tells_of(kind: &str) -> &'static [&'static str] {
 /// Rules that a simulation does not judge: nothing in it refuses what they tell of.
 const NOT_SIMULATED: [&str; 4] = ["version-skew", "old-image", "webhook-backend", "group-parity"];
 
-/// Finds what stopped the roll and no finding tells of. What the plan skips, and what others replace, is as it should be.
+/// Finds what stopped the roll and no finding tells of. What the plan skips, and what others replace, is as it should be; what another node holds is told with what
+/// keeps that node.
 pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
     const MEANT: [&str; 3] = ["skipped", "managedBy", "doNotDisrupt"];
     for cause in causes.iter_mut() {
-        if cause.finding.is_some() || cause.nodes.is_empty() || MEANT.contains(&cause.kind) {
+        let is_told = MEANT.contains(&cause.kind) || cause.kind == HELD || NO_TIME.contains(&cause.kind);
+        if cause.finding.is_some() || cause.nodes.is_empty() || is_told {
             continue;
         }
         let entry = FindingEntry::of_rehearsal(STOPS, &cause.object, &cause.reason);
@@ -215,7 +222,7 @@ struct Grouped {
 }
 
 /// That the run has ended says nothing of why nodes are left, and neither does what it leaves behind.
-fn keeps_something(waiting: &Waiting) -> bool {
+pub(super) fn keeps_something(waiting: &Waiting) -> bool {
     let is_the_end = matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Halted { .. } | RunEnd::Stalled { .. }));
     !is_the_end && !matches!(waiting.what, Subject::Bounds(_))
 }

@@ -1,13 +1,21 @@
 //! From notes to the result.
 
+use std::collections::BTreeSet;
+
 use replank_facts::coverage::Coverage;
 use replank_model::object::meta::Key;
+use replank_model::text::NodeName;
+use replank_model::time::Time;
 use replank_model::view::View;
+use replank_protocol::command::NodeRole;
 use replank_protocol::decision::End;
+use replank_protocol::mark;
 use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::causes;
-use super::recorder::Recorder;
+use super::holders;
+use super::outages;
+use super::recorder::{ReadyCount, Recorder};
 use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
@@ -29,6 +37,7 @@ pub(super) fn result(
         blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
     }
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
+    outages::find(world.view(), notes, world.now(), &mut findings);
     let (replaced, total) = notes.replaced();
     let verdict = match stop {
         Stop::RanAway => Verdict::Blocked,
@@ -36,8 +45,13 @@ pub(super) fn result(
             verdict(world.end(), &findings, (replaced, total))
         }
     };
+    let left = notes.left();
+    if let Some(left) = left.as_ref().filter(|_| !causes.is_empty()) {
+        holders::name(world.view(), &mut causes, left, |node| notes.timeline.was_begun(node));
+    }
     causes::find(&mut causes, &mut findings);
-    causes::agree(world.view(), &mut findings, &causes, notes.left().as_ref());
+    holders::tie(&mut causes);
+    causes::agree(world.view(), &mut findings, &causes, left.as_ref());
     RehearsalResult {
         version: RESULT_VERSION,
         verdict,
@@ -48,11 +62,21 @@ pub(super) fn result(
         virtual_duration: world.ended().unwrap_or(world.now()) - rehearsal.settings.start,
         wall_ms,
         events: world.events(),
-        nodes: NodeFigures { total, replaced, surge_max: notes.surge_max },
+        nodes: NodeFigures {
+            total,
+            replaced,
+            surge_max: notes.surge_max,
+            cordoned: world.end().map_or(0, |_| left_cordoned(world.view(), left.as_ref())),
+        },
         pods: notes.pods,
-        batch: BatchFigures { waited: notes.waits.batch_pods(), killed: notes.batch_killed },
+        batch: BatchFigures {
+            waited: notes.waits.batch_pods(),
+            killed: notes.batch_killed,
+            ended_by_others: notes.ended_by_others.all(world.view()),
+        },
         budgets: budgets(notes),
-        workloads: workloads(world.view(), notes),
+        evictions: notes.evictions.entries(),
+        workloads: workloads(world.view(), notes, world.now()),
         findings,
         remedies: Vec::new(),
         ending: Ending::of(rehearsal.end()),
@@ -77,6 +101,13 @@ pub(super) fn result(
     }
 }
 
+/// Nodes that are left with a cordon of the run. What is retained was replaced.
+fn left_cordoned(view: &View, left: Option<&BTreeSet<NodeName>>) -> usize {
+    let nodes = left.into_iter().flatten().filter_map(|name| view.node(name));
+    let ours = nodes.filter(|node| node.spec.unschedulable).filter_map(|node| mark::of(node));
+    ours.filter(|found| matches!(found.mark.role, NodeRole::Queued | NodeRole::Draining { .. })).count()
+}
+
 /// A node that was left out is something to be looked at, though the plan asked for it; and so is a run that somebody ended.
 fn verdict(end: Option<&End>, findings: &[FindingEntry], (replaced, total): (usize, usize)) -> Verdict {
     let all_replaced = replaced == total;
@@ -96,7 +127,7 @@ fn was_wanted(why: &[Waiting]) -> bool {
     why.iter().any(|waiting| matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Undone { .. })))
 }
 
-fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Vec<Blocker> {
+fn blockers(end: Option<&End>, stop: Stop, now: Time) -> Vec<Blocker> {
     let why = match stop {
         Stop::Ended => None,
         Stop::RanAway => Some(format!("stopped at {now}: it would not end")),
@@ -106,9 +137,13 @@ fn blockers(end: Option<&End>, stop: Stop, now: replank_model::time::Time) -> Ve
     };
     let mut all: Vec<Blocker> =
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
+    // What keeps something comes before what follows from it.
+    let (causes, ends): (Vec<_>, Vec<_>) =
+        blocking(end).iter().partition(|waiting| causes::keeps_something(waiting));
     all.extend(
-        blocking(end)
-            .iter()
+        causes
+            .into_iter()
+            .chain(ends)
             .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.reason().to_string() }),
     );
     all
@@ -132,12 +167,16 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
             min_healthy: count.min,
             violations: count.violations,
             undercut_by_interruptions: count.undercut_by_interruptions,
+            history: notes.budget_history.get(key).cloned().unwrap_or_default(),
         })
         .collect()
 }
 
-fn workloads(view: &View, notes: &Recorder) -> Vec<WorkloadFigures> {
-    let moved = notes.workloads.iter().filter(|(_, count)| count.moved);
+fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
+    let concerned = |(workload, count): &(&Workload, &ReadyCount)| {
+        count.moved || outages::is_short(view, workload, count)
+    };
+    let moved = notes.workloads.iter().filter(concerned);
     moved
         .map(|(workload, count)| WorkloadFigures {
             kind: workload.kind.clone(),
@@ -145,12 +184,13 @@ fn workloads(view: &View, notes: &Recorder) -> Vec<WorkloadFigures> {
             name: workload.name.clone(),
             desired: desired(view, workload).unwrap_or(count.before),
             min_ready: count.min,
+            without_ready: outages::dark(count, now),
         })
         .collect()
 }
 
 /// Pods that a workload wants, where its kind says.
-fn desired(view: &View, workload: &Workload) -> Option<i32> {
+pub(super) fn desired(view: &View, workload: &Workload) -> Option<i32> {
     let key = Key::new(workload.namespace.clone(), &*workload.name);
     match &*workload.kind {
         "Deployment" => view.deployments.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),

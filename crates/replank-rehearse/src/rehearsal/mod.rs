@@ -4,12 +4,17 @@ mod bounds;
 mod causes;
 mod connections;
 mod elasticity;
+mod ended;
+mod evictions;
 mod figures;
 mod happened;
+mod holders;
 mod interruptions;
+mod outages;
 mod recorder;
 mod result;
 mod script_event;
+mod shape;
 mod starts;
 mod state;
 mod timeline;
@@ -30,12 +35,15 @@ use replank_protocol::decision::Decision;
 pub use bounds::Bounds;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
+pub use ended::{EndedBatch, Outcome};
+pub use evictions::{EvictionEntry, Request, Successor};
 pub use happened::ScriptEventEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};
 pub use result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Cause, Ending, NodeFigures, NoticedEntry,
-    PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
+    AssumptionEntry, BatchFigures, Blocker, BudgetAt, BudgetFigures, Cause, Ending, NodeFigures,
+    NoticedEntry, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
+pub use shape::NodeShape;
 pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;

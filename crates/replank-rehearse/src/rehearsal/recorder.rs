@@ -13,13 +13,15 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{GroupName, NodeName, Uid};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
 use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
-use super::result::{NoticedEntry, PodFigures};
+use super::ended::EndedByOthers;
+use super::evictions::{Evictions, Request};
+use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
@@ -36,9 +38,13 @@ pub(super) struct Recorder {
     pub(super) noticed: Vec<NoticedEntry>,
     pub(super) workloads: BTreeMap<Workload, ReadyCount>,
     pub(super) budgets: BTreeMap<Key, BudgetCount>,
+    /// What each budget's status said, change by change.
+    pub(super) budget_history: BTreeMap<Key, Vec<BudgetAt>>,
+    pub(super) evictions: Evictions,
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
+    pub(super) ended_by_others: EndedByOthers,
     /// When CronJobs and CronWorkflows begin next.
     pub(super) starts: Starts,
     start: Option<Time>,
@@ -64,6 +70,10 @@ pub(super) struct ReadyCount {
     pub(super) min: i32,
     /// Whether a pod of it was evicted.
     pub(super) moved: bool,
+    /// Since when none is Ready, if none is.
+    pub(super) dark_since: Option<Time>,
+    /// How long none was Ready before.
+    pub(super) dark: Span,
 }
 
 /// Healthy pods under a budget.
@@ -105,15 +115,16 @@ impl Recorder {
         let ours = view.instances().values().filter(|instance| recorder.is_ours(instance));
         recorder.starts = Starts::known(view, ours.filter_map(|instance| instance.node.clone()));
         for (_, pod) in view.pods.sorted() {
-            recorder.pod(view, None, Some(pod));
+            recorder.pod(at, view, None, Some(pod));
         }
         for count in recorder.workloads.values_mut() {
-            *count = ReadyCount { before: count.now, now: count.now, min: count.now, moved: false };
+            *count =
+                ReadyCount { before: count.now, now: count.now, min: count.now, ..ReadyCount::default() };
         }
         recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
         recorder.pods.unschedulable_max = 0;
         for (_, budget) in view.pod_disruption_budgets.sorted() {
-            recorder.budget(budget);
+            recorder.budget(at, budget);
         }
         recorder
     }
@@ -122,9 +133,14 @@ impl Recorder {
         self.groups.contains(&instance.group)
     }
 
-    fn pod(&mut self, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
+    fn pod(&mut self, at: Time, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
         let Some(pod) = new.or(old) else { return };
-        self.note_ready(view, pod, i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)));
+        self.note_ready(
+            at,
+            view,
+            pod,
+            i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)),
+        );
         let waits = new.is_some_and(is_unschedulable);
         if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
             self.unschedulable.insert(pod.meta.uid.clone());
@@ -137,7 +153,7 @@ impl Recorder {
         }
     }
 
-    fn note_ready(&mut self, view: &View, pod: &Pod, difference: i32) {
+    fn note_ready(&mut self, at: Time, view: &View, pod: &Pod, difference: i32) {
         if difference == 0 {
             return;
         }
@@ -152,10 +168,23 @@ impl Recorder {
         let count = self.workloads.entry(workload).or_default();
         count.now += difference;
         count.min = count.min.min(count.now);
+        match (count.now > 0, count.dark_since) {
+            (true, Some(since)) => {
+                count.dark += at - since;
+                count.dark_since = None;
+            }
+            (false, None) => count.dark_since = Some(at),
+            (true, None) | (false, Some(_)) => {}
+        }
     }
 
-    fn budget(&mut self, budget: &PodDisruptionBudget) {
+    fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
         let status = &budget.status;
+        let history = self.budget_history.entry(budget.meta.key()).or_default();
+        let (healthy, allowed) = (status.current_healthy, status.disruptions_allowed);
+        if history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
+            history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
+        }
         let count = self.budgets.entry(budget.meta.key()).or_insert(BudgetCount {
             desired: status.desired_healthy,
             min: status.current_healthy,
@@ -177,12 +206,13 @@ impl Recorder {
     }
 
     /// An eviction has taken effect, or was refused.
-    fn evicted(&mut self, sent: &Sent, target: &PodTarget, view: &View) {
+    fn evicted(&mut self, sent: &Sent, request: Request, target: &PodTarget, view: &View) {
         let result = sent.result.as_ref().map(|(_, result)| result);
         let Some(ix) = view.pods.find(&target.key).filter(|ix| view.pods[*ix].meta.uid == target.uid) else {
             return;
         };
         let pod = &view.pods[ix];
+        self.evictions.answered(sent, request, target, pod, view);
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
             if let Some(count) = self.budgets.get_mut(&key) {
@@ -196,7 +226,10 @@ impl Recorder {
             }
         }
         match result {
-            Some(Ok(())) => self.note_moved(view, pod),
+            Some(Ok(())) => {
+                self.ended_by_others.evicted(pod);
+                self.note_moved(view, pod);
+            }
             Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
                 self.pods.evictions_refused += 1;
             }
@@ -253,11 +286,20 @@ impl Observer for Recorder {
                     if old.node.is_none() {
                         self.starts.bound(view, new);
                     }
-                    self.pod(view, Some(old), Some(new));
+                    self.ended_by_others.changed(old, Some(new));
+                    self.pod(at, view, Some(old), Some(new));
+                    self.evictions.pod(at, Some(old), Some(new), view);
                 }
-                (Some(Object::Pod(old)), None) => self.pod(view, Some(old), None),
-                (None, Some(Object::Pod(new))) => self.pod(view, None, Some(new)),
-                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(budget),
+                (Some(Object::Pod(old)), None) => {
+                    self.ended_by_others.changed(old, None);
+                    self.pod(at, view, Some(old), None);
+                    self.evictions.pod(at, Some(old), None, view);
+                }
+                (None, Some(Object::Pod(new))) => {
+                    self.pod(at, view, None, Some(new));
+                    self.evictions.pod(at, None, Some(new), view);
+                }
+                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());
                 }
@@ -283,7 +325,10 @@ impl Observer for Recorder {
 
     fn executed(&mut self, _at: Time, sent: &Sent, view: &View) {
         match &sent.command.effect {
-            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => self.evicted(sent, pod, view),
+            Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => self.evicted(sent, Request::Evict, pod, view),
+            Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
+                self.evicted(sent, Request::Delete, pod, view);
+            }
             Effect::Kubernetes(KubernetesEffect::Cordon { .. })
             | Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
             // The pod had been moved before: what is left of it goes.

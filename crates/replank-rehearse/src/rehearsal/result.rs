@@ -15,6 +15,8 @@ use crate::finding_entry::FindingEntry;
 
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
+use super::ended::EndedBatch;
+use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
 use super::starts::StartEntry;
@@ -65,7 +67,9 @@ pub struct RehearsalResult {
     pub batch: BatchFigures,
     /// Disruption budgets of pods that were to be moved, sorted.
     pub budgets: Vec<BudgetFigures>,
-    /// Workloads that had pods to be moved, sorted.
+    /// Every eviction, in order.
+    pub evictions: Vec<EvictionEntry>,
+    /// Workloads that had pods to be moved, or lost some, sorted.
     pub workloads: Vec<WorkloadFigures>,
     /// What was found before the start.
     pub findings: Vec<FindingEntry>,
@@ -187,6 +191,8 @@ pub struct NodeFigures {
     pub replaced: usize,
     /// Most instances beyond the original number at one moment.
     pub surge_max: u32,
+    /// Nodes that were not replaced and that the run, which is over, leaves cordoned.
+    pub cordoned: usize,
 }
 
 /// Figures of pods.
@@ -204,13 +210,15 @@ pub struct PodFigures {
 }
 
 /// Figures of batch pods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchFigures {
     /// Batch pods that were waited for.
     pub waited: usize,
     /// Batch pods that were ended before they were done.
     pub killed: usize,
+    /// Those that somebody else ended: a person, a controller, the loss of a node.
+    pub ended_by_others: Vec<EndedBatch>,
 }
 
 /// One disruption budget.
@@ -230,6 +238,20 @@ pub struct BudgetFigures {
     /// Pods that an interrupted instance would have taken with it, deleted just before its end, after which there were fewer healthy pods than must
     /// stay: involuntary, and no violation.
     pub undercut_by_interruptions: usize,
+    /// What the budget's status said, from the start on: one entry for each change.
+    pub history: Vec<BudgetAt>,
+}
+
+/// What a budget's status said from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetAt {
+    /// The moment.
+    pub at: Time,
+    /// Healthy pods.
+    pub healthy: i32,
+    /// Evictions that it allowed.
+    pub allowed: i32,
 }
 
 /// One workload.
@@ -246,6 +268,9 @@ pub struct WorkloadFigures {
     pub desired: i32,
     /// Fewest ready pods at one moment.
     pub min_ready: i32,
+    /// How long no pod was Ready.
+    #[serde(rename = "withoutReadyMs", serialize_with = "crate::millis::millis")]
+    pub without_ready: Span,
 }
 
 /// One thing that blocks.

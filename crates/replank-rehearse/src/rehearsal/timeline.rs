@@ -11,6 +11,8 @@ use replank_model::view::Change;
 use replank_protocol::mark;
 use serde::Serialize;
 
+use super::shape::NodeShape;
+
 /// Where a node is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,6 +49,8 @@ pub struct NodeTimeline {
     pub zone: Zone,
     /// Whether it was there before the rehearsal.
     pub old: bool,
+    /// What it is like; nothing for those that were there before, which the snapshot describes.
+    pub shape: Option<NodeShape>,
     /// When each phase began.
     pub phases: Vec<PhaseStart>,
 }
@@ -123,6 +127,12 @@ impl Timeline {
         all
     }
 
+    /// Whether the drain of a node was ever begun.
+    pub(super) fn was_begun(&self, name: &NodeName) -> bool {
+        let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
+        node.is_some_and(|node| node.phases.iter().any(|phase| phase.phase == NodePhase::Draining))
+    }
+
     /// How many nodes that were there before are in a phase: of all of them, or of those with a name.
     #[must_use]
     pub(super) fn count_of(&self, name: Option<&NodeName>, phase: NodePhase) -> usize {
@@ -146,6 +156,7 @@ impl Timeline {
             group: instance.group.clone(),
             zone: instance.zone.clone(),
             old,
+            shape: None,
             phases: vec![PhaseStart { phase, at }],
         };
         self.nodes.insert(instance.id.clone(), timeline);
@@ -175,6 +186,9 @@ impl Timeline {
         let Some(known) = self.by_name.get(&node.name()).and_then(|id| self.nodes.get_mut(id)) else {
             return;
         };
+        if !known.old && known.shape.is_none() {
+            known.shape = Some(NodeShape::of(node));
+        }
         let role = node.meta.annotations.value(mark::ROLE);
         match (known.phase(), role) {
             (NodePhase::Serving | NodePhase::Ready, Some("queued")) => known.enter(NodePhase::Cordoned, at),

@@ -6,6 +6,7 @@ use replank_model::view::Change;
 use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::Disruption;
+use super::drains::Drains;
 use super::garbage::GarbageCollector;
 use super::karpenter::Karpenter;
 use super::namespaces::Namespaces;
@@ -38,6 +39,7 @@ pub(crate) struct Control {
     workflows: Workflows,
     rollouts: Rollouts,
     karpenter: Karpenter,
+    drains: Drains,
 }
 
 impl Control {
@@ -56,6 +58,7 @@ impl Control {
             workflows: Workflows::default(),
             rollouts: Rollouts::default(),
             karpenter: Karpenter::new(timings),
+            drains: Drains::default(),
         }
     }
 
@@ -70,6 +73,11 @@ impl Control {
         self.operators.assume();
         self.workflows.assume();
         self.rollouts.assume();
+    }
+
+    /// Somebody drains nodes, one after the other.
+    pub(crate) fn drain(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
+        self.drains.begin(ctx, nodes);
     }
 
     /// Says what the targets of autoscalers are asked to do over time.
@@ -126,6 +134,7 @@ impl Control {
             ControlDue::Volumes(due) => self.volumes.handle(ctx, due),
             ControlDue::Workflow(due) => self.workflows.handle(ctx, due),
             ControlDue::Rollout(due) => self.rollouts.handle(ctx, due),
+            ControlDue::Drains(due) => self.drains.handle(ctx, due),
             ControlDue::Karpenter(due) => {
                 self.karpenter.handle(ctx, due);
                 return self.karpenter.take_silent();

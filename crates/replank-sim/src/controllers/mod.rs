@@ -12,6 +12,7 @@ mod daemon_set;
 mod deployment;
 pub(crate) mod disruption;
 mod done;
+pub(crate) mod drains;
 pub(crate) mod endpoint_slice;
 pub(crate) mod garbage;
 mod hash;

@@ -54,6 +54,19 @@ impl Durations {
             let about = format!("new pods of {} {}/{}", workload.kind, workload.namespace, workload.name);
             all.push(learnt(about, "never Ready: none of its pods is in the snapshot".into(), *pods));
         }
+        let said = [
+            (
+                self.troubles.unready,
+                "pods that are not Ready",
+                "stay so: they crash, or have run for longer than others took to be Ready",
+            ),
+            (self.troubles.starting, "pods that are starting", "become Ready, as others did"),
+        ];
+        all.extend(
+            said.into_iter()
+                .filter(|(pods, ..)| *pods > 0)
+                .map(|(pods, about, value)| learnt(about.to_owned(), value.to_owned(), pods)),
+        );
         all
     }
 

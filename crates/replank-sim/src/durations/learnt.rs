@@ -2,6 +2,7 @@
 
 use replank_apiserver::draw::{Draws, Purpose};
 use replank_model::object::pod::Pod;
+use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use rustc_hash::FxHashMap;
@@ -9,7 +10,8 @@ use rustc_hash::FxHashMap;
 use super::limits::{START_DEFAULT, STOP_DEFAULT};
 use super::observed;
 use super::samples::Samples;
-use super::trouble::{Trouble, Troubles};
+use super::trouble::{Starts, Trouble, Troubles};
+use super::workflows;
 use super::workload::{Workload, workload_of};
 use crate::timing::{CloudTimings, Range};
 
@@ -19,6 +21,8 @@ pub struct Durations {
     pub(super) start: FxHashMap<Workload, Samples>,
     pub(super) start_of_all: Samples,
     pub(super) run: FxHashMap<Workload, Samples>,
+    /// Of Workflows, by the step's place.
+    pub(super) steps: FxHashMap<(Workload, Text), Samples>,
     pub(super) join: Samples,
     pub(super) troubles: Troubles,
 }
@@ -27,7 +31,7 @@ impl Durations {
     /// Learns from everything in a view, as it was at a moment.
     #[must_use]
     pub fn learn(view: &View, now: Time) -> Self {
-        let mut durations = Self { troubles: Troubles::find(view, now), ..Self::default() };
+        let mut durations = Self::default();
         for (_, pod) in view.pods.sorted() {
             let Some(workload) = workload_of(view, pod) else { continue };
             if let Some(start) = observed::start_of(pod) {
@@ -35,17 +39,24 @@ impl Durations {
                 durations.start_of_all.add(start);
             }
             if let Some(run) = observed::run_of(pod) {
+                if let Some(step) = workflows::step_of(pod) {
+                    durations.steps.entry((workload.clone(), step)).or_default().add(run);
+                }
                 durations.run.entry(workload).or_default().add(run);
             }
         }
         durations.learn_from_jobs(view);
+        durations.learn_from_workflows(view);
         for (_, node) in view.nodes.sorted() {
             observed::join_of(node).into_iter().for_each(|join| durations.join.add(join));
         }
         durations.start.values_mut().for_each(Samples::sort);
         durations.run.values_mut().for_each(Samples::sort);
+        durations.steps.values_mut().for_each(Samples::sort);
         durations.start_of_all.sort();
         durations.join.sort();
+        let starts = Starts { own: &durations.start, all: &durations.start_of_all };
+        durations.troubles = Troubles::find(view, now, &starts);
         durations
     }
 

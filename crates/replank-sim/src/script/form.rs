@@ -240,6 +240,14 @@ static FAULTS: &[Form] = &[
 static HANDS: &[Form] = &[
     form("somebody cordons NODE", "`kubectl cordon`", |args| hand(Hand::Cordon(args.word()))),
     form("somebody uncordons NODE", "`kubectl uncordon`", |args| hand(Hand::Uncordon(args.word()))),
+    form("somebody evicts POD", "one request to the Eviction API, without a second try", |args| {
+        hand(Hand::Evict(args.key()))
+    }),
+    form(
+        "somebody drains NODES",
+        "`kubectl drain --ignore-daemonsets --delete-emptydir-data` of one node, or several with commas between them: all are cordoned, then one after the other is emptied. All its pods are asked for at once, and again every five seconds while a budget refuses. A pod without a controller keeps it from beginning, as without `--force`",
+        |args| hand(Hand::Drain(args.words())),
+    ),
     form("somebody taints NODE TAINT", "`kubectl taint`", |args| hand(Hand::Taint(args.word(), args.json()))),
     form(
         "somebody ends instance NODE",

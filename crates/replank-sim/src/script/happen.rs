@@ -12,10 +12,12 @@ use super::names::Names;
 use super::send::{NotPossible, send};
 use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What};
 use crate::cloud::{StatusCheck, Told};
+use crate::controllers::drains::refused;
 use crate::durations::workload_of;
 use crate::kubelet::{PodAct, STUCK};
 use crate::world::World;
 use replank_apiserver::json::Method;
+use replank_apiserver::{DeleteOptions, Eviction};
 
 /// Lets something happen at the present moment.
 ///
@@ -132,6 +134,13 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
     match hand {
         Hand::Cordon(node) => cordon(world, &there(world, names, node)?, true),
         Hand::Uncordon(node) => cordon(world, &there(world, names, node)?, false),
+        Hand::Evict(pod) => {
+            let key = names.pod(pod);
+            let evicted =
+                world.request(|api| api.evict(&Eviction::of(key.clone(), DeleteOptions::default())));
+            evicted.map_err(|refused| NotPossible(refused.into_error(&key).message))
+        }
+        Hand::Drain(nodes) => drain(world, names, nodes),
         Hand::Taint(node, taint) => {
             let name = there(world, names, node)?;
             let taint =
@@ -224,6 +233,23 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             Ok(())
         }
     }
+}
+
+fn drain(world: &mut World, names: &dyn Names, nodes: &[String]) -> Result<(), NotPossible> {
+    let found = nodes.iter().map(|node| there(world, names, node)).collect::<Result<Vec<_>, _>>()?;
+    // As kubectl: the nodes are cordoned before it looks at the pods, and stay so.
+    for node in &found {
+        cordon(world, node, true)?;
+    }
+    if let Some(pod) = refused(world.view(), &found) {
+        let words = format!(
+            "pod {} has no controller: kubectl drain asks for --force, and nothing would recreate it",
+            pod.meta.key()
+        );
+        return Err(NotPossible(words));
+    }
+    world.drain(found);
+    Ok(())
 }
 
 /// As the group's present version, with another image: with the kubelet that is known to come with it.

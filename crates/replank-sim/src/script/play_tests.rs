@@ -140,3 +140,53 @@ fn a_group_launches_the_version_that_its_word_means_at_that_moment() {
         assert_eq!(&*group.made_from(new).expect("its version").image, image, "{line}");
     }
 }
+
+#[test]
+fn somebody_drains_nodes_as_kubectl_does() {
+    let mut world = world(vec![node("n1", "a"), node("n2", "a"), node("n3", "a")]);
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"}, "spec": {"replicas": 4,
+            "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}}});
+    for object in [deployment, budget] {
+        assert_eq!(lets(&mut world, &format!("somebody creates {object}")), Ok(()));
+    }
+    world.pass(Span::from_secs(60));
+    let on = |world: &World, node: &str| world.view().pods_on(&NodeName::from(node)).len();
+    let before = (on(&world, "n1"), on(&world, "n2"), on(&world, "n3"));
+    assert!(before.0 > 0 && before.1 > 0, "{before:?}");
+
+    assert_eq!(lets(&mut world, "somebody drains n1,n2"), Ok(()));
+    let is_cordoned = |world: &World, node: &str| {
+        world.view().node(&NodeName::from(node)).expect("there").spec.unschedulable
+    };
+    assert!(is_cordoned(&world, "n1") && is_cordoned(&world, "n2"), "both are cordoned at once");
+    // The budget is asked again and again, and never broken.
+    for _ in 0..120 {
+        world.pass(Span::from_secs(1));
+        let ready =
+            world.view().pods.sorted().iter().filter(|(_, pod)| pod.is_ready() && pod.is_active()).count();
+        assert!(ready >= 3, "{ready} are Ready");
+    }
+    assert_eq!((on(&world, "n1"), on(&world, "n2"), on(&world, "n3")), (0, 0, 4));
+
+    let name = world.view().pods.sorted()[0].1.meta.key();
+    assert_eq!(lets(&mut world, &format!("somebody evicts {name}")), Ok(()));
+    let other = world.view().pods.sorted()[1].1.meta.key();
+    let refused = lets(&mut world, &format!("somebody evicts {other}"));
+    assert!(refused.is_err_and(|why| why.0.contains("disruption budget")));
+}
+
+#[test]
+fn a_pod_without_a_controller_keeps_kubectl_from_draining() {
+    let mut world = world(vec![node("n1", "a"), running("web-0", "n1")]);
+    let refused = lets(&mut world, "somebody drains n1").expect_err("it has no controller");
+    assert_eq!(
+        refused.0,
+        "pod shop/web-0 has no controller: kubectl drain asks for --force, and nothing would recreate it"
+    );
+    assert!(world.view().node(&NodeName::from("n1")).expect("there").spec.unschedulable, "it stays cordoned");
+}

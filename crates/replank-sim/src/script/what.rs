@@ -165,6 +165,10 @@ pub enum Hand {
     Cordon(String),
     /// Uncordons it.
     Uncordon(String),
+    /// Evicts a pod, once.
+    Evict(Key),
+    /// Drains nodes, one after the other.
+    Drain(Vec<String>),
     /// Taints it.
     Taint(String, Value),
     /// Ends the instance behind a node; its group launches another.

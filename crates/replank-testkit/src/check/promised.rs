@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{
-    BarePods, BlockingFindings, Budget, ChosenBy, DeadAction, Health, LocalStorage, OnDeadline, Plan,
+    AtEnd, BarePods, BlockingFindings, Budget, ChosenBy, DeadAction, Health, LocalStorage, OnDeadline, Plan,
     Retained, Singletons, Surge,
 };
 use replank_model::int_or_string::IntOrString;
@@ -53,6 +53,8 @@ pub struct Promised {
     /// Whether the run begins with nothing that blocks; what counts as such: pods that nobody would make again, data on disks.
     pub(super) refuses: bool,
     pub(super) refuses_bare: bool,
+    /// Whether nodes that were never begun stay cordoned at the end.
+    pub(super) keeps_cordons: bool,
     pub(super) refuses_disks: bool,
     /// Whether single pods are moved by a restart.
     pub(super) restarts: bool,
@@ -322,6 +324,7 @@ impl Promised {
             health: plan.care.health,
             stage_health: stage_health(plan),
             refuses: plan.care.blocking_findings == BlockingFindings::Refuse,
+            keeps_cordons: plan.care.at_end == AtEnd::Keep,
             refuses_bare: plan.bare_pods == BarePods::Refuse,
             refuses_disks: plan.local_storage == LocalStorage::Refuse,
             restarts: plan.care.singletons == Singletons::Surge,

@@ -105,6 +105,7 @@ impl Ended<'_> {
         let may_stay = match role {
             Some("skipped") => true,
             Some("draining" | "retained") => matches!(self.end, Some(End::Blocked(_))),
+            Some("queued") => self.promised.keeps_cordons && matches!(self.end, Some(End::Blocked(_))),
             Some(_) | None => false,
         };
         if !may_stay {

@@ -2,7 +2,7 @@
 //!
 //! Drawn from a stream of its own, so that clusters are what they were without it.
 
-use replank_facts::plan::{Plan, Retain, Retained, Singletons, Waves, Window, Windows};
+use replank_facts::plan::{AtEnd, Plan, Retain, Retained, Singletons, Waves, Window, Windows};
 use replank_model::int_or_string::IntOrString;
 use replank_model::time::Span;
 use serde_json::{Value, json};
@@ -51,6 +51,7 @@ pub(super) fn draw(seed: u64, plan: &mut Plan) {
         plan.care.load_balancer.exclude = true;
         plan.care.load_balancer.deregistration_delay = Span::from_secs(random.one(&[10, 60, 300]));
     }
+    plan.care.at_end = random.one(&[AtEnd::KeepBegun, AtEnd::KeepBegun, AtEnd::Uncordon, AtEnd::Keep]);
     // Nobody could have written one whose deadline is shorter than what it watches and retains.
     while Plan::read(&plan.to_json()).is_err() {
         plan.deadline += Span::from_minutes(60);

@@ -70,6 +70,8 @@ pub enum Bug {
     Meddler,
     /// The autoscaler evicts a batch pod to scale down.
     Thrift,
+    /// A node is uncordoned, as one that cannot be emptied, as soon as its drain has begun.
+    EarlyPostpone,
     /// A managed node group gets its launch template version through its Auto Scaling group, not through EKS.
     BehindEks,
 }
@@ -83,7 +85,7 @@ enum Part {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -111,6 +113,7 @@ impl Bug {
         Self::KeptMarks,
         Self::Meddler,
         Self::Thrift,
+        Self::EarlyPostpone,
         Self::BehindEks,
     ];
 
@@ -163,6 +166,7 @@ impl Bug {
             | Self::Rash
             | Self::Endless
             | Self::KeptTags
+            | Self::EarlyPostpone
             | Self::BehindEks => Part::Roll,
         }
     }
@@ -213,6 +217,7 @@ impl Bug {
             | Self::EarlyRescue
             | Self::Meddler
             | Self::Thrift
+            | Self::EarlyPostpone
             | Self::BehindEks
             | Self::Endless => {}
         }
@@ -237,6 +242,7 @@ impl Bug {
             | Self::EarlyRelease
             | Self::ForeignHook
             | Self::EarlyUncordon
+            | Self::EarlyPostpone
             | Self::WrongInstance => Promise::S5,
             Self::Twice => Promise::S6,
             Self::Meddling => Promise::S7,

@@ -85,6 +85,7 @@ impl Buggy {
             Bug::EarlyEnd => self.end_early(decision),
             Bug::EarlyBatch | Bug::Thrift => self.evict_batch(decision),
             Bug::EarlyDrain => self.drain_early(decision),
+            Bug::EarlyPostpone => self.postpone_early(now),
             Bug::OpenNodes => self.leave_open(decision),
             Bug::EarlyForce => self.force_early(decision),
             Bug::EarlyStuck => {
@@ -432,6 +433,25 @@ impl Buggy {
                 self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Uncordon {
                     node: target,
                     version: node.meta.resource_version,
+                }));
+            }
+        }
+    }
+
+    /// Gives a node up that has just been begun and has pods to be moved.
+    fn postpone_early(&mut self, now: Time) {
+        let nodes = self.core.view().nodes.sorted().into_iter().map(|(_, node)| node.clone());
+        for node in nodes.collect::<Vec<_>>() {
+            let Some(found) = mark::of(&node).filter(|found| found.run == self.bug.run()) else { continue };
+            let is_begun = matches!(found.mark.role, NodeRole::Draining { .. });
+            let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
+            if is_begun && !self.movers(&target).is_empty() && self.uncordoned.insert(node.name()) {
+                let mark = Mark { role: NodeRole::Postponed { times: 1 }, since: now, ..found.mark };
+                let version = node.meta.resource_version;
+                self.wrongs.push(Effect::Kubernetes(KubernetesEffect::Cordon {
+                    node: target,
+                    version,
+                    mark,
                 }));
             }
         }

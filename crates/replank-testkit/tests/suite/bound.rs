@@ -1,6 +1,6 @@
-//! A roll goes as far as it can: of the nodes that can be emptied in any order it is to replace all but a hundredth.
+//! A roll goes as far as it can: of the nodes that can be emptied in any order it is to replace all but one in two hundred.
 //!
-//! It replaces 99.1% of them in 800 clusters. What is missed is printed with its seed: in most cases pods that have moved are in the way of others on new nodes (spread over nodes, CPU,
+//! It replaces 99.6% of them in 800 clusters. What is missed is printed with its seed: in most cases pods that have moved are in the way of others on new nodes (spread over nodes, CPU,
 //! number of pods), which the bound does not see.
 //!
 //! `REPLANK_SEED=7` rolls one and tells what happened; `REPLANK_BOUNDED=1000` rolls more.
@@ -22,7 +22,7 @@ const FOUND: [u64; 1] = [620];
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// Thousandths of the nodes that can be emptied which are replaced at the least.
-const FLOOR: usize = 990;
+const FLOOR: usize = 995;
 
 #[test]
 fn a_roll_replaces_every_node_that_can_be_emptied() {

@@ -54,6 +54,11 @@ fn an_instance_that_ends_before_it_is_empty_is_caught() {
 }
 
 #[test]
+fn a_node_that_is_given_up_as_soon_as_it_is_begun_is_caught() {
+    is_caught(Bug::EarlyPostpone, 20);
+}
+
+#[test]
 fn a_batch_pod_that_is_evicted_early_is_caught() {
     is_caught(Bug::EarlyBatch, 30);
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use replank_advice::check::{self, Finding};
 use replank_core::scale;
+use replank_facts::coverage::Coverage;
 use replank_facts::groups::GroupBy;
 use replank_facts::plan::RunOptions;
 use replank_model::delta::Delta;
@@ -33,10 +34,13 @@ impl Found {
         Self { ground, findings, proofs }
     }
 
-    /// As reports show them.
-    pub(crate) fn entries(&self) -> Vec<FindingEntry> {
+    /// As reports show them, with what could not be seen.
+    pub(crate) fn entries(&self, coverage: &Coverage) -> Vec<FindingEntry> {
         let all = self.findings.iter().zip(&self.proofs);
-        all.map(|(finding, proofs)| FindingEntry::proved(finding.rule.id(), finding, proofs)).collect()
+        all.map(|(finding, proofs)| {
+            FindingEntry::proved(finding.rule.id(), finding, proofs).seeing(coverage, finding.rule.reads())
+        })
+        .collect()
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn github(checked: &Checked) -> String {
             None => String::new(),
         };
         let title = property(&format!("{}: {}", finding.id, finding.object));
-        let message = data(&format!("{}\nWhat to do:\n{}", finding.reason, finding.to_do()));
+        let message = data(&format!("{}\nWhat to do:\n{}", finding.told(), finding.to_do()));
         text.push_str(&format!("::{level} {at}title={title}::{message}\n"));
     }
     let summary = match checked.gated.findings.as_slice() {

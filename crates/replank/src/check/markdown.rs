@@ -35,7 +35,7 @@ fn section(entry: &[&FindingEntry]) -> String {
         }
         text.push('\n');
     }
-    text.push_str(&format!("{}\n", escape(&first.reason)));
+    text.push_str(&format!("{}\n", escape(&first.told())));
     let mut remedies: Vec<String> = entry.iter().map(|finding| finding.to_do()).collect();
     remedies.dedup();
     text.push_str(&remedy(&remedies.join("\n")));

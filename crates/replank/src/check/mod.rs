@@ -90,7 +90,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         CheckFormat::Sarif | CheckFormat::Github => Keep::Places,
         CheckFormat::Text | CheckFormat::Json | CheckFormat::Markdown => Keep::Nothing,
     };
-    let (cluster, places) =
+    let (mut cluster, places) =
         snapshot::read_with_places(sources, &args.read, args.now, Question::Roll, printer, keep)?;
     let name = snapshot::name(&args.snapshots);
     let names: Vec<String> =
@@ -98,6 +98,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
     match plan {
         Some(plan) => {
             let facts = scale::completed(facts, &plan.node_groups);
+            cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
             gate.check_namespaces(&scene.view)?;
             Ok(of_scene(args, Scene { facts, ..scene }, names, places, &gate))
@@ -112,7 +113,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             let ground = Ground { view, groups: learnt, now, facts, plan: None };
             gate.check_namespaces(&ground.view)?;
             let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
-            let gated = gate.apply(found.entries(), &today());
+            let gated = gate.apply(found.entries(&coverage), &today());
             let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));
             Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places, preview })
         }
@@ -129,7 +130,7 @@ fn of_scene(
     let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
     let stops = |ground: &Ground| rehearse::stops(&scene, ground);
     let found = Found::proved(scene.ground(), &scene.group_by, &stops);
-    let gated = gate.apply(found.entries(), &today());
+    let gated = gate.apply(found.entries(&scene.coverage), &today());
     Checked {
         preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
         gated,

@@ -36,7 +36,7 @@ fn result(finding: &FindingEntry, (source, line): &(String, u64)) -> Value {
         "ruleId": finding.id,
         "ruleIndex": index,
         "level": level(finding.severity),
-        "message": {"text": format!("{}: {}\n\nWhat to do:\n{}", finding.object, finding.reason, finding.to_do())},
+        "message": {"text": format!("{}: {}\n\nWhat to do:\n{}", finding.object, finding.told(), finding.to_do())},
         "locations": [{
             "physicalLocation": {"artifactLocation": {"uri": uri(source)}, "region": {"startLine": line}},
             "logicalLocations": [{"fullyQualifiedName": finding.object, "kind": "resource"}],

@@ -16,6 +16,7 @@ fn finding(severity: &'static str, name: &str) -> FindingEntry {
         severity,
         object: format!("Deployment shop/{name}"),
         reason: "1 replica of_it".to_owned(),
+        unseen: Vec::new(),
         remedy: format!("kubectl -n shop scale deployment/{name} --replicas=2"),
         proof: Proof::Checked,
         withheld: Some("why".to_owned()),

@@ -142,6 +142,31 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_the_json_lists_every_finding_of_a_rehearsal() {
+        let page = include_str!("../../../../docs/rehearsal-json.md");
+        let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("- `")).collect();
+        let expected: Vec<String> = of_check().map(|(id, title)| format!("- `{id}`: {title}")).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn every_explanation_names_the_kinds_that_its_rule_reads() {
+        let of_check = check::Rule::ALL.iter().map(|rule| (rule.id(), rule.reads()));
+        let ids: Vec<&str> = check::Rule::ALL.iter().map(|rule| rule.id()).collect();
+        let of_audit = audit::Rule::ALL.iter().map(|rule| (rule.id(), rule.reads()));
+        for (id, reads) in of_check.chain(of_audit.filter(|(id, _)| !ids.contains(id))) {
+            let markdown = section(id).expect("the page has it").markdown();
+            let told = markdown
+                .split("\n\n")
+                .find(|one| one.starts_with("**Reads:**"))
+                .map(|one| one.replace('\n', " "));
+            let kinds: Vec<&str> = reads.iter().map(|kind| kind.as_str()).collect();
+            let expected = (!kinds.is_empty()).then(|| format!("**Reads:** {}.", kinds.join(", ")));
+            assert_eq!(told, expected, "{id}");
+        }
+    }
+
+    #[test]
     fn a_misspelt_id_is_met_with_the_right_one() {
         let failure = unknown("pdb-never-alows");
         assert!(failure.next.is_some_and(|next| next.contains("did you mean pdb-never-allows?")));

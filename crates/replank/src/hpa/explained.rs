@@ -4,6 +4,7 @@ use replank_facts::coverage::Coverage;
 use replank_hpa::{
     Counted, Fault, Groups, Limited, MetricStep, PolicyKind, Proposal, Stabilized, Start, Working,
 };
+use replank_model::object::autoscaling::{HorizontalPodAutoscaler, HpaScalingRules};
 use replank_model::text::Name;
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ pub(super) fn text(explained: &Explained, look: Look) -> String {
         }
     }
     steps.stabilized.iter().for_each(|stabilized| windows(&mut page, stabilized));
-    steps.limited.iter().for_each(|limited| limits(&mut page, limited, steps.bounds));
+    steps.limited.iter().for_each(|limited| limits(&mut page, hpa, limited, steps.bounds));
     result(&mut page, explained);
     page.into_text()
 }
@@ -219,9 +220,23 @@ fn windows(page: &mut Page, stabilized: &Stabilized) {
     );
 }
 
-fn limits(page: &mut Page, limited: &Limited, (min, max): (i32, i32)) {
+/// Directions that the spec forbids, and what that means.
+fn disabled(hpa: &HorizontalPodAutoscaler) -> Vec<(&'static str, &'static str)> {
+    let is = |rules: &Option<HpaScalingRules>| {
+        rules.as_ref().is_some_and(|rules| rules.select_policy.as_deref() == Some("Disabled"))
+    };
+    let Some(behavior) = &hpa.spec.behavior else { return Vec::new() };
+    let up = is(&behavior.scale_up).then_some(("scaleUp", "it never adds replicas"));
+    let down = is(&behavior.scale_down).then_some(("scaleDown", "it never removes replicas"));
+    up.into_iter().chain(down).collect()
+}
+
+fn limits(page: &mut Page, hpa: &HorizontalPodAutoscaler, limited: &Limited, (min, max): (i32, i32)) {
     page.heading("Bounds and policies", &format!("{} ({})", replicas(limited.replicas), limited.reason));
     page.labelled(AT, "bounds", &format!("{min} to {max}"));
+    for (direction, means) in disabled(hpa) {
+        page.labelled(AT, "disabled", &format!("behavior.{direction}.selectPolicy: Disabled: {means}"));
+    }
     for step in &limited.policies {
         let unit = match step.policy.kind {
             PolicyKind::Pods => count(usize::try_from(step.policy.value).unwrap_or(0), "pod"),
@@ -280,6 +295,7 @@ pub(super) fn json(explained: &Explained, coverage: &Coverage) -> Result<String,
             "statusReplicas": scale.status_replicas, "selector": scale.selector})),
         "minReplicas": explained.hpa.spec.min_replicas.unwrap_or(1),
         "maxReplicas": explained.hpa.spec.max_replicas,
+        "disabled": disabled(&explained.hpa).into_iter().map(|(direction, _)| direction).collect::<Vec<_>>(),
         "metrics": metrics,
         "askedFor": steps.chosen.map(|chosen| json!({"replicas": chosen.replicas, "metric": chosen.index})),
         "stabilized": steps.stabilized.as_ref().map(|stabilized| json!({"wanted": stabilized.wanted,

@@ -46,7 +46,7 @@ pub(super) fn run(
         .next(format!("there are {}", names.join(", "))));
     }
     let nodes = view.nodes.len();
-    let found = audited(view, now, &options);
+    let found = audited(view, now, &options, coverage);
     let text = match args.output {
         PlaceFormat::Text | PlaceFormat::Wide => {
             text(&found, nodes, printer.look()) + &coverage::section(coverage, printer.look())
@@ -65,7 +65,7 @@ struct Audited {
 }
 
 /// Audits, and proves the remedies on a copy.
-fn audited(mut view: View, now: Option<Time>, options: &Options) -> Vec<Audited> {
+fn audited(mut view: View, now: Option<Time>, options: &Options, coverage: &Coverage) -> Vec<Audited> {
     let now = now.unwrap_or(Time::from_millis(0));
     count_budgets(&mut view, now);
     let ground = Ground { view, groups: Vec::new(), now, facts: Vec::new(), plan: None };
@@ -75,7 +75,8 @@ fn audited(mut view: View, now: Option<Time>, options: &Options) -> Vec<Audited>
     let proved = findings.into_iter().zip(&proofs);
     proved
         .map(|(finding, proofs)| Audited {
-            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs),
+            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs)
+                .seeing(coverage, finding.rule.reads()),
             finding,
         })
         .collect()
@@ -188,6 +189,9 @@ fn write_entry(page: &mut Page, entry: &[&Audited]) {
         page.wrapped(4, &format!("{}{more}", names.join(", ")), Tone::Strong);
     }
     page.wrapped(4, &first.reason, Tone::Plain);
+    if let Some(not_seen) = entry[0].entry.not_seen() {
+        page.wrapped(4, &not_seen, Tone::Faint);
+    }
     let mut remedies: Vec<String> = entry.iter().map(|one| one.entry.to_do()).collect();
     remedies.dedup();
     page.line(if entry[0].entry.withheld.is_some() { "    what to look at:" } else { "    what to do:" });

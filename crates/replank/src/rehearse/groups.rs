@@ -20,8 +20,8 @@ const LISTED_MAX: usize = 20;
 pub(super) struct Grouped {
     pub(super) groups: Vec<LearntGroup>,
     pub(super) by: GroupBy,
-    /// What had to be assumed of a group that the snapshot does not show.
-    pub(super) assumption: Option<Assumption>,
+    /// What had to be assumed: of labels that new nodes lack, and of a group that the snapshot does not show.
+    pub(super) assumptions: Vec<Assumption>,
 }
 
 /// The groups that a label makes.
@@ -36,9 +36,19 @@ pub(crate) fn of_label(view: &View, label: &Text) -> Vec<LearntGroup> {
 pub(super) fn choose(view: &View, plan: &Plan, label: &Text, now: Time) -> Result<Grouped, Failure> {
     let mut grouped = choose_shown(view, plan, label)?;
     let options = RunOptions { started: now, group_by: grouped.by.clone() };
+    let by_hand = groups::labels_by_hand(view, &grouped.by);
+    grouped.assumptions.extend(by_hand.into_iter().map(|(group, labels)| Assumption {
+        about: format!("labels of new nodes of {group}"),
+        value: format!(
+            "{} set as soon as a node has joined, as on its other nodes: kubelets refuse to set {}",
+            labels.join(", "),
+            if labels.len() == 1 { "it" } else { "them" },
+        ),
+        source: Source::Default,
+    }));
     let moving = nodes_to_replace(view, plan, &options).len();
     if let Some(target) = groups::assumed_target(&grouped.groups, plan, moving, &grouped.by) {
-        grouped.assumption = Some(Assumption {
+        grouped.assumptions.push(Assumption {
             about: format!("node group {}, which has no nodes in the snapshot", target.group.name),
             value: format!(
                 "created empty before the roll, with the zones and instance types of the first group that nodes leave, maximum size {}",
@@ -63,7 +73,7 @@ fn choose_shown(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failu
             let is_known = |name: &GroupName| known.iter().any(|group| group.group.name == *name);
             let unknown = wanted.iter().find(|name| !is_known(name) && !is_pool(name));
             unknown.map_or(Ok(()), |name| Err(no_such(name, &known, label)))?;
-            Ok(Grouped { groups: known, by, assumption: None })
+            Ok(Grouped { groups: known, by, assumptions: Vec::new() })
         }
         ChosenBy::Selector(selector) => {
             let nodes = view.nodes.sorted();
@@ -75,10 +85,10 @@ fn choose_shown(view: &View, plan: &Plan, label: &Text) -> Result<Grouped, Failu
                     .next("list the nodes' labels: kubectl get nodes --show-labels"));
             }
             if is_grouped {
-                return Ok(Grouped { groups: known, by, assumption: None });
+                return Ok(Grouped { groups: known, by, assumptions: Vec::new() });
             }
             let by = GroupBy::Selector(GroupName::new(plan.name.clone()), selector.clone());
-            Ok(Grouped { groups: groups::from_nodes(view, &by), by, assumption: None })
+            Ok(Grouped { groups: groups::from_nodes(view, &by), by, assumptions: Vec::new() })
         }
     }
 }

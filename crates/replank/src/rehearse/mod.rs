@@ -3,6 +3,7 @@
 mod besides;
 mod connections;
 
+use crate::coverage;
 use crate::snapshot;
 use crate::snapshot::HOW_TO_SNAPSHOT;
 use replank_facts::coverage::Question;
@@ -94,11 +95,12 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
     let sources = snapshot::sources(&args.snapshots);
-    let cluster = snapshot::read_at(sources, &args.read, args.now, Question::Roll, printer)?;
+    let mut cluster = snapshot::read_at(sources, &args.read, args.now, Question::Roll, printer)?;
     let Some(plan) = plan else {
         let groups = groups::of_label(&cluster.view, &args.read.group_label);
         return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));
     };
+    cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
     Scene::new(snapshot::name(&args.snapshots), cluster, plan, &args.read.group_label)
 }
 

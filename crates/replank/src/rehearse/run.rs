@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use replank_advice::preflight;
+use replank_advice::check::Finding;
 use replank_core::{Core, interrupt, nodes_to_replace};
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::RunOptions;
@@ -62,11 +62,16 @@ impl Remedies {
     fn findings(self, scene: &Scene) -> Vec<FindingEntry> {
         match self {
             Self::Proved => {
-                Found::proved(scene.ground(), &scene.group_by, &|ground| stops(scene, ground)).entries()
+                let found = Found::proved(scene.ground(), &scene.group_by, &|ground| stops(scene, ground));
+                found.entries(&scene.coverage)
             }
             Self::Untried => {
                 let found = check::find(&scene.ground(), &scene.group_by);
-                found.iter().map(|finding| FindingEntry::untried(finding.rule.id(), finding)).collect()
+                let entry = |finding: &Finding| {
+                    FindingEntry::untried(finding.rule.id(), finding)
+                        .seeing(&scene.coverage, finding.rule.reads())
+                };
+                found.iter().map(entry).collect()
             }
             Self::Unasked => Vec::new(),
         }
@@ -248,13 +253,13 @@ impl<'a> Prepared<'a> {
                 cloud: self.durations.cloud(),
             },
             assumptions: {
-                let told = scene.older.iter().chain(&scene.assumption).chain(&scene.assumptions).cloned();
+                let told = scene.older.iter().chain(&scene.of_groups).chain(&scene.assumptions).cloned();
                 told.chain(self.durations.assumptions()).collect()
             },
         };
         let run = run_named(&format!("rehearsal-of-{}", scene.plan.name));
         let interruptions = interrupt::Options::beside(Some(&scene.plan));
-        let mut core = Core::new(scene.plan.clone(), run, options(scene), preflight::blocking)
+        let mut core = Core::new(scene.plan.clone(), run, options(scene), scene.preflight)
             .with_interruptions(interruptions);
         if let Some(autoscaler) = &scene.autoscaler {
             core = core.with_autoscaler(autoscaler.clone());

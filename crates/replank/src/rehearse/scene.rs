@@ -1,5 +1,7 @@
 //! What a rehearsal begins with.
 
+use replank_advice::preflight;
+use replank_core::Preflight;
 use replank_core::scale::Autoscaler;
 use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
@@ -49,7 +51,7 @@ pub(crate) struct Scene {
     /// What the cloud says of its groups.
     pub(crate) facts: Vec<Facts>,
     /// What had to be assumed of its groups.
-    pub(crate) assumption: Option<Assumption>,
+    pub(crate) of_groups: Vec<Assumption>,
     /// Objects that were written in older API versions.
     pub(crate) older: Option<Assumption>,
     /// What of the cluster can be seen.
@@ -58,6 +60,8 @@ pub(crate) struct Scene {
     pub(crate) assumptions: Vec<Assumption>,
     /// Who keeps the number of nodes to what is needed, where somebody does.
     pub(crate) autoscaler: Option<Autoscaler>,
+    /// What keeps the roll from beginning.
+    pub(crate) preflight: Preflight,
     /// Changes that were made first, as a person pastes them.
     pub(crate) remedies: Vec<String>,
 }
@@ -66,9 +70,9 @@ impl Scene {
     pub(crate) fn new(name: String, cluster: Cluster, plan: Plan, label: &Text) -> Result<Self, Failure> {
         let Cluster { mut view, now, older, coverage } = cluster;
         count_budgets(&mut view, now);
-        let Grouped { groups, by, assumption } = groups::choose(&view, &plan, label, now)?;
+        let Grouped { groups, by, assumptions: of_groups } = groups::choose(&view, &plan, label, now)?;
         let ground = Ground { view, groups, now, facts: Vec::new(), plan: None };
-        Ok(Self { name, assumption, older, coverage, ..Self::on(&ground, plan, by) })
+        Ok(Self { name, of_groups, older, coverage, ..Self::on(&ground, plan, by) })
     }
 }
 
@@ -88,11 +92,12 @@ impl Scene {
             require: Require::Possible,
             demands: Vec::new(),
             facts: ground.facts.clone(),
-            assumption: None,
+            of_groups: Vec::new(),
             older: None,
             coverage: Coverage::default(),
             assumptions: Vec::new(),
             autoscaler: None,
+            preflight: preflight::blocking,
             remedies: Vec::new(),
         }
     }

@@ -123,6 +123,9 @@ fn write_entry(page: &mut Page, entry: &[&FindingEntry]) {
         }
     }
     page.wrapped(4, &first.reason, Tone::Plain);
+    if let Some(not_seen) = first.not_seen() {
+        page.wrapped(4, &not_seen, Tone::Faint);
+    }
     let mut remedies: Vec<String> =
         entry.iter().filter(|finding| !finding.remedy.is_empty()).map(|finding| finding.to_do()).collect();
     remedies.dedup();
@@ -190,6 +193,7 @@ mod tests {
             severity,
             object: format!("Deployment shop/{object}"),
             reason: reason.to_owned(),
+            unseen: Vec::new(),
             remedy: format!("kubectl -n shop scale deployment/{object} --replicas=2"),
             proof: Proof::Checked,
             withheld: None,

@@ -12,14 +12,45 @@ pub(crate) fn escape(text: &str) -> String {
     escaped.replace('\n', " ")
 }
 
-/// What to do, as a block to be pasted from.
-pub(crate) fn remedy(text: &str) -> String {
-    if text.is_empty() {
-        return String::new();
+/// What a line of a remedy is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// To be pasted into a shell.
+    Command,
+    /// Stands between alternatives: `or:`.
+    Or,
+    /// Words, or YAML.
+    Text,
+}
+
+fn line_of(line: &str) -> Line {
+    match line {
+        command if ["kubectl ", "aws ", "replank "].iter().any(|start| command.starts_with(start)) => {
+            Line::Command
+        }
+        or if or == "or:" || (or.starts_with("or, ") && or.ends_with(':')) => Line::Or,
+        _ => Line::Text,
     }
-    let is_command = ["kubectl ", "aws "].iter().any(|start| text.starts_with(start));
-    let language = if is_command { "sh" } else { "text" };
-    format!("\n```{language}\n{}\n```\n", text.trim_end())
+}
+
+/// What to do: commands as blocks to be pasted whole, each alternative as its own, and words beside them.
+pub(crate) fn remedy(text: &str) -> String {
+    let mut blocks: Vec<(Line, Vec<&str>)> = Vec::new();
+    for line in text.trim_end().lines() {
+        let is_below = blocks.last().is_some_and(|(last, _)| *last == Line::Command);
+        // A comment goes with the command above it.
+        let sort = if is_below && line.starts_with("# ") { Line::Command } else { line_of(line) };
+        match blocks.last_mut() {
+            Some((last, lines)) if *last == sort => lines.push(line),
+            Some(_) | None => blocks.push((sort, vec![line])),
+        }
+    }
+    let block = |(sort, lines): (Line, Vec<&str>)| match sort {
+        Line::Command => format!("\n```sh\n{}\n```\n", lines.join("\n")),
+        Line::Or => format!("\n{}\n", escape(&lines.join(" "))),
+        Line::Text => format!("\n```text\n{}\n```\n", lines.join("\n")),
+    };
+    blocks.into_iter().map(block).collect()
 }
 
 #[cfg(test)]
@@ -32,5 +63,10 @@ mod tests {
         assert_eq!(remedy("kubectl get pods\n"), "\n```sh\nkubectl get pods\n```\n");
         assert_eq!(remedy("wait"), "\n```text\nwait\n```\n");
         assert_eq!(remedy(""), "");
+        // A block is pasted whole: what is meant as one of two must not stand in it.
+        assert_eq!(
+            remedy("either way:\nkubectl a\nkubectl b\nor:\nkubectl c\n# no more"),
+            "\n```text\neither way:\n```\n\n```sh\nkubectl a\nkubectl b\n```\n\nor:\n\n```sh\nkubectl c\n# no more\n```\n"
+        );
     }
 }

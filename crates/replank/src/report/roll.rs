@@ -1,7 +1,7 @@
 //! How the roll went: nodes, pods, batch, budgets, workloads.
 
 use replank_model::time::Span;
-use replank_rehearse::{BudgetFigures, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, WorkloadFigures};
 
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};
@@ -41,11 +41,15 @@ fn figures(page: &mut Page, result: &RehearsalResult) {
     let end = result.start + result.virtual_duration;
     page.labelled(AT, "time", &format!("{} to {end}", result.start));
     let nodes = &result.nodes;
+    let cordoned = match nodes.cordoned {
+        0 => String::new(),
+        number => format!("; {} left cordoned", grouped(number)),
+    };
     page.labelled(
         AT,
         "nodes",
         &format!(
-            "{} of {} replaced, at most {} more than before",
+            "{} of {} replaced, at most {} more than before{cordoned}",
             grouped(nodes.replaced),
             grouped(nodes.total),
             nodes.surge_max
@@ -84,7 +88,23 @@ fn batch(result: &RehearsalResult) -> String {
         0 => "none terminated before it finished".to_owned(),
         number => format!("{} TERMINATED before they finished", count(number, "pod")),
     };
-    format!("{} waited for, {killed}", count(result.batch.waited, "pod"))
+    let by_others = &result.batch.ended_by_others;
+    let others = match by_others.as_slice() {
+        [] => String::new(),
+        [only] => format!("; {} ended by something else, {} {}", only.pod, only.owner, only.outcome.as_str()),
+        many => {
+            let failed = many.iter().filter(|one| one.outcome == Outcome::Failed).count();
+            let failed =
+                if failed > 0 { format!(", the work of {} FAILED", grouped(failed)) } else { String::new() };
+            format!("; {} ended by something else{failed}", count(many.len(), "pod"))
+        }
+    };
+    let killed = match others.is_empty() {
+        true => killed,
+        false => killed
+            .replace("none terminated before it finished", "none terminated by the run before it finished"),
+    };
+    format!("{} waited for, {killed}{others}", count(result.batch.waited, "pod"))
 }
 
 fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
@@ -155,14 +175,17 @@ fn workloads(page: &mut Page, workloads: &[WorkloadFigures]) {
 
 fn row(workload: &WorkloadFigures) -> Vec<Cell> {
     let (tone, word) = match workload.min_ready {
-        ..=0 => (Tone::Bad, "none for a while"),
-        1.. => (Tone::Warning, ""),
+        ..=0 if workload.without_ready > Span::ZERO => {
+            (Tone::Bad, format!("none for {}", span(workload.without_ready)))
+        }
+        ..=0 => (Tone::Bad, String::new()),
+        1.. => (Tone::Warning, String::new()),
     };
     vec![
         (format!("{} {}/{}", workload.kind, workload.namespace, workload.name), Tone::Plain),
         (workload.desired.to_string(), Tone::Plain),
         (workload.min_ready.to_string(), tone),
-        (word.to_owned(), tone),
+        (word, tone),
     ]
 }
 

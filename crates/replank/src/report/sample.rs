@@ -5,10 +5,11 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetFigures, Cause, ConnectionFigures,
-    Ending, FindingEntry, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeTimeline,
-    NoticedEntry, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, ScriptEventEntry,
-    StartEntry, Verdict, Wait, WorkloadFigures,
+    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, Cause,
+    ConnectionFigures, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
+    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
+    PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, ScriptEventEntry, StartEntry, Successor,
+    Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -23,6 +24,11 @@ fn node(name: Option<&str>, zone: &str, old: bool, phases: &[(NodePhase, i64)]) 
         group: "web".into(),
         zone: zone.into(),
         old,
+        shape: (!old && name.is_some()).then(|| NodeShape {
+            labels: vec![format!("topology.kubernetes.io/zone={zone}")],
+            taints: vec!["dedicated=web:NoSchedule".to_owned()],
+            allocatable: vec!["cpu=3920m".to_owned(), "pods=58".to_owned()],
+        }),
         phases: phases
             .iter()
             .map(|(phase, seconds)| PhaseStart { phase: *phase, at: at(*seconds) })
@@ -85,6 +91,7 @@ fn findings() -> Vec<FindingEntry> {
             reason: "1 replica and no disruption budget: it is gone from its eviction until its new pod is Ready, \
                      which took up to 41s"
                 .to_owned(),
+            unseen: Vec::new(),
             remedy: "kubectl -n monitoring scale deployment grafana --replicas 2".to_owned(),
             proof: Proof::Checked,
             withheld: None,
@@ -95,6 +102,7 @@ fn findings() -> Vec<FindingEntry> {
             severity: "blocking",
             object: "PodDisruptionBudget shop/redis".to_owned(),
             reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
+            unseen: Vec::new(),
             remedy: "spec:\n  minAvailable: 0".to_owned(),
             proof: Proof::Checked,
             withheld: None,
@@ -122,6 +130,25 @@ fn start(
     }
 }
 
+fn eviction() -> EvictionEntry {
+    EvictionEntry {
+        at: at(91),
+        namespace: "shop".into(),
+        pod: "cart-7d9f-x2x4p".into(),
+        node: Some("ip-10-0-1-17.ec2.internal".into()),
+        workload: Some("Deployment cart".to_owned()),
+        request: Request::Evict,
+        refused: None,
+        gone: Some(at(96)),
+        successor: Some(Successor {
+            pod: "cart-7d9f-k7qpl".into(),
+            created: at(91),
+            node: Some("ip-10-0-1-99.ec2.internal".into()),
+            ready: Some(at(99)),
+        }),
+    }
+}
+
 /// A roll that came to its end, with findings.
 pub(crate) fn with_findings() -> RehearsalResult {
     let budget = |name: &str, desired, min, violations| BudgetFigures {
@@ -131,6 +158,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         min_healthy: min,
         violations,
         undercut_by_interruptions: 0,
+        history: vec![BudgetAt { at: at(0), healthy: min, allowed: (min - desired).max(0) }],
     };
     let workload = |kind: &str, name: &str, desired, min| WorkloadFigures {
         kind: Text::from(kind),
@@ -138,6 +166,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
         name: Text::from(name),
         desired,
         min_ready: min,
+        without_ready: if min == 0 { Span::from_secs(99) } else { Span::ZERO },
     };
     let assumption = |about: &str, value: &str, source, samples| AssumptionEntry {
         about: about.to_owned(),
@@ -155,20 +184,29 @@ pub(crate) fn with_findings() -> RehearsalResult {
         virtual_duration: Span::from_secs(7_200),
         wall_ms: 412,
         events: 20_417,
-        nodes: NodeFigures { total: 2, replaced: 2, surge_max: 1 },
+        nodes: NodeFigures { total: 2, replaced: 2, surge_max: 1, cordoned: 0 },
         pods: PodFigures {
             moved: 1_204,
             moved_more_than_once: 0,
             evictions_refused: 31,
             unschedulable_max: 2,
         },
-        batch: BatchFigures { waited: 3, killed: 0 },
+        batch: BatchFigures {
+            waited: 3,
+            killed: 0,
+            ended_by_others: vec![EndedBatch {
+                pod: "ml/etl-7x-train".to_owned(),
+                owner: "Workflow ml/etl-7x".to_owned(),
+                outcome: Outcome::Running,
+            }],
+        },
         budgets: vec![budget("cart", 2, 2, 0), budget("frontend", 4, 5, 0), budget("search", 2, 1, 1)],
         workloads: vec![
             workload("Deployment", "cart", 3, 2),
             workload("Deployment", "frontend", 6, 6),
             workload("StatefulSet", "redis", 1, 0),
         ],
+        evictions: vec![eviction()],
         findings: findings(),
         remedies: Vec::new(),
         blockers: Vec::new(),
@@ -347,7 +385,7 @@ pub(crate) fn blocked() -> RehearsalResult {
     let whole = with_findings();
     RehearsalResult {
         verdict: Verdict::Blocked,
-        nodes: NodeFigures { replaced: 1, ..whole.nodes },
+        nodes: NodeFigures { replaced: 1, cordoned: 1, ..whole.nodes },
         ending: Ending::Blocked,
         blockers: vec![Blocker {
             what: "pod shop/redis-0".to_owned(),

@@ -150,7 +150,7 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
         Stop::Interrupted => return vec!["run it again to completion".to_owned()],
         Stop::RanAway => {
             return vec![
-                "correct the object named above in the snapshot, or remove it, and rehearse again".to_owned(),
+                "correct what is named above in the snapshot, or remove it, and rehearse again".to_owned(),
             ];
         }
         Stop::TimeUp => {
@@ -185,6 +185,8 @@ fn next(result: &RehearsalResult, about: &About<'_>) -> Vec<String> {
         }
     }
     match about.timeline {
+        // A run that was refused has none.
+        Timeline::Left if result.verdict == Verdict::Refused => {}
         Timeline::Shown => {}
         Timeline::Left => {
             steps.push("add --timeline to see every node from its cordon to its replacement".to_owned());

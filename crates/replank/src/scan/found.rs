@@ -1,5 +1,6 @@
 //! What was found, and where it was looked for.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -158,7 +159,7 @@ pub(super) fn sorted(
         range: measure.range,
         findings: left,
         waived: waived.into_iter().map(|(finding, waiver)| (finding, waiver.reason)).collect(),
-        coverage: coverage_of(args, measure, &unread),
+        coverage: coverage_of(args, measure, &unread, &unrendered),
         unread,
         unrendered,
         counts,
@@ -171,11 +172,16 @@ pub(super) fn sorted(
 /// Input that could not be read is named in words up to here; all of it is in the JSON.
 const UNREAD_MAX: usize = 10;
 
-fn coverage_of(args: &ScanArgs, measure: &Measure, unread: &[Unread]) -> Coverage {
-    let words = |unread: &Unread| format!("{}:{}: {}", unread.place.source, unread.place.line, unread.why);
+/// What is applied from elsewhere (a remote base, a chart) is as unseen as what is damaged.
+fn coverage_of(args: &ScanArgs, measure: &Measure, unread: &[Unread], unrendered: &[Unrendered]) -> Coverage {
+    let damaged = unread.iter().map(|one| format!("{}:{}: {}", one.place.source, one.place.line, one.why));
+    let elsewhere = unrendered
+        .iter()
+        .map(|one| format!("{}:{}: {}: {}", one.place.source, one.place.line, one.what, one.why));
     let skipped = Skipped {
-        parts: u64::try_from(unread.len()).unwrap_or(u64::MAX),
-        first: unread.iter().take(UNREAD_MAX).map(words).collect(),
+        parts: u64::try_from(unread.len() + unrendered.len()).unwrap_or(u64::MAX),
+        kinds: BTreeMap::new(),
+        first: damaged.chain(elsewhere).take(UNREAD_MAX).collect(),
     };
     let beyond = coverage::data_end(measure.range.target).filter(|_| args.lifecycle.is_empty());
     Coverage::of_files(skipped, beyond.into_iter().collect(), &Allowed::all(&args.allow_incomplete))

@@ -108,6 +108,11 @@ const ELASTIC_EXTRA: &[Extra] = &[
     ("proxy-drain", "Deployment istio-system/istio-ingressgateway", "Envoy ends at 5 s of a grace of 30 s"),
     ("proxy-drain", "Deployment bookinfo/*", "sidecars that end at 5 s of a grace of 30 s, told as info"),
     ("local-storage", "Deployment kube-system/*", "an emptyDir, told as info"),
+    (
+        "label-by-hand",
+        "Label kubernetes.io/role",
+        "pods select kubernetes.io/role, which no kubelet sets on a new node",
+    ),
 ];
 
 /// Whether a row speaks of a finding.

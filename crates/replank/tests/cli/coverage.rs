@@ -174,3 +174,74 @@ fn a_name_that_cannot_be_accepted_is_refused() {
     let told = replank(&["rehearse", "--allow-incomplete", "budgets"]).usage_error();
     assert!(told.contains("poddisruptionbudgets"), "{told}");
 }
+
+/// What the findings of a rule could not see, as a check tells it in JSON and in words.
+fn unseen(file: &str, rule: &str) -> (Value, String) {
+    let check = replank(&["check", file, "--roll", "web", "--only", rule, "-o", "json"]).json();
+    let text = replank(&["check", file, "--roll", "web", "--only", rule]).stdout;
+    (check["findings"][0]["unseen"].clone(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn a_finding_says_what_it_could_not_see() {
+    let without = |kind: &str| -> Vec<Value> {
+        cluster().into_iter().filter(|object| object["kind"] != kind).collect()
+    };
+    let no_budgets = saved("coverage/unseen-budgets.json", &without("PodDisruptionBudget"));
+    let (json, text) = unseen(&no_budgets, "no-budget");
+    assert_eq!(json, json!([{"kind": "PodDisruptionBudget", "why": "absent", "count": 0}]));
+    assert!(text.contains("not seen: no PodDisruptionBudget in the input"), "{text}");
+
+    let mut no_sets = without("PodDisruptionBudget");
+    no_sets.retain(|object| object["kind"] != "ReplicaSet");
+    let (json, _) = unseen(&saved("coverage/unseen-sets.json", &no_sets), "no-budget");
+    assert_eq!(json[1], json!({"kind": "ReplicaSet", "why": "dangling", "count": 1}), "{json}");
+
+    // A budget that cannot be read may be the one that the workload lacks; a broken Service is none of it.
+    let mut unread = cluster();
+    for object in unread.iter_mut().filter(|object| object["kind"] == "PodDisruptionBudget") {
+        object["spec"]["selector"] = json!("none");
+    }
+    unread.push(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "shop"}, "spec": {"ports": "none"}}));
+    let (json, text) = unseen(&saved("coverage/unseen-unread.json", &unread), "no-budget");
+    let unread = json!({"kind": "PodDisruptionBudget", "why": "unread", "count": 1});
+    assert!(json.as_array().is_some_and(|all| all.contains(&unread) && all.len() == 2), "{json}");
+    assert!(text.contains("1 PodDisruptionBudget that could not be read"), "{text}");
+
+    let rehearsal = replank(&["rehearse", &no_budgets, "--roll", "web", "-o", "json"]).json();
+    let finding =
+        rehearsal["findings"].as_array().and_then(|all| all.iter().find(|one| one["id"] == "no-budget"));
+    assert_eq!(finding.map(|one| one["unseen"][0]["kind"].clone()), Some(json!("PodDisruptionBudget")));
+}
+
+#[test]
+fn a_finding_of_a_whole_snapshot_has_nothing_unseen() {
+    let mut objects = cluster();
+    objects.retain(|object| object["kind"] != "PodDisruptionBudget");
+    objects.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "other", "namespace": "other", "uid": "o"},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "other"}}}}));
+    let (json, text) = unseen(&saved("coverage/seen.json", &objects), "no-budget");
+    assert_eq!(json, json!([]), "{text}");
+    assert!(!text.contains("not seen"), "{text}");
+}
+
+#[test]
+fn a_remote_base_that_was_not_fetched_was_not_seen() {
+    let file = scratch(
+        "coverage/remote/kustomization.yaml",
+        "resources:\n- https://github.com/example/all//base?ref=v1\n",
+    );
+    let directory = std::path::Path::new(&file).parent().expect("a directory").to_string_lossy().into_owned();
+    let scan = |more: &[&str]| replank(&[&["scan", &directory][..], more].concat());
+    let told = scan(&[]);
+    assert_eq!(told.code, Some(6), "{told:?}");
+    assert!(!told.stdout.starts_with("nothing found"), "{}", told.stdout);
+    let json = scan(&["-o", "json"]).json();
+    assert_eq!(json["coverage"]["skipped"]["parts"], 1, "{json}");
+    let first = json["coverage"]["skipped"]["first"][0].as_str().expect("a text");
+    assert!(
+        first.contains("https://github.com/example/all//base@v1: a remote base, which is not fetched"),
+        "{first}"
+    );
+    assert_eq!(scan(&["--allow-incomplete", "read"]).code, Some(0));
+}

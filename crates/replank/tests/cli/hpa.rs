@@ -185,3 +185,19 @@ fn pods_without_requests_are_named_and_nothing_is_made_up_of_their_load() {
     assert!(report.contains("over target not known: the pods have no requests"), "{report}");
     assert!(report.contains("ScalingActive is False at the end: FailedGetResourceMetric"), "{report}");
 }
+
+#[test]
+fn a_direction_that_is_disabled_is_named() {
+    let text = std::fs::read_to_string(super::common::root().join(SNAPSHOT)).expect("the example");
+    let down = "scaleDown:\n      selectPolicy: Max";
+    assert!(text.contains(down));
+    let file = scratch("hpa/disabled.yaml", text.replace(down, "scaleDown:\n      selectPolicy: Disabled"));
+    let explain = |more: &[&str]| {
+        replank(&[&["hpa", "explain", "web", &file, "-n", "shop", "--now", NOW][..], more].concat())
+    };
+    let told = explain(&[]).stdout;
+    assert!(told.contains("behavior.scaleDown.selectPolicy: Disabled: it never removes replicas"), "{told}");
+    assert_eq!(explain(&["-o", "json"]).json()["disabled"], serde_json::json!(["scaleDown"]));
+    let plain = replank(&["hpa", "explain", "web", SNAPSHOT, "-n", "shop", "--now", NOW]).stdout;
+    assert!(!plain.contains("Disabled"), "{plain}");
+}

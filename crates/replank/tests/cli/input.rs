@@ -101,5 +101,5 @@ fn a_rehearsal_that_runs_away_is_stopped_and_says_what_did() {
     let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("- Deployment site/without-end: ran away: it made "), "{told}");
     assert!(told.contains("makes or changes more objects than a roll can need"), "{told}");
-    assert!(told.contains("correct the object named above in the snapshot"), "{told}");
+    assert!(told.contains("correct what is named above in the snapshot"), "{told}");
 }

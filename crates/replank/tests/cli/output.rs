@@ -36,6 +36,29 @@ fn in_the_example_no_batch_is_killed_and_no_budget_violated() {
 }
 
 #[test]
+fn every_eviction_is_listed_with_its_successor() {
+    let result = example(&["-o", "json"]).json();
+    let evictions = result["evictions"].as_array().expect("a list");
+    let (refused, granted): (Vec<_>, Vec<_>) = evictions.iter().partition(|one| one["refused"].is_string());
+    assert_eq!(result["pods"]["moved"].as_u64(), Some(granted.len() as u64));
+    assert_eq!(result["pods"]["evictionsRefused"].as_u64(), Some(refused.len() as u64));
+    assert!(granted.iter().all(|one| one["gone"].is_string() && one["node"].is_string()), "{granted:?}");
+    let with_workload: Vec<_> = granted.iter().filter(|one| one["workload"].is_string()).collect();
+    assert!(!with_workload.is_empty());
+    for one in with_workload {
+        let successor = &one["successor"];
+        let (at, ready) = (one["at"].as_str(), successor["ready"].as_str());
+        assert!(ready.is_some() && ready >= at && successor["node"] != one["node"], "{one}");
+    }
+    let history: Vec<_> =
+        result["budgets"].as_array().expect("a list").iter().map(|one| &one["history"]).collect();
+    assert!(
+        history.iter().all(|one| one.as_array().is_some_and(|changes| !changes.is_empty())),
+        "{history:?}"
+    );
+}
+
+#[test]
 fn the_same_files_give_the_same_rehearsal() {
     let bundled = example(&["-o", "json"]).json();
     let named = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();

@@ -256,3 +256,35 @@ fn the_boutique_cluster() {
         insta::assert_snapshot!(found);
     }
 }
+
+#[test]
+fn two_remedies_that_cannot_be_had_together_are_not_both_shown() {
+    // The on-demand nodes have room for one of the two: the second is full.
+    let spec = json!({"containers": [{"name": "main", "image": "shop/main:1", "resources": {"requests": {"cpu": "3", "memory": "1Gi"}}}]});
+    let whole = |name: &str, node: &str| {
+        let mut objects = deployment("shop", name, &[node], &spec);
+        let labels = json!({"app": name});
+        for object in &mut objects[..2] {
+            object["spec"]["selector"] = json!({"matchLabels": labels});
+            object["spec"]["template"] = json!({"metadata": {"labels": labels}, "spec": spec});
+        }
+        objects
+    };
+    let nodes = vec![
+        node("w", "web", "a", &[], &[]),
+        node("x", "web", "a", &[], &[]),
+        node("s", "spot", "a", &[SPOT], &[]),
+        node("t", "spot", "a", &[SPOT], &[]),
+    ];
+    let told = |objects: &[Vec<Value>]| -> Vec<Value> {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects.concat()});
+        let arguments = ["place", "--audit", "-", "-o", "json"];
+        let all = replank_reading(&arguments, list.to_string().as_bytes()).json();
+        let all = all["findings"].as_array().expect("findings").clone();
+        all.into_iter().filter(|one| one["id"] == "on-spot" && one["proof"] == "checked").collect()
+    };
+    let full = || whole("full", "x");
+    assert_eq!(told(&[nodes.clone(), full(), whole("cart", "s")]).len(), 1, "one of them alone");
+    let both = told(&[nodes, full(), whole("cart", "s"), whole("quote", "t")]);
+    assert_eq!(both.len(), 1, "{both:#?}");
+}

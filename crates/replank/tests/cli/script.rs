@@ -60,3 +60,18 @@ fn the_report_tells_what_happened_besides() {
     assert!(report.contains("Besides  1 line of the script\n"), "{report}");
     assert!(report.contains("somebody cordons web+1\n"), "{report}");
 }
+
+#[test]
+fn a_batch_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
+    let script = b"at 5m: somebody deletes Pod pipelines/salary-model-1795161600\n";
+    let told = replank_reading(&["rehearse", "--script", "-", "-o", "json"], script).json();
+    let ended = &told["batch"]["endedByOthers"];
+    assert_eq!(ended[0]["pod"], "pipelines/salary-model-1795161600", "{ended}");
+    assert_eq!(ended[0]["owner"], "Workflow pipelines/salary-model-1795161600");
+    assert_eq!(ended[0]["outcome"], "failed");
+    assert_eq!(told["batch"]["killed"], 0);
+    let text = replank_reading(&["rehearse", "--script", "-"], script).stdout;
+    assert!(text.contains("ended by something else") && text.contains("FAILED"), "{text}");
+    let calm = replank_reading(&["rehearse", "-o", "json"], b"").json();
+    assert_eq!(calm["batch"]["endedByOthers"], serde_json::json!([]));
+}

@@ -171,3 +171,21 @@ fn a_script_without_end_is_not_echoed() {
     let told = error(&["rehearse", SNAPSHOT, "-f", PLAN, "--script", &script]);
     assert!(told.len() < 8_000 && told.contains("and 290 more lines"), "{} characters: {told}", told.len());
 }
+
+#[test]
+fn a_negative_number_is_a_value_and_what_it_may_be_is_said() {
+    for option in ["--surge", "--parallel", "--seed"] {
+        let told = error(&["rehearse", SNAPSHOT, "--roll", "web", option, "-1"]);
+        assert!(!told.contains("unexpected argument") && !told.contains("tip:"), "{told}");
+        assert!(told.contains("-1") && told.contains(option), "{told}");
+    }
+}
+
+#[test]
+fn a_group_label_that_no_node_has_is_a_mistake() {
+    for command in [["check", SNAPSHOT, "-o"], ["leftover", SNAPSHOT, "-o"]] {
+        let told = error(&[&command[..], &["json", "--group-label", "eks.amazonaws.com/nodegrup"]].concat());
+        assert!(told.contains("no node has the label eks.amazonaws.com/nodegrup"), "{told}");
+        assert!(told.contains("did you mean eks.amazonaws.com/nodegroup?"), "{told}");
+    }
+}

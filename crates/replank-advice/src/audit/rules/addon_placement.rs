@@ -14,14 +14,12 @@ use serde_json::json;
 use super::super::addon::Managed;
 use super::super::engine::{Answer, Engine};
 use super::super::ground::{KindId, taint_text};
-use super::super::remedy::{
-    Change, keep_off, own_tolerations, patch, second_home, toleration_of, update_addon,
-};
+use super::super::remedy::{Change, configure, keep_off, own_tolerations, patch, second_home, toleration_of};
 use super::super::rule::{Finding, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::exposed::refusals;
 use replank_facts::finding::{counted, pods};
-use replank_facts::remedy::{Edit, Remedy, Target};
+use replank_facts::remedy::{Remedy, Target};
 use replank_facts::taints::is_passing;
 use replank_schedule::{Plugin, predicate};
 
@@ -100,7 +98,7 @@ fn one_home(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Opti
     let why = if is_untainted { ", the only group without a taint" } else { "" };
     let avoid: BTreeSet<KindId> = ground.kinds().map(|(id, _)| id).filter(is_told_elsewhere).collect();
     let remedy = match second_home(survey, engine, subject, &avoid) {
-        Some((change, more)) => patch(subject, &change.to_json()).look_first(format!(
+        Some((change, more)) => patch(survey, subject, &change.to_json()).look_first(format!(
             "for example, so that it can also be scheduled in {}:",
             ground.places(&more)
         )),
@@ -123,7 +121,8 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
     let ground = &survey.ground;
     let pool: BTreeSet<KindId> = ground
         .kinds()
-        .filter(|(_, kind)| kind.taints().any(|taint| &*taint.key == CRITICAL))
+        // What the cluster needs is not sent to nodes that go at two minutes' notice.
+        .filter(|(_, kind)| kind.taints().any(|taint| &*taint.key == CRITICAL) && !kind.is_spot())
         .map(|(id, _)| id)
         .collect();
     let taint =
@@ -137,7 +136,7 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
             return None;
         }
         let remedy = match keep_off(survey, engine, subject, &elsewhere()) {
-            Some(change) => patch(subject, &change.to_json()),
+            Some(change) => patch(survey, subject, &change.to_json()),
             None => Remedy::look(format!(
                 "give these nodes a label of their own, and select it in {}",
                 subject.name
@@ -174,7 +173,7 @@ fn pool(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Option<F
             name(subject),
             taint_text(taint)
         ),
-        patch(subject, &change.to_json()),
+        patch(survey, subject, &change.to_json()),
     ))
 }
 
@@ -200,7 +199,7 @@ fn master(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
             "{} tolerates {MASTER}, a taint that control plane nodes no longer have since 1.25: they have {CONTROL_PLANE}",
             name(subject)
         ),
-        patch(subject, &change.to_json()),
+        patch(survey, subject, &change.to_json()),
     ))
 }
 
@@ -234,9 +233,9 @@ fn agent(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
                 everything.clone()
             };
             let patch = json!({"spec": {"template": {"spec": everything}}});
-            Remedy::edit(Edit::Configure { command: update_addon(*managed, &values), of, patch })
+            configure(survey, *managed, &values, of, patch)
         }
-        (Some(_) | None, _) => patch(subject, &everything),
+        (Some(_) | None, _) => patch(survey, subject, &everything),
     };
     Some(finding(
         subject,
@@ -288,7 +287,7 @@ fn startup(survey: &Survey<'_>) -> Vec<Finding> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{daemon_set, found, node, remedies, service, tainted};
+    use super::super::stage::{daemon_set, found, node, remedies, service, spot, tainted};
     use super::*;
 
     fn coredns(nodes: &[&str], tolerations: &Value) -> Vec<Value> {
@@ -320,7 +319,7 @@ mod tests {
         let remedy = remedies(Rule::AddonPlacement, objects()).remove(0);
         assert!(
             remedy.starts_with(
-                "for example, so that it can also be scheduled in group master (1 node):\naws eks update-addon"
+                "for example, so that it can also be scheduled in group master (1 node):\nwhere EKS manages the add-on coredns, add to its configuration values"
             ),
             "{remedy}"
         );
@@ -359,6 +358,31 @@ mod tests {
             found(Rule::AddonPlacement, [nodes(), coredns(&["s", "s"], &shipped())].concat()),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn no_remedy_sends_an_add_on_to_spot_nodes() {
+        let cheap = tainted(spot("s", "cheap", "a"), &["CriticalAddonsOnly=true:NoSchedule"]);
+        for tolerations in [shipped(), json!([])] {
+            let nodes = vec![node("n", "web", "a"), node("m", "web", "b"), cheap.clone()];
+            let objects = [nodes, coredns(&["n", "m"], &tolerations)].concat();
+            for rule in [Rule::AddonPlacement, Rule::FitsNowhere, Rule::OnSpot] {
+                for remedy in remedies(rule, objects.clone()) {
+                    assert!(!remedy.contains("SPOT"), "{remedy}");
+                    assert!(!remedy.contains(r#""key":"CriticalAddonsOnly","operator":"Equal""#), "{remedy}");
+                }
+            }
+        }
+        // Where only spot nodes would take it, that is said and not done.
+        let selects = json!({"spec": {"tolerations": [], "containers": [{"name": "coredns", "image": "eks/coredns:v1.12.4"}]}});
+        let full = |node: Value| tainted(node, &["dedicated=gpu:NoSchedule"]);
+        let nodes = vec![full(spot("g", "gpu", "a"))];
+        let told = remedies(Rule::FitsNowhere, [nodes, service("coredns", &["", ""], &selects)].concat());
+        assert!(
+            told.iter().all(|remedy| !remedy.contains("kubectl") && !remedy.contains("aws ")),
+            "{told:?}"
+        );
+        assert!(!told.is_empty());
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Exposed<'_> {
         let spot = survey.ground.kinds().filter(|(_, kind)| kind.is_spot()).map(|(id, _)| id);
         let avoid = self.bad.iter().copied().chain(spot).collect();
         let change = keep_off(survey, engine, self.subject, &avoid)?;
-        Some(patch(self.subject, &change.to_json()))
+        Some(patch(survey, self.subject, &change.to_json()))
     }
 }
 

@@ -38,7 +38,11 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
                 format!("{} Pending and {running} that could not be scheduled again", pods(waiting))
             }
         };
-        let change = keep_off(survey, engine, subject, &BTreeSet::new());
+        // Spot nodes are the last choice, and none for what the cluster needs or has one of.
+        let spot = survey.ground.kinds().filter(|(_, kind)| kind.is_spot()).map(|(id, _)| id).collect();
+        let is_dear = subject.system.is_some() || (subject.is_service() && subject.replicas == 1);
+        let change = keep_off(survey, engine, subject, &spot)
+            .or_else(|| if is_dear { None } else { keep_off(survey, engine, subject, &BTreeSet::new()) });
         findings.push(Finding {
             rule: Rule::FitsNowhere,
             severity: if subject.pods.is_empty() { Severity::Warning } else { Severity::Blocking },
@@ -46,7 +50,7 @@ pub(super) fn find(survey: &Survey<'_>, engine: &mut Engine) -> Vec<Finding> {
             reason: format!("{who}: it does not fit even on empty nodes: {}", objections(survey, sample)),
             remedy: cause(subject, sample)
                 .map(Remedy::look)
-                .or_else(|| change.map(|change| patch(subject, &change.to_json())))
+                .or_else(|| change.map(|change| patch(survey, subject, &change.to_json())))
                 .unwrap_or_else(|| Remedy::look(sizes(survey, subject))),
         });
     }

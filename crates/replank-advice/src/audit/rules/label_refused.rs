@@ -2,89 +2,50 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::affinity::{
-    NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, TaintEffect,
-};
+use replank_model::object::affinity::TaintEffect;
 use replank_model::object::meta::Key;
-use replank_model::object::node::Node;
-use replank_model::object::pod::PodSpec;
-use replank_model::text::Text;
 
 use super::super::engine::Engine;
 use super::super::ground::keeps_off;
 use super::super::rule::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use replank_facts::finding::counted;
+use replank_facts::node_labels::{asks, control_plane_nodes, is_kept_by_hand};
 use replank_facts::taints::is_passing;
-
-/// Labels that a kubelet may set on its own node (`pkg/kubelet/apis` `well_known_labels.go`).
-const ALLOWED: [&str; 11] = [
-    "kubernetes.io/hostname",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-    "beta.kubernetes.io/instance-type",
-    "node.kubernetes.io/instance-type",
-    "kubernetes.io/os",
-    "kubernetes.io/arch",
-    "beta.kubernetes.io/os",
-    "beta.kubernetes.io/arch",
-];
-/// Domains in which it may set any label.
-const ALLOWED_DOMAINS: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
-/// Labels of Kubernetes' own domains that controllers set, not kubelets: they come to a node by themselves.
-const BY_CONTROLLERS: [&str; 3] = ["k8s.io/cloud-provider-aws", "kops.k8s.io/", "minikube.k8s.io/"];
-/// Keys that tell a control plane node, as a label and as a taint (kubeadm sets both with its own rights).
-const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 /// Workloads that are named in one finding.
 const NAMED_MAX: usize = 8;
 
-/// Whether a kubelet exits when it is told to set this label (`--node-labels`, since 1.16; `cmd/kubelet/app/options`).
-pub(crate) fn is_refused(key: &str) -> bool {
-    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-    let is_in = |of: &str| domain == of || domain.ends_with(&format!(".{of}"));
-    let is_kubernetes = is_in("kubernetes.io") || is_in("k8s.io");
-    is_kubernetes && !ALLOWED.contains(&key) && !ALLOWED_DOMAINS.iter().any(|domain| is_in(domain))
-}
-
 /// Nodes and workloads that have to do with one refused key.
 #[derive(Default)]
 struct Use<'a> {
-    values: BTreeSet<&'a str>,
+    /// Names of the nodes.
     labelled: BTreeSet<&'a str>,
     tainted: BTreeSet<&'a str>,
-    /// Values and effects of the taints.
-    taints: BTreeSet<(&'a str, TaintEffect)>,
+    /// By value of the label.
+    labels: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// By value and effect of the taint.
+    taints: BTreeMap<(&'a str, TaintEffect), BTreeSet<&'a str>>,
 }
 
 pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
-    for (_, node) in survey.view.nodes.unordered().filter(|(_, node)| !is_control_plane(node)) {
+    let control_plane = control_plane_nodes(survey.view);
+    for (_, node) in survey.view.nodes.unordered().filter(|(_, node)| !control_plane.contains(&node.name())) {
         let name = node.meta.name.as_str();
         for (key, value) in node.meta.labels.iter().filter(|(key, _)| is_kept_by_hand(key)) {
             let found = uses.entry(key).or_default();
             found.labelled.insert(name);
-            found.values.insert(value);
+            found.labels.entry(value).or_default().insert(name);
         }
         let taints = node.spec.taints.iter().filter(|taint| keeps_off(taint) && !is_passing(taint));
         for taint in taints.filter(|taint| is_kept_by_hand(&taint.key)) {
             let found = uses.entry(&taint.key).or_default();
             found.tainted.insert(name);
-            found.taints.insert((&taint.value, taint.effect));
+            found.taints.entry((&taint.value, taint.effect)).or_default().insert(name);
         }
     }
     uses.into_iter().map(|(key, found)| finding(survey, key, &found)).collect()
-}
-
-pub(crate) fn is_kept_by_hand(key: &str) -> bool {
-    is_refused(key) && !BY_CONTROLLERS.iter().any(|known| key.starts_with(known))
-}
-
-fn is_control_plane(node: &Node) -> bool {
-    node.spec.taints.iter().any(|taint| CONTROL_PLANE.contains(&&*taint.key))
-        || CONTROL_PLANE.iter().any(|key| node.meta.labels.contains_key(key))
 }
 
 fn finding(survey: &Survey<'_>, key: &str, found: &Use<'_>) -> Finding {
@@ -120,38 +81,37 @@ fn finding(survey: &Survey<'_>, key: &str, found: &Use<'_>) -> Finding {
         severity: if users.is_empty() { Severity::Info } else { Severity::Warning },
         object: ObjectName::new(kind, Key::cluster(key)),
         reason: format!("{what}; {refusal}; {consequence}"),
-        remedy: remedy(key, found, !users.is_empty()).into(),
+        remedy: remedy(survey, key, found, !users.is_empty()).into(),
     }
 }
 
-/// The same under a prefix of one's own, in an order in which every pod has a place at any time.
-fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
-    let name = own_name(key);
+/// The same under a name of one's own, in an order in which every pod has a place at any time.
+fn remedy(survey: &Survey<'_>, key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
+    let name = own_name(survey, key);
     if !is_asked_for && found.taints.is_empty() {
         return format!(
-            "nothing depends on it: leave it as it is, or kubectl label nodes --all {key}-   # and use {name} in the \
-             group's own labels"
+            "nothing depends on it: leave it as it is, or remove it and use {name} in the group's own labels"
         );
     }
     let mut lines = vec![format!(
-        "use a name of your own, such as {name}, which a launch template or managed group can set (example.com stands for your own domain). To avoid a gap:"
+        "use a name of your own, such as {name}, which a launch template or managed group can set. To avoid a gap:"
     )];
-    // Nodes are named by the old label where they have it, else by hand.
-    let nodes = |value: &str| match found.values.contains(value) {
-        true => format!("-l {key}={value}"),
-        false => "NODE…".to_owned(),
-    };
     if !found.labelled.is_empty() {
         lines.push("1. add the new label next to the old one, here and in each group's labels:".to_owned());
-        let values = found.values.iter();
-        lines.extend(values.map(|value| format!("kubectl label nodes -l {key}={value} {name}={value}")));
+        lines.extend(
+            labelled_so(survey, key, found)
+                .map(|(value, nodes)| format!("kubectl label nodes {nodes} {name}={value}")),
+        );
     }
     if found.taints.is_empty() {
         lines.push(format!("2. change every workload to select {name} instead of {key}"));
         lines.push("3. when the workloads are rolled out, remove the old label:".to_owned());
     } else {
         // All of them: a step that is left out is a gap.
-        let taints = || found.taints.iter();
+        let tainted = || {
+            let all = found.taints.iter();
+            all.map(|((value, effect), nodes)| (*value, *effect, chosen(survey, key, value, nodes)))
+        };
         lines.push(format!(
             "2. change every workload to tolerate {name} as well as {key}, and to select {name}"
         ));
@@ -159,50 +119,59 @@ fn remedy(key: &str, found: &Use<'_>, is_asked_for: bool) -> String {
             "3. when the workloads are rolled out, add the new taint next to the old one, here and in each group's taints:"
                 .to_owned(),
         );
-        lines.extend(taints().map(|(value, effect)| {
-            format!("kubectl taint nodes {} {}:{effect}", nodes(value), with_value(&name, value))
+        lines.extend(tainted().map(|(value, effect, nodes)| {
+            format!("kubectl taint nodes {nodes} {}:{effect}", with_value(&name, value))
         }));
         lines.push("4. remove the old label and taint, and then the old tolerations:".to_owned());
-        lines.extend(taints().map(|(value, effect)| {
-            format!("kubectl taint nodes {} {}:{effect}-", nodes(value), with_value(key, value))
+        lines.extend(tainted().map(|(value, effect, nodes)| {
+            format!("kubectl taint nodes {nodes} {}:{effect}-", with_value(key, value))
         }));
     }
     if !found.labelled.is_empty() {
-        lines.push(format!("kubectl label nodes --all {key}-"));
+        lines.extend(
+            labelled_so(survey, key, found).map(|(_, nodes)| format!("kubectl label nodes {nodes} {key}-")),
+        );
     }
     lines.join("\n")
+}
+
+/// Each value of the label with the nodes that have it, as `kubectl` takes them: those that are told of and no others. A selector where no other node has it.
+fn labelled_so<'a>(
+    survey: &'a Survey<'_>,
+    key: &'a str,
+    found: &'a Use<'_>,
+) -> impl Iterator<Item = (&'a str, String)> {
+    found.labels.iter().map(move |(value, nodes)| (*value, chosen(survey, key, value, nodes)))
+}
+
+/// Nodes as `kubectl` takes them: by a label where all that have it are meant, and no others; else by name.
+fn chosen(survey: &Survey<'_>, key: &str, value: &str, nodes: &BTreeSet<&str>) -> String {
+    let all = survey.view.nodes.unordered().map(|(_, node)| node);
+    let labelled: BTreeSet<&str> = all
+        .filter(|node| node.meta.labels.value(key) == Some(value))
+        .map(|node| node.meta.name.as_str())
+        .collect();
+    match labelled == *nodes {
+        true => format!("-l {key}={value}"),
+        false => nodes.iter().copied().collect::<Vec<_>>().join(" "),
+    }
 }
 
 fn with_value(key: &str, value: &str) -> String {
     if value.is_empty() { key.to_owned() } else { format!("{key}={value}") }
 }
 
-/// `example.com/role` for `kubernetes.io/role`, `example.com/gateway` for `node-role.kubernetes.io/gateway`.
-fn own_name(key: &str) -> String {
-    format!("example.com/{}", key.rsplit('/').next().unwrap_or(key))
-}
-
-/// Whether a pod asks for nodes by a label.
-fn asks(spec: &PodSpec, key: &str) -> bool {
-    let needs = |one: &NodeSelectorRequirement| match one.operator {
-        NodeSelectorOperator::In
-        | NodeSelectorOperator::Exists
-        | NodeSelectorOperator::Gt
-        | NodeSelectorOperator::Lt => &*one.key == key,
-        // A node without the label is as good.
-        NodeSelectorOperator::NotIn | NodeSelectorOperator::DoesNotExist => false,
+/// `role` for `kubernetes.io/role`, `gateway` for `node-role.kubernetes.io/gateway`: a key without a prefix is the user's own. One that no node has yet.
+fn own_name(survey: &Survey<'_>, key: &str) -> String {
+    let last = key.rsplit('/').next().unwrap_or(key);
+    let is_taken = |name: &str| {
+        let mut nodes = survey.view.nodes.unordered().map(|(_, node)| node);
+        nodes.any(|node| {
+            node.meta.labels.contains_key(name) || node.spec.taints.iter().any(|taint| &*taint.key == name)
+        })
     };
-    let in_term = |term: &NodeSelectorTerm| term.match_expressions.iter().any(needs);
-    let affinity = spec.affinity.as_deref();
-    let required = affinity.and_then(|affinity| affinity.node_affinity.as_ref()?.required.as_ref());
-    let near =
-        affinity.into_iter().flat_map(|affinity| [&affinity.pod_affinity, &affinity.pod_anti_affinity]);
-    let topologies = near.flatten().flat_map(|one| &one.required).map(|term| &term.topology_key);
-    let spread = spec.topology_spread_constraints.iter().map(|one| &one.topology_key);
-    let mut topologies = topologies.chain(spread).map(Text::as_ref);
-    spec.node_selector.contains_key(key)
-        || required.is_some_and(|required| required.node_selector_terms.iter().any(in_term))
-        || topologies.any(|topology: &str| topology == key)
+    let names = [last.to_owned(), format!("node-{last}"), format!("own-node-{last}")];
+    names.iter().find(|name| !is_taken(name)).unwrap_or(&names[2]).clone()
 }
 
 #[cfg(test)]
@@ -211,30 +180,6 @@ mod tests {
 
     use super::super::stage::{found, labelled, node, remedies, service, tainted};
     use super::*;
-
-    #[test]
-    fn the_kubelets_own_list_decides() {
-        for key in [
-            "kubernetes.io/role",
-            "node-role.kubernetes.io/gateway",
-            "node-restriction.kubernetes.io/team",
-            "x.k8s.io/y",
-        ] {
-            assert!(is_refused(key), "{key}");
-        }
-        for key in [
-            "kubernetes.io/hostname",
-            "topology.kubernetes.io/zone",
-            "feature.node.kubernetes.io/cpu",
-            "node.kubernetes.io/lifecycle",
-            "example.com/role",
-            "role",
-            "cluster.x-k8s.io/name",
-            "eks.amazonaws.com/nodegroup",
-        ] {
-            assert!(!is_refused(key), "{key}");
-        }
-    }
 
     #[test]
     fn a_role_by_a_refused_label_is_found_with_who_depends_on_it_and_a_way_out() {
@@ -257,14 +202,20 @@ mod tests {
         let remedy = remedies(Rule::LabelRefused, objects()).remove(0);
         let at = |text: &str| remedy.find(text).unwrap_or_else(|| panic!("{text} in {remedy}"));
         let order = [
-            at("kubectl label nodes -l kubernetes.io/role=master example.com/role=master"),
+            at("kubectl label nodes -l kubernetes.io/role=master role=master"),
             at("2. change every workload to tolerate"),
-            at("kubectl taint nodes -l kubernetes.io/role=master example.com/role=master:NoSchedule"),
+            at("kubectl taint nodes -l kubernetes.io/role=master role=master:NoSchedule"),
             at("kubectl taint nodes -l kubernetes.io/role=master kubernetes.io/role=master:NoSchedule-"),
-            at("kubectl label nodes --all kubernetes.io/role-"),
+            at("kubectl label nodes -l kubernetes.io/role=infra kubernetes.io/role-"),
         ];
         assert!(order.is_sorted(), "{order:?}");
         assert!(!remedy.contains("infra:NoSchedule"), "what has no taint is given none: {remedy}");
+    }
+
+    /// Not a node of EKS.
+    fn plain(mut node: serde_json::Value) -> serde_json::Value {
+        node["metadata"]["labels"].as_object_mut().expect("labels").retain(|key, _| !key.starts_with("eks."));
+        node
     }
 
     #[test]
@@ -274,8 +225,62 @@ mod tests {
             labelled(node("c", "", "a"), "node-role.kubernetes.io/control-plane", ""),
             &["node-role.kubernetes.io/control-plane:NoSchedule"],
         );
-        assert_eq!(found(Rule::LabelRefused, vec![cloud, control]), [""; 0]);
+        assert_eq!(found(Rule::LabelRefused, vec![plain(cloud), plain(control)]), [""; 0]);
         let shown = labelled(node("n", "web", "a"), "node-role.kubernetes.io/web", "");
         assert!(found(Rule::LabelRefused, vec![shown])[0].starts_with("info"));
+    }
+
+    #[test]
+    fn workers_that_a_person_calls_masters_are_no_control_plane_and_no_node_is_left_out() {
+        let key = "node-role.kubernetes.io/master";
+        let worker = |name: &str| {
+            tainted(
+                labelled(node(name, "lead", "a"), key, ""),
+                &["node-role.kubernetes.io/master:NoSchedule"],
+            )
+        };
+        let role = |name: &str, value: &str| labelled(worker(name), "kubernetes.io/role", value);
+        let spec = json!({"spec": {"nodeSelector": {"kubernetes.io/role": "master"}, "tolerations": [{"key": key, "operator": "Exists"}]}});
+        let objects = || {
+            let nodes = vec![
+                role("a", "master"),
+                role("b", "master"),
+                labelled(node("c", "web", "a"), "kubernetes.io/role", "infra"),
+            ];
+            [nodes, service("lead", &["a"], &spec)].concat()
+        };
+        let told = found(Rule::LabelRefused, objects());
+        assert!(told.iter().any(|one| one.contains("kubernetes.io/role: a label of 3 nodes")), "{told:?}");
+        assert!(
+            told.iter().any(
+                |one| one.contains("node-role.kubernetes.io/master: a label of 2 nodes and a taint of 2")
+            ),
+            "{told:?}"
+        );
+        let remedy = remedies(Rule::LabelRefused, objects()).join("\n");
+        assert!(remedy.contains("kubectl label nodes -l kubernetes.io/role=infra role=infra"), "{remedy}");
+        assert!(
+            remedy.contains("kubectl label nodes -l kubernetes.io/role=infra kubernetes.io/role-"),
+            "{remedy}"
+        );
+        assert!(
+            !remedy.contains("--all") && !remedy.contains("example.com") && !remedy.contains('…'),
+            "{remedy}"
+        );
+
+        // Of a real control plane only the others are relabelled, by name.
+        let server = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("kube-apiserver-{name}"), "namespace": "kube-system",
+                "uid": name, "labels": {"component": "kube-apiserver"}}, "spec": {"nodeName": name, "containers": [{"name": "c"}]}})
+        };
+        let nodes = vec![plain(role("a", "master")), plain(role("b", "master"))];
+        let remedy =
+            remedies(Rule::LabelRefused, [nodes, vec![server("a")], service("lead", &["b"], &spec)].concat())
+                .join("\n");
+        assert!(
+            remedy.contains("kubectl label nodes b role=master")
+                && remedy.contains("kubectl label nodes b kubernetes.io/role-"),
+            "{remedy}"
+        );
     }
 }

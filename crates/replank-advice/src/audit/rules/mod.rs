@@ -18,8 +18,6 @@ mod together;
 mod tolerates_everything;
 mod toleration_matches_nothing;
 
-pub(crate) use label_refused::{is_kept_by_hand as is_label_kept_by_hand, is_refused as is_label_refused};
-
 use super::engine::Engine;
 use super::rule::Finding;
 use super::survey::Survey;

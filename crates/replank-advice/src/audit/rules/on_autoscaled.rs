@@ -35,7 +35,7 @@ fn finding(survey: &Survey<'_>, engine: &mut Engine, one: &Exposed<'_>) -> Findi
     let mut remedy = hold(subject, survey);
     if let Some(away) = one.away(survey, engine) {
         remedy.ways.extend(away.ways);
-        remedy = remedy.note("or this: it keeps off these nodes");
+        remedy = remedy.note("it keeps off these nodes");
     }
     Finding {
         rule: Rule::OnAutoscaled,

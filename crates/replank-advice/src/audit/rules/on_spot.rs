@@ -154,8 +154,11 @@ mod tests {
 
     #[test]
     fn coredns_that_has_nowhere_else_to_go_is_given_tolerations() {
-        let nodes =
-            vec![tainted(node("n", "master", "a"), &["role=master:NoSchedule"]), spot("s", "cheap", "a")];
+        let named = |node| labelled(node, "alpha.eksctl.io/cluster-name", "shop");
+        let nodes = vec![
+            named(tainted(node("n", "master", "a"), &["role=master:NoSchedule"])),
+            spot("s", "cheap", "a"),
+        ];
         let dns = json!({"metadata": {"namespace": "kube-system"}, "spec": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
             "containers": [{"name": "coredns", "image": "eks/coredns:v1.12.4"}]}});
         let mut objects = service("coredns", &["s", "s"], &dns);
@@ -172,15 +175,17 @@ mod tests {
         );
         let remedy = remedies(Rule::OnSpot, objects).remove(0);
         assert!(
-            remedy.starts_with("aws eks update-addon --cluster-name CLUSTER --addon-name coredns "),
+            remedy.starts_with("aws eks update-addon --cluster-name shop --addon-name coredns "),
             "{remedy}"
         );
         assert!(
             remedy.contains(r#"{"effect":"NoSchedule","key":"role","operator":"Equal","value":"master"}"#)
                 && remedy.contains(r#""key":"CriticalAddonsOnly""#)
-                && remedy.contains(r#""nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}"#),
+                && remedy.contains(r#""nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}"#)
+                && remedy.contains("replaces all values of the add-on"),
             "{remedy}"
         );
+        assert!(!remedy.contains("CLUSTER"), "{remedy}");
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn of_spec(survey: &Survey<'_>, subject: &Subject, pod: &Pod) -> Vec<Finding> {
             severity: severity(subject),
             object: subject.name.clone(),
             reason: format!("{}: nodeSelector {key}={value} matches no node: {}", who(subject), guess.told),
-            remedy: guess.remedy(subject),
+            remedy: guess.remedy(survey, subject),
         });
     }
     if findings.is_empty() && met.len() > 1 && !pairs_match(survey, spec) && !subject.is_daemon() {
@@ -202,7 +202,7 @@ fn who(subject: &Subject) -> String {
 fn edit(subject: &Subject) -> String {
     match &subject.workload {
         Some(workload) => format!(
-            "kubectl -n {} edit {}   # select labels that nodes have: kubectl get nodes --show-labels",
+            "kubectl -n {} get {} -o yaml   # select labels that nodes have: kubectl get nodes --show-labels",
             subject.namespace(),
             workload.argument()
         ),
@@ -271,13 +271,13 @@ impl Guess {
         }
     }
 
-    fn remedy(&self, subject: &Subject) -> Remedy {
+    fn remedy(&self, survey: &Survey<'_>, subject: &Subject) -> Remedy {
         match &self.meant {
             Some((wrong, key, value)) if wrong == key => {
-                patch(subject, &json!({"nodeSelector": {&**key: &**value}}))
+                patch(survey, subject, &json!({"nodeSelector": {&**key: &**value}}))
             }
             Some((wrong, key, value)) => {
-                patch(subject, &json!({"nodeSelector": {&**wrong: null, &**key: &**value}}))
+                patch(survey, subject, &json!({"nodeSelector": {&**wrong: null, &**key: &**value}}))
             }
             None => edit(subject).into(),
         }

@@ -62,7 +62,7 @@ fn on_one_node(survey: &Survey<'_>, anew: &mut Anew, subject: &Subject, node: &N
             kept_apart(subject, LABEL_HOSTNAME),
             anew.told(survey, subject)
         ),
-        remedy: patch(subject, &spread(survey, subject, &keys)),
+        remedy: patch(survey, subject, &spread(survey, subject, &keys)),
     })
 }
 
@@ -78,7 +78,7 @@ fn in_one_zone(
     let (severity, why, remedy) = if reach.len() > 1 {
         let keys = [(LABEL_ZONE, UnsatisfiableAction::DoNotSchedule)];
         let why = format!("{}; {}", kept_apart(subject, LABEL_ZONE), anew.told(survey, subject));
-        (Severity::Warning, why, patch(subject, &spread(survey, subject, &keys)))
+        (Severity::Warning, why, patch(survey, subject, &spread(survey, subject, &keys)))
     } else if is_held_by_volumes(subject) {
         (
             Severity::Info,

@@ -65,7 +65,7 @@ fn remedy(survey: &Survey<'_>, engine: &mut Engine, subject: &Subject) -> Remedy
         let change = Change { selector: Vec::new(), tolerations: Some(tolerations.clone()) };
         let still = change.lands(survey, engine, subject);
         if !still.is_empty() && needed.is_subset(&still) {
-            return patch(subject, &json!({"tolerations": tolerations}));
+            return patch(survey, subject, &json!({"tolerations": tolerations}));
         }
     }
     "in its pod template, tolerate only the taints of the nodes it is meant for".into()

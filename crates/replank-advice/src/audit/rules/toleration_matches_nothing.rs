@@ -25,7 +25,7 @@ pub(super) fn find(survey: &Survey<'_>, _engine: &mut Engine) -> Vec<Finding> {
         let dead =
             own.iter().filter(|one| is_asked(one) && !taints.iter().any(|taint| one.tolerates(taint, false)));
         for one in dead {
-            findings.push(finding(subject, &own, one, &taints));
+            findings.push(finding(survey, subject, &own, one, &taints));
         }
     }
     findings
@@ -55,7 +55,13 @@ fn text(one: &Toleration) -> String {
     }
 }
 
-fn finding(subject: &Subject, own: &[Toleration], one: &Toleration, taints: &[Taint]) -> Finding {
+fn finding(
+    survey: &Survey<'_>,
+    subject: &Subject,
+    own: &[Toleration],
+    one: &Toleration,
+    taints: &[Taint],
+) -> Finding {
     let (told, meant) = match meant(one, taints) {
         Some((why, taint)) => (format!("{why} {}", taint_text(taint)), Some(taint)),
         None => ("no taint is similar".to_owned(), None),
@@ -85,7 +91,7 @@ fn finding(subject: &Subject, own: &[Toleration], one: &Toleration, taints: &[Ta
         }
         None => others.collect(),
     };
-    let command = patch(subject, &json!({"tolerations": corrected}));
+    let command = patch(survey, subject, &json!({"tolerations": corrected}));
     Finding {
         rule: Rule::TolerationMatchesNothing,
         severity: if meant.is_some() { Severity::Warning } else { Severity::Info },

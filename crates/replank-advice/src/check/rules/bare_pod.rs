@@ -18,10 +18,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         };
         let ends = subject.ends();
         let then = if ends { "; it finishes by itself, and the run waits for that" } else { "" };
-        let severity = match survey.plan.map(|plan| plan.bare_pods) {
-            Some(BarePods::Refuse) if ends => Severity::Warning,
-            Some(BarePods::Refuse) => Severity::Blocking,
-            Some(BarePods::Evict) | None => Severity::Warning,
+        let severity = match survey.terms.bare_pods {
+            BarePods::Refuse if ends => Severity::Warning,
+            BarePods::Refuse => Severity::Blocking,
+            BarePods::Evict => Severity::Warning,
         };
         let (namespace, name) = (&subject.pod.meta.namespace, &subject.pod.meta.name);
         findings.push(Finding {
@@ -50,7 +50,7 @@ mod tests {
     fn pods_that_nobody_owns_are_found_and_blocking_where_the_plan_refuses_them() {
         let bare = vec![node("n", "a"), pod("lonely", "n", None, json!({}))];
         let reason = "Pod shop/lonely: no controller: nothing would recreate it";
-        assert_eq!(found(Rule::BarePod, bare.clone()), [format!("warning bare-pod {reason}")]);
+        assert_eq!(found(Rule::BarePod, bare.clone()), [format!("blocking bare-pod {reason}")], "by default");
         assert_eq!(found_under(Rule::BarePod, |_| {}, bare.clone()), [format!("blocking bare-pod {reason}")]);
         assert_eq!(
             found_under(Rule::BarePod, |plan| plan.bare_pods = BarePods::Evict, bare),

@@ -34,7 +34,7 @@ fn is_ours(node: &Node) -> bool {
 fn finding(survey: &Survey<'_>, node: &Node) -> Finding {
     let name = node.name();
     let here = survey.view.sorted_pods_on(&name).into_iter().filter(|pod| pod.is_active()).count();
-    let is_replaced = survey.plan.is_some() && survey.nodes.contains(&name);
+    let is_replaced = survey.nodes.contains(&name);
     let then = match is_replaced {
         true => "it is replaced like the other nodes",
         false => "it stays cordoned and takes none of the moved pods",
@@ -71,6 +71,7 @@ mod tests {
 
     use super::super::stage::{found, found_under, merge, node, service};
     use super::*;
+    use replank_facts::plan::{ChosenBy, Plan};
 
     fn cordoned(extra: Value) -> Value {
         let mut cordoned = node("n", "a");
@@ -83,8 +84,10 @@ mod tests {
     fn a_cordon_of_somebody_else_is_found_with_who_and_since_when() {
         let taints = json!({"spec": {"taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule", "timeAdded": "2026-01-01T09:00:00Z"}]},
             "metadata": {"annotations": {"weave.works/kured-reboot-in-progress": "x"}}});
+        let others = |plan: &mut Plan| plan.nodes.by = ChosenBy::Groups(vec!["other".into()]);
         let with = |extra| {
-            found(Rule::CordonLeft, [vec![cordoned(extra)], service("web", &["n"], &json!({}))].concat())
+            let objects = [vec![cordoned(extra)], service("web", &["n"], &json!({}))].concat();
+            found_under(Rule::CordonLeft, others, objects)
         };
         assert_eq!(
             with(taints),
@@ -93,9 +96,11 @@ mod tests {
             ]
         );
         assert!(with(json!({}))[0].contains("cordoned by somebody else, with 1 pod"));
-        assert!(found_under(Rule::CordonLeft, |_| {}, vec![cordoned(json!({}))])[0].starts_with(
-            "info cordon-left Node n: cordoned by somebody else, with 0 pods on it: it is replaced"
-        ));
+        let replaced =
+            "info cordon-left Node n: cordoned by somebody else, with 0 pods on it: it is replaced";
+        let alone = vec![cordoned(json!({}))];
+        assert!(found_under(Rule::CordonLeft, |_| {}, alone.clone())[0].starts_with(replaced));
+        assert!(found(Rule::CordonLeft, alone)[0].starts_with(replaced), "without a plan all nodes are");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             object: object(&unread.workload),
             reason: format!("its schedule is invalid ({}): it never runs", unread.error),
             remedy: format!(
-                "kubectl -n {} edit {}",
+                "kubectl -n {} get {} -o yaml",
                 unread.workload.key.namespace,
                 unread.workload.argument()
             )
@@ -58,7 +58,7 @@ fn too_long(survey: &Survey<'_>, series: &Series) -> Option<Finding> {
             "concurrencyPolicy Forbid and {past}, with {gap} between starts: a start during a run is skipped silently, and a run repeated after an eviction takes longer and skips more"
         ),
         remedy: format!(
-            "kubectl -n {} edit {}   # fewer starts, or concurrencyPolicy: Allow",
+            "kubectl -n {} get {} -o yaml   # fewer starts, or concurrencyPolicy: Allow",
             series.workload.key.namespace,
             series.workload.argument()
         ).into(),

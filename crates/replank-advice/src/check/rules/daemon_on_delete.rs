@@ -2,7 +2,7 @@
 
 use replank_model::object::workload::UpdateStrategyType;
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -20,8 +20,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: Severity::Warning,
             object: ObjectName::new("DaemonSet", set.meta.key()),
             reason: format!(
-                "updateStrategy OnDelete, and {stale} of {} pods have an older template: on new nodes its pods start with the current one, which may not have run here yet",
-                status.current_number_scheduled
+                "updateStrategy OnDelete, and {stale} of {} {} an older template: on new nodes its pods start with the current one, which may not have run here yet",
+                pods(usize::try_from(status.current_number_scheduled).unwrap_or(0)),
+                if stale == 1 { "has" } else { "have" },
             ),
             remedy: format!(
                 "kubectl -n {} rollout history daemonset/{}   # test the current template on one node: delete its pod there",

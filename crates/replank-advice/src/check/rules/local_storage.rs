@@ -10,7 +10,7 @@ use replank_facts::workload::Workload;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let refuses = survey.plan.is_some_and(|plan| plan.local_storage == LocalStorage::Refuse);
+    let refuses = survey.terms.local_storage == LocalStorage::Refuse;
     for (workload, subject, count) in survey.services() {
         let on_disk: Vec<&str> = subject
             .pod

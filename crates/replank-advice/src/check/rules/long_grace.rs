@@ -4,7 +4,6 @@ use replank_model::time::Span;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
-use replank_facts::plan::Care;
 
 /// Cluster Autoscaler and eksctl cut a pod's grace at 10 minutes.
 const LONG: Span = Span::from_minutes(10);
@@ -13,7 +12,7 @@ const TOO_LONG: Span = Span::from_minutes(15);
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let stuck = survey.plan.map_or_else(|| Care::default().stuck, |plan| plan.care.stuck).after;
+    let stuck = survey.terms.care.stuck.after;
     for (workload, subject, count) in survey.services() {
         let grace = Span::from_secs(subject.pod.grace_seconds());
         if grace < LONG {

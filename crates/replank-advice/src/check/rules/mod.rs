@@ -13,8 +13,10 @@ mod group_parity;
 mod host_port;
 mod hpa_at_maximum;
 mod hpa_beyond_nodes;
+mod hpa_disabled;
 mod image_version;
 mod kept_node;
+mod label_by_hand;
 mod left_to_provisioner;
 mod leftover;
 mod local_storage;
@@ -30,6 +32,7 @@ mod pdb_never_allows;
 mod pdb_not_counted;
 mod pdb_selects;
 mod pdb_several;
+mod pdb_slow;
 mod pdb_unready;
 mod pdb_waits_for_batch;
 mod pdb_weak;
@@ -68,6 +71,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     pdb_several::find,
     pdb_unready::find,
     pdb_waits_for_batch::find,
+    pdb_slow::find,
     pdb_weak::find,
     pdb_selects::find,
     no_budget::find,
@@ -94,6 +98,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     spot_only::find,
     hpa_at_maximum::find,
     hpa_beyond_nodes::find,
+    hpa_disabled::find,
     long_grace::find,
     shutdown_timing::find,
     proxy_drain::find,
@@ -104,6 +109,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     cordon_left::find,
     kept_node::find,
     own_taint::find,
+    label_by_hand::find,
     daemon_on_delete::find,
     leftover::find,
     group_parity::find,

@@ -60,12 +60,13 @@ fn reason(budget: &PodDisruptionBudget, expected: i32, here: usize) -> String {
             "its pods have no controller with a replica count, so no eviction is ever allowed; {here} of them must move"
         );
     }
+    let of = super::super::finding::pods(usize::try_from(expected).unwrap_or(0));
     let rule = match (&budget.spec.max_unavailable, &budget.spec.min_available) {
-        (Some(IntOrString::Int(0)), _) => format!("maxUnavailable 0 of {expected} pods"),
-        (Some(share), _) => format!("maxUnavailable {share} of {expected} pods is 0"),
-        (None, Some(IntOrString::Int(least))) => format!("minAvailable {least} of {expected} pods"),
-        (None, Some(share)) => format!("minAvailable {share} of {expected} pods is {desired}"),
-        (None, None) => format!("{desired} of {expected} pods must stay healthy"),
+        (Some(IntOrString::Int(0)), _) => format!("maxUnavailable 0 of {of}"),
+        (Some(share), _) => format!("maxUnavailable {share} of {of} is 0"),
+        (None, Some(IntOrString::Int(least))) => format!("minAvailable {least} of {of}"),
+        (None, Some(share)) => format!("minAvailable {share} of {of} is {desired}"),
+        (None, None) => format!("{desired} of {of} must stay healthy"),
     };
     format!("{rule}: no eviction is ever allowed; {here} of them must move")
 }
@@ -91,7 +92,7 @@ fn remedy(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[usize]) -> 
     // One more replica helps only where a plain number must stay.
     let is_plain = matches!(budget.spec.min_available, Some(IntOrString::Int(1)));
     match two.filter(|_| budget.status.expected_pods == 1 && is_plain) {
-        Some(two) => Remedy::edit(two).note("if it can run twice").or(patch).note("or this, with a gap"),
+        Some(two) => Remedy::edit(two).note("if it can run twice").or(patch).note("with a gap"),
         None if budget.status.expected_pods == 1 => {
             Remedy::edit(patch).note("with a gap: it is the only replica")
         }
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(
             of(&json!({"minAvailable": 1}), (1, 1, 1), web(1)),
             [format!(
-                "kubectl -n shop scale deployment/web --replicas=2   # if it can run twice\n{patch}   # or this, with a gap"
+                "kubectl -n shop scale deployment/web --replicas=2   # if it can run twice\nor:\n{patch}   # with a gap"
             )]
         );
         let only = of(&json!({"maxUnavailable": 0}), (1, 1, 1), web(1));

@@ -126,7 +126,7 @@ fn daemons(view: &View, ix: Ix<PodDisruptionBudget>, budget: &PodDisruptionBudge
             pods(all.len())
         ),
         format!(
-            "kubectl -n {} edit pdb {}   # leave DaemonSet pods out of its selector",
+            "kubectl -n {} get pdb {} -o yaml   # leave DaemonSet pods out of its selector",
             budget.meta.namespace, budget.meta.name
         )
         .into(),

@@ -84,9 +84,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: if is_lasting { Severity::Blocking } else { Severity::Warning },
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "{} of {} pods are healthy and {} must be, so none of {} may be evicted; not ready: {}{}{why}",
+                "{} of {} {} healthy and {} must be, so none of {} may be evicted; not ready: {}{}{why}",
                 status.current_healthy,
-                status.expected_pods,
+                of_pods(status.expected_pods),
+                if status.expected_pods == 1 { "is" } else { "are" },
                 status.desired_healthy,
                 if always { "the ready ones".to_owned() } else { pods.len().to_string() },
                 if shown.is_empty() { "pods that are not created yet" } else { &shown },
@@ -96,6 +97,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// `1 pod`, `3 pods`.
+fn of_pods(count: i32) -> String {
+    super::super::finding::pods(usize::try_from(count).unwrap_or(0))
 }
 
 /// A pod that has not been ready for so long is not merely starting.

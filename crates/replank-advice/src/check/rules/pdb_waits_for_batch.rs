@@ -40,8 +40,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         };
         // A plan has one wait for all: its default is no shorter.
         let wait = left.map_or(UNKNOWN, past::rounded_up).max(UNKNOWN);
-        let short = survey.plan.filter(|plan| plan.batch.wait < left.unwrap_or(Span::ZERO));
-        let blocks = short.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
+        let is_short = survey.terms.batch.wait < left.unwrap_or(Span::ZERO);
+        let blocks = is_short && survey.terms.batch.on_deadline == OnDeadline::Pause;
         findings.push(Finding {
             rule: Rule::PdbWaitsForBatch,
             severity: if blocks { Severity::Blocking } else { Severity::Warning },
@@ -50,9 +50,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
                 "minAvailable {} of {} blocks every eviction until {workload} finishes{running}{expected}{over}{bound}{}; a managed node group's own update gives up after 15m",
                 status.desired_healthy,
                 status.expected_pods,
-                if short.is_some() { "; the plan does not wait that long" } else { "" },
+                if is_short { "; the plan does not wait that long" } else { "" },
             ),
-            remedy: waited_for(survey, &wait.to_string(), short.is_some()),
+            remedy: waited_for(survey, &wait.to_string(), is_short),
         });
     }
     findings

@@ -29,7 +29,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!("{} bound to {key}={group}: Pending in {elsewhere}", count(pods.len())),
             remedy: format!(
-                "kubectl -n {} edit {}   # select a label for the nodes' purpose, not their group's name",
+                "kubectl -n {} get {} -o yaml   # select a label for the nodes' purpose, not their group's name",
                 workload.key.namespace,
                 workload.argument()
             )

@@ -25,7 +25,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!("{} that fit on spot nodes only: they cannot move without spot capacity", pods(count)),
             remedy: format!(
-                "kubectl -n {} edit {}   # allow some replicas on on-demand nodes, or roll the spot groups one after the other",
+                "kubectl -n {} get {} -o yaml   # allow some replicas on on-demand nodes, or roll the spot groups one after the other",
                 workload.key.namespace,
                 workload.argument()
             ).into(),

@@ -5,11 +5,11 @@ use replank_model::time::{Span, Time};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
-use replank_facts::plan::{Care, DeadAction};
+use replank_facts::plan::DeadAction;
 use replank_protocol::policy::StuckAction;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let stuck = survey.plan.map_or_else(|| Care::default().stuck, |plan| plan.care.stuck);
+    let stuck = survey.terms.care.stuck;
     let mut findings = Vec::new();
     for name in &survey.nodes {
         for pod in survey.view.sorted_pods_on(name) {
@@ -57,7 +57,7 @@ fn finding(survey: &Survey<'_>, pod: &Pod, due: Time, late: Span, action: StuckA
         )
     };
     // A dead node is replaced with what is stuck on it, and so is one whose stuck pods the plan does not wait for.
-    let dead = survey.plan.map_or_else(|| Care::default().dead_nodes, |plan| plan.care.dead_nodes).action;
+    let dead = survey.terms.care.dead_nodes.action;
     let is_dead = node.is_some_and(|node| !node.is_ready());
     let severity = match (action, dead) {
         (StuckAction::ReplaceNode | StuckAction::ForceDelete, DeadAction::Replace | DeadAction::Leave) => {

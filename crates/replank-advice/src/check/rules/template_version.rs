@@ -19,13 +19,14 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 
 fn finding(group: &NodeGroup, word: VersionWord) -> Finding {
     let (name, id) = (&group.auto_scaling_group, &group.current.id);
-    let back = format!(
-        "aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --launch-template 'LaunchTemplateId={id},Version={word}'"
-    );
     let remedy = match word {
-        VersionWord::Latest => format!("{back}   # after the roll"),
+        VersionWord::Latest => {
+            format!(
+                "after the roll, set the group's launch template version back to {word} if it is to follow the template"
+            )
+        }
         VersionWord::Default => format!(
-            "aws ec2 modify-launch-template --launch-template-id {id} --default-version NUMBER && {back}   # after the roll, with the number that the roll wrote"
+            "after the roll, make the version that the roll wrote the default of {id}, and set the group's version back to {word}, if it is to follow the template"
         ),
     };
     Finding {
@@ -68,11 +69,14 @@ mod tests {
         assert_eq!(
             latest,
             [
-                "warning template-version NodeGroup web: Auto Scaling group web launches version $Latest of launch template lt-05ea0e11948721ef1: the roll writes a number in its place, and the group no longer follows the template | aws autoscaling update-auto-scaling-group --auto-scaling-group-name web --launch-template 'LaunchTemplateId=lt-05ea0e11948721ef1,Version=$Latest'   # after the roll"
+                "warning template-version NodeGroup web: Auto Scaling group web launches version $Latest of launch template lt-05ea0e11948721ef1: the roll writes a number in its place, and the group no longer follows the template | after the roll, set the group's launch template version back to $Latest if it is to follow the template"
             ]
         );
         let default = found(Some(VersionWord::Default), Some("ami-new"));
-        assert!(default.len() == 1 && default[0].contains("--default-version NUMBER"), "{default:?}");
+        assert!(
+            default.len() == 1 && default[0].contains("the default of lt-05ea0e11948721ef1"),
+            "{default:?}"
+        );
     }
 
     #[test]

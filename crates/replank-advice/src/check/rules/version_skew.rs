@@ -13,6 +13,7 @@ use replank_model::view::View;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
+use replank_facts::cluster_name::cluster_name;
 use replank_facts::finding::counted;
 use replank_facts::remedy::{Edit, Remedy};
 
@@ -36,7 +37,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let Some(wanted) = wanted else { break };
         let object = ObjectName::new("NodeGroup", Key::cluster(group.name.as_str()));
         let old = minor(&group.profile().kubelet_version);
-        findings.extend(of_new_nodes(object, wanted, old, control_plane));
+        findings.extend(of_new_nodes(survey, object, wanted, old, control_plane));
     }
     findings.extend(staying(survey, wanted, control_plane));
     findings
@@ -50,6 +51,7 @@ enum ControlPlane {
 }
 
 fn of_new_nodes(
+    survey: &Survey<'_>,
     object: ObjectName,
     wanted: u64,
     old: Option<u64>,
@@ -62,7 +64,7 @@ fn of_new_nodes(
     };
     let steps = counted(usize::try_from(wanted.saturating_sub(known)).unwrap_or(usize::MAX), "minor version");
     let first = format!(
-        "aws eks update-cluster-version --name CLUSTER --kubernetes-version 1.{}   # one minor version at a time, before the nodes",
+        "upgrade the control plane to 1.{} first, one minor version at a time, before the nodes (replank upgrade plan)",
         known + 1
     );
     let (severity, reason, remedy) = match control_plane {
@@ -71,13 +73,16 @@ fn of_new_nodes(
             format!("new nodes of 1.{wanted} would be newer than the API server: {exact}"),
             Remedy::look(first),
         ),
-        // Nodes may be left behind on purpose, and skip as many: more than that, and the nodes that there are would be too old.
+        // Nodes may be left behind on purpose, and skip as many. With more than that, whatever the control plane is at, the new nodes are newer than it, or those that there are too old.
         ControlPlane::AtLeast(minor) if wanted > minor + behind_max(minor) => (
-            Severity::Warning,
-            format!(
-                "{exact}, {steps} less than 1.{wanted}: a control plane of that version does not support nodes that old, so it is not upgraded yet"
-            ),
-            Remedy::look(format!("aws eks describe-cluster --name CLUSTER --query cluster.version\n{first}")),
+            Severity::Blocking,
+            format!("{exact}, {steps} less than 1.{wanted}: no control plane supports both"),
+            Remedy::look(match cluster_name(survey.view) {
+                Some(name) => {
+                    format!("aws eks describe-cluster --name {name} --query cluster.version\n{first}")
+                }
+                None => first,
+            }),
         ),
         ControlPlane::Is(_) | ControlPlane::AtLeast(_) if known > wanted + behind_max(wanted) => (
             Severity::Blocking,
@@ -186,7 +191,7 @@ mod tests {
         assert_eq!(
             to("1.38", vec![at("n", "web", "v1.34.2-eks-113cf36")]),
             [
-                "warning version-skew NodeGroup web: the newest kubelet of the snapshot is at 1.34, 4 minor versions less than 1.38: a control plane of that version does not support nodes that old, so it is not upgraded yet"
+                "blocking version-skew NodeGroup web: the newest kubelet of the snapshot is at 1.34, 4 minor versions less than 1.38: no control plane supports both"
             ]
         );
         assert_eq!(

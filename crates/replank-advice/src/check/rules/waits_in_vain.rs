@@ -17,16 +17,15 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             .filter_map(super::super::survey::Subject::batch_kind);
         let kinds: Vec<BatchKind> = kinds.collect();
         let Some(kind) = kinds.first() else { continue };
-        let (wait, then) = match survey.plan.map(|plan| (plan.batch.wait, plan.batch.on_deadline)) {
-            Some((wait, OnDeadline::Pause)) => (format!("{wait}"), "then the run is blocked"),
-            Some((wait, OnDeadline::Evict)) => (format!("{wait}"), "then evicted"),
-            Some((wait, OnDeadline::Skip)) => (format!("{wait}"), "then the nodes are skipped"),
-            None => ("the plan's batch.wait".to_owned(), "then batch.onDeadline decides"),
+        let wait = survey.terms.batch.wait;
+        let (severity, then) = match survey.terms.batch.on_deadline {
+            OnDeadline::Pause => (Severity::Blocking, "then the run is blocked"),
+            OnDeadline::Evict => (Severity::Warning, "then evicted"),
+            OnDeadline::Skip => (Severity::Warning, "then the nodes are skipped"),
         };
-        let is_blocking = survey.plan.is_some_and(|plan| plan.batch.on_deadline == OnDeadline::Pause);
         findings.push(Finding {
             rule: Rule::WaitsInVain,
-            severity: if is_blocking { Severity::Blocking } else { Severity::Warning },
+            severity,
             object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
             reason: format!(
                 "{} treated as batch ({kind}) that never finish by themselves: the run waits {wait}, {then}",

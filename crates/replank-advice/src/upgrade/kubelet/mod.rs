@@ -14,7 +14,7 @@ use replank_model::object::cloud::NodeProfile;
 use replank_model::text::Text;
 
 use super::minor::Minor;
-use crate::audit::{is_label_kept_by_hand, is_label_refused};
+use replank_facts::node_labels::{is_kept_by_hand, is_refused};
 
 /// Since when a kubelet exits when it is told to set labels of Kubernetes' own domains on its node (`cmd/kubelet/app/options`:
 /// "unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels").
@@ -64,7 +64,7 @@ pub fn refused_labels<'a>(keys: impl IntoIterator<Item = &'a str>, to: Minor) ->
     if to < LABELS_SINCE {
         return Vec::new();
     }
-    keys.into_iter().filter(|key| is_label_refused(key)).map(str::to_owned).collect()
+    keys.into_iter().filter(|key| is_refused(key)).map(str::to_owned).collect()
 }
 
 /// Labels of a group's nodes, learnt from nodes of one version, that kubelets of a later one do not set: those before 1.16 may have, and a person
@@ -75,7 +75,7 @@ pub fn lost_labels(profile: &NodeProfile, from: Minor, to: Minor) -> Vec<Text> {
         return Vec::new();
     }
     let keys = profile.labels.pairs().iter().map(|(key, _)| key);
-    keys.filter(|key| is_label_kept_by_hand(key)).cloned().collect()
+    keys.filter(|key| is_kept_by_hand(key)).cloned().collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ use super::super::skew;
 use super::super::survey::{KnownBy, Platform, Survey};
 use super::super::usage::{ApiUse, Certainty, User};
 use super::{Input, Scanned};
+use replank_facts::cluster_name::cluster_name;
 use replank_facts::finding::counted;
+use replank_model::text::Text;
 use replank_protocol::provisioner::Provisioner;
 
 /// Free addresses that EKS asks for in the subnets of the control plane (EKS user guide "Update existing cluster to new Kubernetes version").
@@ -39,7 +41,7 @@ pub(super) fn find(input: &Input<'_>, survey: &Survey, at: &AtHop<'_>) -> Vec<Fi
     if at.is_first {
         findings.extend(webhooks(input));
         findings.extend(newer(survey));
-        findings.extend(guessed(survey));
+        findings.extend(guessed(input, survey));
     }
     match survey.platform {
         Platform::Eks => {
@@ -49,6 +51,11 @@ pub(super) fn find(input: &Input<'_>, survey: &Survey, at: &AtHop<'_>) -> Vec<Fi
         Platform::Other => {}
     }
     findings
+}
+
+/// The cluster's name, for commands.
+fn cluster(input: &Input<'_>) -> Option<Text> {
+    input.facts.cluster.as_ref().map(|cluster| cluster.name.clone()).or_else(|| cluster_name(input.view))
 }
 
 fn object(kind: &str, name: &str) -> ObjectName {
@@ -197,7 +204,7 @@ fn newer(survey: &Survey) -> Option<Finding> {
     })
 }
 
-fn guessed(survey: &Survey) -> Option<Finding> {
+fn guessed(input: &Input<'_>, survey: &Survey) -> Option<Finding> {
     match survey.control_plane.known_by {
         KnownBy::NewestKubelet => {}
         KnownBy::Eks | KnownBy::Servers | KnownBy::Given => return None,
@@ -208,7 +215,13 @@ fn guessed(survey: &Survey) -> Option<Finding> {
         severity: Severity::Warning,
         object: object("Cluster", "control plane"),
         reason: format!("its version is unknown; assuming {version}, the version of the newest kubelet"),
-        remedy: "aws eks describe-cluster --name CLUSTER > cluster-eks.json   # and pass it: --eks cluster-eks.json; or say it: --from VERSION".to_owned().into(),
+        remedy: match cluster(input) {
+            Some(name) => format!(
+                "aws eks describe-cluster --name {name} > cluster-eks.json   # and pass it: --eks cluster-eks.json; or give the version with --from"
+            ),
+            None => "pass the output of aws eks describe-cluster with --eks, or give the version with --from".to_owned(),
+        }
+        .into(),
     })
 }
 
@@ -266,7 +279,7 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             severity,
             object: object("Insight", &insight.name),
             reason: format!("EKS says {}: {}", insight.status, insight.reason),
-            remedy: "fix what it names; EKS checks again daily or on request: aws eks start-insights-refresh --cluster-name CLUSTER. API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
+            remedy: "fix what it names; EKS checks again daily or on request (aws eks start-insights-refresh). API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
                 .to_owned().into(),
         });
     }
@@ -319,7 +332,7 @@ fn addresses(input: &Input<'_>) -> Option<Finding> {
             counted(usize::try_from(free).unwrap_or(usize::MAX), "address").replace("addresss", "addresses"),
             counted(known.len(), "subnet")
         ),
-        remedy: "free some, or set other subnets of the same zones for the cluster: aws eks update-cluster-config --name CLUSTER --resources-vpc-config subnetIds=…".to_owned().into(),
+        remedy: "free some, or set other subnets of the same zones for the cluster (aws eks update-cluster-config --resources-vpc-config)".to_owned().into(),
     })
 }
 
@@ -341,7 +354,7 @@ pub(super) fn nothing_goes(addon: &Addon, hop: Hop) -> Finding {
     }
 }
 
-pub(super) fn nobody_knows(addon: &Addon, hop: Hop, to: Minor) -> Finding {
+pub(super) fn nobody_knows(input: &Input<'_>, addon: &Addon, hop: Hop, to: Minor) -> Finding {
     let (what, command) = match &addon.version {
         Some(version) => (
             format!(
@@ -355,10 +368,13 @@ pub(super) fn nobody_knows(addon: &Addon, hop: Hop, to: Minor) -> Finding {
         ),
         None => (
             "the running version is unknown".to_owned(),
-            format!(
-                "aws eks describe-addon --cluster-name CLUSTER --addon-name {} > addon.json   # and pass it: --eks addon.json",
-                addon.name
-            ),
+            match cluster(input) {
+                Some(name) => format!(
+                    "aws eks describe-addon --cluster-name {name} --addon-name {} > addon.json   # and pass it: --eks addon.json",
+                    addon.name
+                ),
+                None => format!("pass the output of aws eks describe-addon for {} with --eks", addon.name),
+            },
         ),
     };
     Finding {

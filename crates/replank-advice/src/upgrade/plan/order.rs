@@ -111,7 +111,7 @@ impl Order<'_> {
     fn others(&mut self, version: Minor, next: Option<Hop>) {
         for index in 0..self.others.len() {
             let (nodes, at) = self.others[index];
-            let is_due = next.is_none_or(|hop| !skew::kubelet(at, hop.from, hop.to).fits());
+            let is_due = next.is_none_or(|hop| !nodes.can_stay(at, hop));
             if at >= version || !is_due {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Order<'_> {
                 Advice::Unknown if self.told.contains(&addon.name) => {}
                 Advice::Unknown => {
                     self.told.push(addon.name.clone());
-                    findings.push(hop_findings::nobody_knows(&addon, hop, self.options.to));
+                    findings.push(hop_findings::nobody_knows(self.input, &addon, hop, self.options.to));
                 }
             }
         }

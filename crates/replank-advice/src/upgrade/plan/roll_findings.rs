@@ -11,10 +11,10 @@ use super::super::minor::{Hop, Minor};
 use super::super::routes::Roll;
 use super::super::survey::Nodes;
 use super::Input;
-use crate::audit::is_label_kept_by_hand;
 use crate::check;
 use replank_facts::finding::counted;
 use replank_facts::groups::group_of;
+use replank_facts::node_labels::is_kept_by_hand;
 use replank_facts::plan::{Plan, Target};
 use replank_protocol::provisioner::Provisioner;
 
@@ -175,7 +175,7 @@ fn labels_of_old_kubelets(input: &Input<'_>, roll: &Roll) -> BTreeSet<String> {
             .labels
             .iter()
             .map(|(key, _)| key)
-            .filter(|key| is_label_kept_by_hand(key))
+            .filter(|key| is_kept_by_hand(key))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     })

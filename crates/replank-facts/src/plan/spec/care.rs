@@ -5,7 +5,7 @@ use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
 
 use super::super::care::{
-    BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
+    AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
     StuckTerminating, Waves,
 };
 use super::super::error::PlanError;
@@ -41,6 +41,10 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
         let words = [("proceed", BlockingFindings::Proceed), ("refuse", BlockingFindings::Refuse)];
         word(at, &words, errors)
     });
+    let at_end = fields.read("atEnd", errors, |at, errors| {
+        let words = [("keepBegun", AtEnd::KeepBegun), ("uncordon", AtEnd::Uncordon), ("keep", AtEnd::Keep)];
+        word(at, &words, errors)
+    });
     if fields.get("bake").is_some() && fields.get("waves").is_none() {
         errors.0.push(PlanError {
             path: fields.path_of("bake"),
@@ -67,6 +71,7 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
         windows: windows.map_or(default.windows, Windows),
         load_balancer: load_balancer.unwrap_or(default.load_balancer),
         blocking_findings: blocking_findings.unwrap_or(default.blocking_findings),
+        at_end: at_end.unwrap_or(default.at_end),
     }
 }
 

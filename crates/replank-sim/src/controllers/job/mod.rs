@@ -6,6 +6,8 @@ mod look;
 mod manage;
 mod orphans;
 mod policy;
+#[cfg(test)]
+mod tests;
 mod track;
 mod ttl;
 

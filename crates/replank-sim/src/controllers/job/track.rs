@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use replank_model::object::batch::{Job, UncountedTerminatedPods};
+use replank_model::object::Kind;
+use replank_model::object::batch::{Job, JobStatus, UncountedTerminatedPods};
 use replank_model::object::pod::Pod;
 use replank_model::text::{Text, Uid};
+use replank_model::view::Ix;
 
 use super::indexes::{Indexes, index_of};
 use super::{Look, is_succeeded, is_tracked, orphans, policy};
 use crate::controllers::narrow;
-use replank_apiserver::ApiError;
+use replank_apiserver::{ApiError, Cause};
 
 /// Pods in the status that are not yet counted, at most (`MaxUncountedPods`).
 const UNCOUNTED_MAX: usize = 500;
@@ -156,8 +158,27 @@ impl Look<'_, '_> {
 
     fn write(&mut self) -> Result<(), ApiError> {
         let status = self.job.status.clone();
+        self.refused(&status)?;
         self.ctx.api.modify::<Job>(&self.job.meta.key(), |job| job.status = status)?;
         Ok(())
+    }
+
+    /// While the Job waits after a failure, upstream counts no pod as active, and those that are Ready as ready. The API server refuses such a status
+    /// (`validateJobStatus`, where one of both changes): nothing is counted, no finalizer goes, and the look is repeated with growing pauses until
+    /// the wait is over.
+    fn refused(&self, status: &JobStatus) -> Result<(), ApiError> {
+        let Some(known) = self.ctx.view().jobs.get(Ix::new(self.slot)) else { return Ok(()) };
+        let changes = (known.status.active, known.status.ready) != (status.active, status.ready);
+        let ready = status.ready.unwrap_or_default();
+        if !changes || ready <= status.active {
+            return Ok(());
+        }
+        let cause = Cause {
+            reason: "FieldValueInvalid",
+            message: format!("Invalid value: {ready}: cannot set more ready pods than active"),
+            field: Some("status.ready".to_owned()),
+        };
+        Err(ApiError::invalid(Kind::Job, self.job.meta.name.as_str(), vec![cause]))
     }
 }
 

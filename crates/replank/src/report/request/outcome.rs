@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use replank_model::time::Span;
-use replank_rehearse::{FindingEntry, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{FindingEntry, RehearsalResult, Verdict, WorkloadFigures};
 
 use super::super::markdown::{escape, remedy};
 use super::super::words::{count, grouped, span};
@@ -19,11 +19,15 @@ const WAITS_MAX: usize = 3;
 pub(super) fn when(request: &Request<'_>) -> String {
     let (plan, result) = (request.plan, request.result);
     let mut text = format!(
-        "Rehearsed from {}: {} until {}. Durations vary: `--seeds 20` shows the spread.\n",
+        "Rehearsed from {}: {} until {}.",
         result.start,
         span(result.virtual_duration),
         result.start + result.virtual_duration
     );
+    if result.verdict != Verdict::Refused {
+        text.push_str(" Durations vary: `--seeds 20` shows the spread.");
+    }
+    text.push('\n');
     match plan.care.windows.0.as_slice() {
         [] => text.push_str("\nNo window is set: the run continues day and night until it is done.\n"),
         windows => {
@@ -105,12 +109,25 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
         ));
     }
     text.push_str(&match (result.batch.waited, result.batch.killed) {
-        (0, 0) => "No batch pod is affected.\n".to_owned(),
+        (0, 0) if result.batch.ended_by_others.is_empty() => "No batch pod is affected.\n".to_owned(),
+        (0, 0) => String::new(),
         (waited, 0) => {
-            format!("{} waited for; none is terminated before it finishes.\n", are(waited, "batch pod"))
+            let by_us = if result.batch.ended_by_others.is_empty() { "" } else { " by the run" };
+            format!(
+                "{} waited for; none is terminated{by_us} before it finishes.\n",
+                are(waited, "batch pod")
+            )
         }
         (_, killed) => format!("**{} terminated before they finish.**\n", count(killed, "batch pod")),
     });
+    for one in result.batch.ended_by_others.iter().take(ROWS_MAX) {
+        text.push_str(&format!(
+            "**{} ended by something else than the run** ({}: {}).\n",
+            escape(&one.pod),
+            escape(&one.owner),
+            one.outcome.as_str()
+        ));
+    }
     text.push_str(&elastic(result));
     let fewer: Vec<&WorkloadFigures> =
         result.workloads.iter().filter(|one| one.min_ready < one.desired).collect();
@@ -191,7 +208,7 @@ pub(super) fn risks(result: &RehearsalResult) -> String {
             first.severity,
             first.id,
             objects(entry),
-            escape(&first.reason)
+            escape(&first.told())
         ));
     }
     let others = entries.len() - serious.len();

@@ -92,7 +92,7 @@ fn step(index: usize, step: &Step, planned: &Planned) -> Value {
             Takes::Assumed(_) => "assumption",
             Takes::Unknown => "unknown",
         },
-        "command": words::command(&step.what, &planned.cluster),
+        "command": words::command(&step.what, planned),
         "back": back(&step.back),
         "findings": step.findings.iter().map(finding).collect::<Vec<_>>(),
     });

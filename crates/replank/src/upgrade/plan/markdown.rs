@@ -14,7 +14,8 @@ use crate::report::words::{count, span};
 pub(super) fn markdown(planned: &Planned) -> String {
     let plan = &planned.plan;
     let from = plan.survey.control_plane.version;
-    let mut page = format!("# Upgrade of {} from {from} to {}\n\n", escape(&planned.cluster), plan.to);
+    let cluster = planned.cluster.as_deref().unwrap_or("the cluster");
+    let mut page = format!("# Upgrade of {} from {from} to {}\n\n", escape(cluster), plan.to);
     let (known, unknown) = plan.takes();
     let blocked = words::blocked_steps(&plan.steps);
     let numbers: Vec<String> = blocked.iter().map(ToString::to_string).collect();
@@ -52,7 +53,7 @@ pub(super) fn markdown(planned: &Planned) -> String {
     }
     line(&mut page, "\n## Steps\n");
     for (index, step) in plan.steps.iter().enumerate() {
-        write_step(&mut page, index + 1, step, &planned.cluster);
+        write_step(&mut page, index + 1, step, planned);
     }
     if !plan.inventory.is_empty() {
         line(&mut page, "## Controllers\n\n| controller | workload | image | |\n|---|---|---|---|");
@@ -80,7 +81,7 @@ pub(super) fn markdown(planned: &Planned) -> String {
     page
 }
 
-fn write_step(page: &mut String, number: usize, step: &Step, cluster: &str) {
+fn write_step(page: &mut String, number: usize, step: &Step, planned: &Planned) {
     line(
         page,
         &format!("### {number}. {} ({})\n", escape(&words::title(&step.what)), words::takes(step.takes)),
@@ -88,7 +89,7 @@ fn write_step(page: &mut String, number: usize, step: &Step, cluster: &str) {
     for finding in &step.findings {
         write_finding(page, finding);
     }
-    if let Some(command) = words::command(&step.what, cluster) {
+    if let Some(command) = words::command(&step.what, planned) {
         page.push_str(&remedy(&command));
         page.push('\n');
     }

@@ -15,6 +15,7 @@ use replank_advice::upgrade::finding::Severity;
 use replank_advice::upgrade::minor::NoWay;
 use replank_advice::upgrade::plan::{Input, PlanError, Rehearsed, Scanned, UpgradePlan};
 use replank_advice::upgrade::usage::ApiUse;
+use replank_facts::cluster_name::cluster_name;
 use replank_model::delta::Delta;
 use replank_model::text::Text;
 use std::collections::BTreeMap;
@@ -84,7 +85,12 @@ fn planned(
             .facts
             .cluster
             .as_ref()
-            .map_or("CLUSTER".to_owned(), |cluster| cluster.name.to_string()),
+            .map(|cluster| cluster.name.to_string())
+            .or_else(|| cluster_name(&taken.view).map(|name| name.to_string())),
+        snapshots: match args.snapshots.as_slice() {
+            [] => "examples/job-site/snapshot.yaml".to_owned(),
+            given => given.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>().join(" "),
+        },
         plan,
         coverage: taken.coverage.clone(),
         calendar: taken.calendar.clone(),

@@ -21,7 +21,9 @@ pub(crate) struct Planned {
     /// What was read, in a few words.
     pub(crate) name: String,
     /// The cluster's name, as commands name it.
-    pub(crate) cluster: String,
+    pub(crate) cluster: Option<String>,
+    /// Arguments that name the snapshots, for a command.
+    pub(crate) snapshots: String,
     /// The plan.
     pub(crate) plan: UpgradePlan,
     /// What of the cluster could be seen.

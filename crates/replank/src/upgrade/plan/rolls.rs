@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use replank_advice::preflight;
 use replank_advice::upgrade::kubelet;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{Rehearsed, UpgradePlan};
@@ -48,6 +49,7 @@ pub(super) fn rehearse(
                 coverage: Coverage::default(),
             };
             let mut scene = Scene::new(taken.name.clone(), cluster, plan, &taken.label)?;
+            scene.preflight = preflight::blocking_step;
             drop(take_off_lost_labels(&mut scene, taken, &roll.group, roll.from, roll.to));
             let result = rehearse::once(&scene, seed, interrupt);
             rehearsed.insert(roll.group.clone(), of(&result));

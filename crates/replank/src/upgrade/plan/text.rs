@@ -121,7 +121,7 @@ fn write_step(page: &mut Page, number: usize, step: &Step, planned: &Planned) {
     for finding in &step.findings {
         write_finding(page, finding);
     }
-    if let Some(command) = words::command(&step.what, &planned.cluster) {
+    if let Some(command) = words::command(&step.what, planned) {
         page.verbatim(AT, &command, Tone::Note);
     }
     if let Some(back) = words::back(&step.back) {

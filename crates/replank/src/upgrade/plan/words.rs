@@ -1,5 +1,6 @@
 //! Steps in words, for every form of the plan.
 
+use super::Planned;
 use replank_advice::upgrade::controllers::{Controller, Goes};
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{Back, Step, Takes, WayBack, What};
@@ -84,20 +85,23 @@ pub(crate) fn back(back: &Back) -> Option<String> {
     }
 }
 
-/// What to run.
-pub(crate) fn command(what: &What, cluster: &str) -> Option<String> {
+/// What to run: nothing where the input does not name the cluster, and the command must.
+pub(crate) fn command(what: &What, planned: &Planned) -> Option<String> {
+    let cluster = planned.cluster.as_deref();
     match what {
         What::ControlPlane(hop) => {
+            let cluster = cluster?;
             Some(format!("aws eks update-cluster-version --name {cluster} --kubernetes-version {}", hop.to))
         }
         What::Roll { group, to, .. } => {
-            Some(format!("replank rehearse SNAPSHOT --roll {group} --to-version {to}"))
+            Some(format!("replank rehearse {} --roll {group} --to-version {to}", planned.snapshots))
         }
         What::LeftTo { provisioner, .. } => Some(provisioner.way().to_owned()),
         What::KubeProxy { to, .. } => Some(format!(
             "aws eks describe-addon-versions --addon-name kube-proxy --kubernetes-version {to}   # and take its default"
         )),
         What::Addon { name, to, .. } => {
+            let cluster = cluster?;
             let update = |version: &dyn std::fmt::Display| {
                 format!(
                     "aws eks update-addon --cluster-name {cluster} --addon-name {name} --addon-version {version}"

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use replank_advice::preflight;
 use replank_advice::upgrade::minor::{Hop, Minor};
 use replank_advice::upgrade::plan::{Options, Step, What};
 use replank_advice::upgrade::skew;
@@ -259,6 +260,7 @@ impl<'a> Chain<'a> {
         let cluster =
             Cluster { view: self.view.clone(), now: self.now, older: None, coverage: Coverage::default() };
         let mut scene = Scene::new(self.taken.name.clone(), cluster, plan, &self.taken.label)?;
+        scene.preflight = preflight::blocking_step;
         for key in take_off_lost_labels(&mut scene, self.taken, group, from, to) {
             self.told.insert(format!(
                 "new nodes of {group} lack the label {key}: kubelets of {to} do not set it, and no other source is known"

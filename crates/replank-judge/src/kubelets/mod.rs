@@ -1,0 +1,326 @@
+//! Kubelets without containers: nodes that stay Ready, pods that start, get Ready, end and stop when they are told to.
+//!
+//! How a pod behaves stands in its annotations, in seconds: `judge.replank.dev/start-after` (until it runs), `ready-after` (from then until it is Ready, or
+//! `never`), `run-seconds` (until it has succeeded), `stop-seconds` (until a deletion is done, at most its grace period, or `never`).
+
+mod agenda;
+mod spec;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::client::{Client, Event, Method};
+use agenda::{Agenda, Job, Step};
+
+pub use spec::NodeSpec;
+
+/// How often a lease is renewed.
+const LEASE_PERIOD: Duration = Duration::from_secs(10);
+
+/// Threads that send what is due.
+const WORKERS: usize = 4;
+
+/// The kubelets of one cluster. They fall silent when this is dropped.
+pub struct Kubelets {
+    inner: Arc<Inner>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Inner {
+    client: Client,
+    agenda: Agenda,
+    state: Mutex<State>,
+    stopped: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    nodes: BTreeSet<String>,
+    pods: BTreeMap<String, Pod>,
+    /// How long certain pods take to stop, by namespace and name.
+    stops: BTreeMap<(String, String), Duration>,
+    addresses: u32,
+}
+
+struct Pod {
+    object: Value,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Starting,
+    Running,
+    Done,
+    Leaving,
+}
+
+impl Kubelets {
+    /// Begins to play the kubelets of the nodes that are registered with it.
+    #[must_use]
+    pub fn begin(client: &Client) -> Self {
+        let inner = Arc::new(Inner {
+            client: client.clone(),
+            agenda: Agenda::default(),
+            state: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        });
+        let mut threads = Vec::new();
+        for _ in 0..WORKERS {
+            let inner = inner.clone();
+            threads.push(std::thread::spawn(move || inner.work()));
+        }
+        let watcher = inner.clone();
+        // Not joined: it ends with the server's answer, and the server ends after it.
+        drop(std::thread::spawn(move || watcher.watch()));
+        let renewer = inner.clone();
+        threads.push(std::thread::spawn(move || renewer.renew()));
+        Self { inner, threads }
+    }
+
+    /// Registers a node and keeps it Ready.
+    ///
+    /// # Errors
+    /// The API server refuses it.
+    pub fn register(&self, spec: &NodeSpec) -> Result<()> {
+        let client = &self.inner.client;
+        client.create("/api/v1/nodes", &status::node(spec))?;
+        let capacity: &BTreeMap<String, String> = &spec.capacity;
+        let path = format!("/api/v1/nodes/{}/status", spec.name);
+        client.send(Method::Strategic, &path, Some(&status::ready_node(capacity, &spec.version)))?.ok()?;
+        self.inner.state().nodes.insert(spec.name.clone());
+        self.inner.renew_one(&spec.name);
+        Ok(())
+    }
+
+    /// The instance of a node is gone: its kubelet is silent from now on, and its pods do nothing more.
+    pub fn silence(&self, node: &str) {
+        self.inner.state().nodes.remove(node);
+    }
+
+    /// From now on a pod takes this long to stop.
+    pub fn stops_after(&self, namespace: &str, pod: &str, span: Duration) {
+        self.inner.state().stops.insert((namespace.to_owned(), pod.to_owned()), span);
+    }
+}
+
+impl Drop for Kubelets {
+    fn drop(&mut self) {
+        self.inner.stopped.store(true, Ordering::Relaxed);
+        self.inner.agenda.close();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                eprintln!("a thread of the kubelets panicked");
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no kubelet panicked")
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Leases, node by node, spread over the period.
+    fn renew(&self) {
+        while !self.is_stopped() {
+            let nodes: Vec<String> = self.state().nodes.iter().cloned().collect();
+            let pause = LEASE_PERIOD / u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX);
+            for node in &nodes {
+                self.renew_one(node);
+                std::thread::sleep(pause.min(Duration::from_millis(500)));
+                if self.is_stopped() {
+                    return;
+                }
+            }
+            if nodes.is_empty() {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+    }
+
+    fn renew_one(&self, node: &str) {
+        let path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+        let now = status::now_micro();
+        let patch = json!({ "spec": { "renewTime": now, "holderIdentity": node } });
+        let patched = self.client.send(Method::Merge, &format!("{path}/{node}"), Some(&patch));
+        if patched.is_ok_and(|answer| answer.status == 404) {
+            let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": node, "namespace": "kube-node-lease"},
+                "spec": {"holderIdentity": node, "leaseDurationSeconds": 40, "renewTime": now}});
+            self.say("lease", self.client.create(path, &lease));
+        }
+    }
+
+    fn watch(&self) {
+        while !self.is_stopped() {
+            let path = "/api/v1/pods?fieldSelector=spec.nodeName!%3D";
+            let ended = self.client.list_and_watch(path, &mut |event, pod| {
+                self.seen(event, pod);
+                !self.is_stopped()
+            });
+            if let Err(error) = ended
+                && !self.is_stopped()
+            {
+                eprintln!("kubelets: {error:#}");
+                std::thread::sleep(Duration::from_millis(300));
+            }
+        }
+    }
+
+    fn seen(&self, event: Event, object: Value) {
+        let Some(uid) = object["metadata"]["uid"].as_str().map(str::to_owned) else { return };
+        let mut state = self.state();
+        if event == Event::Deleted {
+            state.pods.remove(&uid);
+            return;
+        }
+        if !object["spec"]["nodeName"].as_str().is_some_and(|node| state.nodes.contains(node)) {
+            return;
+        }
+        let leaves = object["metadata"]["deletionTimestamp"].is_string();
+        let name = |member: &str| object["metadata"][member].as_str().unwrap_or_default().to_owned();
+        let stop = state.stops.get(&(name("namespace"), name("name"))).copied();
+        let known = state.pods.get(&uid).map(|pod| pod.stage);
+        let mut due = None;
+        let stage = match known {
+            Some(Stage::Leaving) => Stage::Leaving,
+            Some(_) | None if leaves => {
+                due = stop_time(&object, stop).map(|after| (after, Step::Remove));
+                Stage::Leaving
+            }
+            Some(stage) => stage,
+            None if is_over(&object) => Stage::Done,
+            None => {
+                due = Some((seconds(&object, "start-after").unwrap_or_default(), Step::Start));
+                Stage::Starting
+            }
+        };
+        state.pods.insert(uid.clone(), Pod { object, stage });
+        drop(state);
+        if let Some((after, step)) = due {
+            self.agenda.add(after, Job { uid, step });
+        }
+    }
+
+    fn work(&self) {
+        while let Some(job) = self.agenda.next() {
+            let acted = match job.step {
+                Step::Start => self.start(&job.uid),
+                Step::Ready => self.get_ready(&job.uid),
+                Step::Finish => self.finish(&job.uid),
+                Step::Remove => self.remove(&job.uid),
+            };
+            self.say("pod", acted);
+        }
+    }
+
+    /// A pod of a node that is not silent, if it is at this stage.
+    fn at_stage(&self, uid: &str, stage: Stage) -> Option<Value> {
+        let state = self.state();
+        let pod = state.pods.get(uid).filter(|pod| pod.stage == stage)?;
+        let node = pod.object["spec"]["nodeName"].as_str()?;
+        state.nodes.contains(node).then(|| pod.object.clone())
+    }
+
+    fn start(&self, uid: &str) -> Result<()> {
+        let Some(pod) = self.at_stage(uid, Stage::Starting) else { return Ok(()) };
+        let number = {
+            let mut state = self.state();
+            if let Some(pod) = state.pods.get_mut(uid) {
+                pod.stage = Stage::Running;
+            }
+            state.addresses += 1;
+            state.addresses
+        };
+        let address = format!("10.244.{}.{}", number / 250 % 250, number % 250 + 1);
+        let ready_after = pod["metadata"]["annotations"]["judge.replank.dev/ready-after"].as_str();
+        let is_ready = ready_after.is_none_or(|text| text == "0");
+        self.patch(&pod, &status::running(&pod, &address, is_ready))?;
+        if let (false, Some(after)) = (is_ready, seconds(&pod, "ready-after")) {
+            self.agenda.add(after, Job { uid: uid.to_owned(), step: Step::Ready });
+        }
+        if let Some(after) = seconds(&pod, "run-seconds") {
+            self.agenda.add(after, Job { uid: uid.to_owned(), step: Step::Finish });
+        }
+        Ok(())
+    }
+
+    fn get_ready(&self, uid: &str) -> Result<()> {
+        match self.at_stage(uid, Stage::Running) {
+            Some(pod) => self.patch(&pod, &status::became_ready(&pod)),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(&self, uid: &str) -> Result<()> {
+        let Some(pod) = self.at_stage(uid, Stage::Running) else { return Ok(()) };
+        if let Some(pod) = self.state().pods.get_mut(uid) {
+            pod.stage = Stage::Done;
+        }
+        self.patch(&pod, &status::over(&pod, 0))
+    }
+
+    fn remove(&self, uid: &str) -> Result<()> {
+        let Some(pod) = self.at_stage(uid, Stage::Leaving) else { return Ok(()) };
+        // As the kubelet: what could have ended by itself has failed before it goes.
+        let restarts = pod["spec"]["restartPolicy"].as_str() == Some("Always");
+        if !restarts && !is_over(&pod) {
+            self.patch(&pod, &status::over(&pod, 137))?;
+        }
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
+            "preconditions": {"uid": uid}});
+        let answer = self.client.send(Method::Delete, &path_of(&pod), Some(&options))?;
+        if matches!(answer.status, 404 | 409) { Ok(()) } else { answer.ok().map(drop) }
+    }
+
+    fn patch(&self, pod: &Value, status: &Value) -> Result<()> {
+        let body = json!({ "metadata": { "uid": pod["metadata"]["uid"] }, "status": status });
+        let answer = self.client.send(Method::Strategic, &format!("{}/status", path_of(pod)), Some(&body))?;
+        if matches!(answer.status, 404 | 409) { Ok(()) } else { answer.ok().map(drop) }
+    }
+
+    fn say<T>(&self, what: &str, result: Result<T>) {
+        if let Err(error) = result
+            && !self.is_stopped()
+        {
+            eprintln!("kubelets: {what}: {error:#}");
+        }
+    }
+}
+
+fn path_of(pod: &Value) -> String {
+    let text = |member: &str| pod["metadata"][member].as_str().unwrap_or_default().to_owned();
+    format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"))
+}
+
+fn is_over(pod: &Value) -> bool {
+    matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
+}
+
+/// An annotation of ours in seconds.
+fn seconds(pod: &Value, name: &str) -> Option<Duration> {
+    let text = pod["metadata"]["annotations"][format!("judge.replank.dev/{name}")].as_str()?;
+    text.parse().ok().map(Duration::from_secs_f64)
+}
+
+/// How long a pod takes to stop; nothing if it never does.
+fn stop_time(pod: &Value, told: Option<Duration>) -> Option<Duration> {
+    if pod["metadata"]["annotations"]["judge.replank.dev/stop-seconds"].as_str() == Some("never") {
+        return None;
+    }
+    let grace = pod["metadata"]["deletionGracePeriodSeconds"].as_u64().unwrap_or_default();
+    let wanted = told.or_else(|| seconds(pod, "stop-seconds")).unwrap_or(Duration::from_millis(200));
+    Some(wanted.min(Duration::from_secs(grace)))
+}

@@ -1,0 +1,15 @@
+//! A real control plane to be judged by: etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback, kubelets played for it, and
+//! rehearsals carried out on it, eviction by eviction.
+//!
+//! Nothing of the product is linked here: a rehearsal comes as the JSON that the program prints, so that what is compared is what a user gets.
+
+mod assets;
+mod client;
+mod kubelets;
+mod plane;
+pub mod replay;
+
+pub use assets::{Assets, find as find_assets};
+pub use client::{Answer, Client, Method};
+pub use kubelets::{Kubelets, NodeSpec};
+pub use plane::ControlPlane;

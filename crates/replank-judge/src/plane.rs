@@ -1,0 +1,240 @@
+//! The processes of one control plane.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::assets::Assets;
+use crate::client::Client;
+
+/// How long the API server may take to be ready.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A control plane that runs; it ends when this is dropped.
+#[derive(Debug)]
+pub struct ControlPlane {
+    folder: PathBuf,
+    assets: Assets,
+    /// The last one started is ended first.
+    processes: Vec<(&'static str, Child)>,
+    client: Client,
+}
+
+impl ControlPlane {
+    /// Starts one that lives in `folder`, which must be empty or absent, on free ports of the loopback interface.
+    ///
+    /// # Errors
+    /// A process cannot be started, or the API server does not become ready.
+    pub fn up(assets: &Assets, folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder)?;
+        let folder = folder.canonicalize()?;
+        let client = Client::new("http://127.0.0.1:1");
+        let mut plane = Self { folder, assets: assets.clone(), processes: Vec::new(), client };
+        plane.start_all()?;
+        Ok(plane)
+    }
+
+    /// Speaks to its API server as an administrator.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The kubeconfig of its administrator.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+
+    /// What `kubectl` prints on its standard output.
+    ///
+    /// # Errors
+    /// It fails; its words.
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<Vec<u8>> {
+        let output = Command::new(self.assets.program("kubectl"))
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig())
+            .args(arguments)
+            .output()?;
+        ensure!(output.status.success(), "kubectl: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(output.stdout)
+    }
+
+    fn start_all(&mut self) -> Result<()> {
+        let [api, etcd, peer] = free_ports()?;
+        let folder = self.folder.clone();
+        let path = |name: &str| folder.join(name).display().to_string();
+        let key = Command::new("openssl").args(["genrsa", "-out", &path("sa.key"), "2048"]).output();
+        ensure!(
+            key.context("openssl is needed to make a key")?.status.success(),
+            "openssl cannot make a key"
+        );
+        fs::write(path("tokens.csv"), "admintoken,admin,admin,\"system:masters\"\n")?;
+        fs::write(self.kubeconfig(), kubeconfig(api))?;
+        fs::write(path("scheduler.yaml"), scheduler(&path("kubeconfig")))?;
+
+        let url = |port| format!("http://127.0.0.1:{port}");
+        self.start(
+            "etcd",
+            &[
+                format!("--data-dir={}", path("etcd-data")),
+                format!("--listen-client-urls={}", url(etcd)),
+                format!("--advertise-client-urls={}", url(etcd)),
+                format!("--listen-peer-urls={}", url(peer)),
+                format!("--initial-advertise-peer-urls={}", url(peer)),
+                format!("--initial-cluster=default={}", url(peer)),
+                "--unsafe-no-fsync".to_owned(),
+            ],
+        )?;
+        self.start(
+            "kube-apiserver",
+            &[
+                format!("--etcd-servers={}", url(etcd)),
+                format!("--secure-port={api}"),
+                "--bind-address=127.0.0.1".to_owned(),
+                "--advertise-address=127.0.0.1".to_owned(),
+                format!("--cert-dir={}", path("certs")),
+                "--service-account-issuer=https://k".to_owned(),
+                format!("--service-account-key-file={}", path("sa.key")),
+                format!("--service-account-signing-key-file={}", path("sa.key")),
+                format!("--token-auth-file={}", path("tokens.csv")),
+                "--authorization-mode=RBAC".to_owned(),
+                "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+                // No pod here uses its token, and none should wait for its account.
+                "--disable-admission-plugins=ServiceAccount".to_owned(),
+                "--enable-aggregator-routing=false".to_owned(),
+            ],
+        )?;
+        self.client = Client::new(self.start_proxy()?);
+        self.wait_for("/readyz")?;
+        // Clients that are not throttled: what is measured is the control plane's logic, not its manners.
+        self.start(
+            "kube-controller-manager",
+            &[
+                format!("--kubeconfig={}", path("kubeconfig")),
+                format!("--service-account-private-key-file={}", path("sa.key")),
+                format!("--root-ca-file={}", path("certs/apiserver.crt")),
+                "--leader-elect=false".to_owned(),
+                "--use-service-account-credentials=false".to_owned(),
+                "--secure-port=0".to_owned(),
+                "--kube-api-qps=3000".to_owned(),
+                "--kube-api-burst=6000".to_owned(),
+            ],
+        )?;
+        self.start(
+            "kube-scheduler",
+            &[format!("--config={}", path("scheduler.yaml")), "--secure-port=0".to_owned()],
+        )?;
+        self.wait_for("/api/v1/namespaces/default/configmaps/kube-root-ca.crt")
+    }
+
+    fn start(&mut self, name: &'static str, arguments: &[String]) -> Result<()> {
+        let log = File::create(self.folder.join(format!("{name}.log")))?;
+        let child = bound_to_us(&self.assets.program(name))
+            .args(arguments)
+            .current_dir(&self.folder)
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        self.processes.push((name, child));
+        Ok(())
+    }
+
+    /// Starts `kubectl proxy` on a port of its choice, and returns its address.
+    fn start_proxy(&mut self) -> Result<String> {
+        let mut child = bound_to_us(&self.assets.program("kubectl"))
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig())
+            .args(["proxy", "--port=0", "--disable-filter=true"])
+            .stdout(Stdio::piped())
+            .stderr(File::create(self.folder.join("proxy.log"))?)
+            .process_group(0)
+            .spawn()
+            .context("cannot start kubectl proxy")?;
+        let mut line = String::new();
+        let output = child.stdout.take().context("the proxy has an output")?;
+        BufReader::new(output).read_line(&mut line)?;
+        self.processes.push(("kubectl proxy", child));
+        let address = line.trim().rsplit(' ').next().filter(|address| address.contains(':'));
+        Ok(format!("http://{}", address.with_context(|| format!("kubectl proxy says {line:?}"))?))
+    }
+
+    fn wait_for(&mut self, path: &str) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(answer) = self.client.send(crate::Method::Get, path, None)
+                && answer.status == 200
+            {
+                return Ok(());
+            }
+            ensure!(
+                begun.elapsed() < PATIENCE,
+                "{path} does not answer after {} s: see the logs in {}",
+                PATIENCE.as_secs(),
+                self.folder.display()
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        for (name, child) in self.processes.iter_mut().rev() {
+            drop(child.stdin.take());
+            if let Err(error) = child.wait() {
+                eprintln!("{name} (process {}) was not ended: {error}", child.id());
+            }
+        }
+    }
+}
+
+/// A program that ends when our end of its standard input is closed: when it is dropped, or when this process ends, in whatever way.
+fn bound_to_us(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", r#""$@" & child=$!; cat; kill $child; wait $child"#, "sh"])
+        .arg(program)
+        .stdin(Stdio::piped());
+    command
+}
+
+/// Three ports that nobody listens on.
+fn free_ports() -> Result<[u16; 3]> {
+    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0"));
+    let mut ports = [0; 3];
+    for (port, listener) in ports.iter_mut().zip(listeners) {
+        *port = listener?.local_addr()?.port();
+    }
+    Ok(ports)
+}
+
+fn kubeconfig(port: u16) -> String {
+    format!(
+        "apiVersion: v1
+kind: Config
+clusters: [{{name: real, cluster: {{server: \"https://127.0.0.1:{port}\", insecure-skip-tls-verify: true}}}}]
+users: [{{name: admin, user: {{token: admintoken}}}}]
+contexts: [{{name: real, context: {{cluster: real, user: admin}}}}]
+current-context: real
+"
+    )
+}
+
+fn scheduler(kubeconfig: &str) -> String {
+    format!(
+        "apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {{leaderElect: false}}
+clientConnection: {{kubeconfig: {kubeconfig}, qps: 3000, burst: 6000}}
+"
+    )
+}

@@ -1,0 +1,60 @@
+//! Rehearsals carried out: a cluster is built on a real control plane and dumped as a user would dump it; the program rehearses a roll of the dump; then every
+//! node that joined, was cordoned or went in the rehearsal does so on the real control plane, and every eviction is asked for, at its time. What the real
+//! API server, controllers and scheduler make of it is compared with what was rehearsed.
+
+mod carry;
+mod compare;
+mod moment;
+mod observed;
+mod placed;
+mod recorded;
+mod scene;
+mod stage;
+mod steps;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::assets::Assets;
+
+pub use compare::Outcome;
+pub use scene::{Scene, scenes};
+
+/// What a replay needs.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// The control plane's programs.
+    pub assets: Assets,
+    /// The program that rehearses.
+    pub replank: PathBuf,
+    /// Where clusters live, and what was dumped and rehearsed is kept.
+    pub folder: PathBuf,
+}
+
+/// Builds a scene, rehearses its roll, and carries it out.
+///
+/// # Errors
+/// The cluster cannot be built, or the rehearsal's output cannot be read.
+pub fn replay(means: &Means, scene: &Scene) -> Result<Outcome> {
+    let folder = means.folder.join(&scene.name);
+    let stage =
+        stage::build(&means.assets, &folder, scene).with_context(|| format!("building {}", scene.name))?;
+    let snapshot = stage.dump(&folder.join("cluster.json"))?;
+    let rehearsal =
+        recorded::rehearse(&means.replank, &snapshot, &scene.arguments, &folder.join("rehearsal.json"))?;
+    let others = recorded::rehearse_often(&means.replank, &snapshot, &scene.arguments)?;
+    let carried = carry::out(&stage, &rehearsal, scene.exact)?;
+    Ok(compare::outcome(scene, &rehearsal, &others, &carried))
+}
+
+/// Empties the folder of what an earlier replay has left.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn clean(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Every eviction: which pod, when, what the API server answered, and where its successor came up.
+
+use std::collections::VecDeque;
+
+use replank_model::object::pod::Pod;
+use replank_model::text::{Text, Uid};
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_protocol::command::{PodTarget, Refusal};
+use replank_sim::{Sent, Workload, workload_of};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+/// One request that a pod goes, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvictionEntry {
+    /// When the API server answered.
+    pub at: Time,
+    /// The pod's namespace.
+    pub namespace: Text,
+    /// The pod's name.
+    pub pod: Text,
+    /// Its node.
+    pub node: Option<Text>,
+    /// Its workload: kind and name.
+    pub workload: Option<String>,
+    /// How it was asked for.
+    pub request: Request,
+    /// What the API server answered: its words where it refused, nothing where it did not.
+    pub refused: Option<String>,
+    /// When the pod was gone.
+    pub gone: Option<Time>,
+    /// The pod that came in its place.
+    pub successor: Option<Successor>,
+}
+
+/// How a pod is asked to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Request {
+    /// By an eviction, which asks the disruption budgets.
+    Evict,
+    /// By a deletion: its instance is about to take it along.
+    Delete,
+}
+
+/// The pod that was made in place of one that went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Successor {
+    /// Its name.
+    pub pod: Text,
+    /// When it was made.
+    pub created: Time,
+    /// Where it was placed.
+    pub node: Option<Text>,
+    /// When it was Ready for the first time.
+    pub ready: Option<Time>,
+}
+
+/// All evictions of a rehearsal, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Evictions {
+    entries: Vec<EvictionEntry>,
+    /// Those that were granted and have no successor yet, by workload, the oldest first.
+    vacant: FxHashMap<Workload, VecDeque<usize>>,
+    /// Pods that were granted to go and are still there.
+    leaving: FxHashMap<Uid, usize>,
+    /// Successors that are not Ready yet.
+    coming: FxHashMap<Uid, usize>,
+}
+
+impl Evictions {
+    /// Notes a request that was answered.
+    pub(super) fn answered(
+        &mut self,
+        sent: &Sent,
+        request: Request,
+        target: &PodTarget,
+        pod: &Pod,
+        view: &View,
+    ) {
+        let Some((at, result)) = &sent.result else { return };
+        let refused = match result {
+            Ok(()) => None,
+            Err(why @ (Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
+                Some(why.to_string())
+            }
+            // Nothing was asked of the API server, or the pod was another one by then.
+            Err(
+                Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late,
+            ) => return,
+        };
+        let workload = workload_of(view, pod);
+        let index = self.entries.len();
+        if refused.is_none() {
+            self.leaving.insert(target.uid.clone(), index);
+            if let Some(workload) = &workload {
+                self.vacant.entry(workload.clone()).or_default().push_back(index);
+            }
+        }
+        self.entries.push(EvictionEntry {
+            at: at.floor_seconds(),
+            namespace: target.key.namespace.text().clone(),
+            pod: target.key.name.text().clone(),
+            node: pod.node.as_ref().map(|node| node.text().clone()),
+            workload: workload.map(|workload| format!("{} {}", workload.kind, workload.name)),
+            request,
+            refused,
+            gone: None,
+            successor: None,
+        });
+    }
+
+    /// Takes in what became of a pod.
+    pub(super) fn pod(&mut self, at: Time, old: Option<&Pod>, new: Option<&Pod>, view: &View) {
+        let at = at.floor_seconds();
+        match (old, new) {
+            (None, Some(pod)) => self.made(at, pod, view),
+            (Some(_), Some(pod)) => self.came(at, pod),
+            (Some(pod), None) => {
+                if let Some(index) = self.leaving.remove(&pod.meta.uid) {
+                    self.entries[index].gone = Some(at);
+                }
+                self.coming.remove(&pod.meta.uid);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// A pod was made: in place of the one of its name, else of the one of its workload that went first.
+    fn made(&mut self, at: Time, pod: &Pod, view: &View) {
+        if self.vacant.is_empty() {
+            return;
+        }
+        let Some(vacant) = workload_of(view, pod).and_then(|workload| self.vacant.get_mut(&workload)) else {
+            return;
+        };
+        let same = vacant.iter().position(|index| self.entries[*index].pod == *pod.meta.name.text());
+        let Some(index) = vacant.remove(same.unwrap_or(0)) else { return };
+        self.entries[index].successor = Some(Successor {
+            pod: pod.meta.name.text().clone(),
+            created: at,
+            node: pod.node.as_ref().map(|node| node.text().clone()),
+            ready: None,
+        });
+        self.coming.insert(pod.meta.uid.clone(), index);
+    }
+
+    /// A pod that is on its way here has changed.
+    fn came(&mut self, at: Time, pod: &Pod) {
+        let Some(index) = self.coming.get(&pod.meta.uid).copied() else { return };
+        let Some(successor) = &mut self.entries[index].successor else { return };
+        if successor.node.is_none() {
+            successor.node = pod.node.as_ref().map(|node| node.text().clone());
+        }
+        if pod.is_ready() {
+            successor.ready = Some(at);
+            self.coming.remove(&pod.meta.uid);
+        }
+    }
+
+    /// All of them.
+    pub(super) fn entries(&self) -> Vec<EvictionEntry> {
+        self.entries.clone()
+    }
+}

@@ -1,0 +1,38 @@
+//! Workloads that had no Ready pod for a while, of which no finding warned.
+
+use replank_model::time::{Span, Time};
+use replank_model::view::View;
+use replank_sim::Workload;
+
+use super::figures::desired;
+use super::recorder::{ReadyCount, Recorder};
+use crate::finding_entry::FindingEntry;
+
+/// The rule of an outage that only the rehearsal shows.
+const OUTAGE: &str = "outage";
+
+/// How long a workload had no Ready pod until now.
+pub(super) fn dark(count: &ReadyCount, now: Time) -> Span {
+    count.dark + count.dark_since.map_or(Span::ZERO, |since| now - since)
+}
+
+/// Whether what a workload had was lost for a while, though it was wanted: by evictions, or with an instance.
+pub(super) fn is_short(view: &View, workload: &Workload, count: &ReadyCount) -> bool {
+    desired(view, workload).is_some_and(|desired| count.min < desired.min(count.before))
+}
+
+/// Finds those that no other finding tells of.
+pub(super) fn find(view: &View, notes: &Recorder, now: Time, findings: &mut Vec<FindingEntry>) {
+    for (workload, count) in &notes.workloads {
+        let dark = dark(count, now);
+        let object = format!("{} {}/{}", workload.kind, workload.namespace, workload.name);
+        let is_told = findings.iter().any(|finding| finding.object == object);
+        if dark > Span::ZERO && count.before > 0 && is_short(view, workload, count) && !is_told {
+            let pods =
+                if count.before == 1 { "pod was".to_owned() } else { format!("{} pods were", count.before) };
+            let reason =
+                format!("no pod was Ready for {} in the rehearsal; {pods} at its start", dark.rounded());
+            findings.push(FindingEntry::seen(OUTAGE, &object, &reason));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Nodes that somebody drains by hand, as `kubectl drain --ignore-daemonsets --delete-emptydir-data` does (kubectl `pkg/drain`): all of them are cordoned, then
+//! one after the other is emptied. All pods of a node are asked for at once; what a budget keeps is asked for again every five seconds, for as long as it takes.
+
+use std::collections::VecDeque;
+
+use replank_apiserver::{DeleteOptions, Eviction};
+use replank_facts::drain::{is_bare, is_daemon};
+use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
+use replank_model::text::{NodeName, Uid};
+use replank_model::time::Span;
+use replank_model::view::View;
+
+use super::Ctx;
+use crate::event::{ControlDue, DrainsDue, Event};
+
+/// How long kubectl waits before it asks again (`drain.go`).
+const RETRY: Span = Span::from_secs(5);
+
+/// All drains that somebody has begun.
+#[derive(Debug, Default)]
+pub(super) struct Drains {
+    all: Vec<Drain>,
+}
+
+/// One call of kubectl.
+#[derive(Debug)]
+struct Drain {
+    nodes: VecDeque<NodeName>,
+    /// Pods of the first node that are to go: as kubectl listed them when it came to it.
+    pods: Option<Vec<(Key, Uid)>>,
+}
+
+impl Drains {
+    /// Somebody drains nodes that are cordoned.
+    pub(super) fn begin(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
+        let number = u32::try_from(self.all.len()).expect("few drains");
+        self.all.push(Drain { nodes: nodes.into(), pods: None });
+        ctx.agenda.at(ctx.api.now(), due(number));
+    }
+
+    /// Asks for what is still there.
+    pub(super) fn handle(&mut self, ctx: &mut Ctx<'_>, DrainsDue(number): DrainsDue) {
+        let Some(drain) = self.all.get_mut(number as usize) else { return };
+        while let Some(node) = drain.nodes.front().cloned() {
+            let pods = drain.pods.get_or_insert_with(|| leaving(ctx.view(), &node));
+            pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
+            for (key, uid) in pods.iter() {
+                ask(ctx, key, uid);
+            }
+            pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
+            if !pods.is_empty() {
+                ctx.agenda.at(ctx.api.now() + RETRY, due(number));
+                return;
+            }
+            drain.nodes.pop_front();
+            drain.pods = None;
+        }
+    }
+}
+
+/// Asks for a pod's eviction, if it is not on its way. What is refused is asked for again.
+fn ask(ctx: &mut Ctx<'_>, key: &Key, uid: &Uid) {
+    let goes = ctx.view().pods.by_key(key).is_some_and(|pod| pod.is_terminating());
+    if !goes {
+        let options = DeleteOptions { uid: Some(uid.clone()), ..DeleteOptions::default() };
+        let _answer = ctx.api.evict(&Eviction::of(key.clone(), options)).is_ok();
+    }
+}
+
+fn due(number: u32) -> Event {
+    Event::Control(ControlDue::Drains(DrainsDue(number)))
+}
+
+fn is_there(view: &View, key: &Key, uid: &Uid) -> bool {
+    view.pods.by_key(key).is_some_and(|pod| pod.meta.uid == *uid)
+}
+
+/// Pods of a node that a drain moves: all but those of DaemonSets and mirrors of static pods.
+fn leaving(view: &View, node: &NodeName) -> Vec<(Key, Uid)> {
+    let pods = view.pods_on(node).iter().map(|ix| &view.pods[*ix]);
+    let leaving = pods.filter(|pod| !is_daemon(pod) && !pod.is_mirror());
+    leaving.map(|pod| (pod.meta.key(), pod.meta.uid.clone())).collect()
+}
+
+/// A pod of the nodes that kubectl refuses to drain without `--force`: nobody would make it again.
+pub(crate) fn refused<'a>(view: &'a View, nodes: &[NodeName]) -> Option<&'a Pod> {
+    let pods = nodes.iter().flat_map(|node| view.pods_on(node)).map(|ix| &*view.pods[*ix]);
+    pods.into_iter().find(|pod| is_bare(pod) && !pod.is_mirror() && !pod.is_terminal())
+}

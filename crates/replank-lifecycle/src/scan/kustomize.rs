@@ -24,6 +24,7 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
                     place: place_of(item),
                     what: with_ref(base),
                     why: "a remote base, which is not fetched",
+                    values: Vec::new(),
                 });
             }
         }
@@ -35,6 +36,7 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
             place: place_of(chart),
             what: format!("{} {}{version}", text("repo"), text("name")).trim().to_owned(),
             why: "a chart of a kustomization, which is not fetched",
+            values: Vec::new(),
         });
     }
     for key in ["patches", "patchesJson6902"] {

@@ -69,6 +69,11 @@ const SPEC: Want = Want::Keys(&[
     ("workloadRef", Want::All),
     ("matchConstraints", Want::All),
     ("matchResources", Want::All),
+    // What an operator's ClusterServiceVersion grants.
+    (
+        "install",
+        Want::Keys(&[("spec", Want::Keys(&[("clusterPermissions", Want::All), ("permissions", Want::All)]))]),
+    ),
 ]);
 
 /// Of any object, whatever its kind: the kind may come last.

@@ -98,7 +98,7 @@ impl Rendering<'_> {
     }
 
     fn scanned(&self, renderer: &Renderer, directory: &Path, of: Of, text: &str) -> Report {
-        let hint = Hint { rendered_by: Some(renderer.name()), in_chart: false };
+        let hint = Hint { rendered_by: Some(renderer.name()), ..Hint::default() };
         let mut report = scan::scan(self.measure, &name_of(directory).as_str().into(), text, &hint);
         let head = head_of(directory, of);
         for unread in &mut report.unread {

@@ -5,6 +5,8 @@
 //
 //	kube-validation check [-times N]  < cases.jsonl > answers.jsonl
 //	kube-validation cases [-seed N] [-count N]
+//	kube-validation definitions [-seed N] [-count N] [-old]
+//	kube-validation texts [-seed N] [-count N]
 //	kube-validation written
 //	kube-validation placed
 //	kube-validation types > types.txt
@@ -27,6 +29,10 @@ func main() {
 		err = check(os.Args[2:], os.Stdin, os.Stdout)
 	case "cases":
 		err = cases(os.Args[2:], os.Stdout)
+	case "definitions":
+		err = definitions(os.Args[2:], os.Stdout)
+	case "texts":
+		err = yamlTexts(os.Args[2:], os.Stdout)
 	case "written":
 		err = written(os.Stdout)
 	case "placed":
@@ -36,7 +42,7 @@ func main() {
 	case "types":
 		err = types(os.Stdout)
 	default:
-		err = fmt.Errorf("usage: kube-validation check [-times N] | cases [-seed N] [-count N] | written | placed | types | shown")
+		err = fmt.Errorf("usage: kube-validation check [-times N] | cases [-seed N] [-count N] | definitions [-seed N] [-count N] [-old] | texts [-seed N] [-count N] | written | placed | types | shown")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

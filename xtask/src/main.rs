@@ -5,6 +5,7 @@ mod bench_helm;
 mod bench_scan;
 mod deps;
 mod docs;
+mod fixes;
 mod layers;
 mod licences;
 mod list;
@@ -43,6 +44,8 @@ enum Task {
     Replay(replay::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
     Docs(docs::Args),
+    /// Fixes a copy of a directory of manifests and asks Kubernetes' own validation, and kustomize, what they say of it.
+    ValidateFixes(fixes::Args),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(args),
         Task::Replay(args) => replay::run(args),
         Task::Docs(args) => docs::run(args),
+        Task::ValidateFixes(args) => fixes::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

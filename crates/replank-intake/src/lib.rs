@@ -48,6 +48,7 @@ mod open;
 pub mod problem;
 pub mod read;
 mod refused;
+pub mod relaxed;
 pub mod scalar;
 pub mod snapshot;
 pub mod source;

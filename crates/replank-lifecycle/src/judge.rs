@@ -56,6 +56,13 @@ impl Measure {
         self.range.current.is_some_and(|current| row.stage(current) == Stage::Removed)
     }
 
+    /// Whether a kind has versions that something is to be said of.
+    pub(crate) fn has_old_versions(&self, kind: &str) -> bool {
+        let rows = self.table.rows().iter().filter(|row| row.gvk.kind == kind);
+        rows.filter(|row| row.product == Product::Kubernetes)
+            .any(|row| self.judge(&row.gvk.api_version(), kind).is_some())
+    }
+
     /// Whether a version of a kind is served at the target, as far as is known.
     pub(crate) fn is_served(&self, api_version: &str, kind: &str) -> bool {
         self.judge(api_version, kind).is_none_or(|judged| judged.severity == Severity::Deprecated)

@@ -8,6 +8,7 @@
 pub mod calendar;
 mod changes;
 pub mod convert;
+pub mod definition;
 pub mod exception;
 pub mod files;
 pub mod finding;

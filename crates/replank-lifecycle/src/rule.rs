@@ -10,7 +10,7 @@ use crate::table::{Gvk, Row, plural};
 /// What a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// A role's. It knows no versions.
+    /// A role's, or what an operator is to be granted. It knows no versions.
     Role,
     /// A webhook's.
     Webhook,
@@ -22,7 +22,8 @@ pub(crate) enum Sort {
 pub(crate) fn sort_of(api_version: &str, kind: &str) -> Option<Sort> {
     let group = api_version.split_once('/').map(|(group, _)| group);
     match (group, kind) {
-        (Some("rbac.authorization.k8s.io"), "Role" | "ClusterRole") => Some(Sort::Role),
+        (Some("rbac.authorization.k8s.io"), "Role" | "ClusterRole")
+        | (Some("operators.coreos.com"), "ClusterServiceVersion") => Some(Sort::Role),
         (
             Some("admissionregistration.k8s.io"),
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
@@ -37,6 +38,11 @@ pub(crate) fn sort_of(api_version: &str, kind: &str) -> Option<Sort> {
         (_, _) => None,
     }
 }
+
+/// Where a ClusterServiceVersion says what its operator is granted: lists, each item of which has the rules of one role that the
+/// Operator Lifecycle Manager makes.
+pub(crate) const GRANTED: [&str; 3] = ["spec", "install", "spec"];
+pub(crate) const GRANTS: [&str; 2] = ["clusterPermissions", "permissions"];
 
 /// Where an admission policy, and where its binding has its rules.
 pub(crate) const POLICY_RULES: [[&str; 3]; 2] =

@@ -40,6 +40,10 @@ pub enum Kind {
     Hpa,
     /// What the API server says of an object that is to be created.
     Validation,
+    /// Whether it takes a CustomResourceDefinition, and the fields that it names if not.
+    Definition,
+    /// YAML, and what kubectl reads in it.
+    Yaml,
     /// The scheduler; the group as its file is named.
     Scheduler(String),
 }
@@ -59,8 +63,10 @@ impl Kind {
             "intstr" => Self::IntStr,
             "hpa" => Self::Hpa,
             "validation" => Self::Validation,
+            "definition" => Self::Definition,
+            "yaml" => Self::Yaml,
             other => bail!(
-                "\"{other}\" is not a kind of recording (quantity, labelselector, version, intstr, hpa, validation, \
+                "\"{other}\" is not a kind of recording (quantity, labelselector, version, intstr, hpa, validation, definition, yaml, \
                  or any group in a folder named scheduler)"
             ),
         })
@@ -76,6 +82,8 @@ impl fmt::Display for Kind {
             Self::IntStr => f.write_str("intstr"),
             Self::Hpa => f.write_str("hpa"),
             Self::Validation => f.write_str("validation"),
+            Self::Definition => f.write_str("definition"),
+            Self::Yaml => f.write_str("yaml"),
             Self::Scheduler(group) => write!(f, "scheduler/{group}"),
         }
     }
@@ -354,9 +362,16 @@ mod tests {
     #[test]
     fn the_repository_has_recordings_of_every_kind() {
         let found = find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors")).unwrap();
-        for kind in
-            [Kind::Quantity, Kind::LabelSelector, Kind::Version, Kind::IntStr, Kind::Hpa, Kind::Validation]
-        {
+        for kind in [
+            Kind::Quantity,
+            Kind::LabelSelector,
+            Kind::Version,
+            Kind::IntStr,
+            Kind::Hpa,
+            Kind::Validation,
+            Kind::Definition,
+            Kind::Yaml,
+        ] {
             assert!(found.iter().any(|recording| recording.kind == kind), "{kind}");
         }
         assert!(found.iter().any(|recording| matches!(recording.kind, Kind::Scheduler(_))));

@@ -9,7 +9,12 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// A log of one run: the rules, and what was found by them.
 pub(crate) fn log(rules: &[Value], results: &[Value]) -> Result<String, Failure> {
-    let all = json!({
+    log_of(rules, results, &[])
+}
+
+/// The same, with what kept the run from seeing everything.
+pub(crate) fn log_of(rules: &[Value], results: &[Value], notifications: &[Value]) -> Result<String, Failure> {
+    let mut all = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
@@ -22,6 +27,10 @@ pub(crate) fn log(rules: &[Value], results: &[Value]) -> Result<String, Failure>
             "results": results,
         }],
     });
+    if !notifications.is_empty() {
+        all["runs"][0]["invocations"] =
+            json!([{"executionSuccessful": false, "toolExecutionNotifications": notifications}]);
+    }
     let text = serde_json::to_string_pretty(&all).map_err(Failure::internal)?;
     Ok(text + "\n")
 }

@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
         ours: &["replank-intake", "replank-model"],
         others: &["flate2", "granit-parser", "rustc-hash", "serde", "serde_json", "thiserror"],
         below: &[],
-        dev: &["proptest", "replank-oracle"],
+        dev: &["anyhow", "proptest", "replank-oracle"],
         purity: Purity::Effects,
         why: "lifecycle reads files and writes texts; it starts no programs and knows no cluster",
     },

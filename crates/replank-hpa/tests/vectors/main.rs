@@ -10,6 +10,7 @@ use replank_oracle::recordings::{self, Coverage, Kind};
 #[test]
 fn answers_are_as_recorded() {
     recordings::check("replank-hpa", |kind| match kind {
+        Kind::Definition | Kind::Yaml => Coverage::NotHere("replank-lifecycle"),
         Kind::Scheduler(_) => Coverage::NotHere("replank-schedule"),
         Kind::Hpa => Coverage::Checked(hpa::check),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {

@@ -8,6 +8,7 @@ use serde_saphyr::granit_parser::{Event, Marker, Options, Parser, Span, Structur
 
 use crate::document::{Emit, ListHead, incomplete, lacks_type};
 use crate::problem::{Lost, ProblemKind};
+use crate::relaxed::relaxed;
 use crate::window::bytes;
 use crate::yaml::node::{Node, Wrong, scalar_node, weigh};
 use crate::yaml::resume::{self, Again, Broken};
@@ -18,6 +19,11 @@ const DUPLICATES_MAX: u32 = 10;
 /// Reads the documents in a text (one, unless unusual line ends hide a marker) that begins on a line of its
 /// source. Returns how many of them had no content.
 pub(crate) fn read(text: &str, first_line: u64, emit: &mut Emit<'_>) -> u32 {
+    // Where both are broken, what is written tells more of where.
+    let relaxed = relaxed(text).filter(|relaxed| {
+        !is_grammatical(text, options(emit)) && is_grammatical(&relaxed.text, options(emit))
+    });
+    let text = relaxed.as_ref().map_or(text, |relaxed| &relaxed.text);
     let mut builder = Builder {
         text,
         first_line,
@@ -38,6 +44,11 @@ pub(crate) fn read(text: &str, first_line: u64, emit: &mut Emit<'_>) -> u32 {
         }
     }
     builder.empty
+}
+
+/// Whether a text is YAML as it stands.
+fn is_grammatical(text: &str, options: Options) -> bool {
+    Parser::new_from_str_with_options(text, options).all(|event| event.is_ok())
 }
 
 fn options(emit: &Emit<'_>) -> Options {

@@ -25,7 +25,7 @@
 //! | other tags, `!` | a scalar's text; on lists and mappings no effect | |
 //! | anchors, aliases | repeated in place, within bounds | |
 //! | `%YAML` before `---` | accepted | kubectl splits there, and fails |
-//! | `"one⏎two"`, the second line not indented | refused, as YAML says | kubectl reads it |
+//! | `"one⏎two"`, the second line not indented; tabs before lines that go on | read | no YAML by its grammar ([`crate::relaxed`]) |
 //! | `{a: 1}` as a whole document | accepted | kubectl takes a leading `{` for JSON, and fails |
 
 pub(crate) mod build;

@@ -228,7 +228,7 @@ fn lists_that_are_wrong_everywhere_are_read_once_or_a_few_times() {
     for wrong in [
         "- {a: .nan}\n",
         "- a: [\n",
-        "- a: \"\n",
+        "- a: \"\\q\n",
         "- {a: *nobody}\n",
         "- a: b: c\n",
         "- @\n",

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::definition::{DefinitionProblem, Judged};
 use crate::schema::Problem;
 use crate::table::Gvk;
 
@@ -33,10 +34,11 @@ pub enum Hold {
         /// What would be needed, in words.
         needed: &'static str,
     },
-    /// Schemas that say no type somewhere, or are otherwise not structural.
-    NotStructural {
-        /// The places, a few at most.
-        paths: Vec<String>,
+    /// A definition that the API server would refuse, or of which that cannot be told: most often, a type is missing that only its
+    /// author knows.
+    Definition {
+        /// Why, a few at most.
+        problems: Vec<DefinitionProblem>,
     },
     /// What was made would be refused.
     Refused {
@@ -75,8 +77,15 @@ impl fmt::Display for Hold {
             }
             Self::Absent { path, why } => write!(f, "{path} is missing: {why}"),
             Self::NoCounterpart { path, says, needed } => write!(f, "{path} is {says}: {needed}"),
-            Self::NotStructural { paths } => {
-                write!(f, "the schema is not structural at {}", paths.join(", "))
+            Self::Definition { problems } => {
+                let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                let is_certain = problems.iter().any(|problem| problem.judged == Judged::Refused);
+                let start = if is_certain {
+                    "the result would be rejected"
+                } else {
+                    "whether the result would be accepted cannot be told"
+                };
+                write!(f, "{start}: {}", words.join("; "))
             }
             Self::Refused { problems } => {
                 let words: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -9,6 +9,7 @@ pub use file::File;
 mod tests;
 mod text;
 mod walk;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +19,7 @@ pub use text::{Decoded, Wrong, from_bytes};
 pub use walk::{Ignore, Walk, WalkError, walk};
 
 use crate::judge::Measure;
-use crate::scan::{self, Hint, Report};
+use crate::scan::{self, Hint, Report, Values};
 use crate::source::{Place, Unread};
 
 /// Scans files with so many threads. Each holds one file at a time, so that memory is bounded by the largest ones; what is
@@ -88,15 +89,25 @@ const ARCHIVES_MAX: u32 = 4;
 /// A packed chart: its files, as if it lay there unpacked.
 fn scan_archive(measure: &Measure, name: &Arc<str>, archive: &[u8], depth: u32) -> Report {
     let mut report = Report::default();
-    for (path, content) in archive::members(archive) {
+    let members = archive::members(archive);
+    let values: BTreeMap<&str, Arc<Values>> = members
+        .iter()
+        .filter_map(|(path, content)| {
+            let chart = path.strip_suffix("values.yaml")?;
+            Some((chart, Arc::new(Values::read(std::str::from_utf8(content).ok()?))))
+        })
+        .collect();
+    for (path, content) in &members {
         let name: Arc<str> = format!("{name}/{path}").into();
-        let in_chart = path.split('/').any(|part| part == "templates");
+        let chart = path.split_once("/templates/").map(|(chart, _)| format!("{chart}/"));
+        let in_chart = chart.is_some();
         let file = path.rsplit('/').next().unwrap_or_default();
         match archive::unpacked(content) {
             Some(inner) if depth > 0 => report.append(scan_archive(measure, &name, &inner, depth - 1)),
             Some(_) => report.append(unread(&name, "charts are nested too deeply".to_owned())),
             None if walk::is_manifest(file, in_chart) => {
-                let hint = Hint { rendered_by: None, in_chart };
+                let values = chart.and_then(|chart| values.get(&*chart)).cloned().unwrap_or_default();
+                let hint = Hint { rendered_by: None, in_chart, values };
                 report.append(scan_bytes(measure, &name, content.to_vec(), &hint));
             }
             None => {}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::File;
 use super::gitignore::{Rules, Said};
-use crate::scan::{Hint, TEMPLATE_ENDINGS};
+use crate::scan::{Hint, TEMPLATE_ENDINGS, Values};
 use crate::source::{Place, Unread};
 
 /// Levels of directories: deeper trees are build output or a mistake.
@@ -64,9 +64,9 @@ pub fn walk(paths: &[PathBuf], ignore: Ignore) -> Result<Walk, WalkError> {
             fs::read_dir(path).map_err(named)?;
             let real = fs::canonicalize(path).map_err(named)?;
             let rules = if ignore == Ignore::Git { of_parents(&real) } else { Vec::new() };
-            walker.directory(path, &real, &rules, is_in_chart(path), 0);
+            walker.directory(path, &real, &rules, &in_chart(path), 0);
         } else {
-            walker.file(path, is_in_chart(path.parent().unwrap_or(path)));
+            walker.file(path, in_chart(path.parent().unwrap_or(path)));
         }
     }
     Ok(walker.walk)
@@ -83,14 +83,10 @@ struct Walker {
 type Ruled = (PathBuf, Arc<Rules>);
 
 impl Walker {
-    fn file(&mut self, path: &Path, in_chart: bool) {
+    fn file(&mut self, path: &Path, hint: Hint) {
         if self.is_new(path) {
             let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy().into();
-            self.walk.files.push(File {
-                path: path.to_owned(),
-                name,
-                hint: Hint { rendered_by: None, in_chart },
-            });
+            self.walk.files.push(File { path: path.to_owned(), name, hint });
         }
     }
 
@@ -100,7 +96,7 @@ impl Walker {
     }
 
     /// `real` is the directory by the names that rules are about.
-    fn directory(&mut self, path: &Path, real: &Path, rules: &[Ruled], in_chart: bool, depth: usize) {
+    fn directory(&mut self, path: &Path, real: &Path, rules: &[Ruled], hint: &Hint, depth: usize) {
         if depth > DEPTH_MAX || !self.is_new(path) {
             return;
         }
@@ -121,6 +117,7 @@ impl Walker {
         if is_chart {
             self.walk.charts.push(path.to_owned());
         }
+        let of_templates = if is_chart { of_chart(path) } else { Hint { in_chart: true, ..hint.clone() } };
         if has("kustomization.yaml") || has("kustomization.yml") || has("Kustomization") {
             self.walk.kustomizations.push(path.to_owned());
         }
@@ -130,7 +127,7 @@ impl Walker {
             if matches!(&*name, ".git" | ".hg" | ".svn") {
                 continue;
             }
-            let is_read = is_directory || is_manifest(&name, in_chart) || is_packed_chart(path, &name);
+            let is_read = is_directory || is_manifest(&name, hint.in_chart) || is_packed_chart(path, &name);
             if !is_read {
                 continue;
             }
@@ -141,13 +138,14 @@ impl Walker {
                 let place = Place { source: entry.to_string_lossy().into(), line: 1, column: 1 };
                 self.walk.unread.push(Unread { place, why: "it is not a regular file".to_owned() });
             } else if is_directory {
-                let in_chart = in_chart || (is_chart && name == "templates");
-                self.directory(&entry, &real.join(&name), &rules, in_chart, depth + 1);
+                let is_of_templates = is_chart && name == "templates";
+                let hint = if is_of_templates { &of_templates } else { hint };
+                self.directory(&entry, &real.join(&name), &rules, hint, depth + 1);
             } else if is_packed_chart(path, &name) {
                 // Rendered with the chart that it is part of, as templates are.
-                self.file(&entry, true);
+                self.file(&entry, of_templates.clone());
             } else {
-                self.file(&entry, in_chart);
+                self.file(&entry, hint.clone());
             }
         }
     }
@@ -209,13 +207,20 @@ fn of_parents(real: &Path) -> Vec<Ruled> {
     rules
 }
 
-/// Whether a directory is among the templates of a chart.
-fn is_in_chart(path: &Path) -> bool {
+/// What is known of files in a directory: whether it is among the templates of a chart.
+fn in_chart(path: &Path) -> Hint {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    real.ancestors().any(|above| {
-        above.file_name().is_some_and(|name| name == "templates")
-            && above.parent().is_some_and(|chart| chart.join("Chart.yaml").exists())
-    })
+    let templates =
+        real.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "templates"));
+    let chart = templates.filter_map(Path::parent).find(|chart| chart.join("Chart.yaml").exists());
+    chart.map(of_chart).unwrap_or_default()
+}
+
+/// What is known of the templates of a chart.
+fn of_chart(chart: &Path) -> Hint {
+    let values = fs::read_to_string(chart.join("values.yaml"));
+    let values = values.map(|text| Values::read(&text)).unwrap_or_default();
+    Hint { rendered_by: None, in_chart: true, values: Arc::new(values) }
 }
 
 pub(super) fn is_manifest(name: &str, in_chart: bool) -> bool {

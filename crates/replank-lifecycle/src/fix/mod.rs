@@ -5,6 +5,7 @@
 //! the reason is told. What is written in Kubernetes' own groups is of the types that 1.36 serves ([`crate::schema`]).
 
 mod fixing;
+pub mod kustomize;
 mod lay;
 mod lines;
 mod object;

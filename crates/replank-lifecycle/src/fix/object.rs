@@ -3,6 +3,7 @@
 use super::outcome::Why;
 use super::rules;
 use crate::convert::{self, Hold, Note, Way};
+use crate::definition;
 use crate::finding::Beside;
 use crate::judge::{Judged, Measure};
 use crate::object as head;
@@ -15,6 +16,8 @@ use crate::tree::{Entry, OriginIndex, Tree};
 
 pub(super) use super::outcome_of_object::{Done, Outcome};
 
+/// The group of CustomResourceDefinitions.
+const DEFINITIONS: &str = "apiextensions.k8s.io";
 /// Lists within lists that are followed.
 const NESTING_MAX: u32 = 8;
 
@@ -44,6 +47,22 @@ pub(super) fn each_judged(measure: &Measure, root: &Node<'_>, mut each: impl FnM
             }
         });
     });
+}
+
+/// One object that is not written anywhere, converted; as it is, where it needs nothing. `Err` says in words why it cannot be.
+pub(super) fn converted(
+    measure: &Measure,
+    schema: &Schema,
+    object: &serde_json::Value,
+) -> Result<serde_json::Value, String> {
+    let mut tree = Tree::from_value(object);
+    let mut why = None;
+    convert_all(measure, schema, &mut tree, &|_, _, _| true, &mut |_, outcome| {
+        if let Err(left) = outcome {
+            why = Some(left.1.to_string());
+        }
+    });
+    why.map_or_else(|| Ok(tree.value()), Err)
 }
 
 /// Which objects are converted: by their number in the document, the version they use, and the node that says it.
@@ -206,9 +225,20 @@ impl<'o> One<'o> {
         if !self.schema.serves(to) {
             return Ok(());
         }
-        let mut problems = self.schema.check(&made.value());
+        let value = made.value();
+        let mut problems = self.schema.check(&value);
         problems.truncate(PROBLEMS_MAX);
-        if problems.is_empty() { Ok(()) } else { Err(Hold::Refused { problems }) }
+        if !problems.is_empty() {
+            return Err(Hold::Refused { problems });
+        }
+        if to.group == DEFINITIONS && to.kind == "CustomResourceDefinition" {
+            let mut problems = definition::check(&value);
+            problems.truncate(PROBLEMS_MAX);
+            if !problems.is_empty() {
+                return Err(Hold::Definition { problems });
+            }
+        }
+        Ok(())
     }
 
     fn reference(&self, of: &mut Tree, field: &'static str) -> Result<Done, Why> {

@@ -69,6 +69,8 @@ pub enum Why {
     InTheWay(String),
     /// It keeps a Helm release that cannot be written anew.
     Release(String),
+    /// It is part of a kustomization that is left as a whole.
+    Kustomization(String),
     /// Something else of its list is left.
     OfList,
     /// It is named in a rule, of which a person has to decide.
@@ -142,6 +144,7 @@ impl fmt::Display for Why {
             Self::Live => f.write_str("this is a live object: change its source"),
             Self::InTheWay(why) => write!(f, "the file cannot be edited in place: {why}"),
             Self::Release(why) => write!(f, "the Helm release cannot be rewritten: {why}"),
+            Self::Kustomization(why) => write!(f, "its kustomization is left as a whole: {why}"),
             Self::Rule(why) => why.fmt(f),
             Self::OfList => {
                 f.write_str("its list has one version for all items, and other items cannot be fixed")

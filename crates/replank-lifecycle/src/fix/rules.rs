@@ -6,7 +6,7 @@ use super::outcome::{Why, WhyRule};
 use crate::convert::{self, Hold, Note, Way};
 use crate::finding::Beside;
 use crate::judge::Measure;
-use crate::rule::{self, Named, Old, POLICY_RULES, Rule, Sort};
+use crate::rule::{self, GRANTED, GRANTS, Named, Old, POLICY_RULES, Rule, Sort};
 use crate::table::{Gvk, Product, plural};
 use crate::tree::{OriginIndex, Tree};
 
@@ -61,7 +61,13 @@ fn holder(tree: &Tree) -> Holder {
 
 fn lists(sort: Sort, tree: &mut Tree) -> Vec<&mut Tree> {
     match sort {
-        Sort::Role => tree.get_mut("rules").into_iter().collect(),
+        Sort::Role if tree.get("rules").is_some() => tree.get_mut("rules").into_iter().collect(),
+        Sort::Role => {
+            let granted = tree.path_mut(&GRANTED).and_then(Tree::entries_mut).into_iter().flatten();
+            let grants = granted.filter(|entry| GRANTS.contains(&&*entry.key));
+            let holders = grants.flat_map(|entry| entry.value.items_mut());
+            holders.filter_map(|holder| holder.get_mut("rules")).collect()
+        }
         Sort::Webhook => {
             let webhooks = tree.get_mut("webhooks").map(Tree::items_mut).unwrap_or_default();
             webhooks.iter_mut().filter_map(|webhook| webhook.get_mut("rules")).collect()

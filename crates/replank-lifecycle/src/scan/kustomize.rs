@@ -1,10 +1,11 @@
-//! What a Kustomization takes from elsewhere, and which versions its patches look for.
+//! What a Kustomization takes from elsewhere, and which versions its patches, variables and replacements look for.
 
 use std::sync::Arc;
 
 use super::{Scan, Unrendered, Use};
 use crate::finding::{Confidence, Evidence};
-use crate::source::{Node, Place};
+use crate::object;
+use crate::source::{self, Found, Node, Place};
 
 pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
     let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -23,6 +24,7 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
                     place: place_of(item),
                     what: with_ref(base),
                     why: "a remote base, which is not fetched",
+                    values: Vec::new(),
                 });
             }
         }
@@ -34,19 +36,76 @@ pub(super) fn scan(scan: &mut Scan<'_>, name: &Arc<str>, root: &Node<'_>) {
             place: place_of(chart),
             what: format!("{} {}{version}", text("repo"), text("name")).trim().to_owned(),
             why: "a chart of a kustomization, which is not fetched",
+            values: Vec::new(),
         });
     }
     for key in ["patches", "patchesJson6902"] {
-        for target in
-            root.get(key).map(Node::items).unwrap_or_default().iter().filter_map(|patch| patch.get("target"))
-        {
-            target_of(scan, target, place_of(target));
+        for patch in root.get(key).map(Node::items).unwrap_or_default() {
+            if let Some(target) = patch.get("target") {
+                target_of(scan, target, "patches.target", place_of(target));
+            }
+            if let Some(text) = patch.get("patch") {
+                inline(scan, name, text, &place_of(text));
+            }
+        }
+    }
+    for text in root.get("patchesStrategicMerge").map(Node::items).unwrap_or_default() {
+        // A name of a file has one line.
+        if text.text().is_some_and(|text| text.contains('\n')) {
+            inline(scan, name, text, &place_of(text));
+        }
+    }
+    for of in root.get("vars").map(Node::items).unwrap_or_default() {
+        if let Some(of) = of.get("objref") {
+            object_of(scan, of, place_of(of));
+        }
+    }
+    for replacement in root.get("replacements").map(Node::items).unwrap_or_default() {
+        let targets = replacement.get("targets").map(Node::items).unwrap_or_default();
+        let selects = targets.iter().filter_map(|target| target.get("select"));
+        for select in replacement.get("source").into_iter().chain(selects) {
+            target_of(scan, select, "replacements", place_of(select));
         }
     }
 }
 
+/// A patch that stands in the kustomization itself.
+fn inline(scan: &mut Scan<'_>, name: &Arc<str>, text: &Node<'_>, place: &Place) {
+    let Some(content) = text.text() else { return };
+    source::read(name, content, &mut |found| {
+        if let Found::Document(document) = found {
+            object::visit(&document.root, &mut |object| {
+                scan.used(Use {
+                    api_version: object.api_version,
+                    kind: object.kind,
+                    name: object.name,
+                    namespace: object.namespace,
+                    holder: Some("Kustomization".to_owned()),
+                    place: place.clone(),
+                    evidence: Evidence::Reference { field: "patches.patch" },
+                    confidence: Confidence::High,
+                });
+            });
+        }
+    });
+}
+
+fn object_of(scan: &mut Scan<'_>, of: &Node<'_>, place: Place) {
+    let (Some(api_version), Some(kind)) = (of.text_of("apiVersion"), of.text_of("kind")) else { return };
+    scan.used(Use {
+        api_version,
+        kind,
+        name: of.text_of("name").unwrap_or_default(),
+        namespace: of.text_of("namespace"),
+        holder: Some("Kustomization".to_owned()),
+        place,
+        evidence: Evidence::Reference { field: "vars.objref" },
+        confidence: Confidence::High,
+    });
+}
+
 /// A patch's target with a version that goes finds nothing once its object has been changed.
-fn target_of(scan: &mut Scan<'_>, target: &Node<'_>, place: Place) {
+fn target_of(scan: &mut Scan<'_>, target: &Node<'_>, field: &'static str, place: Place) {
     let (Some(version), Some(kind)) = (target.text_of("version"), target.text_of("kind")) else { return };
     let api_version = match target.text_of("group") {
         Some(group) => format!("{group}/{version}"),
@@ -59,7 +118,7 @@ fn target_of(scan: &mut Scan<'_>, target: &Node<'_>, place: Place) {
         namespace: target.text_of("namespace"),
         holder: Some("Kustomization".to_owned()),
         place,
-        evidence: Evidence::Reference { field: "patches.target" },
+        evidence: Evidence::Reference { field },
         confidence: Confidence::High,
     });
 }

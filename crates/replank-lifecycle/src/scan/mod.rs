@@ -23,6 +23,7 @@ mod template;
 mod terraform;
 #[cfg(test)]
 pub(crate) mod tests;
+mod values;
 use std::sync::Arc;
 
 pub use audit::Caller;
@@ -37,6 +38,8 @@ use crate::source::{At, Document, Found, Place};
 
 pub use report::{Counts, Report, Unrendered};
 use report::{Lines, Origin, Scan, Use, finding};
+pub use template::VERSION_PUT_IN;
+pub use values::Values;
 
 impl Report {
     /// Turns what was gathered over all texts into findings, and puts these in order: the gravest first, then by place.
@@ -79,7 +82,9 @@ impl Scan<'_> {
         match found {
             Found::Document(document) => self.document(name, text, &document, origin, hint),
             Found::Unread(unread) => self.report.unread.push(unread),
-            Found::Template { range, line, unread } => template::scan(self, name, &text[range], line, unread),
+            Found::Template { range, line, unread } => {
+                template::scan(self, name, &text[range], line, unread, hint);
+            }
         }
     }
 

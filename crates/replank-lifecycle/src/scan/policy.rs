@@ -8,7 +8,7 @@ use super::{Lines, Scan, Use};
 use crate::finding::{Beside, Confidence, Evidence};
 use crate::judge::Measure;
 use crate::object::Object;
-use crate::rule::{self, Named, Old, POLICY_RULES, Rule, Sort};
+use crate::rule::{self, GRANTED, GRANTS, Named, Old, POLICY_RULES, Rule, Sort};
 use crate::source::{At, Node, Place};
 
 pub(super) fn scan(
@@ -61,7 +61,12 @@ pub(crate) fn each<'m>(
 fn lists<'n, 't>(sort: Sort, object: &'n Node<'t>) -> Vec<&'n [Node<'t>]> {
     let items = |node: Option<&'n Node<'t>>| node.map(Node::items).unwrap_or_default();
     match sort {
-        Sort::Role => vec![items(object.get("rules"))],
+        Sort::Role => {
+            let granted = object.path(&GRANTED);
+            let grants = GRANTS.iter().flat_map(|key| items(granted.and_then(|of| of.get(key))));
+            let own = std::iter::once(object).chain(grants);
+            own.map(|holder| items(holder.get("rules"))).collect()
+        }
         Sort::Webhook => {
             items(object.get("webhooks")).iter().map(|webhook| items(webhook.get("rules"))).collect()
         }

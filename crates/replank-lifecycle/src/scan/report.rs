@@ -18,6 +18,8 @@ pub struct Unrendered {
     pub what: String,
     /// Why it was not looked at.
     pub why: &'static str,
+    /// Values of a chart without which it would not be there at all, such as `ingress.enabled`.
+    pub values: Vec<String>,
 }
 
 /// What was looked at, in numbers.

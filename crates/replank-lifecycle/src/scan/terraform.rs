@@ -82,6 +82,7 @@ fn of_resource(scan: &mut Scan<'_>, name: &Arc<str>, resource: &Node<'_>) {
                 place,
                 what: format!("{address}: chart {}", chart_of(values)),
                 why: "the state contains no rendered manifest",
+                values: Vec::new(),
             }),
         },
         _ => {

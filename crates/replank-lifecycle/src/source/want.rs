@@ -69,6 +69,11 @@ const SPEC: Want = Want::Keys(&[
     ("workloadRef", Want::All),
     ("matchConstraints", Want::All),
     ("matchResources", Want::All),
+    // What an operator's ClusterServiceVersion grants.
+    (
+        "install",
+        Want::Keys(&[("spec", Want::Keys(&[("clusterPermissions", Want::All), ("permissions", Want::All)]))]),
+    ),
 ]);
 
 /// Of any object, whatever its kind: the kind may come last.
@@ -90,6 +95,8 @@ pub(crate) static OBJECT: Want = Want::Keys(&[
     ("helmCharts", Want::All),
     ("patches", Want::All),
     ("patchesJson6902", Want::All),
+    ("patchesStrategicMerge", Want::All),
+    ("vars", Want::All),
     ("replacements", Want::All),
     // An entry of an audit log.
     ("auditID", Want::All),

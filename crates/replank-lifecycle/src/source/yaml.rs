@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, Span};
+use replank_intake::relaxed::relaxed;
 use rustc_hash::FxHashMap;
 
 use super::node::{At, Node, What};
@@ -27,6 +28,24 @@ pub(super) struct NotYaml {
 
 /// Reads the one document in a part of a text that begins on a line. `None` where it has no content.
 pub(super) fn read<'t>(
+    text: &'t str,
+    part: Range<usize>,
+    first_line: u32,
+    want: &'static Want,
+) -> Result<Option<Node<'t>>, NotYaml> {
+    let wrong = match strict(text, part.clone(), first_line, want) {
+        Ok(read) => return Ok(read),
+        Err(wrong) => wrong,
+    };
+    // What kubectl's reader takes all the same.
+    let Some(relaxed) = relaxed(&text[part.clone()]) else { return Err(wrong) };
+    match strict(&relaxed.text, 0..relaxed.text.len(), first_line, want) {
+        Ok(root) => Ok(root.map(|root| root.moved(&|at| part.start + relaxed.origin(at)))),
+        Err(_) => Err(wrong),
+    }
+}
+
+fn strict<'t>(
     text: &'t str,
     part: Range<usize>,
     first_line: u32,

@@ -72,6 +72,18 @@ impl Origins {
         Self { notation, nodes: Vec::new(), entries: Vec::new() }
     }
 
+    /// Tells of every place where it stands in another text.
+    pub(super) fn move_to(&mut self, to: &dyn Fn(usize) -> usize) {
+        let range = |range: &Range<usize>| to(range.start)..to(range.end);
+        for node in &mut self.nodes {
+            node.range = range(&node.range);
+        }
+        for entry in &mut self.entries {
+            entry.key = range(&entry.key);
+            (entry.colon, entry.end) = (to(entry.colon), to(entry.end));
+        }
+    }
+
     pub(super) fn node(&mut self, range: Range<usize>, style: Style, says: What) -> OriginIndex {
         self.nodes.push(NodeAt { range, style, says, entries: Vec::new(), items: Vec::new() });
         self.nodes.len() - 1

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
+use replank_intake::relaxed::relaxed;
 use replank_intake::scalar;
 use rustc_hash::FxHashMap;
 
@@ -14,6 +15,20 @@ const DEPTH_MAX: usize = 100;
 const ALIAS_NODES_MAX: usize = 400_000;
 
 pub(super) fn read(text: &str, range: Range<usize>) -> Result<Option<(Tree, Origins)>, String> {
+    let why = match strict(text, range.clone()) {
+        Ok(read) => return Ok(read),
+        Err(why) => why,
+    };
+    // What kubectl's reader takes all the same.
+    let Some(relaxed) = relaxed(&text[range.clone()]) else { return Err(why) };
+    let Ok(read) = strict(&relaxed.text, 0..relaxed.text.len()) else { return Err(why) };
+    Ok(read.map(|(tree, mut origins)| {
+        origins.move_to(&|at| range.start + relaxed.origin(at));
+        (tree, origins)
+    }))
+}
+
+fn strict(text: &str, range: Range<usize>) -> Result<Option<(Tree, Origins)>, String> {
     let mut options = Options::default();
     options.flow_nesting_limit = DEPTH_MAX;
     options.block_nesting_limit = DEPTH_MAX;

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use replank_intake::base64::encode;
 use replank_lifecycle::Measure;
 use replank_lifecycle::finding::{Finding, Range};
-use replank_lifecycle::scan::{Hint, Report, scan};
+use replank_lifecycle::scan::{Hint, Report, Values, scan};
 use replank_lifecycle::table::Table;
 
 /// Fewer would mean that files are not read.
@@ -134,8 +134,18 @@ fn report(case: &Case, measure: &Measure) -> Report {
     let hint = Hint {
         rendered_by: case.option("rendered").map(str::to_owned),
         in_chart: case.option("chart").is_some(),
+        values: values(case).into(),
     };
     scan(measure, &name, &text(case), &hint).finish(measure)
+}
+
+/// `values=ingress.apiVersion:extensions/v1beta1`, as a chart's own values.
+fn values(case: &Case) -> Values {
+    let Some((path, version)) = case.option("values").and_then(|values| values.split_once(':')) else {
+        return Values::default();
+    };
+    let keys = path.split('.').enumerate().map(|(depth, key)| format!("\n{}{key}:", "  ".repeat(depth)));
+    Values::read(&format!("{} {version}\n", keys.collect::<String>()))
 }
 
 fn found(case: &Case, table: &Table) -> Vec<String> {

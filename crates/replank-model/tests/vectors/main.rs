@@ -20,6 +20,7 @@ fn answers_are_as_recorded() {
         Kind::IntStr => Coverage::Checked(intstr::check),
         Kind::LabelSelector => Coverage::Checked(labelselector::check),
         Kind::Version => Coverage::Checked(version::check),
+        Kind::Definition | Kind::Yaml => Coverage::NotHere("replank-lifecycle"),
         Kind::Validation => Coverage::Checked(validation::check),
         Kind::Hpa | Kind::Scheduler(_) => Coverage::NotHere("not of this crate"),
     });

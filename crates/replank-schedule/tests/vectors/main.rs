@@ -11,6 +11,7 @@ use replank_oracle::recordings::{self, Coverage, Kind};
 #[test]
 fn answers_are_as_recorded() {
     recordings::check("replank-schedule", |kind| match kind {
+        Kind::Definition | Kind::Yaml => Coverage::NotHere("replank-lifecycle"),
         Kind::Scheduler(_) => Coverage::Checked(scheduler::check),
         Kind::Hpa => Coverage::NotHere("replank-hpa"),
         Kind::Quantity | Kind::IntStr | Kind::LabelSelector | Kind::Version | Kind::Validation => {

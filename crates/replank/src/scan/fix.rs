@@ -1,25 +1,27 @@
 //! `replank scan --fix` and `--diff`: what was found is written anew, where that can be told from what is there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use replank_lifecycle::Measure;
-use replank_lifecycle::files::{Decoded, File};
+use replank_lifecycle::files::{self, Decoded, File};
+use replank_lifecycle::fix::kustomize::{self, Kustomized, Scanned as _};
 use replank_lifecycle::fix::{self, Change, Fixed, Hunk, Left};
-use replank_lifecycle::scan::Hint;
+use replank_lifecycle::scan::{Hint, Report};
 use replank_lifecycle::schema::Schema;
 use replank_lifecycle::waiver::{Waived, Waivers};
 
 use super::args::ScanArgs;
-use super::{Found, found, show, today};
+use super::found::{cores, sorted};
+use super::show::print;
+use super::written::WrittenTree;
+use super::{Found, found, today};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::report::words::count;
-
-/// Lines of one text that an exception lets be, by the text's name.
-type LetBe = BTreeMap<Arc<str>, BTreeSet<u32>>;
 
 /// One text, before and after.
 struct Rewritten {
@@ -31,6 +33,18 @@ struct Rewritten {
     left: Vec<Left>,
     /// The same for texts within it: stored manifests.
     within: Vec<(String, String, Vec<Hunk>)>,
+}
+
+/// What became of one file: its text is not kept.
+struct Done {
+    told: Vec<String>,
+    /// Lines that changed, where any did.
+    lines: Option<String>,
+    left: Vec<Left>,
+    /// What would be written, as a comparison.
+    difference: String,
+    /// Why it cannot be written at all.
+    refused: Option<String>,
 }
 
 /// Fixes what is named, or shows what that would change.
@@ -48,52 +62,141 @@ pub(super) fn run(
             _ => Err(Failure::usage_message("--fix reads only standard input and prints it fixed")),
         };
     }
-    let Found { report, files, .. } = found(args, measure, printer)?;
-    let Waived { left: findings, waived, .. } = waivers.apply(report.findings, &today());
-    let mut let_be = LetBe::new();
-    for (finding, _) in waived {
-        let_be.entry(finding.place.source.clone()).or_default().insert(finding.place.line);
-    }
-    let concerned: BTreeSet<&Arc<str>> = findings.iter().map(|finding| &finding.place.source).collect();
-    let mut all = Vec::new();
-    for file in files.iter().filter(|file| concerned.contains(&file.name)) {
-        match rewritten(args, measure, &schema, file, &let_be)? {
-            Ok(of) => all.push((file, of)),
-            Err(why) => printer.warning(&format!("{} was not changed: {why}", file.name)),
-        }
-    }
+    let Found { report, files, left_out, kustomizations, .. } = found(args, measure, printer)?;
+    let findings = report.findings.clone();
+    let Waived { left: findings, waived, .. } = waivers.apply(findings, &today());
+    let tree = WrittenTree::new(args, &files, &findings, &waived);
+    let directories = tree.kustomizations(kustomizations);
+    let kustomized = if args.helm_release || findings.is_empty() {
+        Kustomized::default()
+    } else {
+        kustomize::kustomized(measure, &schema, &directories, &tree)
+    };
+    let fixer = Fixer { args, measure, schema: &schema, tree: &tree, kustomized: &kustomized };
+    let concerned: Vec<&File> = files.iter().filter(|file| fixer.is_concerned(file)).collect();
+    let all = fixer.all(&concerned)?;
     if args.diff {
-        return difference(args, measure, waivers, &all, printer);
+        tell(&concerned, &all, "would be changed", printer);
+        let out: String = all.iter().map(|done| done.difference.as_str()).collect();
+        printer.data(&out)?;
+        let scanned = sorted(args, measure, waivers, report, left_out, printer);
+        return Ok(scanned.exit());
     }
-    for (file, of) in all.iter().filter(|(_, of)| of.after != of.before) {
-        write(&file.path, of, args.helm_release)?;
-    }
-    story(&all, "changed", printer);
-    show(args, measure, waivers, printer)
+    tell(&concerned, &all, "changed", printer);
+    let changed: Vec<File> = concerned
+        .iter()
+        .zip(&all)
+        .filter(|(_, done)| done.lines.is_some())
+        .map(|(file, _)| (*file).clone())
+        .collect();
+    let report = again(args, measure, report, &changed);
+    print(args, &sorted(args, measure, waivers, report, left_out, printer), printer)
 }
 
-/// One file. `Err` says in words why nobody can write it.
-fn rewritten(
-    args: &ScanArgs,
-    measure: &Measure,
-    schema: &Schema,
-    file: &File,
-    let_be: &LetBe,
-) -> Result<Result<Rewritten, &'static str>, Failure> {
-    let bytes = std::fs::read(&file.path).map_err(|error| {
-        Failure::usage(anyhow::Error::new(error).context(format!("{} cannot be read", file.path.display())))
-    })?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Err("it is compressed: decompress it first"));
+/// What was found, with the files that were changed read once more.
+fn again(args: &ScanArgs, measure: &Measure, mut report: Report, changed: &[File]) -> Report {
+    if changed.is_empty() {
+        return report;
     }
-    let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not UTF-8")) };
-    let lines = let_be.get(&file.name);
-    let lets_be = |line: u32| lines.is_some_and(|lines| lines.contains(&line));
-    Ok(Ok(if args.helm_release {
-        of_releases(measure, schema, &file.name, text)
-    } else {
-        of_manifests(measure, schema, &file.name, text, &file.hint, &lets_be)
-    }))
+    let names: BTreeSet<&Arc<str>> = changed.iter().map(|file| &file.name).collect();
+    report.findings.retain(|finding| !names.contains(&finding.place.source));
+    report.unread.retain(|unread| !names.contains(&unread.place.source));
+    report.unrendered.retain(|of| !names.contains(&of.place.source));
+    let threads = args.threads.map(usize::from).unwrap_or_else(cores);
+    let fresh = files::scan_files(measure, changed, threads).finish(measure);
+    // The same objects are counted already.
+    let counts = report.counts;
+    report.append(fresh);
+    report.counts = counts;
+    report.finish(measure)
+}
+
+/// What every file is fixed with.
+struct Fixer<'f> {
+    args: &'f ScanArgs,
+    measure: &'f Measure,
+    schema: &'f Schema,
+    tree: &'f WrittenTree,
+    kustomized: &'f Kustomized,
+}
+
+impl Fixer<'_> {
+    fn is_concerned(&self, file: &File) -> bool {
+        let real = self.tree.real(&file.path);
+        self.tree.is_concerned(&real) || self.kustomized.decides(&real)
+    }
+
+    /// Fixes files on several threads, each of which holds one text at a time.
+    fn all(&self, files: &[&File]) -> Result<Vec<Done>, Failure> {
+        let threads = self.args.threads.map(usize::from).unwrap_or_else(cores);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut all = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = files.get(index) else { return all };
+                all.push((index, self.one(file)));
+            }
+        };
+        let mut all = std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..threads.clamp(1, files.len().max(1))).map(|_| scope.spawn(work)).collect();
+            let mut all = work();
+            for other in others {
+                all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        });
+        all.sort_by_key(|(index, _)| *index);
+        all.into_iter().map(|(_, done)| done).collect()
+    }
+
+    fn one(&self, file: &File) -> Result<Done, Failure> {
+        let refused = |why: String| Done {
+            told: Vec::new(),
+            lines: None,
+            left: Vec::new(),
+            difference: String::new(),
+            refused: Some(why),
+        };
+        let of = match self.rewritten(file)? {
+            Ok(of) => of,
+            Err(why) => return Ok(refused(why.to_owned())),
+        };
+        let difference = if self.args.diff { difference(&file.name, &of) } else { String::new() };
+        if !self.args.diff && of.after != of.before {
+            if let Some(why) = self.tree.refuses(&file.path) {
+                return Ok(refused(why));
+            }
+            write(&file.path, &of, self.args.helm_release)?;
+        }
+        let lines = (!of.hunks.is_empty()).then(|| line_numbers(&of.hunks));
+        Ok(Done { told: of.told, lines, left: of.left, difference, refused: None })
+    }
+
+    /// One file. `Err` says in words why nobody can write it.
+    fn rewritten(&self, file: &File) -> Result<Result<Rewritten, &'static str>, Failure> {
+        let bytes = std::fs::read(&file.path).map_err(|error| {
+            Failure::usage(
+                anyhow::Error::new(error).context(format!("{} cannot be read", file.path.display())),
+            )
+        })?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Err("it is compressed: decompress it first"));
+        }
+        let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not UTF-8")) };
+        let (measure, schema) = (self.measure, self.schema);
+        let real = self.tree.real(&file.path);
+        Ok(Ok(if self.args.helm_release {
+            of_releases(measure, schema, &file.name, text)
+        } else if self.kustomized.decides(&real) {
+            let fixed = kustomize::fix_kustomized(measure, self.kustomized, &real, &file.name, &text);
+            of_fixed(&file.name, text, fixed)
+        } else {
+            let lets_be = |line: u32| self.tree.lets_be(&real, line);
+            of_manifests(measure, schema, &file.name, text, &file.hint, &lets_be)
+        }))
+    }
 }
 
 fn of_manifests(
@@ -104,7 +207,12 @@ fn of_manifests(
     hint: &Hint,
     lets_be: &dyn Fn(u32) -> bool,
 ) -> Rewritten {
-    let Fixed { text: after, changes, left, hunks } = fix::fix(measure, schema, name, &before, hint, lets_be);
+    let fixed = fix::fix(measure, schema, name, &before, hint, lets_be);
+    of_fixed(name, before, fixed)
+}
+
+fn of_fixed(name: &str, before: String, fixed: Fixed) -> Rewritten {
+    let Fixed { text: after, changes, left, hunks } = fixed;
     let told =
         changes.iter().flat_map(|change| told(&format!("{name}:{}", change.place.line), change)).collect();
     Rewritten { before, after, hunks, told, left, within: Vec::new() }
@@ -149,14 +257,20 @@ fn line_numbers(hunks: &[Hunk]) -> String {
     parts.join(", ")
 }
 
-fn story(all: &[(&File, Rewritten)], what: &str, printer: &mut Printer) {
-    for (file, of) in all.iter().filter(|(_, of)| !of.hunks.is_empty()) {
-        of.told.iter().for_each(|line| printer.story(line));
-        printer.story(&format!("{}: lines {what}: {}", file.name, line_numbers(&of.hunks)));
+fn tell(files: &[&File], all: &[Done], what: &str, printer: &mut Printer) {
+    for (file, done) in files.iter().zip(all) {
+        if let Some(why) = &done.refused {
+            printer.warning(&format!("{} was not changed: {why}", file.name));
+        }
     }
-    let changed = all.iter().filter(|(_, of)| !of.hunks.is_empty()).count();
+    for (file, done) in files.iter().zip(all) {
+        let Some(lines) = &done.lines else { continue };
+        done.told.iter().for_each(|line| printer.story(line));
+        printer.story(&format!("{}: lines {what}: {lines}", file.name));
+    }
+    let changed = all.iter().filter(|done| done.lines.is_some()).count();
     printer.story(&format!("{} {what}", count(changed, "file")));
-    tell_left(all.iter().flat_map(|(_, of)| &of.left), printer);
+    tell_left(all.iter().flat_map(|done| &done.left), printer);
 }
 
 fn tell_left<'l>(left: impl Iterator<Item = &'l Left>, printer: &mut Printer) {
@@ -165,30 +279,13 @@ fn tell_left<'l>(left: impl Iterator<Item = &'l Left>, printer: &mut Printer) {
     }
 }
 
-/// Prints what would be written.
-fn difference(
-    args: &ScanArgs,
-    measure: &Measure,
-    waivers: &Waivers,
-    all: &[(&File, Rewritten)],
-    printer: &mut Printer,
-) -> Result<Exit, Failure> {
-    story(all, "would be changed", printer);
-    let mut out = String::new();
-    for (file, of) in all {
-        if of.within.is_empty() {
-            if !of.hunks.is_empty() {
-                out.push_str(&fix::unified(&file.name, &of.before, &of.hunks));
-            }
-        } else {
-            // What is stored is packed: shown is what is packed.
-            let within = of.within.iter().map(|(name, text, hunks)| fix::unified(name, text, hunks));
-            out.extend(within);
-        }
+/// What would be written.
+fn difference(name: &str, of: &Rewritten) -> String {
+    if of.within.is_empty() {
+        return if of.hunks.is_empty() { String::new() } else { fix::unified(name, &of.before, &of.hunks) };
     }
-    printer.data(&out)?;
-    let scanned = super::found::scanned(args, measure, waivers, printer)?;
-    Ok(scanned.exit())
+    // What is stored is packed: shown is what is packed.
+    of.within.iter().map(|(name, text, hunks)| fix::unified(name, text, hunks)).collect()
 }
 
 /// Standard input goes through, and comes out fixed.

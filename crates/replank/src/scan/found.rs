@@ -13,7 +13,7 @@ use replank_lifecycle::waiver::{Waived, Waivers};
 use replank_lifecycle::{Measure, files};
 
 use super::args::{FailOn, ScanArgs};
-use super::render;
+use super::render::{self, RenderFailure};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -32,6 +32,8 @@ pub(super) struct Scanned {
     pub(super) unread: Vec<Unread>,
     pub(super) unrendered: Vec<Unrendered>,
     pub(super) counts: Counts,
+    /// What could not be rendered; its files were scanned as they are.
+    pub(super) render_failures: Vec<RenderFailure>,
     /// Paths that `.gitignore` left out.
     pub(super) left_out: u64,
     pub(super) fail_on: FailOn,
@@ -100,6 +102,9 @@ pub(super) struct Found {
     pub(super) report: Report,
     pub(super) files: Vec<File>,
     pub(super) left_out: u64,
+    pub(super) render_failures: Vec<RenderFailure>,
+    /// Directories with a kustomization.
+    pub(super) kustomizations: Vec<PathBuf>,
 }
 
 pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Found, Failure> {
@@ -116,13 +121,15 @@ pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -
     let rendered = args.render.then(|| render::render(&walk, measure, args.render_timeout(), printer));
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
     report.append(files::scan_files(measure, &walk.files, threads));
-    if let Some(rendered) = rendered {
+    let mut render_failures = Vec::new();
+    if let Some(mut rendered) = rendered {
+        render_failures = std::mem::take(&mut rendered.failures);
         render::join(&mut report, rendered);
     }
-    let Walk { unread, left_out, files, .. } = walk;
+    let Walk { unread, left_out, files, kustomizations, .. } = walk;
     report.unread.extend(unread);
     let report = report.finish(measure);
-    Ok(Found { report, files, left_out })
+    Ok(Found { report, files, left_out, render_failures, kustomizations })
 }
 
 pub(super) fn scanned(
@@ -131,12 +138,24 @@ pub(super) fn scanned(
     waivers: &Waivers,
     printer: &mut Printer,
 ) -> Result<Scanned, Failure> {
-    let Found { report, left_out, .. } = found(args, measure, printer)?;
+    let Found { report, left_out, render_failures, .. } = found(args, measure, printer)?;
+    Ok(Scanned { render_failures, ..sorted(args, measure, waivers, report, left_out, printer) })
+}
+
+/// What was found, without what somebody lets be.
+pub(super) fn sorted(
+    args: &ScanArgs,
+    measure: &Measure,
+    waivers: &Waivers,
+    report: Report,
+    left_out: u64,
+    printer: &mut Printer,
+) -> Scanned {
     let Report { findings, unread, unrendered, counts, .. } = report;
     let sorted = waivers.apply(findings, &today());
     sorted.warnings().iter().for_each(|warning| printer.warning(warning));
     let Waived { left, waived, .. } = sorted;
-    Ok(Scanned {
+    Scanned {
         range: measure.range,
         findings: left,
         waived: waived.into_iter().map(|(finding, waiver)| (finding, waiver.reason)).collect(),
@@ -144,9 +163,10 @@ pub(super) fn scanned(
         unread,
         unrendered,
         counts,
+        render_failures: Vec::new(),
         left_out,
         fail_on: args.fail_on,
-    })
+    }
 }
 
 /// Input that could not be read is named in words up to here; all of it is in the JSON.

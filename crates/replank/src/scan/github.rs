@@ -23,6 +23,16 @@ pub(super) fn github(scanned: &Scanned) -> String {
             data(&message(finding))
         ));
     }
+    let level = if scanned.coverage.complete { "warning" } else { "error" };
+    for unread in &scanned.unread {
+        text.push_str(&format!(
+            "::{level} file={},line={},col={},title=not scanned::{}\n",
+            property(unread.place.source.trim_start_matches("./")),
+            unread.place.line,
+            unread.place.column,
+            data(&format!("it cannot be read: {}", unread.why))
+        ));
+    }
     text.push_str(&format!(
         "::notice title=replank scan::{}\n",
         data(&format!("{}; {}", scanned.summary(), scanned.scope()))

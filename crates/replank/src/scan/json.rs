@@ -41,6 +41,11 @@ pub(super) fn json(scanned: &Scanned) -> Result<String, Failure> {
             .iter()
             .map(|unread| json!({"path": &*unread.place.source, "line": unread.place.line, "why": unread.why}))
             .collect::<Vec<_>>(),
+        "renderFailures": scanned
+            .render_failures
+            .iter()
+            .map(|failure| json!({"path": failure.path, "why": failure.why}))
+            .collect::<Vec<_>>(),
         "unrendered": scanned
             .unrendered
             .iter()

@@ -11,6 +11,7 @@ mod render;
 mod sarif;
 mod show;
 mod table;
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::found::Scanned;
 use super::table::{how, step, who};
 use crate::failure::Failure;
-use crate::sarif::{log, uri};
+use crate::sarif::{log_of, uri};
 
 const RULES: [(Severity, &str, &str); 3] = [
     (Severity::Gone, "api-gone", "An API version that the cluster no longer serves"),
@@ -18,7 +18,21 @@ pub(super) fn sarif(scanned: &Scanned) -> Result<String, Failure> {
     let rules: Vec<Value> =
         RULES.iter().map(|(_, id, title)| json!({"id": id, "shortDescription": {"text": title}})).collect();
     let results: Vec<Value> = scanned.findings.iter().map(result).collect();
-    log(&rules, &results)
+    let unread: Vec<Value> = scanned
+        .unread
+        .iter()
+        .map(|unread| {
+            json!({
+                "level": "error",
+                "message": {"text": format!("it cannot be read: {}", unread.why)},
+                "locations": [{"physicalLocation": {
+                    "artifactLocation": {"uri": uri(&unread.place.source)},
+                    "region": {"startLine": unread.place.line.max(1)},
+                }}],
+            })
+        })
+        .collect();
+    log_of(&rules, &results, &unread)
 }
 
 fn result(finding: &Finding) -> Value {

@@ -20,16 +20,21 @@ pub(super) fn show(
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let scanned = scanned(args, measure, waivers, printer)?;
-    tell(&scanned, printer);
+    print(args, &scanned, printer)
+}
+
+/// Prints what was found.
+pub(super) fn print(args: &ScanArgs, scanned: &Scanned, printer: &mut Printer) -> Result<Exit, Failure> {
+    tell(scanned, printer);
     let text = match args.output {
         ScanFormat::Table => {
-            table::table(&scanned, printer.look()) + &coverage::section(&scanned.coverage, printer.look())
+            table::table(scanned, printer.look()) + &coverage::section(&scanned.coverage, printer.look())
         }
-        ScanFormat::Json => json::json(&scanned)?,
-        ScanFormat::Csv => csv::csv(&scanned),
-        ScanFormat::Markdown => markdown::markdown(&scanned),
-        ScanFormat::Sarif => sarif::sarif(&scanned)?,
-        ScanFormat::Github => github::github(&scanned),
+        ScanFormat::Json => json::json(scanned)?,
+        ScanFormat::Csv => csv::csv(scanned),
+        ScanFormat::Markdown => markdown::markdown(scanned),
+        ScanFormat::Sarif => sarif::sarif(scanned)?,
+        ScanFormat::Github => github::github(scanned),
     };
     printer.data(&text)?;
     Ok(scanned.exit())

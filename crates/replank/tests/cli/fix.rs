@@ -252,3 +252,72 @@ fn the_examples_are_fixed_to_what_lies_beside_them() {
         }
     }
 }
+
+/// A base that is changed by an overlay in every way that names its version.
+fn kustomization(place: &Place) {
+    for directory in ["base", "over"] {
+        std::fs::create_dir_all(place.0.join(directory)).unwrap();
+    }
+    place.write("base/kustomization.yaml", "resources: [web.yaml]\n");
+    place.write(
+        "base/web.yaml",
+        "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata:\n  name: web\n  labels: {app: web}\nspec:\n  selector:\n    matchLabels: {app: web}\n  \
+         template:\n    metadata:\n      labels: {app: web}\n    spec:\n      containers:\n      - {name: web, image: 'web:1'}\n",
+    );
+    place.write(
+        "over/kustomization.yaml",
+        "resources: [../base]\nnamePrefix: my-\npatches:\n- path: more.yaml\n- target: {version: v1beta1, kind: Deployment}\n  patch: |-\n    \
+         - {op: add, path: /spec/paused, value: true}\n- patch: |-\n    apiVersion: extensions/v1beta1\n    kind: Deployment\n    metadata:\n      \
+         name: web\n    spec:\n      minReadySeconds: 5\n",
+    );
+    place.write(
+        "over/more.yaml",
+        "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template:\n    metadata:\n      labels: {tier: front}\n",
+    );
+}
+
+#[test]
+fn a_kustomization_builds_the_same_before_and_after() {
+    let place = Place::new("kustomize");
+    kustomization(&place);
+    let build = || Command::new("kubectl").args(["kustomize", "over"]).current_dir(&place.0).output();
+    let before = build();
+    let output = run(&place.0, &["--fix", "--target-version", "1.36"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let read = |name: &str| std::fs::read_to_string(place.0.join(name)).unwrap();
+    assert!(!read("over/more.yaml").contains("selector"), "{}", read("over/more.yaml"));
+    for name in ["base/web.yaml", "over/more.yaml", "over/kustomization.yaml"] {
+        assert!(!read(name).contains("v1beta1"), "{name}: {}", read(name));
+    }
+    match (before, build()) {
+        (Ok(before), Ok(after)) if before.status.success() => {
+            assert!(after.status.success(), "{}", text(&after.stderr));
+            assert!(text(&before.stdout).contains("paused: true"), "{}", text(&before.stdout));
+            let before = place.write("before.yaml", &text(&before.stdout));
+            drop(run(&place.0, &["--fix", "before.yaml"]));
+            let (fixed, built) = (std::fs::read_to_string(before).unwrap(), text(&after.stdout));
+            // The API server's own defaults of the old version are all that differs in order.
+            let lines = |text: &str| {
+                let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+                lines.sort();
+                lines
+            };
+            assert_eq!(lines(&fixed), lines(&built));
+        }
+        (Ok(before), _) => tell(format!("skipped: kubectl kustomize fails: {}", text(&before.stderr))),
+        (Err(error), _) => tell(format!("skipped: kubectl is not there: {error}")),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link_that_leaves_the_tree() {
+    let (place, other) = (Place::new("link"), Place::new("link-target"));
+    let target = other.write("web.yaml", MANIFEST);
+    std::os::unix::fs::symlink(&target, place.0.join("web.yaml")).unwrap();
+    let output = run(&place.0, &["--fix", "--target-version", "1.36"]);
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), MANIFEST);
+    let told = text(&output.stderr);
+    assert!(told.contains("web.yaml was not changed: it is a link to"), "{told}");
+    assert_eq!(output.status.code(), Some(3));
+}

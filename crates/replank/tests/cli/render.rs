@@ -171,7 +171,10 @@ fn without_the_programs_files_are_scanned_as_they_are() {
     let mut expected: Vec<&str> = AS_TEXT.to_vec();
     expected.push("over/job.yaml:1 batch/v1beta1 CronJob report manifest high");
     assert_eq!(scanned.findings(), expected);
-    assert_eq!(scanned.unrendered(), ["https://example.com/bases//old@v1.2", "github.com/example/all@HEAD"]);
+    assert_eq!(
+        scanned.unrendered(),
+        ["PodDisruptionBudget x", "https://example.com/bases//old@v1.2", "github.com/example/all@HEAD"]
+    );
     assert!(
         scanned.told.contains("helm is not on the PATH: templates of charts are read as text"),
         "{}",
@@ -225,7 +228,8 @@ fn a_program_that_fails_takes_nothing_away() {
     let mut expected: Vec<&str> = AS_TEXT.to_vec();
     expected.push("over/job.yaml:1 batch/v1beta1 CronJob report manifest high");
     assert_eq!(scanned.findings(), expected);
-    assert_eq!(scanned.unrendered(), ["github.com/example/all@v2"]);
+    assert_eq!(scanned.unrendered(), ["PodDisruptionBudget x", "github.com/example/all@v2"]);
+    assert!(scanned.json["renderFailures"][0]["why"].is_string(), "{}", scanned.json["renderFailures"]);
     for line in [
         "my charts/web cannot be rendered, and its templates are read as text: values.x is missing warning: ",
         "over cannot be rendered, and is scanned as plain files: it failed (exit status: 7) and said nothing warning: ",

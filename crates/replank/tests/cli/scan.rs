@@ -138,3 +138,24 @@ fn a_pipe_in_a_directory_is_not_waited_for() {
     assert_eq!(ran.code, Some(6), "{ran:?}");
     assert!(ran.stderr.contains("it is not a regular file"), "{}", ran.stderr);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_read_fails_and_is_in_every_form() {
+    let directory = std::env::temp_dir().join(format!("replank-unread-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("broken.yaml"), "apiVersion: v1\nkind: [\n").unwrap();
+    for (format, words) in
+        [("github", "::error file="), ("sarif", "toolExecutionNotifications"), ("json", "\"unread\"")]
+    {
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_replank"))
+            .args(["scan", "-o", format])
+            .arg(&directory)
+            .output()
+            .unwrap();
+        let out = String::from_utf8(ran.stdout).unwrap();
+        assert!(out.contains(words) && out.contains("broken.yaml"), "{format}: {out}");
+        assert_ne!(ran.status.code(), Some(0), "{format}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -1,7 +1,7 @@
 //! CustomResourceDefinitions (`apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/{defaults,conversion}.go`, and the
 //! validation of `v1`).
 
-mod structural;
+mod preserve;
 
 use super::{Hold, Purpose, Work, default};
 use crate::table::Gvk;
@@ -22,6 +22,10 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &Work<'_>) -> Result<(), H
         approved(object)?;
     }
     let Some(spec) = object.get_mut("spec") else { return Ok(()) };
+    // An empty scope is one that was left out.
+    if spec.get("scope").is_some_and(|scope| scope.as_text().is_none()) {
+        spec.set("scope", Tree::text("Namespaced"));
+    }
     default(spec, "scope", Tree::text("Namespaced"), &["group", "names"]);
     let preserves = match spec.get("preserveUnknownFields").map(Tree::as_bool) {
         Some(Some(value)) => value,
@@ -39,8 +43,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &Work<'_>) -> Result<(), H
         }
     }
     let Some(versions) = spec.get_mut("versions") else { return Ok(()) };
-    let mut wrong = Vec::new();
-    for (at, version) in versions.items_mut().iter_mut().enumerate() {
+    for version in versions.items_mut() {
         columns(version, "JSONPath", "jsonPath");
         let Some(schema) = version.map_of("schema", &["name", "served", "storage"]) else { continue };
         let Some(schema) = schema.map_of("openAPIV3Schema", &[]) else { continue };
@@ -49,20 +52,12 @@ pub(super) fn up(object: &mut Tree, from: &Gvk, work: &Work<'_>) -> Result<(), H
             let entry = Entry::new("type", Tree::text("object"));
             if schema.is_empty() { schema.set("type", entry.value) } else { schema.insert_behind(entry, &[]) }
         }
-        structural::check(schema, &format!("spec.versions[{at}].schema.openAPIV3Schema"), &mut wrong);
         if preserves {
-            structural::preserve(schema);
+            preserve::mark(schema);
         }
     }
-    if wrong.is_empty() || work.purpose == Purpose::Read {
-        return Ok(());
-    }
-    wrong.truncate(PATHS_MAX);
-    Err(Hold::NotStructural { paths: wrong })
+    Ok(())
 }
-
-/// Places that are told.
-const PATHS_MAX: usize = 5;
 
 /// Groups of the Kubernetes community are protected: `v1` takes them only with the place of their approval (KEP-1111).
 fn approved(object: &Tree) -> Result<(), Hold> {

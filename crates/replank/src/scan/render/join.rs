@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use replank_lifecycle::finding::{Branch, Confidence, Evidence, Finding};
-use replank_lifecycle::scan::Report;
+use replank_lifecycle::scan::{Report, VERSION_PUT_IN};
 use replank_lifecycle::source::Place;
 
 use super::{AllRendered, Of, Rendered, head_of, name_of};
@@ -11,7 +11,7 @@ use super::{AllRendered, Of, Rendered, head_of, name_of};
 /// Adds what was rendered to what was found in the files.
 pub(in super::super) fn join(report: &mut Report, rendered: AllRendered) {
     let mut seen = BTreeSet::new();
-    for mut one in rendered.0 {
+    for mut one in rendered.all {
         match one.of {
             Of::Chart => chart(report, &mut one),
             Of::Kustomization => kustomization(report, &mut one, &mut seen),
@@ -25,6 +25,10 @@ pub(in super::super) fn join(report: &mut Report, rendered: AllRendered) {
 fn chart(report: &mut Report, one: &mut Rendered) {
     let root = name_of(&one.directory);
     let head = head_of(&one.directory, Of::Chart);
+    if one.is_whole {
+        // What comes of it has been seen.
+        report.unrendered.retain(|of| of.why != VERSION_PUT_IN || within(&root, &of.place.source).is_none());
+    }
     let (of_templates, others): (Vec<Finding>, Vec<Finding>) =
         std::mem::take(&mut report.findings).into_iter().partition(|finding| is_of_template(finding, &root));
     report.findings = others;

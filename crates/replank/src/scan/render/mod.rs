@@ -18,7 +18,7 @@ use program::{HELM, KUSTOMIZE, Limits, Renderer};
 
 use crate::printer::Printer;
 
-pub(super) use rendered::AllRendered;
+pub(super) use rendered::{AllRendered, RenderFailure};
 use rendered::{Of, Rendered, head_of, name_of};
 
 /// Helm writes above each document which template it comes from.
@@ -34,7 +34,8 @@ pub(super) fn render(
     within: std::time::Duration,
     printer: &mut Printer,
 ) -> AllRendered {
-    let mut rendering = Rendering { measure, limits: Limits::within(within), all: Vec::new(), printer };
+    let mut rendering =
+        Rendering { measure, limits: Limits::within(within), all: Vec::new(), failures: Vec::new(), printer };
     if !walk.charts.is_empty() {
         if HELM.is_there() {
             // Charts within a chart are rendered with it.
@@ -56,13 +57,14 @@ pub(super) fn render(
             ),
         }
     }
-    AllRendered(rendering.all)
+    AllRendered { all: rendering.all, failures: rendering.failures }
 }
 
 struct Rendering<'r> {
     measure: &'r Measure,
     limits: Limits,
     all: Vec<Rendered>,
+    failures: Vec<RenderFailure>,
     printer: &'r mut Printer,
 }
 
@@ -90,12 +92,13 @@ impl Rendering<'_> {
                     Of::Kustomization => "is scanned as plain files",
                 };
                 self.printer.warning(&format!("{name} cannot be rendered, and {instead}: {why}"));
+                self.failures.push(RenderFailure { path: head_of(directory, of), why: why.to_string() });
             }
         }
     }
 
     fn scanned(&self, renderer: &Renderer, directory: &Path, of: Of, text: &str) -> Report {
-        let hint = Hint { rendered_by: Some(renderer.name()), in_chart: false };
+        let hint = Hint { rendered_by: Some(renderer.name()), ..Hint::default() };
         let mut report = scan::scan(self.measure, &name_of(directory).as_str().into(), text, &hint);
         let head = head_of(directory, of);
         for unread in &mut report.unread {

@@ -32,7 +32,18 @@ impl Rendered {
 }
 
 /// What was rendered on a walk.
-pub(in crate::scan) struct AllRendered(pub(super) Vec<Rendered>);
+pub(in crate::scan) struct AllRendered {
+    pub(super) all: Vec<Rendered>,
+    pub(in crate::scan) failures: Vec<RenderFailure>,
+}
+
+/// What could not be rendered; its files are scanned as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::scan) struct RenderFailure {
+    /// The file that makes the directory a chart or a kustomization.
+    pub(in crate::scan) path: String,
+    pub(in crate::scan) why: String,
+}
 
 /// What messages call a path, as the walk does.
 pub(super) fn name_of(path: &Path) -> String {

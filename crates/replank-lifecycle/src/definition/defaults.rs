@@ -1,0 +1,90 @@
+//! Defaults have to be of their schema, and to have nothing in them that the schema does not know (apiextensions-apiserver,
+//! `pkg/apiserver/schema/defaulting/validation.go` and `pruning/algorithm.go`).
+
+use serde_json::Value;
+
+use super::place::Place;
+use super::problem::Problems;
+use super::props::{Props, SchemaOrBool};
+use super::value::{Fits, fits};
+
+/// Says what is wrong with the defaults of a structural schema.
+pub(super) fn check(of: &Props, at: &Place, problems: &mut Problems) {
+    let root = Props { embedded: true, ..of.clone() };
+    schema(&root, false, at, problems);
+}
+
+fn schema(of: &Props, in_metadata: bool, at: &Place, problems: &mut Problems) {
+    let in_metadata = in_metadata && !of.embedded;
+    if let Some(value) = &of.default {
+        let at = at.child("default");
+        if in_metadata || (value.is_object() && has_embedded(of)) {
+            problems.unknown(at, "a default of metadata is not checked here");
+        } else {
+            if is_pruned(value, Some(of)) {
+                problems.refuse(at.clone(), "it has fields that the schema does not know");
+            }
+            match fits(value, of) {
+                Fits::Yes => {}
+                Fits::No => problems.refuse(at, "it is not of its schema"),
+                Fits::Unknown => {
+                    problems.unknown(at, "whether it matches its pattern or format is not checked here");
+                }
+            }
+        }
+    }
+    // There are none within `additionalProperties`.
+    if let Some(item) = of.item() {
+        schema(item, in_metadata, &at.child("items"), problems);
+    }
+    for (name, property) in &of.properties {
+        let is_known = of.embedded && matches!(&**name, "metadata" | "apiVersion" | "kind");
+        schema(property, in_metadata || is_known, &at.child("properties").key(name), problems);
+    }
+}
+
+fn has_embedded(of: &Props) -> bool {
+    let additional = of.additional_properties.as_ref().and_then(SchemaOrBool::schema);
+    of.embedded || of.item().into_iter().chain(additional).chain(of.properties.values()).any(has_embedded)
+}
+
+/// Whether the server would take something out of a value.
+fn is_pruned(value: &Value, of: Option<&Props>) -> bool {
+    let Some(of) = of else {
+        return match value {
+            Value::Object(map) => !map.is_empty(),
+            Value::Array(items) => items.iter().any(|item| is_pruned(item, None)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        };
+    };
+    let keeps = of.is_preserving();
+    match value {
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
+                (Some(property), _) => is_pruned(value, Some(property)),
+                (None, Some(additional)) => is_pruned(value, additional.schema()),
+                (None, None) => !keeps,
+            })
+        }
+        Value::Array(items) if keeps => items.iter().any(|item| is_pruned_in_kept(item, of)),
+        Value::Array(items) => items.iter().any(|item| is_pruned(item, of.item())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Items of a list that keeps what is unknown are looked at by the schema of the list itself; upstream goes on with that of the
+/// items, of which nothing is taken out that is not named there.
+fn is_pruned_in_kept(item: &Value, of: &Props) -> bool {
+    let Some(of) = of.item() else { return false };
+    match item {
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
+                (Some(property), _) => is_pruned(value, Some(property)),
+                (None, Some(additional)) => is_pruned(value, additional.schema()),
+                (None, None) => false,
+            })
+        }
+        Value::Array(items) => items.iter().any(|item| is_pruned_in_kept(item, of)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}

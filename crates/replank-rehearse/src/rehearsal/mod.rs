@@ -1,5 +1,6 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and the outcome.
 
+mod back;
 mod bounds;
 mod causes;
 mod connections;
@@ -32,6 +33,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
 
+pub use back::{OtherNode, Rollback};
 pub use bounds::Bounds;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
@@ -98,6 +100,7 @@ impl Rehearsal {
         }
         let notes = Recorder::begin(setup.settings.start, &view, setup.rolled);
         let notes = Rc::new(RefCell::new(notes));
+        let before = back::Before::of(&view);
         let mut world = World::new(setup.settings.clone(), view);
         world.assume_operators();
         world.observe(Box::new(Shared(notes.clone())));
@@ -112,6 +115,7 @@ impl Rehearsal {
         Self {
             world,
             notes,
+            before,
             settings: setup.settings,
             assumptions,
             names,

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::finding_entry::FindingEntry;
 
+use super::back::Rollback;
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
 use super::ended::EndedBatch;
@@ -81,6 +82,8 @@ pub struct RehearsalResult {
     pub causes: Vec<Cause>,
     /// How the run itself ended.
     pub ending: Ending,
+    /// What nodes are after a rollback, counted on the cluster; none where nothing was rolled back.
+    pub rollback: Option<Rollback>,
     /// What was waited for, the longest first.
     pub waits: Vec<Wait>,
     /// When CronJobs and CronWorkflows begin next whose pods may land on the nodes, the first one first.
@@ -154,7 +157,7 @@ impl Verdict {
 pub enum Ending {
     /// The plan was carried out.
     Done,
-    /// It could not go on, or somebody wanted it back, and its nodes were replaced by nodes as they were before.
+    /// It could not go on, or somebody wanted it back, and every group has the nodes that it had before, or others like them.
     RolledBack,
     /// It could not go on.
     Blocked,
@@ -167,12 +170,13 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// As the run says.
+    /// As the run says, and as the cluster shows where it says that everything is as before.
     #[must_use]
-    pub(super) fn of(end: Option<&End>) -> Self {
+    pub(super) fn of(end: Option<&End>, rollback: Option<&Rollback>) -> Self {
         match end {
             Some(End::Done) => Self::Done,
-            Some(End::RolledBack(_)) => Self::RolledBack,
+            Some(End::RolledBack(_)) if rollback.is_none_or(Rollback::is_complete) => Self::RolledBack,
+            Some(End::RolledBack(_)) => Self::Blocked,
             Some(End::Blocked(_)) => Self::Blocked,
             Some(End::Cancelled(_)) => Self::Cancelled,
             Some(End::Refused(_)) => Self::Refused,

@@ -82,6 +82,16 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         let what = names.readable(&blocker.what);
         line(&mut text, format_args!("  {what}: {}", names.readable(&blocker.reason)));
     }
+    if let Some(back) = &result.rollback {
+        let (kept, renewed) = (back.kept, back.renewed);
+        let (other, missing) = (back.other.len(), back.missing.values().sum::<usize>());
+        line(
+            &mut text,
+            format_args!(
+                "  as before: {kept} nodes kept, {renewed} made anew, {other} others, {missing} missing"
+            ),
+        );
+    }
     let (nodes, pods) = (&result.nodes, &result.pods);
     let surge = nodes.surge_max;
     line(

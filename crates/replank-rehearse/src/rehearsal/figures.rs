@@ -88,6 +88,7 @@ pub(super) fn result(
         blockers,
         causes,
         waits: notes.waits.all(),
+        stages: notes.stages.entries(),
         starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
         noticed: notes.noticed.clone(),
         script_events: rehearsal.happened(),

@@ -16,6 +16,7 @@ mod recorder;
 mod result;
 mod script_event;
 mod shape;
+mod stages;
 mod starts;
 mod state;
 mod timeline;
@@ -46,6 +47,7 @@ pub use result::{
     NoticedEntry, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
 pub use shape::NodeShape;
+pub use stages::StageEntry;
 pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;

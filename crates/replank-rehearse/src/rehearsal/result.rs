@@ -20,6 +20,7 @@ use super::ended::EndedBatch;
 use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
+use super::stages::StageEntry;
 use super::starts::StartEntry;
 use super::timeline::NodeTimeline;
 use super::waits::Wait;
@@ -86,6 +87,8 @@ pub struct RehearsalResult {
     pub rollback: Option<Rollback>,
     /// What was waited for, the longest first.
     pub waits: Vec<Wait>,
+    /// What ran on new nodes while canaries and waves were watched, in order.
+    pub stages: Vec<StageEntry>,
     /// When CronJobs and CronWorkflows begin next whose pods may land on the nodes, the first one first.
     pub starts: Vec<StartEntry>,
     /// What others did in the middle of the run, as far as it was the run's business: it was left as they did it.

@@ -24,7 +24,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Begun, Halt, Halted};
 use replank_protocol::record::{RunRecord, key as record_key};
-use replank_protocol::waiting::{RollEnd, RunWait, Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{RollEnd, RunEnd, RunWait, Subject, Waiting, WaitingOn};
 
 /// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
 /// blocking findings (promise S9); the rules themselves are in `replank-advice`.
@@ -182,7 +182,7 @@ impl Run {
             return self.forward.decide(view, (now, self.intent), standing, account);
         }
         if self.back.is_none() && self.is_going_back(view) {
-            self.back = self.way_back(view, now, Vec::new());
+            self.back = self.way_back(view, now, self.wanted_back(view));
         }
         if let Some(back) = &mut self.back {
             // That the run was to be taken back is what this roll does.
@@ -272,6 +272,15 @@ impl Run {
         }
     }
 
+    /// That somebody wants the run taken back, as far as it is written: a process that goes on with the way back tells that as the one before would have.
+    fn wanted_back(&self, view: &View) -> Vec<Waiting> {
+        let halted = view.groups().values().filter_map(|group| halted(group));
+        let undone = halted.filter(|halted| halted.run == self.id && halted.why == Halt::Undone);
+        let at = undone.map(|halted| halted.at).min();
+        let on = at.map(|at| WaitingOn::RunEnd(RunEnd::Undone { at }));
+        on.map(|on| Waiting { what: Subject::Run, on }).into_iter().collect()
+    }
+
     fn is_undone(&self, view: &View) -> bool {
         let mut halted = view.groups().values().filter_map(|group| halted(group));
         halted.any(|halted| halted.run == self.id && halted.why == Halt::Undone)
@@ -303,22 +312,37 @@ impl Run {
 
     /// The roll that leads back, if the plan asks for one and there is something to go back from.
     ///
-    /// Where nodes move into another group there is none: their own groups have given up the places of those that have moved, and a roll
-    /// of the group that they moved into would end what it had not wanted before.
+    /// Where nodes have moved into another group, what the run has launched there moves back into the groups that it left: these grow again as it
+    /// goes. What the other group had before stays.
     fn way_back(&self, view: &View, now: Time, why: Vec<Waiting>) -> Option<Back> {
-        if self.plan.target.group.is_some() {
-            return None;
-        }
-        let groups = view.groups().values().filter(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
-        let groups: Vec<&Arc<NodeGroup>> = groups.filter(|group| self.is_to_go_back(group)).collect();
+        let groups: Vec<&Arc<NodeGroup>> = match &self.plan.target.group {
+            None => {
+                let changed = |group: &&Arc<NodeGroup>| group.tags.contains_key(mark::ORIGINAL_TEMPLATE);
+                let changed = view.groups().values().filter(changed);
+                changed.filter(|group| self.is_to_go_back(group)).collect()
+            }
+            Some(landing) => {
+                let is_due = self.is_going_back(view)
+                    || view.groups().get(landing).is_some_and(|group| self.is_to_go_back(group));
+                view.groups().get(landing).filter(|_| is_due).into_iter().collect()
+            }
+        };
         let halted = groups.iter().filter_map(|group| Some(halted(group)?.at)).min();
         let groups: Vec<GroupName> = groups.iter().map(|group| group.name.clone()).collect();
         if groups.is_empty() {
             return None;
         }
+        let (left, launched_after) = match (&self.plan.target.group, &self.plan.nodes.by) {
+            (Some(_), ChosenBy::Groups(names)) => (names.as_slice(), Some(self.options.started)),
+            (Some(_), ChosenBy::Selector(_)) | (None, ChosenBy::Groups(_) | ChosenBy::Selector(_)) => {
+                (&[][..], None)
+            }
+        };
+        let (first, further) = left.split_first().map_or((None, &[][..]), |(one, more)| (Some(one), more));
+        let (group, further) = (first.cloned(), further.to_vec());
         let plan = Plan {
-            nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None },
-            target: Target { base: Base::Original, ..Target::default() },
+            nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None, launched_after },
+            target: Target { group, further, base: Base::Original, ..Target::default() },
             canary: None,
             care: way_back_care(&self.plan.care),
             on_failure: OnFailure::Pause,

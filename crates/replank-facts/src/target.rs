@@ -17,6 +17,14 @@ pub fn original(group: &NodeGroup) -> Option<&LaunchTemplate> {
     group.templates.get(&mark::read_template(group.tags.value(mark::ORIGINAL_TEMPLATE)?)?)
 }
 
+/// Whether the target is what a group's nodes were before the run. Where nodes move back, the groups that they had left still make what they made.
+fn is_former(target: &Target) -> bool {
+    match target.base {
+        Base::Original => target.group.is_none(),
+        Base::Current => false,
+    }
+}
+
 /// Whether a template is the one from before the run. Where none was written down, there is nothing to go back from.
 fn is_original(group: Option<&NodeGroup>, template: Option<&LaunchTemplate>) -> bool {
     group.and_then(original).is_none_or(|original| template == Some(original))
@@ -25,10 +33,7 @@ fn is_original(group: Option<&NodeGroup>, template: Option<&LaunchTemplate>) -> 
 /// Whether an instance is where new ones come up. In a group that nodes move into, what was there before the run is nothing
 /// of the run's; in the groups that they leave, whatever the target says of its nodes is met nowhere.
 pub fn is_landing_node(target: &Target, started: Time, group: &GroupName, launched: Option<Time>) -> bool {
-    target
-        .group
-        .as_ref()
-        .is_none_or(|landing| landing == group && launched.is_some_and(|launched| launched > started))
+    target.group.is_none() || target.lands_in(group) && launched.is_some_and(|launched| launched > started)
 }
 
 /// Whether a node is as the target says. Under an empty target it is new if it was created after the run began.
@@ -42,7 +47,7 @@ pub fn meets_node(
     group: Option<&NodeGroup>,
     template: Option<&LaunchTemplate>,
 ) -> bool {
-    if target.base == Base::Original {
+    if is_former(target) {
         return is_original(group, template);
     }
     if target.is_empty() {
@@ -57,7 +62,7 @@ pub fn meets_node(
 
 /// Whether a launch template makes nodes as the target says. Every template meets an empty target.
 pub fn meets_template(target: &Target, group: &NodeGroup, template: &LaunchTemplate) -> bool {
-    if target.base == Base::Original {
+    if is_former(target) {
         return is_original(Some(group), Some(template));
     }
     target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(&template.profile.kubelet_version))
@@ -189,6 +194,7 @@ mod tests {
 
     fn target() -> Target {
         Target {
+            further: Vec::new(),
             group: None,
             kubernetes_version: Some("1.36".parse().expect("a version")),
             image: Some("ami-new".into()),

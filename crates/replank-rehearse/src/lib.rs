@@ -23,7 +23,7 @@ pub use migration::{MigrationResult, Served, Step, rehearse_migration};
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By, Cause,
     ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
-    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
-    PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, ScriptEventEntry, Setup,
-    StartEntry, Stop, Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
+    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
+    PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, Rollback,
+    ScriptEventEntry, Setup, StageEntry, StartEntry, Stop, Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

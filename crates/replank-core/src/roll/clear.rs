@@ -24,7 +24,7 @@ pub(super) fn clear(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     }
     let holds = Holds::of(ctx.view, ctx.now);
     let groups: Vec<&NodeGroup> =
-        roll.group.into_iter().chain(roll.sources.iter().filter_map(|source| source.group)).collect();
+        roll.group.into_iter().chain(roll.others().map(|(_, group)| group)).collect();
     let mut is_busy = false;
     for group in groups {
         let mut left = holds.on_group(group);
@@ -63,9 +63,8 @@ fn say(ctx: &mut Context<'_>, subject: Subject, leftover: &Leftover) {
 /// Whether a newer Replank has written on one of the groups, which is said. Then nothing is done to any group.
 pub(super) fn is_newer(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let own = roll.group.map(|group| (roll.name, group));
-    let sources = roll.sources.iter().filter_map(|source| Some((source.name, source.group?)));
     let mut found = false;
-    for (name, group) in own.into_iter().chain(sources) {
+    for (name, group) in own.into_iter().chain(roll.others()) {
         if let Some(version) = mark::newer_on_group(group) {
             ctx.wait(Subject::Group(name.clone()), WaitingOn::RunEnd(RunEnd::NewerVersion { version }));
             found = true;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::object::cloud::{GroupKind, GroupSize};
+use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup};
 use replank_model::text::{NodeName, Text, Zone};
 use replank_model::time::Time;
 
@@ -24,11 +24,14 @@ use replank_facts::plan::Retained;
 use replank_protocol::cause::Cause;
 use replank_protocol::command::Expected;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
-use replank_protocol::mark::{self, Before, Moment, Until};
+use replank_protocol::mark::{self, Before, Begun, Moment, Until};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
 pub(super) use super::beyond::{beyond, floor};
+
+/// What a change of a group's size is for at the end.
+const RESTORATION: &str = "restoration of the original bounds";
 
 /// Whether a group is in its final state, except for bounds and tags; moves it there if possible.
 pub(super) fn close(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, number: usize, spare: &mut Spare) -> bool {
@@ -309,13 +312,10 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         let is_ours = group.size.max > kept && group.size.max <= raised;
         let max = kept.max(group.size.desired);
         if is_ours && group.size.max != max {
-            resize(
-                ctx,
-                roll,
-                group.size,
-                GroupSize { max, ..group.size },
-                "restoration of the original bounds",
-            );
+            resize(ctx, group, GroupSize { max, ..group.size }, RESTORATION);
+            return false;
+        }
+        if ctx.scope.is_way_back() && restore_others(ctx, roll) {
             return false;
         }
         // What was launched beside nodes that stay, and is in use by now, cannot be taken back.
@@ -331,7 +331,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         return false;
     }
     // After the group's own: what moved into it is read off these.
-    if let Some(source) = roll.sources.iter().find(|source| source.original.is_some()) {
+    if let Some(source) = roll.sources.iter().chain(&roll.further).find(|source| source.original.is_some()) {
         untag(ctx, source.name, mark::ORIGINAL_SIZE);
         return false;
     }
@@ -339,6 +339,9 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     // later run, which removes it. It names no run, so it is removed before the tag that shows that it belongs to this one.
     if !ctx.scope.is_way_back() && roll.halted.is_none() && group.tags.contains_key(mark::ORIGINAL_TEMPLATE) {
         untag(ctx, roll.name, mark::ORIGINAL_TEMPLATE);
+        return false;
+    }
+    if ctx.scope.is_way_back() && clear_others(ctx, roll) {
         return false;
     }
     // The way back may have nothing to do where the run that it takes back had begun: that one's goes, too.
@@ -353,9 +356,52 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     notes.is_empty()
 }
 
+/// On the way back into several groups, or from another one: gives these their bounds back as well; whether one is still to get them. EKS has lowered the minimum of a
+/// managed group that was left, and the run has raised the maximum of the one that was moved into, by no more than it says there.
+fn restore_others(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let lead = roll.group.map(|group| (group, roll.original));
+    let others = roll.sources.iter().chain(&roll.further).filter_map(|one| Some((one.group?, one.original)));
+    for (group, original) in lead.into_iter().chain(others) {
+        let Some(original) = original else { continue };
+        let size = group.size;
+        let is_landing = roll.sources.iter().all(|source| *source.name != group.name);
+        let min =
+            if is_landing && size.desired >= original.min { size.min.max(original.min) } else { size.min };
+        let begun = group.tags.value(mark::BEGUN).and_then(Begun::read);
+        let raised = begun.map_or(0, |begun| begun.extra.saturating_add(begun.nodes));
+        let is_ours = size.max > original.max && size.max <= original.desired.saturating_add(raised);
+        let max = if is_ours { original.max.max(size.desired) } else { size.max };
+        let to = GroupSize { min, max, ..size };
+        if to != size {
+            resize(ctx, group, to, RESTORATION);
+            return true;
+        }
+    }
+    false
+}
+
+/// Takes off what the run that is taken back has written on the groups that are left again; whether something is still there. That it has halted stays written: it
+/// keeps the same run from beginning again.
+fn clear_others(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let mut is_busy = false;
+    for (name, group) in roll.others() {
+        let notes = notes_on(ctx.scope, group);
+        let begun = group.tags.contains_key(mark::BEGUN).then(|| Text::from(mark::BEGUN));
+        for key in notes.into_iter().chain(begun) {
+            untag(ctx, name, &key);
+            is_busy = true;
+        }
+    }
+    is_busy
+}
+
 /// The tags in which the run has written down its stages, its pauses, what it retains and the cluster's health. They would be written
 /// anew while the run goes on, so they go after the tag that says that it has begun.
 pub(super) fn notes(scope: &Scope, roll: &GroupRoll<'_>) -> Vec<Text> {
+    roll.group.map_or_else(Vec::new, |group| notes_on(scope, group))
+}
+
+fn notes_on(scope: &Scope, group: &NodeGroup) -> Vec<Text> {
     let is_ours = |key: &str, value: &str| {
         let run = if key == mark::HEALTH {
             Before::read(value).map(|before| before.run)
@@ -369,6 +415,5 @@ pub(super) fn notes(scope: &Scope, roll: &GroupRoll<'_>) -> Vec<Text> {
         // The way back takes off what the run wrote that it takes back.
         run.is_some_and(|run| run == scope.run || scope.is_way_back())
     };
-    let tags = roll.group.into_iter().flat_map(|group| group.tags.iter());
-    tags.filter(|(key, value)| is_ours(key, value)).map(|(key, _)| Text::from(key)).collect()
+    group.tags.iter().filter(|(key, value)| is_ours(key, value)).map(|(key, _)| Text::from(key)).collect()
 }

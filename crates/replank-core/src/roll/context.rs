@@ -79,9 +79,11 @@ pub(super) struct GroupRoll<'a> {
     pub(super) retained_until: Option<Time>,
     /// The groups whose nodes move into this one; none where nodes are replaced within their group.
     pub(super) sources: Vec<Source<'a>>,
+    /// Further groups that they move into: those that they had left, on the way back.
+    pub(super) further: Vec<Source<'a>>,
 }
 
-/// A group whose nodes move into another one.
+/// A group whose nodes move into another one, or a further one that they move into.
 pub(super) struct Source<'a> {
     pub(super) name: &'a GroupName,
     pub(super) group: Option<&'a NodeGroup>,
@@ -91,12 +93,12 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// What it wanted before the run.
-    fn wanted_before(&self) -> u32 {
+    pub(super) fn wanted_before(&self) -> u32 {
         size_before(self.original, self.group).desired
     }
 
     /// What it wants.
-    fn wanted(&self) -> u32 {
+    pub(super) fn wanted(&self) -> u32 {
         self.group.map_or(0, |group| group.size.desired)
     }
 
@@ -104,6 +106,10 @@ impl Source<'_> {
     pub(super) fn is_managed(&self) -> bool {
         self.group.is_some_and(|group| group.kind == GroupKind::EksManaged)
     }
+}
+
+fn total<'a>(of: &[Source<'a>], what: impl Fn(&Source<'a>) -> u32) -> u32 {
+    of.iter().map(what).sum()
 }
 
 fn size_before(original: Option<GroupSize>, group: Option<&NodeGroup>) -> GroupSize {
@@ -124,9 +130,12 @@ impl<'a> GroupRoll<'a> {
             (Some(_), ChosenBy::Groups(names)) => names.as_slice(),
             (Some(_), ChosenBy::Selector(_)) | (None, ChosenBy::Groups(_) | ChosenBy::Selector(_)) => &[],
         };
-        let sources = sources.iter().map(|name| (name, named(name)));
-        let sources =
-            sources.map(|(name, group)| Source { name, group, original: original(group) }).collect();
+        let source = |name| {
+            let group = named(name);
+            Source { name, group, original: original(group) }
+        };
+        let sources = sources.iter().map(source).collect();
+        let further = scope.plan.target.further.iter().map(source).collect();
         let group = named(name);
         let tag = |key| group.and_then(|group| group.tags.value(key));
         let begun = tag(mark::BEGUN).and_then(Begun::read).filter(|begun| begun.run == scope.run);
@@ -147,6 +156,7 @@ impl<'a> GroupRoll<'a> {
             health_before,
             retained_until: None,
             sources,
+            further,
         };
         roll.retained_until = roll.until(&scope.run, mark::RETAINED);
         roll
@@ -174,6 +184,11 @@ impl<'a> GroupRoll<'a> {
         self.sources.iter().any(|source| *source.name == member.group && source.is_managed())
     }
 
+    /// The other groups of the roll: those that nodes leave, and further ones that they move into.
+    pub(super) fn others(&self) -> impl Iterator<Item = (&'a GroupName, &'a NodeGroup)> + '_ {
+        self.sources.iter().chain(&self.further).filter_map(|source| Some((source.name, source.group?)))
+    }
+
     /// Whether the nodes of other groups move into this one.
     pub(super) fn is_moved_into(&self) -> bool {
         !self.sources.is_empty()
@@ -182,10 +197,12 @@ impl<'a> GroupRoll<'a> {
     /// The budget in numbers: shares of what the groups whose nodes go wanted before the run. The surge is what was written down when the run began: were it
     /// a share of a size to which an autoscaler adds; if the run's own nodes counted as added ones, the run would add more and more.
     pub(super) fn allowance(&self, scope: &Scope) -> Allowance {
-        let nodes = if self.is_moved_into() {
-            self.sources.iter().map(Source::wanted_before).sum()
-        } else {
-            size_before(self.original, self.group).desired
+        let own = || size_before(self.original, self.group).desired;
+        let nodes = match self.is_moved_into() {
+            // What the run made in the group that is left now, it made for these.
+            true if scope.is_way_back() => own() + total(&self.further, Source::wanted_before),
+            true => total(&self.sources, Source::wanted_before),
+            false => own(),
         };
         let zones = self.group.map_or(0, |group| group.zones.len());
         let allowance = scope.plan.budget.allowance(nodes, zones);
@@ -202,14 +219,14 @@ impl<'a> GroupRoll<'a> {
 
     /// Nodes that the group, and those whose nodes move into it, wanted together before the run.
     pub(super) fn wanted_before(&self) -> u32 {
-        let sources: u32 = self.sources.iter().map(Source::wanted_before).sum();
-        size_before(self.original, self.group).desired + sources
+        let own = size_before(self.original, self.group).desired;
+        own + total(&self.sources, Source::wanted_before) + total(&self.further, Source::wanted_before)
     }
 
     /// Nodes that they want together.
     pub(super) fn wanted(&self) -> u32 {
         let own = self.group.map_or(0, |group| group.size.desired);
-        own + self.sources.iter().map(Source::wanted).sum::<u32>()
+        own + total(&self.sources, Source::wanted) + total(&self.further, Source::wanted)
     }
 
     /// Nodes that are to be Ready at any time.
@@ -232,8 +249,7 @@ impl<'a> GroupRoll<'a> {
     /// Instances that the groups want and do not have.
     pub(super) fn missing(&self) -> u32 {
         let own = self.group.map(|group| (self.name, group));
-        let sources = self.sources.iter().filter_map(|source| Some((source.name, source.group?)));
-        let groups = own.into_iter().chain(sources);
+        let groups = own.into_iter().chain(self.others());
         groups.map(|(name, group)| group.size.desired.saturating_sub(self.nodes.alive(name))).sum()
     }
 
@@ -260,7 +276,7 @@ impl<'a> GroupRoll<'a> {
         let nodes = self.nodes;
         let of_old = nodes.queued() + nodes.held.len() + nodes.draining.len() + nodes.retained.len();
         let has_marks = of_old + nodes.surplus.len() + nodes.postponed.len() > 0;
-        let is_written = self.sources.iter().any(|source| source.original.is_some());
+        let is_written = self.sources.iter().chain(&self.further).any(|source| source.original.is_some());
         self.original.is_some() || is_written || self.begun.is_some() || has_marks
     }
 

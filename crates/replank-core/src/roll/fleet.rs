@@ -313,7 +313,7 @@ impl Fleet {
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
         let (counts_ready, is_alive, is_old) = match &member.state {
             NodeState::Bystander => {
-                if scope.plan.target.group.as_ref() == Some(&member.group) && member.worth == Worth::Nothing {
+                if scope.plan.target.lands_in(&member.group) && member.worth == Worth::Nothing {
                     count(&mut nodes.broken);
                 }
                 (true, true, false)
@@ -437,7 +437,7 @@ impl Fleet {
                 let lands = target::is_landing_node(target, started, &instance.group, instance.launched);
                 if lands && meets && (is_late || !target.is_empty()) {
                     LooseShelf::New
-                } else if target.group.as_ref() == Some(&instance.group) {
+                } else if target.lands_in(&instance.group) || !scope.plan.nodes.may_be_of(instance.launched) {
                     LooseShelf::Settled
                 } else {
                     LooseShelf::Old

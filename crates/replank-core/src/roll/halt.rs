@@ -222,11 +222,20 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         }
         let surplus = surplus(ctx, roll);
         let is_retiring = retire(ctx, roll, number, surplus, &BTreeSet::new(), &mut spare);
-        if !is_retiring && !awaits_launch(ctx, roll) {
+        // The way back goes by the sizes that are written down, and gives the bounds back itself.
+        let is_moved_back = goes_back && has_moved(roll);
+        if !is_retiring && !is_moved_back && !awaits_launch(ctx, roll) {
             give_back(ctx, roll);
         }
     }
     why
+}
+
+/// Whether there is anything in the group that nodes move into, or out of those that they left, that a way back has to bring back.
+fn has_moved(roll: &GroupRoll<'_>) -> bool {
+    let nodes = roll.nodes;
+    let is_any_new = !nodes.usable.is_empty() || !nodes.arriving.is_empty() || !nodes.loose_new.is_empty();
+    roll.is_moved_into() && (is_any_new || roll.moved() > 0)
 }
 
 /// Uncordons the nodes that were not begun, or that were postponed; or keeps them, as the plan says.

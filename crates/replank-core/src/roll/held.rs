@@ -15,7 +15,7 @@ pub(super) fn is_held_by_another(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> boo
         return false;
     }
     let holds = Holds::of(ctx.view, ctx.now);
-    let groups = roll.group.into_iter().chain(roll.sources.iter().filter_map(|source| source.group));
+    let groups = roll.group.into_iter().chain(roll.others().map(|(_, group)| group));
     let mut left = groups.flat_map(|group| holds.on_group(group));
     left.any(|leftover| {
         let is_others = leftover.run.as_ref().is_some_and(|run| *run != ctx.scope.run);
@@ -25,6 +25,6 @@ pub(super) fn is_held_by_another(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> boo
 
 /// The version of what a newer Replank has written on one of the groups, if it has.
 pub(super) fn newer(roll: &GroupRoll<'_>) -> Option<u64> {
-    let groups = roll.group.into_iter().chain(roll.sources.iter().filter_map(|source| source.group));
+    let groups = roll.group.into_iter().chain(roll.others().map(|(_, group)| group));
     groups.filter_map(mark::newer_on_group).max()
 }

@@ -24,8 +24,7 @@ pub(super) fn is_refused(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             is_refused = true;
         }
     }
-    let sources = roll.sources.iter().filter_map(|source| source.group);
-    for group in roll.group.into_iter().chain(sources) {
+    for group in roll.group.into_iter().chain(roll.others().map(|(_, group)| group)) {
         if let Some(update) = group.update_in_progress() {
             wait_for_update(ctx, &group.name, update);
             is_refused = true;

@@ -45,7 +45,7 @@ pub(super) struct Scope {
 impl Scope {
     /// Whether a group is one of the run's, where the plan names them: its nodes go, or new ones come up in it.
     pub(super) fn has(&self, names: &[GroupName], group: &GroupName) -> bool {
-        names.contains(group) || self.plan.target.group.as_ref() == Some(group)
+        names.contains(group) || self.plan.target.lands_in(group)
     }
 
     /// Whether the run leads back to what was there before another one, rather than to something that nobody has tried.
@@ -222,7 +222,9 @@ pub(super) struct Rank {
 pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool) -> Option<Member> {
     let id = groups::instance_id_of(node);
     let instance = view.instances().get(&id);
-    let is_chosen = scope.plan.nodes.has(node, group_of(scope, node, instance).as_ref());
+    let launched = launched_of(node, instance);
+    let chosen = &scope.plan.nodes;
+    let is_chosen = chosen.has(node, group_of(scope, node, instance).as_ref()) && chosen.may_be_of(launched);
     let group = group_of(scope, node, instance).or_else(|| is_chosen.then(GroupName::default))?;
     if let ChosenBy::Groups(names) = &scope.plan.nodes.by
         && !scope.has(names, &group)
@@ -235,7 +237,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     // What was in the target group before is held to the same as a new node.
     // Somebody else's cordon outlives ours: with pods moved off it, it is no capacity again.
     let is_shut = matches!(state, NodeState::Postponed { .. }) && node.spec.unschedulable;
-    let is_settled = state == NodeState::Bystander && scope.plan.target.group.as_ref() == Some(&group);
+    let is_settled = state == NodeState::Bystander && scope.plan.target.lands_in(&group);
     let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
     // Whatever the node's object still says: one that the cloud does not list is gone, or was not listed yet.
     let is_listed = instance.is_some() || state != NodeState::Usable;
@@ -266,6 +268,11 @@ fn unready_since(node: &Node) -> Option<Time> {
     if node.is_ready() { None } else { said.or(node.meta.creation_timestamp) }
 }
 
+/// When a node's instance was launched, as far as that is known.
+fn launched_of(node: &Node, instance: Option<&Arc<Instance>>) -> Option<Time> {
+    instance.and_then(|instance| instance.launched).or(node.meta.creation_timestamp)
+}
+
 fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Option<GroupName> {
     instance
         .map(|instance| instance.group.clone())
@@ -289,7 +296,7 @@ fn node_state(
     }
     let of = instance.and_then(|instance| view.groups().get(&instance.group)).map(|group| &**group);
     let template = instance.zip(of).and_then(|(instance, of)| of.made_from(instance));
-    let launched = instance.and_then(|instance| instance.launched).or(node.meta.creation_timestamp);
+    let launched = launched_of(node, instance);
     if target::is_landing_node(&scope.plan.target, scope.options.started, group, launched)
         && target::meets_node(&scope.plan.target, scope.options.started, node, of, template)
     {

@@ -524,8 +524,8 @@ fn advance<'a>(
 /// Says which groups are the run's from here on, before anything on them says so.
 fn take_in_hand(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
     for roll in rolls.iter().filter(|roll| !close::is_over(roll)) {
-        let sources = roll.sources.iter().map(|source| source.name);
-        ctx.rolled.extend(sources.chain([roll.name]).cloned());
+        let others = roll.sources.iter().chain(&roll.further).map(|source| source.name);
+        ctx.rolled.extend(others.chain([roll.name]).cloned());
     }
 }
 

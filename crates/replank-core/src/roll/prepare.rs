@@ -74,8 +74,8 @@ pub(super) enum Readiness {
 
 /// Whether a group is not there, which is said. Then nothing is done to any group.
 pub(super) fn is_missing(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
-    let sources = roll.sources.iter().filter(|source| source.group.is_none());
-    let lost: Vec<&GroupName> = sources.map(|source| source.name).collect();
+    let others = roll.sources.iter().chain(&roll.further).filter(|source| source.group.is_none());
+    let lost: Vec<&GroupName> = others.map(|source| source.name).collect();
     for name in &lost {
         let what = format!("node group {name}").into();
         ctx.wait(Subject::Group((*name).clone()), WaitingOn::RollEnd(RollEnd::Missing { what }));
@@ -151,7 +151,8 @@ pub(super) fn is_suspended(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool 
         true => roll.sources.iter().filter_map(|source| source.group).collect(),
         false => Vec::from_iter(roll.group),
     };
-    let launching = roll.group.into_iter().flat_map(|group| {
+    let further = roll.further.iter().filter_map(|one| one.group);
+    let launching = roll.group.into_iter().chain(further).flat_map(|group| {
         let registers = group.registers_instances().then_some((group, ScalingProcess::AddToLoadBalancer));
         [(group, ScalingProcess::Launch)].into_iter().chain(registers)
     });
@@ -233,10 +234,10 @@ fn cannot_shrink(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 
 /// Writes down the sizes of the group and of those whose nodes move into it; whether one is still to be written.
 fn write_sizes(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
-    let sources = roll.sources.iter().filter(|source| source.original.is_none());
-    let sources = sources.filter_map(|source| Some((source.name, source.group?.size)));
+    let others = roll.sources.iter().chain(&roll.further).filter(|source| source.original.is_none());
+    let others = others.filter_map(|source| Some((source.name, source.group?.size)));
     let own = roll.original.is_none().then_some((roll.name, group.size));
-    let unwritten: Vec<(&GroupName, GroupSize)> = sources.chain(own).collect();
+    let unwritten: Vec<(&GroupName, GroupSize)> = others.chain(own).collect();
     let own = format!("{}/", ctx.scope.run);
     if let Some((name, _)) = unwritten.iter().find(|(name, _)| ctx.sent.is_resized(ctx.now, name, &own)) {
         let on = WaitingOn::Run(RunWait::Effect {

@@ -45,12 +45,25 @@ pub(super) fn raise_for_room(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, pods: 
 
 /// Raises a group until it wants so many nodes, with those whose nodes move into it; whether that is still to happen.
 pub(super) fn raise(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup, wanted: u32) -> bool {
-    let from = group.size;
     if roll.wanted() >= wanted {
         return false;
     }
-    let desired = from.desired + (wanted - roll.wanted());
+    let more = wanted - roll.wanted();
+    let (group, more) = short_of(roll, more).unwrap_or((group, more));
+    let from = group.size;
+    let desired = from.desired + more;
     let to = GroupSize { desired, max: from.max.max(desired), min: from.min };
-    resize(ctx, roll, from, to, "surge");
+    resize(ctx, group, to, "surge");
     true
+}
+
+/// Where nodes go back into several groups: one that wants less than before the run, and by how much it is raised, one group at a time.
+fn short_of<'a>(roll: &GroupRoll<'a>, more: u32) -> Option<(&'a NodeGroup, u32)> {
+    let lead = roll.group.zip(roll.original.map(|size| size.desired));
+    let further = roll.further.iter().filter_map(|one| Some((one.group?, one.wanted_before())));
+    let short = |(group, before): (&'a NodeGroup, u32)| {
+        let less = before.saturating_sub(group.size.desired);
+        (less > 0).then(|| (group, less.min(more)))
+    };
+    if roll.further.is_empty() { None } else { lead.into_iter().chain(further).find_map(short) }
 }

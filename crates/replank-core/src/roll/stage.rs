@@ -77,6 +77,14 @@ pub(super) fn is_open(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, active: u32) 
     }
 }
 
+/// Whether the nodes that are chosen next are a canary, be it as the first wave: what runs on them is to show something.
+pub(super) fn is_canary_next(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    match standing(ctx, roll) {
+        Standing::Under { number, stage, .. } => number == 1 && stage.pause > Span::ZERO,
+        Standing::Unwritten { .. } | Standing::Watched { .. } | Standing::Over => false,
+    }
+}
+
 /// Writes down until when a stage that is through is watched, and says what is watched.
 pub(super) fn watch(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     match standing(ctx, roll) {

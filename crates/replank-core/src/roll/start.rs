@@ -4,7 +4,8 @@
 //! written into that moment, so that it outlives a restart: the next node is chosen and marked as soon as there is a
 //! free place, and waits out the pause marked. Only one node at a time is ahead of its moment.
 //!
-//! Per group: the canary's nodes go first, or those of each wave; nothing else of the group is begun while one is watched ([`stage`]).
+//! Per group: the canary's nodes go first, or those of each wave; nothing else of the group is begun while one is watched ([`stage`]). A canary, or the first wave, is
+//! to try out what runs here: of the nodes that can be emptied, those with pods of most workloads are taken, then those with most pods, then the plan's order.
 //!
 //! Where the plan has a `minReadyPerZone`, nodes in zones with fewer new nodes come before the plan's order (except
 //! `zoneByZone`): replacements come up where nodes go, so that every zone has a new node before its last old one goes,
@@ -16,11 +17,12 @@
 //! its pods can be moved. [`LOOK_AHEAD`] nodes of each zone are considered, so that a decision stays
 //! cheap; once a minute, while nothing is being drained, all are.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::object::pod::{Pod, PodSpec};
-use replank_model::text::{Namespace, NodeName, Zone};
+use replank_model::text::{Namespace, NodeName, Uid, Zone};
 use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
@@ -34,7 +36,7 @@ use super::raise;
 use super::singleton;
 use super::stage;
 use super::stalled;
-use replank_facts::node_pods::NodePods;
+use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::plan::{Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
@@ -377,11 +379,17 @@ fn candidates(
 ) -> Vec<NodeName> {
     let by_zone = ctx.scope.plan.order == Order::ZoneByZone;
     let keeps_zones = ctx.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
+    let is_canary = stage::is_canary_next(ctx, roll);
+    // The best of a canary may be the last in the plan's order.
+    let depth_here = if is_canary { usize::MAX } else { depth };
     let mut first: Vec<_> = Vec::new();
     for (zone, nodes) in &roll.nodes.queue {
         let renewed = if keeps_zones { renewed(ctx, roll, starting, zone) } else { 0 };
         let zone = if by_zone { zone.as_str() } else { "" };
-        first.extend(nodes.iter().take(depth).map(|(rank, name)| (renewed, zone, *rank, name)));
+        let worth = |name| if is_canary { worth(ctx.member(name)) } else { Reverse((0, 0)) };
+        first.extend(
+            nodes.iter().take(depth_here).map(|(rank, name)| (renewed, zone, worth(name), *rank, name)),
+        );
     }
     first.sort();
     if by_zone {
@@ -389,10 +397,22 @@ fn candidates(
         let drained = roll.nodes.draining.iter().map(|name| ctx.member(name));
         let drained =
             drained.filter(|member| !is_apart(ctx, member)).map(|member| member.zone.as_str()).min();
-        first.retain(|(_, zone, _, _)| drained.is_none_or(|drained| *zone <= drained));
+        first.retain(|(_, zone, _, _, _)| drained.is_none_or(|drained| *zone <= drained));
     }
     let late = late(ctx, roll).take(depth);
-    first.into_iter().map(|(_, _, _, name)| name).chain(late).cloned().collect()
+    first.into_iter().map(|(_, _, _, _, name)| name).chain(late).cloned().collect()
+}
+
+/// What a node is worth as a canary: how many workloads have pods on it that move, and how many pods these are. The more there are, the more of what runs here is tried
+/// on the new node before all others follow.
+fn worth(member: &Member) -> Reverse<(usize, usize)> {
+    let NodeState::Queued { node_pods, .. } = &member.state else { return Reverse((0, 0)) };
+    let owner = |bound: &Bound| {
+        let pod = &bound.pod;
+        pod.meta.controller().map_or_else(|| pod.meta.uid.clone(), |owner| owner.uid.clone())
+    };
+    let owners: BTreeSet<Uid> = node_pods.movers.iter().map(owner).collect();
+    Reverse((owners.len(), node_pods.movers.len()))
 }
 
 /// New nodes of a zone, and those that will come in place of nodes that are on their way out.

@@ -41,28 +41,24 @@ pub(super) fn set_template(
 }
 
 /// Changes the size of a group: through EKS where it is a managed one, once no other update of it is in progress.
-pub(super) fn resize(
-    ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
-    from: GroupSize,
-    to: GroupSize,
-    what: &str,
-) {
-    if let Some(update) = roll.group.and_then(NodeGroup::update_in_progress) {
-        wait_for_update(ctx, roll.name, update);
+pub(super) fn resize(ctx: &mut Context<'_>, group: &NodeGroup, to: GroupSize, what: &str) {
+    let (name, from) = (&group.name, group.size);
+    if let Some(update) = group.update_in_progress() {
+        wait_for_update(ctx, name, update);
         return;
     }
-    if ctx.awaits_raise(roll.subject(), roll.name) {
+    let subject = Subject::Group(name.clone());
+    if ctx.awaits_raise(subject.clone(), name) {
         return;
     }
-    let id = format!("{}/{}-{}", roll.name, size_text(from), size_text(to));
-    let group = ctx.view.group_id(roll.name);
+    let id = format!("{name}/{}-{}", size_text(from), size_text(to));
+    let group = ctx.view.group_id(name);
     let effect = Effect::Group(match group.kind {
         GroupKind::SelfManaged => GroupEffect::Resize { group, from, to },
         GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group, from, to },
     });
     let key = ctx.key("resize", id);
-    ctx.send(roll.subject(), what, key, effect);
+    ctx.send(subject, what, key, effect);
 }
 
 /// Says that an update of a managed node group is waited for: a change of its size takes seconds, a new version takes hours.

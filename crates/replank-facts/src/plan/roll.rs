@@ -9,7 +9,7 @@ use replank_model::object::affinity::Taint;
 use replank_model::object::node::Node;
 use replank_model::selector::Selector;
 use replank_model::text::{GroupName, Text};
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 use replank_protocol::record::NAMESPACE;
 
 use super::care::Care;
@@ -68,6 +68,8 @@ pub struct Chosen {
     pub by: ChosenBy,
     /// Only nodes whose kubelet has such a version.
     pub kubelet_version: Option<VersionBound>,
+    /// Only nodes whose instances were launched after this moment: on the way back from another group, those that the run made there.
+    pub launched_after: Option<Time>,
 }
 
 impl Chosen {
@@ -80,6 +82,12 @@ impl Chosen {
         };
         let version = &node.status.node_info.kubelet_version;
         by && self.kubelet_version.as_ref().is_none_or(|bound| bound.matches(version))
+    }
+
+    /// Whether an instance is as old or young as it has to be to be chosen.
+    #[must_use]
+    pub fn may_be_of(&self, launched: Option<Time>) -> bool {
+        self.launched_after.is_none_or(|after| launched.is_some_and(|launched| launched > after))
     }
 }
 
@@ -97,6 +105,8 @@ pub enum ChosenBy {
 pub struct Target {
     /// The group in which they come up, if not that of the nodes in whose place they come.
     pub group: Option<GroupName>,
+    /// Further groups in which they come up: on the way back, all that nodes had left, [`Target::group`] being the first of them.
+    pub further: Vec<GroupName>,
     /// Kubelet version.
     pub kubernetes_version: Option<VersionPrefix>,
     /// Machine image.
@@ -130,6 +140,12 @@ pub enum TaintChange {
 }
 
 impl Target {
+    /// Whether nodes move into a group from others.
+    #[must_use]
+    pub fn lands_in(&self, group: &GroupName) -> bool {
+        self.group.as_ref() == Some(group) || self.further.contains(group)
+    }
+
     /// Whether nothing is said of new nodes: like is replaced with like, and every node that was there before the run is
     /// old.
     #[must_use]
@@ -321,7 +337,7 @@ impl Plan {
         Self {
             name: name.into(),
             namespace: NAMESPACE.into(),
-            nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None },
+            nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None, launched_after: None },
             target,
             budget: Budget { surge: Surge::PerZone, max_unavailable: 0.into(), min_ready_per_zone: 0 },
             order: Order::LeastDisruption,

@@ -109,15 +109,6 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let on_failure = fields.read("onFailure", errors, |at, errors| {
         word(at, &[("pause", OnFailure::Pause), ("rollback", OnFailure::Rollback)], errors)
     });
-    let moves = target.as_ref().is_some_and(|target| target.group.is_some());
-    if moves && on_failure == Some(OnFailure::Rollback) {
-        errors.0.push(PlanError {
-            path: fields.path_of("onFailure"),
-            found: "rollback together with target.group".to_owned(),
-            expected: "pause where nodes move into another group".to_owned(),
-            remedy: Some("set onFailure: pause; to go back, use a plan that moves the nodes back".to_owned()),
-        });
-    }
     let progress_deadline = fields.read("progressDeadline", errors, positive_span);
     let deadline = fields.read("deadline", errors, positive_span);
     let path_of_deadline = fields.path_of("deadline");
@@ -199,12 +190,13 @@ fn chosen(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Chosen> {
             return None;
         }
     };
-    Some(Chosen { by, kubelet_version })
+    Some(Chosen { by, kubelet_version, launched_after: None })
 }
 
 fn target(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<Target> {
     let mut fields = Fields::of(at, errors)?;
     let target = Target {
+        further: Vec::new(),
         group: fields.read("group", errors, |at, errors| landing(at, nodes, errors)),
         kubernetes_version: fields
             .read("kubernetesVersion", errors, |at, errors| parsed::<VersionPrefix>(at, VERSION, errors)),

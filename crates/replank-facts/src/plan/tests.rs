@@ -255,6 +255,7 @@ fn a_group_to_move_into_is_read_beside_groups_only() {
     let plan = |spec: Value| Plan::read(&with_spec(&spec));
     let moving = plan(json!({"groups": ["web"], "target": {"group": "web-new"}})).expect("the plan is right");
     assert_eq!(moving.target.group, Some("web-new".into()));
+    assert!(moving.target.lands_in(&"web-new".into()) && !moving.target.lands_in(&"web".into()));
     assert!(!moving.target.is_empty());
     let error = "spec.target.group: found \"web-new\", expected no group together with a selector; \
         name the groups: spec.groups instead of spec.selector; kubeletVersion may narrow them";

@@ -12,6 +12,7 @@ use replank_protocol::decision::End;
 use replank_protocol::mark;
 use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
+use super::back::Rollback;
 use super::causes;
 use super::holders;
 use super::outages;
@@ -32,17 +33,20 @@ pub(super) fn result(
     wall_ms: u64,
 ) -> RehearsalResult {
     let world = &rehearsal.world;
+    let rollback =
+        matches!(world.end(), Some(End::RolledBack(_))).then(|| rehearsal.before.compare(world.view()));
     let mut blockers = blockers(world.end(), stop, world.now());
     if let Some(runaway) = &rehearsal.runaway {
         blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
     }
+    blockers.extend(rollback.iter().flat_map(not_back));
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     outages::find(world.view(), notes, world.now(), &mut findings);
     let (replaced, total) = notes.replaced();
     let verdict = match stop {
         Stop::RanAway => Verdict::Blocked,
         Stop::Ended | Stop::TimeUp | Stop::Silence | Stop::Interrupted => {
-            verdict(world.end(), &findings, (replaced, total))
+            verdict((world.end(), rollback.as_ref()), &findings, (replaced, total))
         }
     };
     let left = notes.left();
@@ -79,10 +83,12 @@ pub(super) fn result(
         workloads: workloads(world.view(), notes, world.now()),
         findings,
         remedies: Vec::new(),
-        ending: Ending::of(rehearsal.end()),
+        ending: Ending::of(rehearsal.end(), rollback.as_ref()),
+        rollback,
         blockers,
         causes,
         waits: notes.waits.all(),
+        stages: notes.stages.entries(),
         starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
         noticed: notes.noticed.clone(),
         script_events: rehearsal.happened(),
@@ -109,14 +115,20 @@ fn left_cordoned(view: &View, left: Option<&BTreeSet<NodeName>>) -> usize {
 }
 
 /// A node that was left out is something to be looked at, though the plan asked for it; and so is a run that somebody ended.
-fn verdict(end: Option<&End>, findings: &[FindingEntry], (replaced, total): (usize, usize)) -> Verdict {
+fn verdict(
+    (end, rollback): (Option<&End>, Option<&Rollback>),
+    findings: &[FindingEntry],
+    (replaced, total): (usize, usize),
+) -> Verdict {
     let all_replaced = replaced == total;
     match end {
         Some(End::Blocked(why)) if replaced > 0 && causes::went_as_far_as_it_goes(why) => Verdict::Partial,
         Some(End::Done) if findings.is_empty() && all_replaced => Verdict::Passes,
         Some(End::Done) => Verdict::Findings,
         Some(End::Cancelled(_)) => Verdict::Findings,
-        Some(End::RolledBack(why)) if was_wanted(why) => Verdict::Findings,
+        Some(End::RolledBack(why)) if was_wanted(why) && rollback.is_none_or(Rollback::is_complete) => {
+            Verdict::Findings
+        }
         Some(End::RolledBack(_) | End::Blocked(_)) | None => Verdict::Blocked,
         Some(End::Refused(_)) => Verdict::Refused,
     }
@@ -147,6 +159,22 @@ fn blockers(end: Option<&End>, stop: Stop, now: Time) -> Vec<Blocker> {
             .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.reason().to_string() }),
     );
     all
+}
+
+/// What a rollback has left that is not as before.
+fn not_back(rollback: &Rollback) -> Vec<Blocker> {
+    let other = rollback.other.iter().map(|one| Blocker {
+        what: format!("Node {}", one.node),
+        reason: format!(
+            "came with the roll into group {}, is still there, and has {} pods",
+            one.group, one.pods
+        ),
+    });
+    let missing = rollback.missing.iter().map(|(group, nodes)| Blocker {
+        what: format!("NodeGroup {group}"),
+        reason: format!("has {nodes} fewer nodes than before the roll"),
+    });
+    other.chain(missing).collect()
 }
 
 /// What blocks, as the run says.

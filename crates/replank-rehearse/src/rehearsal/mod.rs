@@ -1,5 +1,6 @@
 //! Rehearsals: a plan run on the simulated copy of a cluster, and the outcome.
 
+mod back;
 mod bounds;
 mod causes;
 mod connections;
@@ -15,6 +16,7 @@ mod recorder;
 mod result;
 mod script_event;
 mod shape;
+mod stages;
 mod starts;
 mod state;
 mod timeline;
@@ -32,6 +34,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
 
+pub use back::{OtherNode, Rollback};
 pub use bounds::Bounds;
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
@@ -44,6 +47,7 @@ pub use result::{
     NoticedEntry, PodFigures, RESULT_VERSION, RehearsalResult, Verdict, WorkloadFigures,
 };
 pub use shape::NodeShape;
+pub use stages::StageEntry;
 pub use starts::StartEntry;
 pub use timeline::{NodePhase, NodeTimeline, PhaseStart, Timeline};
 pub use waits::Wait;
@@ -99,6 +103,7 @@ impl Rehearsal {
         }
         let notes = Recorder::begin(setup.settings.start, &view, setup.rolled);
         let notes = Rc::new(RefCell::new(notes));
+        let before = back::Before::of(&view);
         let mut world = World::new(setup.settings.clone(), view);
         world.assume_operators();
         world.observe(Box::new(Shared(notes.clone())));
@@ -113,6 +118,7 @@ impl Rehearsal {
         Self {
             world,
             notes,
+            before,
             settings: setup.settings,
             assumptions,
             names,

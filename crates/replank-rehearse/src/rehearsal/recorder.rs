@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
+use super::stages::Stages;
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
 use super::waits::Waits;
@@ -46,6 +47,8 @@ pub(super) struct Recorder {
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
     pub(super) ended_by_others: EndedByOthers,
+    /// What ran on new nodes while stages were watched.
+    pub(super) stages: Stages,
     /// When CronJobs and CronWorkflows begin next.
     pub(super) starts: Starts,
     start: Option<Time>,
@@ -142,6 +145,8 @@ impl Recorder {
             pod,
             i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)),
         );
+        let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
+        self.stages.pod(at, view, pod, on.as_ref());
         let waits = new.is_some_and(is_unschedulable);
         if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
             self.unschedulable.insert(pod.meta.uid.clone());
@@ -152,6 +157,15 @@ impl Recorder {
         if new.is_none() {
             self.workload_of.remove(&pod.meta.uid);
         }
+    }
+
+    /// The group, or the pool of Karpenter, of a node that came since the beginning.
+    fn group_of_new(&self, view: &View, name: &NodeName) -> Option<GroupName> {
+        let of_pool = || {
+            let node = view.node(name).filter(|node| node.meta.creation_timestamp > self.start)?;
+            node.meta.labels.get(LABEL_NODE_POOL).map(|pool| GroupName::new(pool.clone()))
+        };
+        self.timeline.group_of_new(name).cloned().or_else(of_pool)
     }
 
     fn note_ready(&mut self, at: Time, view: &View, pod: &Pod, difference: i32) {
@@ -328,6 +342,7 @@ impl Observer for Recorder {
 
     fn decided(&mut self, at: Time, decision: &Decision) {
         self.waits.decided(at, decision);
+        self.stages.decided(at, decision);
         let noticed = decision.noticed.iter().map(|noticed| NoticedEntry { at, what: noticed.to_string() });
         self.noticed.extend(noticed);
     }

@@ -13,12 +13,14 @@ use serde::Serialize;
 
 use crate::finding_entry::FindingEntry;
 
+use super::back::Rollback;
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
 use super::ended::EndedBatch;
 use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
+use super::stages::StageEntry;
 use super::starts::StartEntry;
 use super::timeline::NodeTimeline;
 use super::waits::Wait;
@@ -81,8 +83,12 @@ pub struct RehearsalResult {
     pub causes: Vec<Cause>,
     /// How the run itself ended.
     pub ending: Ending,
+    /// What nodes are after a rollback, counted on the cluster; none where nothing was rolled back.
+    pub rollback: Option<Rollback>,
     /// What was waited for, the longest first.
     pub waits: Vec<Wait>,
+    /// What ran on new nodes while canaries and waves were watched, in order.
+    pub stages: Vec<StageEntry>,
     /// When CronJobs and CronWorkflows begin next whose pods may land on the nodes, the first one first.
     pub starts: Vec<StartEntry>,
     /// What others did in the middle of the run, as far as it was the run's business: it was left as they did it.
@@ -154,7 +160,7 @@ impl Verdict {
 pub enum Ending {
     /// The plan was carried out.
     Done,
-    /// It could not go on, or somebody wanted it back, and its nodes were replaced by nodes as they were before.
+    /// It could not go on, or somebody wanted it back, and every group has the nodes that it had before, or others like them.
     RolledBack,
     /// It could not go on.
     Blocked,
@@ -167,12 +173,13 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// As the run says.
+    /// As the run says, and as the cluster shows where it says that everything is as before.
     #[must_use]
-    pub(super) fn of(end: Option<&End>) -> Self {
+    pub(super) fn of(end: Option<&End>, rollback: Option<&Rollback>) -> Self {
         match end {
             Some(End::Done) => Self::Done,
-            Some(End::RolledBack(_)) => Self::RolledBack,
+            Some(End::RolledBack(_)) if rollback.is_none_or(Rollback::is_complete) => Self::RolledBack,
+            Some(End::RolledBack(_)) => Self::Blocked,
             Some(End::Blocked(_)) => Self::Blocked,
             Some(End::Cancelled(_)) => Self::Cancelled,
             Some(End::Refused(_)) => Self::Refused,

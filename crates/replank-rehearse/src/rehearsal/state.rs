@@ -11,6 +11,7 @@ use replank_sim::load::Load;
 use replank_sim::script::Launched;
 use replank_sim::{Assumption, Observer, Settings, World};
 
+use super::back::Before;
 use super::bounds::{Bounds, Counter, Runaway};
 use super::connections::{Connections, Demand};
 use super::elasticity::Elasticity;
@@ -22,6 +23,8 @@ use super::recorder::Recorder;
 pub struct Rehearsal {
     pub(super) world: World,
     pub(super) notes: Rc<RefCell<Recorder>>,
+    /// Node groups before the run.
+    pub(super) before: Before,
     pub(super) settings: Settings,
     pub(super) assumptions: Vec<Assumption>,
     /// Names that a script may use.

@@ -133,6 +133,12 @@ impl Timeline {
         node.is_some_and(|node| node.phases.iter().any(|phase| phase.phase == NodePhase::Draining))
     }
 
+    /// The group of a node that came since the beginning; `None` for any other.
+    pub(super) fn group_of_new(&self, name: &NodeName) -> Option<&GroupName> {
+        let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
+        node.filter(|node| !node.old).map(|node| &node.group)
+    }
+
     /// How many nodes that were there before are in a phase: of all of them, or of those with a name.
     #[must_use]
     pub(super) fn count_of(&self, name: Option<&NodeName>, phase: NodePhase) -> usize {

@@ -82,6 +82,21 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         let what = names.readable(&blocker.what);
         line(&mut text, format_args!("  {what}: {}", names.readable(&blocker.reason)));
     }
+    if let Some(back) = &result.rollback {
+        let (kept, renewed) = (back.kept, back.renewed);
+        let (other, missing) = (back.other.len(), back.missing.values().sum::<usize>());
+        line(
+            &mut text,
+            format_args!(
+                "  as before: {kept} nodes kept, {renewed} made anew, {other} others, {missing} missing"
+            ),
+        );
+    }
+    for stage in &result.stages {
+        let name = stage.wave.map_or_else(|| "canary".to_owned(), |wave| format!("wave {wave}"));
+        let of = if stage.workloads.is_empty() { "nothing of note".to_owned() } else { stage.workloads.join(", ") };
+        line(&mut text, format_args!("  {name} of group {}: {} pods ran on new nodes: {of}", stage.group, stage.pods));
+    }
     let (nodes, pods) = (&result.nodes, &result.pods);
     let surge = nodes.surge_max;
     line(

@@ -1,7 +1,7 @@
 //! How the roll went: nodes, pods, batch, budgets, workloads.
 
 use replank_model::time::Span;
-use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, WorkloadFigures};
+use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, StageEntry, WorkloadFigures};
 
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};
@@ -27,6 +27,7 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
     if let Some(summary) = about.spread {
         page.labelled(AT, "seeds", &spread(summary));
     }
+    stages(page, &result.stages);
     budgets(page, &result.budgets);
     workloads(page, &result.workloads);
 }
@@ -71,6 +72,18 @@ fn figures(page: &mut Page, result: &RehearsalResult) {
     );
     page.labelled(AT, "rehearsed", &rehearsed);
     page.labelled(AT, "trace", &format!("{}, seed {}", result.trace_hash, result.seed));
+}
+
+/// A canary or a wave that ran nothing has shown nothing of what new nodes do to pods.
+fn stages(page: &mut Page, stages: &[StageEntry]) {
+    for stage in stages.iter().filter(|stage| stage.pods == 0) {
+        let name = stage.wave.map_or_else(|| "canary".to_owned(), |wave| format!("wave {wave}"));
+        let text = format!(
+            "the {name} of group {} ran no pod besides those of DaemonSets, {} to {}: it shows nothing of how pods run on new nodes",
+            stage.group, stage.from, stage.until
+        );
+        page.labelled(AT, "untried", &text);
+    }
 }
 
 fn pods(result: &RehearsalResult) -> String {

@@ -178,6 +178,8 @@ pub(crate) fn with_findings() -> RehearsalResult {
     RehearsalResult {
         coverage: replank_facts::coverage::Coverage::default(),
         version: RESULT_VERSION,
+        rollback: None,
+        stages: Vec::new(),
         verdict: Verdict::Findings,
         seed: 1,
         trace_hash: "99aa06d3014798d86001c324468d497f".to_owned(),

@@ -98,8 +98,7 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
             format!("Cancelled: {replaced} of {nodes} were replaced in {time}. What was left:"),
         ),
         Verdict::Findings if result.ending == Ending::RolledBack => {
-            let text = format!("Rolled back as requested: after {time} every node is as before the roll.");
-            (Tone::Warning, text)
+            (Tone::Warning, format!("Rolled back as requested: after {time} {}.", as_before(result)))
         }
         Verdict::Findings => {
             (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
@@ -124,13 +123,31 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
             },
         ),
         Verdict::Blocked if result.ending == Ending::RolledBack => {
-            let text = format!("Rolled back: after {time} every node is as before the roll. Blocked by:");
-            (Tone::Bad, text)
+            (Tone::Bad, format!("Rolled back: after {time} {}. Blocked by:", as_before(result)))
         }
+        Verdict::Blocked if result.rollback.is_some() => (
+            Tone::Bad,
+            format!(
+                "Rolled back in part: after {time} not every node group is as before the roll. Blocked by:"
+            ),
+        ),
         Verdict::Blocked => {
             (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. Blocked by:"))
         }
         Verdict::Refused => (Tone::Bad, "Not started, because of these findings:".to_owned()),
+    }
+}
+
+/// What nodes are after a rollback, counted on the cluster.
+fn as_before(result: &RehearsalResult) -> String {
+    let (kept, renewed) = result.rollback.as_ref().map_or((0, 0), |back| (back.kept, back.renewed));
+    match renewed {
+        0 => "every node of before the roll is there, and no other".to_owned(),
+        _ => format!(
+            "every node group has as many nodes as before the roll, from the same launch template: {} and {}",
+            count(kept, "old node"),
+            count(renewed, "new node")
+        ),
     }
 }
 

@@ -8,13 +8,19 @@
 //! the signal), `endpointslice/utils.go`, Istio `pkg/envoy/agent.go` and `mesh.go`, ELBv2's `deregistration_delay`. What load
 //! balancers take until they send no new connection is not promised by anybody; the spans here are what users measured.
 
+mod hook;
+mod ingress_nginx;
+mod istio;
 mod leave;
 mod path;
 mod route;
+mod settings;
 
 use replank_model::time::Span;
 
-pub use leave::{ISTIO_DRAIN, Leave, Listener, Serving, has_untold_hook, proxy_of};
+pub use hook::has_untold_hook;
+pub use istio::{ISTIO_DRAIN, proxy_of};
+pub use leave::{Leave, Listener, Serving, stops_after};
 pub use route::{paths_of, services_of};
 
 pub use path::{Balancer, Path, SIGNAL_MIN};
@@ -22,10 +28,15 @@ pub use path::{Balancer, Path, SIGNAL_MIN};
 pub const SPARE: Span = Span::from_secs(5);
 
 /// How a node that is ended takes leave of a load balancer whose target it is, `excluded` so long before its end. Pods do not come into
-/// it: a node passes on what comes for pods of other nodes, too.
+/// it: a node passes on what comes for pods of other nodes, too. `delay` is how long the load balancer lets open connections go on.
 #[must_use]
-pub fn node_timing(balancer: Balancer, excluded: Span) -> Timing {
-    Timing { accepts_until: excluded, exit: excluded, routed_until: balancer.routed_until(), cut_at: None }
+pub fn node_timing(balancer: Balancer, delay: Span, excluded: Span) -> Timing {
+    let cut_at = match balancer {
+        // What is open is cut at the deregistration, or at the end of the connection draining.
+        Balancer::Classic => Some(delay),
+        Balancer::Alb | Balancer::Nlb => None,
+    };
+    Timing { accepts_until: excluded, exit: excluded, routed_until: balancer.routed_until(), cut_at }
 }
 
 /// When what ends, from the deletion timestamp on.
@@ -213,7 +224,7 @@ mod tests {
     fn waiting_for_the_last_connection_is_safe_as_long_as_the_listener_stays() {
         let idle = |listener| Leave {
             pre_stop: Span::ZERO,
-            serving: Serving::UntilIdle { at_least: secs(180) },
+            serving: Serving::UntilIdle { at_least: secs(180), at_most: None },
             listener,
             grace: secs(300),
         };
@@ -228,7 +239,7 @@ mod tests {
 
     #[test]
     fn local_targets_are_found_by_health_checks() {
-        let path = Path::Local { interval: secs(10), failures: 3 };
+        let path = Path::Local { balancer: Balancer::Nlb, interval: secs(10), failures: 3 };
         assert_eq!(path.routed_until(), secs(70));
         assert!(faults(&leave(15, 5, 30), path, secs(1)).contains(&Fault::Refused { span: secs(50) }));
     }
@@ -243,12 +254,17 @@ mod tests {
 
     #[test]
     fn a_node_that_is_ended_while_it_is_a_target_loses_what_passes_through_it() {
-        let at_once = node_timing(Balancer::Nlb, Span::ZERO).lost(1.0, secs(10));
+        let at_once = node_timing(Balancer::Nlb, Path::DELAY, Span::ZERO).lost(1.0, secs(10));
         assert_eq!(at_once, Lost { refused: 180.0, cut: 10.0 });
-        let after_delay = node_timing(Balancer::Nlb, secs(300)).lost(1.0, secs(10));
+        let after_delay = node_timing(Balancer::Nlb, Path::DELAY, secs(300)).lost(1.0, secs(10));
         assert_eq!(after_delay, Lost::default());
-        let barely = node_timing(Balancer::Nlb, secs(185)).lost(1.0, secs(10));
+        let barely = node_timing(Balancer::Nlb, Path::DELAY, secs(185)).lost(1.0, secs(10));
         assert_eq!(barely, Lost { refused: 0.0, cut: 5.0 });
+        // A Classic Load Balancer without draining cuts what is open when the node is deregistered; with it, what takes longer.
+        let undrained = node_timing(Balancer::Classic, Span::ZERO, secs(300)).lost(1.0, secs(10));
+        assert_eq!(undrained, Lost { refused: 0.0, cut: 10.0 });
+        let drained = node_timing(Balancer::Classic, secs(60), secs(300)).lost(1.0, secs(10));
+        assert_eq!(drained, Lost::default());
     }
 
     #[test]

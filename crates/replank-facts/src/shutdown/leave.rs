@@ -1,18 +1,12 @@
-//! What a pod does from its deletion on, as far as its spec tells.
+//! What a pod does from its deletion on, as far as its spec and the settings of its proxy tell.
 
-use std::collections::BTreeMap;
-
-use replank_model::object::pod::{Container, Pod, RestartPolicy};
-use replank_model::text::Text;
+use replank_model::object::pod::{Container, Pod};
 use replank_model::time::Span;
-use serde_json::Value;
+use replank_model::view::View;
 
-use super::SIGNAL_MIN;
-
-/// Istio's `terminationDrainDuration`, by default.
-pub const ISTIO_DRAIN: Span = Span::from_secs(5);
-/// Istio's `drainDuration`, by default: for so long Envoy accepts connections while it drains.
-const ISTIO_ACCEPTS: Span = Span::from_secs(45);
+use super::hook::pre_stop;
+use super::istio::{self, is_native_sidecar, proxy_of};
+use super::{SIGNAL_MIN, ingress_nginx};
 
 /// How a pod takes its leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +30,8 @@ pub enum Serving {
     UntilIdle {
         /// For so long in any case (Istio: `MINIMUM_DRAIN_DURATION`).
         at_least: Span,
+        /// Then it ends, whatever is open (nginx: `worker-shutdown-timeout`); `None`: only the grace ends it.
+        at_most: Option<Span>,
     },
 }
 
@@ -51,40 +47,30 @@ pub enum Listener {
 impl Leave {
     /// What a pod's spec tells, its sidecar proxy before its other containers: Istio's accepts and serves for as long as its
     /// settings say, from the end of its own hook on, for no container waits for the hook of another. One that is a native sidecar gets its
-    /// signal after the others, so that these decide. Of other processes nobody knows how long they take; `serving` is the
-    /// caller's assumption.
+    /// signal after the others, so that these decide. Of processes whose settings are not known nobody knows how long they take;
+    /// `serving` is the caller's assumption.
     #[must_use]
-    pub fn of(pod: &Pod, serving: Span) -> Self {
-        let grace = Span::from_secs(pod.grace_seconds());
-        let Some(proxy) = proxy_of(pod).filter(|proxy| !is_native_sidecar(proxy)) else {
-            let pre_stop = pod.spec.containers.iter().filter_map(pre_stop).max().unwrap_or_default();
-            let serving = Serving::For(serving);
-            return Self { pre_stop, serving, listener: Listener::ClosesAtSignal, grace };
-        };
-        let pre_stop = pre_stop(proxy).unwrap_or_default();
-        let config = pod.meta.annotations.value("proxy.istio.io/config").unwrap_or_default();
-        let env = env_of(pod, &proxy.name);
-        // The mesh's own defaults are written into PROXY_CONFIG when the proxy is injected.
-        let value = |name: &str| {
-            let of_mesh = || setting(env.get("PROXY_CONFIG")?, name);
-            setting(config, name).or_else(|| env.get(name).map(String::as_str)).or_else(of_mesh)
-        };
-        let waits = value("EXIT_ON_ZERO_ACTIVE_CONNECTIONS") == Some("true");
-        let span = |name| value(name).and_then(|text| text.parse::<Span>().ok());
-        let serving = if waits {
-            Serving::UntilIdle { at_least: span("MINIMUM_DRAIN_DURATION").unwrap_or(ISTIO_DRAIN) }
-        } else {
-            Serving::For(span("terminationDrainDuration").unwrap_or(ISTIO_DRAIN))
-        };
-        let listener = Listener::For(span("drainDuration").unwrap_or(ISTIO_ACCEPTS));
-        Self { pre_stop, serving, listener, grace }
+    pub fn of(view: &View, pod: &Pod, serving: Span) -> Self {
+        let grace = Span::from_secs(grace_seconds(pod));
+        let proxy = proxy_of(pod).filter(|proxy| !is_native_sidecar(proxy));
+        if let Some(proxy) = proxy.or_else(|| ingress_nginx::controller_of(pod)) {
+            let (pre_stop, drain) = (pre_stop(proxy).unwrap_or_default(), Drain::of(view, pod, proxy));
+            let drain = drain.unwrap_or(Drain::assumed(serving));
+            return Self { pre_stop, serving: drain.serving, listener: drain.listener, grace };
+        }
+        let pre_stop = pod.spec.containers.iter().filter_map(pre_stop).max().unwrap_or_default();
+        let drain = Drain::assumed(serving);
+        Self { pre_stop, serving: drain.serving, listener: drain.listener, grace }
     }
 
     /// How long it would take without a grace, if the last request has its answer at `idle`.
     pub(super) fn wanted(&self, idle: Span) -> Span {
         match self.serving {
             Serving::For(span) => self.pre_stop + span,
-            Serving::UntilIdle { at_least } => (self.pre_stop + at_least).max(idle),
+            Serving::UntilIdle { at_least, at_most } => {
+                let idle = (self.pre_stop + at_least).max(idle);
+                at_most.map_or(idle, |most| idle.min(self.pre_stop + most))
+            }
         }
     }
 
@@ -107,100 +93,64 @@ impl Leave {
     }
 }
 
-/// Istio's proxy among the containers of a pod, by its name or, as in gateways that are not injected, by its image. A native
-/// sidecar counts; `istio-init`, which has the same image and runs once, does not.
-#[must_use]
-pub fn proxy_of(pod: &Pod) -> Option<&Container> {
-    let native = pod.spec.init_containers.iter().filter(|container| is_native_sidecar(container));
-    let mut all = pod.spec.containers.iter().chain(native);
-    all.find(|container| &*container.name == "istio-proxy" || is_proxy_image(&container.image))
+/// What a process does after SIGTERM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Drain {
+    pub(super) serving: Serving,
+    pub(super) listener: Listener,
 }
 
-/// Among init containers: one that stays until the others have ended (KEP-753).
-fn is_native_sidecar(container: &Container) -> bool {
-    container.restart_policy == Some(RestartPolicy::Always)
-}
-
-/// `docker.io/istio/proxyv2:1.28.0`, from whatever registry, by tag or digest.
-fn is_proxy_image(image: &str) -> bool {
-    let last = image.rsplit('/').next().unwrap_or_default();
-    last.split([':', '@']).next() == Some("proxyv2")
-}
-
-/// The variables of a container that have a value of their own.
-fn env_of(pod: &Pod, container: &str) -> BTreeMap<String, String> {
-    let spec = pod.spec.raw.as_deref().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
-    let spec = spec.unwrap_or_default();
-    let lists = [&spec["containers"], &spec["initContainers"]];
-    let containers = lists.into_iter().filter_map(Value::as_array).flatten();
-    let own = containers.filter(|one| one["name"].as_str() == Some(container));
-    let env = own.filter_map(|one| one["env"].as_array()).flatten();
-    env.filter_map(|one| Some((one["name"].as_str()?.to_owned(), one["value"].as_str()?.to_owned())))
-        .collect()
-}
-
-/// Whether a hook runs before the signal of which the spec does not tell how long it takes.
-#[must_use]
-pub fn has_untold_hook(pod: &Pod) -> bool {
-    let has_hook = |container: &Container| {
-        container.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.pre_stop.is_some())
-    };
-    pod.spec.containers.iter().any(|container| has_hook(container) && pre_stop(container).is_none())
-}
-
-/// How long a container's hook takes, where it says so: a sleep, or a command that sleeps.
-fn pre_stop(container: &Container) -> Option<Span> {
-    let hook = container.lifecycle.as_ref()?.pre_stop.as_ref()?;
-    if let Some(sleep) = &hook.sleep {
-        return Some(Span::from_secs(sleep.seconds));
-    }
-    slept(&hook.exec.as_ref()?.command)
-}
-
-/// `["sleep", "15"]`, `["/bin/sh", "-c", "sleep 15"]`, `["sh", "-c", "sleep 15; nginx -s quit"]`.
-fn slept(command: &[Text]) -> Option<Span> {
-    let words: Vec<&str> = command.iter().flat_map(|text| text.split([' ', ';', '&', '\n'])).collect();
-    let at = words.iter().position(|word| *word == "sleep" || word.ends_with("/sleep"))?;
-    let seconds = words.get(at + 1)?.trim_end_matches('s');
-    seconds.parse::<f64>().ok().filter(|seconds| (0.0..1e6).contains(seconds)).map(|seconds| {
-        // Below a million seconds: the cast holds.
-        Span::from_millis((seconds * 1000.0) as i64)
-    })
-}
-
-/// A member of Istio's proxy configuration, which stands in an annotation as YAML or JSON; its names are unambiguous.
-fn setting<'a>(config: &'a str, name: &str) -> Option<&'a str> {
-    let mut rest = config;
-    loop {
-        let at = rest.find(name)?;
-        let is_whole = rest[..at].chars().next_back().is_none_or(|before| !before.is_ascii_alphanumeric());
-        let (value, is_member) = match rest[at + name.len()..].trim_start_matches('"').strip_prefix(':') {
-            Some(value) => (value, is_whole),
-            None => ("", false),
-        };
-        if is_member {
-            let quotes = [' ', '"', '\''];
-            let value = value.trim_start_matches(quotes);
-            let end = value.find(['\n', ',', '}']).unwrap_or(value.len());
-            return Some(value[..end].trim_end_matches(quotes).trim());
+impl Drain {
+    /// As a container's settings say, if it is one whose settings are known.
+    fn of(view: &View, pod: &Pod, container: &Container) -> Option<Self> {
+        if proxy_of(pod).is_some_and(|proxy| proxy.name == container.name) {
+            return Some(istio::drain(view, pod, container));
         }
-        rest = &rest[at + name.len()..];
+        let is_controller = ingress_nginx::controller_of(pod).is_some_and(|one| one.name == container.name);
+        is_controller.then(|| ingress_nginx::drain(view, pod, container))
     }
+
+    fn assumed(serving: Span) -> Self {
+        Self { serving: Serving::For(serving), listener: Listener::ClosesAtSignal }
+    }
+}
+
+/// How long a pod would take to stop without a grace, if nobody is connected: its slowest container, each with its own hook and settings. `own`
+/// is what a process takes of which nothing is known. A native sidecar ends after the others, and Istio's at once.
+#[must_use]
+pub fn stops_after(view: &View, pod: &Pod, own: Span) -> Span {
+    let of = |container: &Container| {
+        let drain = Drain::of(view, pod, container).unwrap_or(Drain::assumed(own));
+        let serves = match drain.serving {
+            Serving::For(span) => span,
+            Serving::UntilIdle { at_least, .. } => at_least,
+        };
+        pre_stop(container).unwrap_or_default() + serves
+    };
+    pod.spec.containers.iter().map(of).max().unwrap_or(own)
+}
+
+/// What the deletion has granted, or else what the spec asks for.
+fn grace_seconds(pod: &Pod) -> i64 {
+    let granted = pod.meta.deletion_grace_period_seconds.filter(|_| pod.is_terminating());
+    granted.unwrap_or_else(|| pod.grace_seconds())
 }
 
 #[cfg(test)]
 mod tests {
+    use replank_model::delta::Delta;
     use replank_model::object::Object;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::shutdown::ISTIO_DRAIN;
 
     fn leave(annotations: &Value, containers: &Value) -> Leave {
         let pod = json!({"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": "p", "namespace": "shop", "uid": "p", "annotations": annotations},
             "spec": {"terminationGracePeriodSeconds": 40, "containers": containers}});
         match Object::from_json(pod) {
-            Ok(Object::Pod(pod)) => Leave::of(&pod, Span::from_secs(3)),
+            Ok(Object::Pod(pod)) => Leave::of(&View::default(), &pod, Span::from_secs(3)),
             other => panic!("{other:?}"),
         }
     }
@@ -216,6 +166,10 @@ mod tests {
             (json!({"exec": {"command": ["sleep", "15"]}}), 15),
             (json!({"exec": {"command": ["/bin/sleep", "20s"]}}), 20),
             (json!({"exec": {"command": ["/bin/sh", "-c", "sleep 10 && nginx -s quit"]}}), 10),
+            (json!({"exec": {"command": ["/bin/sh", "-c", "sleep 1m"]}}), 60),
+            (json!({"exec": {"command": ["sh", "-c", "(sleep 5; nginx -s quit); sleep '10'"]}}), 15),
+            (json!({"exec": {"command": ["sh", "-c", "while pgrep nginx; do sleep 1; done"]}}), 0),
+            (json!({"exec": {"command": ["sh", "-c", "sleep $DELAY"]}}), 0),
             (json!({"exec": {"command": ["/bin/sh", "-c", "nginx -s quit"]}}), 0),
             (json!({"httpGet": {"path": "/quit"}}), 0),
         ] {
@@ -245,7 +199,7 @@ mod tests {
         let json_form =
             r#"{"proxyMetadata":{"EXIT_ON_ZERO_ACTIVE_CONNECTIONS":"true","MINIMUM_DRAIN_DURATION":"20s"}}"#;
         let idle = leave(&json!({"proxy.istio.io/config": json_form}), &containers);
-        assert_eq!(idle.serving, Serving::UntilIdle { at_least: Span::from_secs(20) });
+        assert_eq!(idle.serving, Serving::UntilIdle { at_least: Span::from_secs(20), at_most: None });
     }
 
     #[test]
@@ -259,7 +213,7 @@ mod tests {
         let native = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
             "spec": {"containers": [app], "initContainers": [{"name": "istio-proxy", "image": "p", "restartPolicy": "Always"}]}});
         let Ok(Object::Pod(native)) = Object::from_json(native) else { panic!("a pod") };
-        let native = Leave::of(&native, Span::from_secs(3));
+        let native = Leave::of(&View::default(), &native, Span::from_secs(3));
         assert_eq!((native.pre_stop, native.listener), (Span::from_secs(15), Listener::ClosesAtSignal));
         assert_eq!(native.serving, Serving::For(Span::from_secs(3)));
     }
@@ -296,9 +250,107 @@ mod tests {
         let own = json!({"proxy.istio.io/config": "terminationDrainDuration: 30s"});
         assert_eq!(leave(&own, &proxy(&of_mesh)).serving, Serving::For(Span::from_secs(30)));
         let idle = json!([{"name": "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", "value": "true"}]);
-        assert_eq!(leave(&json!({}), &proxy(&idle)).serving, Serving::UntilIdle { at_least: ISTIO_DRAIN });
+        assert_eq!(
+            leave(&json!({}), &proxy(&idle)).serving,
+            Serving::UntilIdle { at_least: ISTIO_DRAIN, at_most: None }
+        );
         let of_another =
             json!([{"name": "istio-proxy", "image": "p"}, {"name": "a", "image": "i", "env": idle}]);
         assert_eq!(leave(&json!({}), &of_another).serving, Serving::For(ISTIO_DRAIN));
+    }
+
+    #[test]
+    fn a_variable_of_istio_overrides_its_configuration() {
+        let seconds = json!([{"name": "TERMINATION_DRAIN_DURATION_SECONDS", "value": "35"},
+            {"name": "PROXY_CONFIG", "value": "{\"terminationDrainDuration\":\"20s\"}"}]);
+        let proxy = json!([{"name": "istio-proxy", "image": "p", "env": seconds}]);
+        let own = json!({"proxy.istio.io/config": "terminationDrainDuration: 30s"});
+        assert_eq!(leave(&own, &proxy).serving, Serving::For(Span::from_secs(35)));
+        let metadata = json!({"proxy.istio.io/config": r#"{"proxyMetadata":{"TERMINATION_DRAIN_DURATION_SECONDS":"12"}}"#});
+        let plain = json!([{"name": "istio-proxy", "image": "p"}]);
+        assert_eq!(leave(&metadata, &plain).serving, Serving::For(Span::from_secs(12)));
+    }
+
+    /// A pod in a cluster that has a ConfigMap.
+    fn beside(map: &Value, pod: &Value) -> (View, replank_model::object::pod::Pod) {
+        let mut view = View::default();
+        view.apply(Delta::Put(Object::from_json(map.clone()).expect("a ConfigMap")));
+        match Object::from_json(pod.clone()) {
+            Ok(Object::Pod(pod)) => (view, (*pod).clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_mesh_s_own_configuration_holds_where_nothing_else_is_said() {
+        let map = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": "istio-system", "uid": "m"},
+            "data": {"mesh": "defaultConfig:\n  terminationDrainDuration: 25s\n"}})
+        };
+        let pod = |labels: Value| {
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p", "labels": labels},
+            "spec": {"containers": [{"name": "istio-proxy", "image": "p"}]}})
+        };
+        let serving = |map: &Value, pod: &Value| {
+            let (view, pod) = beside(map, pod);
+            Leave::of(&view, &pod, Span::ZERO).serving
+        };
+        let set = Serving::For(Span::from_secs(25));
+        assert_eq!(serving(&map("istio"), &pod(json!({}))), set);
+        assert_eq!(serving(&map("istio-1-28"), &pod(json!({"istio.io/rev": "1-28"}))), set);
+        assert_eq!(serving(&map("istio-1-28"), &pod(json!({}))), Serving::For(ISTIO_DRAIN));
+    }
+
+    #[test]
+    fn the_nginx_controller_accepts_and_serves_as_its_flags_and_its_configmap_say() {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop", "uid": "m"},
+            "data": {"worker-shutdown-timeout": "60s"}});
+        let pod = |image: &str, args: Value| {
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+            "spec": {"terminationGracePeriodSeconds": 300, "containers": [{"name": "controller", "image": image, "args": args,
+                "lifecycle": {"preStop": {"exec": {"command": ["/wait-shutdown"]}}}}]}})
+        };
+        let flags = json!([
+            "/nginx-ingress-controller",
+            "--configmap=$(POD_NAMESPACE)/settings",
+            "--shutdown-grace-period=20"
+        ]);
+        for image in [
+            "registry.k8s.io/ingress-nginx/controller:v1.13@sha256:ab",
+            "quay.io/x/nginx-ingress-controller:0.26",
+        ] {
+            let (view, controller) = beside(&map, &pod(image, flags.clone()));
+            let leave = Leave::of(&view, &controller, Span::ZERO);
+            assert_eq!(leave.accepts_until(leave.exit(Span::ZERO)), Span::from_secs(20));
+            assert_eq!(leave.exit(Span::ZERO), Span::from_secs(30), "idle, it ends at once");
+            assert_eq!(leave.exit(Span::from_secs(70)), Span::from_secs(70));
+            assert_eq!(
+                leave.exit(Span::from_minutes(60)),
+                Span::from_secs(90),
+                "60 s after it began to quit, and 10 s"
+            );
+            assert_eq!(stops_after(&view, &controller, Span::ZERO), Span::from_secs(30));
+        }
+        let (view, default) = beside(&map, &pod("registry.k8s.io/ingress-nginx/controller:v1", json!([])));
+        assert_eq!(Leave::of(&view, &default, Span::ZERO).exit(Span::from_minutes(60)), Span::from_secs(250));
+        let (view, other) = beside(&map, &pod("reg/other/controller:v1", flags));
+        assert_eq!(Leave::of(&view, &other, Span::from_secs(3)).listener, Listener::ClosesAtSignal);
+    }
+
+    #[test]
+    fn a_pod_stops_when_its_slowest_container_has() {
+        let stops = |containers: Value| {
+            let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+                "spec": {"containers": containers}});
+            let Ok(Object::Pod(pod)) = Object::from_json(pod) else { panic!("a pod") };
+            stops_after(&View::default(), &pod, Span::from_secs(1))
+        };
+        let hooked = json!({"name": "a", "image": "i",
+            "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", "sleep 15"]}}}});
+        let proxy = json!({"name": "istio-proxy", "image": "p"});
+        assert_eq!(stops(json!([hooked])), Span::from_secs(16));
+        assert_eq!(stops(json!([{"name": "a", "image": "i"}, proxy])), ISTIO_DRAIN);
+        assert_eq!(stops(json!([hooked, proxy])), Span::from_secs(16));
     }
 }

@@ -16,7 +16,7 @@ pub enum Path {
     Nodes {
         /// What balances.
         balancer: Balancer,
-        /// `deregistration_delay.timeout_seconds`.
+        /// `deregistration_delay.timeout_seconds`; of a Classic Load Balancer its connection draining, zero if that is off.
         delay: Span,
     },
     /// Through an Application Load Balancer whose targets are pods.
@@ -29,8 +29,10 @@ pub enum Path {
         /// `deregistration_delay.timeout_seconds`.
         delay: Span,
     },
-    /// Through a Network Load Balancer that finds the nodes with pods by its health checks (`externalTrafficPolicy: Local`).
+    /// Through a load balancer that finds the nodes with pods by its health checks (`externalTrafficPolicy: Local`).
     Local {
+        /// What balances.
+        balancer: Balancer,
         /// Between two checks.
         interval: Span,
         /// Failures in a row that count.
@@ -45,6 +47,8 @@ pub enum Balancer {
     Alb,
     /// Network Load Balancer.
     Nlb,
+    /// Classic Load Balancer (ELB), whose targets are always nodes.
+    Classic,
 }
 
 impl Balancer {
@@ -53,9 +57,18 @@ impl Balancer {
     pub fn routed_until(self) -> Span {
         match self {
             // The controller's reconciliation and about 10 s.
-            Self::Alb => Span::from_secs(15),
+            Self::Alb | Self::Classic => Span::from_secs(15),
             // 120 s whatever the delay, up to 180 s.
             Self::Nlb => Span::from_secs(180),
+        }
+    }
+
+    /// For how long an unhealthy target gets new connections still.
+    fn unhealthy_for(self) -> Span {
+        match self {
+            // 30 to 40 s.
+            Self::Nlb => Span::from_secs(40),
+            Self::Alb | Self::Classic => Span::ZERO,
         }
     }
 }
@@ -72,9 +85,8 @@ impl Path {
             Self::Proxy | Self::Nodes { .. } => Span::from_secs(5),
             Self::AlbIp { .. } => Balancer::Alb.routed_until(),
             Self::NlbIp { .. } => Balancer::Nlb.routed_until(),
-            // An unhealthy target of an NLB gets new flows for 30 to 40 s more.
-            Self::Local { interval, failures } => {
-                Span::from_millis(interval.as_millis() * i64::from(failures)) + Span::from_secs(40)
+            Self::Local { balancer, interval, failures } => {
+                Span::from_millis(interval.as_millis() * i64::from(failures)) + balancer.unhealthy_for()
             }
         }
     }
@@ -104,6 +116,7 @@ impl Path {
             Self::Proxy => "within the cluster",
             Self::Nodes { balancer: Balancer::Alb, .. } => "ALB to nodes",
             Self::Nodes { balancer: Balancer::Nlb, .. } => "NLB to nodes",
+            Self::Nodes { balancer: Balancer::Classic, .. } => "Classic Load Balancer to nodes",
             Self::AlbIp { .. } => "ALB to pods",
             Self::NlbIp { .. } => "NLB to pods",
             Self::Local { .. } => "load balancer to nodes with pods",

@@ -14,8 +14,10 @@ use serde_json::Value;
 
 use super::{Balancer, Path};
 
-/// Health checks of the AWS Load Balancer Controller for a Network Load Balancer: every 10 s, three failures.
-const CHECK: (Span, u32) = (Span::from_secs(10), 3);
+/// Between two health checks, by default.
+const INTERVAL: Span = Span::from_secs(10);
+/// How long a Classic Load Balancer drains connections, if it is told to and not how long.
+const CLASSIC_DRAINING: Span = Span::from_secs(300);
 
 /// Whom a load balancer sends to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,23 +65,59 @@ fn of_service(service: &Service) -> Option<Path> {
     if &*service.spec.r#type != "LoadBalancer" {
         return None;
     }
-    let annotation = |name: &str| {
-        service.meta.annotations.value(&format!("service.beta.kubernetes.io/aws-load-balancer-{name}"))
-    };
-    let has_ip = annotation("type") == Some("nlb-ip");
-    let targets = if has_ip { Targets::Pods } else { Targets::read(annotation("nlb-target-type")) };
-    let delay = delay(annotation("target-group-attributes"));
+    if is_classic(service) {
+        return Some(to(Targets::Nodes, Balancer::Classic, draining(service), service));
+    }
+    let has_ip = annotation(service, "type") == Some("nlb-ip");
+    let targets = if has_ip { Targets::Pods } else { Targets::read(annotation(service, "nlb-target-type")) };
+    let delay = delay(annotation(service, "target-group-attributes"));
     Some(to(targets, Balancer::Nlb, delay, service))
+}
+
+fn annotation<'s>(service: &'s Service, name: &str) -> Option<&'s str> {
+    service.meta.annotations.value(&format!("service.beta.kubernetes.io/aws-load-balancer-{name}"))
+}
+
+/// Whether the cloud provider makes a Classic Load Balancer of it: the name that AWS has given tells (`NAME-NUMBER.REGION.elb.amazonaws.com`;
+/// a Network Load Balancer's has `elb.REGION`), or else that neither an annotation nor a class asks for another.
+fn is_classic(service: &Service) -> bool {
+    let raw = service.meta.raw.0.as_deref().and_then(|raw| serde_json::from_str::<Value>(raw).ok());
+    let raw = raw.unwrap_or_default();
+    let hostname = raw["status"]["loadBalancer"]["ingress"][0]["hostname"].as_str();
+    if let Some(name) = hostname.filter(|name| name.contains(".amazonaws.com")) {
+        return name.contains(".elb.amazonaws.com");
+    }
+    let asks = ["type", "nlb-target-type", "target-group-attributes"];
+    asks.iter().all(|name| annotation(service, name).is_none()) && raw["spec"]["loadBalancerClass"].is_null()
+}
+
+/// A Classic Load Balancer's connection draining; zero: none.
+fn draining(service: &Service) -> Span {
+    if annotation(service, "connection-draining-enabled") != Some("true") {
+        return Span::ZERO;
+    }
+    let seconds = annotation(service, "connection-draining-timeout").and_then(|text| text.parse().ok());
+    seconds.map_or(CLASSIC_DRAINING, Span::from_secs)
 }
 
 fn to(targets: Targets, balancer: Balancer, delay: Span, service: &Service) -> Path {
     let is_local = &*service.spec.external_traffic_policy == "Local";
     match (targets, balancer) {
         (Targets::Pods, Balancer::Alb) => Path::AlbIp { delay },
-        (Targets::Pods, Balancer::Nlb) => Path::NlbIp { delay },
-        (Targets::Nodes, Balancer::Nlb) if is_local => Path::Local { interval: CHECK.0, failures: CHECK.1 },
+        (Targets::Pods, Balancer::Nlb | Balancer::Classic) => Path::NlbIp { delay },
+        (Targets::Nodes, Balancer::Nlb) if is_local => checked(service, balancer, 3),
+        (Targets::Nodes, Balancer::Classic) if is_local => checked(service, balancer, 6),
         (Targets::Nodes, balancer) => Path::Nodes { balancer, delay },
     }
+}
+
+/// Found by health checks: as annotated, or by the controllers' defaults (AWS Load Balancer Controller: three failures; the cloud provider's
+/// Classic Load Balancer: six).
+fn checked(service: &Service, balancer: Balancer, failures: u32) -> Path {
+    let interval = annotation(service, "healthcheck-interval").and_then(|text| text.parse().ok());
+    let set = annotation(service, "healthcheck-unhealthy-threshold").and_then(|text| text.parse().ok());
+    let interval = interval.map_or(INTERVAL, Span::from_secs);
+    Path::Local { balancer, interval, failures: set.unwrap_or(failures) }
 }
 
 /// What an Ingress or a target group binding of the namespace makes of the Service.
@@ -174,15 +212,50 @@ mod tests {
     fn a_service_says_by_itself_whom_its_load_balancer_sends_to() {
         let none = json!({});
         assert_eq!(paths([service("ClusterIP", "", &none)]), [Path::Proxy]);
+        let nlb = json!({"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"});
         let nodes = Path::Nodes { balancer: Balancer::Nlb, delay: Path::DELAY };
-        assert_eq!(paths([service("LoadBalancer", "Cluster", &none)]), [Path::Proxy, nodes]);
-        let local = Path::Local { interval: Span::from_secs(10), failures: 3 };
-        assert_eq!(paths([service("LoadBalancer", "Local", &none)]), [Path::Proxy, local]);
+        assert_eq!(paths([service("LoadBalancer", "Cluster", &nlb)]), [Path::Proxy, nodes]);
+        let local = |balancer, failures| Path::Local { balancer, interval: Span::from_secs(10), failures };
+        assert_eq!(paths([service("LoadBalancer", "Local", &nlb)]), [Path::Proxy, local(Balancer::Nlb, 3)]);
+        let often = json!({"service.beta.kubernetes.io/aws-load-balancer-type": "external",
+            "service.beta.kubernetes.io/aws-load-balancer-healthcheck-unhealthy-threshold": "2"});
+        assert_eq!(paths([service("LoadBalancer", "Local", &often)]), [Path::Proxy, local(Balancer::Nlb, 2)]);
         let ip = json!({"service.beta.kubernetes.io/aws-load-balancer-nlb-target-type": "ip",
             "service.beta.kubernetes.io/aws-load-balancer-target-group-attributes":
                 "preserve_client_ip.enabled=true,deregistration_delay.timeout_seconds=60"});
         let to_pods = Path::NlbIp { delay: Span::from_secs(60) };
         assert_eq!(paths([service("LoadBalancer", "Local", &ip)]), [Path::Proxy, to_pods]);
+    }
+
+    #[test]
+    fn a_service_that_asks_for_no_other_has_a_classic_load_balancer() {
+        let classic = |delay| Path::Nodes { balancer: Balancer::Classic, delay: Span::from_secs(delay) };
+        let none = json!({});
+        assert_eq!(paths([service("LoadBalancer", "Cluster", &none)]), [Path::Proxy, classic(0)]);
+        let draining = |more: Value| {
+            let mut all =
+                json!({"service.beta.kubernetes.io/aws-load-balancer-connection-draining-enabled": "true"});
+            if let Some(seconds) = more.as_str() {
+                all["service.beta.kubernetes.io/aws-load-balancer-connection-draining-timeout"] =
+                    json!(seconds);
+            }
+            paths([service("LoadBalancer", "Cluster", &all)])
+        };
+        assert_eq!(draining(json!("60")), [Path::Proxy, classic(60)]);
+        assert_eq!(draining(Value::Null), [Path::Proxy, classic(300)]);
+        let local = Path::Local { balancer: Balancer::Classic, interval: Span::from_secs(10), failures: 6 };
+        assert_eq!(paths([service("LoadBalancer", "Local", &none)]), [Path::Proxy, local]);
+        let nlb = Path::Nodes { balancer: Balancer::Nlb, delay: Path::DELAY };
+        let mut classed = service("LoadBalancer", "Cluster", &none);
+        classed["spec"]["loadBalancerClass"] = json!("service.k8s.aws/nlb");
+        assert_eq!(paths([classed]), [Path::Proxy, nlb]);
+        let named = |hostname: &str| {
+            let mut named = service("LoadBalancer", "Cluster", &none);
+            named["status"] = json!({"loadBalancer": {"ingress": [{"hostname": hostname}]}});
+            paths([named])
+        };
+        assert_eq!(named("k8s-shop-web-0a1b.elb.eu-west-1.amazonaws.com"), [Path::Proxy, nlb]);
+        assert_eq!(named("a0b1-123.eu-west-1.elb.amazonaws.com"), [Path::Proxy, classic(0)]);
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn shown(range: Range) -> String {
 }
 
 fn stops() -> String {
-    format!("{}, after preStop sleeps, at most the grace period", shown(STOP_DEFAULT))
+    format!("{}, after preStop sleeps and a proxy's drain, at most the grace period", shown(STOP_DEFAULT))
 }
 
 fn learnt(about: String, value: String, samples: usize) -> Assumption {

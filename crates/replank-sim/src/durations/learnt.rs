@@ -1,6 +1,7 @@
 //! How long things take on a cluster.
 
 use replank_apiserver::draw::{Draws, Purpose};
+use replank_facts::shutdown::stops_after;
 use replank_model::object::pod::Pod;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
@@ -68,15 +69,12 @@ impl Durations {
         own.or_else(|| self.start_of_all.draw(draw)).unwrap_or_else(|| START_DEFAULT.draw(draw))
     }
 
-    /// From the order to stop until all containers have ended, should the grace allow it.
+    /// From the order to stop until all containers have ended, should the grace allow it: their hooks, what their settings say, and a
+    /// draw for processes of which nothing is known.
     #[must_use]
-    pub fn stop(pod: &Pod, draws: &Draws) -> Span {
-        let pre_stop = pod.spec.containers.iter().filter_map(|container| {
-            let sleep = container.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref()?;
-            Some(Span::from_secs(sleep.seconds))
-        });
-        let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Stop, 0);
-        pre_stop.max().unwrap_or_default() + STOP_DEFAULT.draw(draw)
+    pub fn stop(view: &View, pod: &Pod, draws: &Draws) -> Span {
+        let own = STOP_DEFAULT.draw(draws.draw(pod.meta.uid.as_str(), Purpose::Stop, 0));
+        stops_after(view, pod, own)
     }
 
     /// How long the cloud takes: new nodes join as the nodes of the snapshot did.
@@ -92,5 +90,34 @@ impl Durations {
     /// What keeps a pod from running or from being Ready, if something did in the snapshot.
     pub(crate) fn trouble(&self, pod: &Pod) -> Option<Trouble> {
         self.troubles.of(pod)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::Object;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_pod_takes_its_hook_and_then_as_long_as_its_processes() {
+        let stop = |container: Value| {
+            let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+                "spec": {"containers": [container]}});
+            let Ok(Object::Pod(pod)) = Object::from_json(pod) else { panic!("a pod") };
+            Durations::stop(&View::default(), &pod, &Draws::new(1))
+        };
+        let plain = stop(json!({"name": "c", "image": "i"}));
+        let sleeps =
+            |hook: Value| stop(json!({"name": "c", "image": "i", "lifecycle": {"preStop": hook}})) - plain;
+        let quarter = Span::from_secs(15);
+        assert_eq!(sleeps(json!({"sleep": {"seconds": 15}})), quarter);
+        assert_eq!(sleeps(json!({"exec": {"command": ["sleep", "15"]}})), quarter);
+        assert_eq!(
+            sleeps(json!({"exec": {"command": ["/bin/sh", "-c", "sleep 15 && nginx -s quit"]}})),
+            quarter
+        );
+        assert_eq!(stop(json!({"name": "istio-proxy", "image": "p"})), Span::from_secs(5));
     }
 }

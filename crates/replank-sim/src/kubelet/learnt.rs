@@ -24,7 +24,7 @@ pub(super) fn delays(durations: &Durations, ctx: &Ctx<'_>, pod: &Pod) -> Delays 
     let trouble = durations.trouble(pod);
     let since_bound = bound_at(pod).map_or(Span::ZERO, |bound| (now - bound).max(Span::ZERO));
     let elapsed = running_since(pod).map_or(Span::ZERO, |since| (now - since).max(Span::ZERO));
-    let stop = Durations::stop(pod, ctx.draws);
+    let stop = Durations::stop(ctx.view(), pod, ctx.draws);
     Delays {
         start: match trouble {
             Some(Trouble::NeverRuns) => None,

@@ -22,7 +22,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
     if pod.spec.init_containers.iter().any(|container| container.name == proxy.name) {
         return None;
     }
-    let leave = Leave::of(pod, Span::ZERO);
+    let leave = Leave::of(survey.view, pod, Span::ZERO);
     let drains = match leave.serving {
         Serving::For(span) if span <= ISTIO_DRAIN => span,
         Serving::For(_) | Serving::UntilIdle { .. } => return None,

@@ -50,7 +50,7 @@ fn of(survey: &Survey<'_>, workload: &Workload, subject: &Subject, count: usize)
     if is_native || has_untold_hook(pod) {
         return None;
     }
-    let leave = Leave::of(pod, Span::ZERO);
+    let leave = Leave::of(survey.view, pod, Span::ZERO);
     let paths = paths_of(survey.view, pod);
     let gaps =
         behind_balancer(&paths).filter_map(|path| Some((gap(&leave, path, proxy_of(pod).is_some())?, path)));

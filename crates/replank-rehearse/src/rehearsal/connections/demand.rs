@@ -28,13 +28,14 @@ pub struct DemandError {
 }
 
 /// Words for a way, and the way.
-const PATHS: [(&str, Path); 6] = [
+const PATHS: [(&str, Path); 7] = [
     ("cluster", Path::Proxy),
     ("alb-ip", Path::AlbIp { delay: Path::DELAY }),
     ("nlb-ip", Path::NlbIp { delay: Path::DELAY }),
     ("alb-instance", Path::Nodes { balancer: Balancer::Alb, delay: Path::DELAY }),
     ("nlb-instance", Path::Nodes { balancer: Balancer::Nlb, delay: Path::DELAY }),
-    ("local", Path::Local { interval: Span::from_secs(10), failures: 3 }),
+    ("classic", Path::Nodes { balancer: Balancer::Classic, delay: Span::ZERO }),
+    ("local", Path::Local { balancer: Balancer::Nlb, interval: Span::from_secs(10), failures: 3 }),
 ];
 
 impl Demand {
@@ -61,7 +62,8 @@ impl Demand {
             None => None,
             Some(word) => {
                 let known = PATHS.iter().find(|(known, _)| *known == word);
-                let unknown = "the path must be cluster, alb-ip, nlb-ip, alb-instance, nlb-instance or local";
+                let unknown =
+                    "the path must be cluster, alb-ip, nlb-ip, alb-instance, nlb-instance, classic or local";
                 Some(known.ok_or(wrong(unknown))?.1)
             }
         };
@@ -137,7 +139,7 @@ mod tests {
             ("web/frontend=50/s,0s", "the length must be a duration above 0, such as 20s"),
             (
                 "web/frontend=50/s,20s,tram",
-                "the path must be cluster, alb-ip, nlb-ip, alb-instance, nlb-instance or local",
+                "the path must be cluster, alb-ip, nlb-ip, alb-instance, nlb-instance, classic or local",
             ),
             ("web/frontend=50/s,20s,local,x", "unexpected text after the path"),
         ] {

@@ -84,6 +84,18 @@ struct Leaving {
     share: f64,
 }
 
+impl Leaving {
+    /// When what takes its connections ends, if its last container did at `observed` and the last connection would at `idle`. A proxy that
+    /// ends before the other containers cuts what is open then; one that waits for its connections outlives the rehearsed pod, for the rehearsal's
+    /// kubelet knows of no connections. What ended without a deletion had no time at all.
+    fn exit(&self, observed: Span, idle: Span) -> Span {
+        match self.leave.serving {
+            Serving::UntilIdle { .. } if observed > Span::ZERO => self.leave.exit(idle),
+            Serving::UntilIdle { .. } | Serving::For(_) => observed.min(self.leave.exit(idle)),
+        }
+    }
+}
+
 impl Connections {
     /// Counts for these demands from here on.
     pub(super) fn of(view: &View, demands: &[Demand], at: Time) -> Self {
@@ -188,13 +200,16 @@ impl Tally {
             // One that is not Ready for a while keeps what it has; one that is over without a word had no time to take leave.
             if pod.is_terminating() || is_over {
                 self.pods += 1;
-                let (leave, node) = (Leave::of(pod, Span::ZERO), pod.node.clone());
+                // Of a process whose settings are not known, the simulated kubelet tells when it ends, within its grace.
+                let leave = Leave::of(view, pod, Span::from_secs(pod.grace_seconds()));
+                let node = pod.node.clone();
                 self.leaving.insert(uid.clone(), Leaving { since: at, leave, node, share });
             }
             self.darken(at);
         }
         if is_over && let Some(leaving) = self.leaving.remove(uid) {
-            self.end(at, &leaving);
+            let idle = self.path.routed_until() + self.demand.length;
+            self.end(leaving.exit(at - leaving.since, idle), &leaving);
         }
     }
 
@@ -212,7 +227,7 @@ impl Tally {
                 listener: Listener::ClosesAtSignal,
                 grace: Span::ZERO,
             };
-            self.end(at, &Leaving { since: at, leave, node: Some(node.clone()), share });
+            self.end(Span::ZERO, &Leaving { since: at, leave, node: Some(node.clone()), share });
         }
         let ended: Vec<Uid> = self
             .leaving
@@ -222,20 +237,18 @@ impl Tally {
             .collect();
         for uid in ended {
             if let Some(leaving) = self.leaving.remove(&uid) {
-                self.end(at, &leaving);
+                self.end(at - leaving.since, &leaving);
             }
         }
         self.darken(at);
     }
 
-    /// A pod's containers are gone.
-    fn end(&mut self, at: Time, leaving: &Leaving) {
-        let exit = at - leaving.since;
-        let routed_until = self.path.routed_until();
+    /// What took a pod's connections is gone, so long after the pod's deletion.
+    fn end(&mut self, exit: Span, leaving: &Leaving) {
         let timing = Timing {
             accepts_until: leaving.leave.accepts_until(exit),
             exit,
-            routed_until,
+            routed_until: self.path.routed_until(),
             cut_at: self.path.cuts_at(),
         };
         let lost = timing.lost(leaving.share, self.demand.length);
@@ -280,7 +293,7 @@ impl Tally {
 
     /// A node that is ended while load balancers may still send to it takes with it what passes through.
     fn passes_through(&mut self, at: Time, view: &View, old: &Instance, new: Option<&Instance>) {
-        let Path::Nodes { balancer, .. } = self.path else { return };
+        let Path::Nodes { balancer, delay } = self.path else { return };
         let goes = old.state == InstanceState::Running && new.is_none_or(|new| !new.state.is_alive());
         let Some(name) = old.node.as_ref().filter(|_| goes) else { return };
         let nodes = view.nodes.sorted();
@@ -295,7 +308,7 @@ impl Tally {
         let targets = nodes.iter().filter(|(_, node)| is_target(node)).count().max(1);
         let excluded = self.excluded.get(name).map_or(Span::ZERO, |since| at - *since);
         let share = self.demand.per_second / targets as f64;
-        let lost = node_timing(balancer, excluded).lost(share, self.demand.length);
+        let lost = node_timing(balancer, delay, excluded).lost(share, self.demand.length);
         self.lost.refused += lost.refused;
         self.lost.cut += lost.cut;
     }

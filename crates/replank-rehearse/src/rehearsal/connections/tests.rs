@@ -20,19 +20,24 @@ use replank_sim::World;
 
 /// A Deployment of pods that take so many seconds to stop, of which their hook takes some.
 fn stage(replicas: u32, stop: i64, hook: i64, demand: &str) -> (World, Connections) {
+    let container =
+        json!({"name": "c", "image": "i", "lifecycle": {"preStop": {"sleep": {"seconds": hook}}}});
+    stage_of(replicas, stop, &json!([container]), demand)
+}
+
+/// A Deployment of pods with such containers that take so many seconds to stop.
+fn stage_of(replicas: u32, stop: i64, containers: &Value, demand: &str) -> (World, Connections) {
     let of = |name: &str, zone: &str| {
         let mut node = node(name, zone);
         node["spec"] = json!({"providerID": format!("aws:///{zone}/i-{name}")});
         node
     };
     let mut world = world(vec![of("n1", "a"), of("n2", "b")]);
-    let container: Value = json!({"name": "c", "image": "i",
-        "lifecycle": {"preStop": {"sleep": {"seconds": hook}}}});
     world.apply(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
             "template": {"metadata": {"labels": {"app": "web"},
                 "annotations": {"fake.kubelet/stop-ms": (stop * 1000).to_string(), "fake.kubelet/ready-ms": "9500"}},
-                "spec": {"terminationGracePeriodSeconds": 60, "containers": [container]}}}}));
+                "spec": {"terminationGracePeriodSeconds": 60, "containers": containers}}}}));
     world.pass(Span::from_secs(60));
     let demand = Demand::read(demand).expect("it is right");
     assert!(demand.has_pods(world.view()));
@@ -73,6 +78,38 @@ fn a_hook_that_outlasts_the_word_loses_nothing() {
     delete_one(&mut world);
     world.pass(Span::from_secs(60));
     assert_eq!(figures(&world, &connections).refused, 50, "an ALB sends for 15 s");
+}
+
+/// What is lost when one of two pods with such containers goes that stop after so many seconds.
+fn lost(stop: i64, containers: &Value, demand: &str) -> (u64, u64) {
+    let (mut world, connections) = stage_of(2, stop, containers, demand);
+    delete_one(&mut world);
+    world.pass(Span::from_secs(120));
+    let told = figures(&world, &connections);
+    (told.refused, told.cut)
+}
+
+#[test]
+fn a_command_that_sleeps_is_a_hook_like_a_sleep() {
+    let exec = |command: Value| json!([{"name": "c", "image": "i", "lifecycle": {"preStop": {"exec": {"command": command}}}}]);
+    for command in [json!(["sleep", "15"]), json!(["/bin/sh", "-c", "sleep 15 && nginx -s quit"])] {
+        assert_eq!(lost(18, &exec(command), "shop/web=10/s,2s,alb-ip"), (0, 0));
+    }
+    assert_eq!(lost(18, &exec(json!(["nginx", "-s", "quit"])), "shop/web=10/s,2s,alb-ip"), (75, 0));
+}
+
+#[test]
+fn a_proxy_takes_the_connections_and_ends_as_its_settings_say() {
+    let with =
+        |env: Value| json!([{"name": "c", "image": "i"}, {"name": "istio-proxy", "image": "p", "env": env}]);
+    // The process takes 20 s; Envoy is killed after five, with the connections of 10 s on it.
+    assert_eq!(lost(20, &with(json!([])), "shop/web=10/s,10s"), (0, 50));
+    let longer = json!([{"name": "TERMINATION_DRAIN_DURATION_SECONDS", "value": "15"}]);
+    assert_eq!(lost(20, &with(longer), "shop/web=10/s,10s"), (0, 0));
+    // It waits for the last connection, of which the simulated kubelet knows nothing.
+    let waits = json!([{"name": "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", "value": "true"}]);
+    assert_eq!(lost(5, &with(waits.clone()), "shop/web=10/s,40s"), (0, 0));
+    assert_eq!(lost(5, &with(waits), "shop/web=10/s,70s"), (0, 75), "60 s of grace");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
-use replank_judge::replay::{Means, Outcome, Scene, clean, replay, scenes};
+use replank_judge::replay::{Means, Outcome, Scene, clean, of_dump, replay, scenes};
 
 use crate::root;
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let chosen = match &args.dump {
-        Some(file) => vec![Scene::of_dump(file, &args.arguments)?],
+        Some(file) => vec![of_dump(file, &args.arguments)?],
         None => choose(&args.clusters)?,
     };
     let assets = match replank_judge::find_assets(&root(), &root().join("target/control-plane")) {

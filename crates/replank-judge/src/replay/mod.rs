@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use crate::assets::Assets;
 
 pub use compare::Outcome;
-pub use scene::{Scene, scenes};
+pub use scene::{Scene, of_dump, scenes};
 
 /// What a replay needs.
 #[derive(Clone, Debug)]

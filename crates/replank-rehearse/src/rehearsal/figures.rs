@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use replank_facts::coverage::Coverage;
-use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -210,25 +209,11 @@ fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
             kind: workload.kind.clone(),
             namespace: workload.namespace.text().clone(),
             name: workload.name.clone(),
-            desired: desired(view, workload).unwrap_or(count.before),
+            desired: outages::desired(view, workload).unwrap_or(count.before),
             min_ready: count.min,
             without_ready: outages::dark(count, now),
         })
         .collect()
-}
-
-/// Pods that a workload wants, where its kind says.
-pub(super) fn desired(view: &View, workload: &Workload) -> Option<i32> {
-    let key = Key::new(workload.namespace.clone(), &*workload.name);
-    match &*workload.kind {
-        "Deployment" => view.deployments.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
-        "ReplicaSet" => view.replica_sets.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
-        "StatefulSet" => view.stateful_sets.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
-        "ReplicationController" => {
-            view.replication_controllers.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1))
-        }
-        _ => None,
-    }
 }
 
 fn entry(assumption: &Assumption) -> AssumptionEntry {

@@ -1,10 +1,10 @@
 //! Workloads that had no Ready pod for a while, of which no finding warned.
 
+use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_sim::Workload;
 
-use super::figures::desired;
 use super::recorder::{ReadyCount, Recorder};
 use crate::finding_entry::FindingEntry;
 
@@ -35,5 +35,19 @@ pub(super) fn find(view: &View, notes: &Recorder, now: Time, findings: &mut Vec<
             );
             findings.push(FindingEntry::seen(OUTAGE, &object, &reason));
         }
+    }
+}
+
+/// Pods that a workload wants, where its kind says.
+pub(super) fn desired(view: &View, workload: &Workload) -> Option<i32> {
+    let key = Key::new(workload.namespace.clone(), &*workload.name);
+    match &*workload.kind {
+        "Deployment" => view.deployments.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
+        "ReplicaSet" => view.replica_sets.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
+        "StatefulSet" => view.stateful_sets.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1)),
+        "ReplicationController" => {
+            view.replication_controllers.by_key(&key).map(|object| object.spec.replicas.unwrap_or(1))
+        }
+        _ => None,
     }
 }

@@ -94,8 +94,15 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
     }
     for stage in &result.stages {
         let name = stage.wave.map_or_else(|| "canary".to_owned(), |wave| format!("wave {wave}"));
-        let of = if stage.workloads.is_empty() { "nothing of note".to_owned() } else { stage.workloads.join(", ") };
-        line(&mut text, format_args!("  {name} of group {}: {} pods ran on new nodes: {of}", stage.group, stage.pods));
+        let of = if stage.workloads.is_empty() {
+            "nothing of note".to_owned()
+        } else {
+            stage.workloads.join(", ")
+        };
+        line(
+            &mut text,
+            format_args!("  {name} of group {}: {} pods ran on new nodes: {of}", stage.group, stage.pods),
+        );
     }
     let (nodes, pods) = (&result.nodes, &result.pods);
     let surge = nodes.surge_max;

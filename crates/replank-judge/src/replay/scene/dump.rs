@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::Scene;
+use super::form::{Scene, USUAL};
 use crate::kubelets::NodeSpec;
 
 /// Kinds that the control plane and the kubelets make themselves.
@@ -28,7 +28,7 @@ const WRITTEN: [&str; 7] = [
 ///
 /// # Errors
 /// It cannot be read, or holds no node.
-pub(super) fn scene(file: &Path, arguments: &[String]) -> Result<Scene> {
+pub fn of_dump(file: &Path, arguments: &[String]) -> Result<Scene> {
     let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let list: Value =
         serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", file.display()))?;
@@ -108,7 +108,7 @@ fn anew(object: &Value) -> Value {
         if !annotations.is_object() {
             *annotations = json!({});
         }
-        for (key, value) in super::USUAL {
+        for (key, value) in USUAL {
             let key = format!("judge.replank.dev/{key}");
             if annotations[&key].is_null() {
                 annotations[&key] = (*value).into();

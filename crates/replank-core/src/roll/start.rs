@@ -28,6 +28,7 @@ use rustc_hash::FxHashMap;
 
 use super::context::{Context, GroupRoll};
 use super::dead;
+use super::last_pending;
 use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over, wait_for};
 use super::member::{Member, NodeState};
 use super::postpone;
@@ -434,7 +435,7 @@ fn alike(pod: &Pod) -> (*const PodSpec, Namespace) {
     (Arc::as_ptr(&pod.spec), pod.meta.namespace.clone())
 }
 
-/// Whether all pods of a node have room elsewhere, taken together.
+/// Whether all pods of a node have room elsewhere, taken together; or will have it once the node is gone, where the plan asks for no more.
 fn has_room(
     ctx: &Context<'_>,
     works: &mut Works<'_>,
@@ -445,6 +446,11 @@ fn has_room(
     let batch =
         node_pods.batch.iter().filter(|batch| batch_is_over(ctx, since, batch)).map(|batch| &batch.bound);
     let pods: Vec<&Arc<Pod>> = node_pods.movers.iter().chain(batch).map(|bound| &bound.pod).collect();
+    fit(works, hopeless, &pods).or_else(|on| last_pending::instead(ctx, works, &pods, on))
+}
+
+/// Whether pods have room elsewhere, taken together.
+fn fit(works: &mut Works<'_>, hopeless: &mut Hopeless, pods: &[&Arc<Pod>]) -> Result<(), WaitingOn> {
     if let Some(on) = pods.iter().find_map(|pod| hopeless.0.get(&alike(pod))) {
         return Err(on.clone());
     }

@@ -82,6 +82,11 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         let what = names.readable(&blocker.what);
         line(&mut text, format_args!("  {what}: {}", names.readable(&blocker.reason)));
     }
+    for cause in result.causes.iter().filter(|cause| cause.kind == "held") {
+        let nodes: Vec<String> = cause.nodes.iter().map(|name| names.readable(name)).collect();
+        let reason = names.readable(&cause.reason);
+        line(&mut text, format_args!("  {} kept by {}: {reason}", nodes.join(", "), names.readable(&cause.object)));
+    }
     if let Some(back) = &result.rollback {
         let (kept, renewed) = (back.kept, back.renewed);
         let (other, missing) = (back.other.len(), back.missing.values().sum::<usize>());

@@ -25,5 +25,6 @@ pub use rehearsal::{
     ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
     InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
     PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, Rollback,
-    ScriptEventEntry, Setup, StageEntry, StartEntry, Stop, Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
+    ScriptEventEntry, Setup, StageEntry, StartEntry, Stop, Successor, Timeline, Verdict, Wait,
+    WorkloadFigures, failing,
 };

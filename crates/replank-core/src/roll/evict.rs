@@ -225,9 +225,10 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
         ctx.wait_until(subject, on, ctx.now + GRANTED_SEEN);
         return;
     }
-    let allowed = works.ledger.check(*ix, pod).and_then(|()| {
-        works.find_room(pod).or_else(|on| last_pending::instead(ctx, works, &[pod], on))
-    });
+    let allowed = works
+        .ledger
+        .check(*ix, pod)
+        .and_then(|()| works.find_room(pod).or_else(|on| last_pending::instead(ctx, works, &[pod], on)));
     match allowed {
         Ok(()) => {
             works.ledger.charge(*ix, pod);

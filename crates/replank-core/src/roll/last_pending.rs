@@ -30,7 +30,8 @@ pub(super) fn instead(
     pods: &[&Arc<Pod>],
     on: WaitingOn,
 ) -> Result<(), WaitingOn> {
-    let Some(node) = pods.iter().find(|pod| is_last_of_domain(ctx.view, pod)).and_then(|pod| pod.node.clone())
+    let Some(node) =
+        pods.iter().find(|pod| is_last_of_domain(ctx.view, pod)).and_then(|pod| pod.node.clone())
     else {
         return Err(on);
     };
@@ -43,13 +44,14 @@ pub(super) fn instead(
 
 /// The reason, with what the plan could say.
 fn hinted(on: WaitingOn) -> WaitingOn {
-    match on {
-        WaitingOn::Pod(PodWait::Room { pod, message }) if message.contains("topology spread") => {
-            let hint = "the cordoned node counts for the spread until it is gone; `spread: lastPending` in the plan evicts the pod, which is then Pending until then";
-            WaitingOn::Pod(PodWait::Room { pod, message: Text::from(format!("{message} ({hint})")) })
-        }
-        on => on,
+    if let WaitingOn::Pod(PodWait::Room { pod, message }) = &on
+        && message.contains("topology spread")
+    {
+        let hint = "the cordoned node counts for the spread until it is gone; `spread: lastPending` in the plan evicts the pod, which is then Pending until then";
+        let message = Text::from(format!("{message} ({hint})"));
+        return WaitingOn::Pod(PodWait::Room { pod: pod.clone(), message });
     }
+    on
 }
 
 /// Whether a pod's own node is all of a domain over which it is spread, and counts though it is cordoned.

@@ -240,7 +240,8 @@ fn what_has_moved_moves_back_when_the_run_is_taken_back() {
     let end = stage.run(DAY);
     assert!(matches!(end, End::RolledBack(_)), "{end:?}\n{}", stage.story());
     assert_eq!((size(&stage, "web"), size(&stage, "web-new")), ((0, 3, 3), (0, 4, 0)), "{}", stage.story());
-    let homes = stage.truth.instances().values().filter(|one| one.is_counted() && one.group.as_str() == "web");
+    let homes =
+        stage.truth.instances().values().filter(|one| one.is_counted() && one.group.as_str() == "web");
     assert_eq!(homes.count(), 3, "{}", stage.story());
     let cordoned = stage.truth.nodes.sorted().into_iter().filter(|(_, node)| node.spec.unschedulable);
     assert_eq!(cordoned.count(), 0, "{}", stage.story());

@@ -73,8 +73,8 @@ use replank_model::int_or_string::Rounding;
 use replank_model::time::Span;
 
 pub use care::{
-    AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons, Spread,
-    Stage, StuckTerminating, Waves,
+    AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
+    Spread, Stage, StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};

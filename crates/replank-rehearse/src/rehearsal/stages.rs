@@ -76,9 +76,11 @@ impl Stages {
             };
             let there = self.there.iter().filter(|(_, (of, _))| of == group);
             let pods = there.map(|(uid, (_, of))| (uid.clone(), of.clone()));
-            self.stages
-                .entry((group.clone(), until))
-                .or_insert_with(|| Stage { wave, from: at, pods: pods.collect() });
+            self.stages.entry((group.clone(), until)).or_insert_with(|| Stage {
+                wave,
+                from: at,
+                pods: pods.collect(),
+            });
         }
     }
 

@@ -85,7 +85,10 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
     for cause in result.causes.iter().filter(|cause| cause.kind == "held") {
         let nodes: Vec<String> = cause.nodes.iter().map(|name| names.readable(name)).collect();
         let reason = names.readable(&cause.reason);
-        line(&mut text, format_args!("  {} kept by {}: {reason}", nodes.join(", "), names.readable(&cause.object)));
+        line(
+            &mut text,
+            format_args!("  {} kept by {}: {reason}", nodes.join(", "), names.readable(&cause.object)),
+        );
     }
     if let Some(back) = &result.rollback {
         let (kept, renewed) = (back.kept, back.renewed);
@@ -99,8 +102,15 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
     }
     for stage in &result.stages {
         let name = stage.wave.map_or_else(|| "canary".to_owned(), |wave| format!("wave {wave}"));
-        let of = if stage.workloads.is_empty() { "nothing of note".to_owned() } else { stage.workloads.join(", ") };
-        line(&mut text, format_args!("  {name} of group {}: {} pods ran on new nodes: {of}", stage.group, stage.pods));
+        let of = if stage.workloads.is_empty() {
+            "nothing of note".to_owned()
+        } else {
+            stage.workloads.join(", ")
+        };
+        line(
+            &mut text,
+            format_args!("  {name} of group {}: {} pods ran on new nodes: {of}", stage.group, stage.pods),
+        );
     }
     let (nodes, pods) = (&result.nodes, &result.pods);
     let surge = nodes.surge_max;

@@ -191,6 +191,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             moved: 1_204,
             moved_more_than_once: 0,
             evictions_refused: 31,
+            preempted: 0,
             unschedulable_max: 2,
         },
         batch: BatchFigures {

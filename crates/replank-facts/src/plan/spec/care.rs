@@ -5,8 +5,8 @@ use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
 
 use super::super::care::{
-    AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons, Spread,
-    StuckTerminating, Waves,
+    AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
+    Spread, StuckTerminating, Waves,
 };
 use super::super::error::PlanError;
 use super::super::read::{At, Errors, Fields, count, items, parsed, text, word};

@@ -125,7 +125,9 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
             pods.moved, pods.moved_more_than_once, pods.evictions_refused, pods.unschedulable_max
         ),
     );
-    for finding in result.findings.iter().filter(|_| pods.preempted > 0).filter(|finding| finding.id == "preempts") {
+    for finding in
+        result.findings.iter().filter(|_| pods.preempted > 0).filter(|finding| finding.id == "preempts")
+    {
         let reason = names.readable(&finding.reason);
         line(&mut text, format_args!("  preempted: {}; {} {reason}", pods.preempted, finding.object));
     }

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
+use replank_model::object::Object;
 use replank_model::object::cloud::{NodeGroup, NodeShape};
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::pod::{Pod, PodSpec};
 use replank_model::object::volume::{CsiNode, CsiNodeSpec};
-use replank_model::text::{GroupName, Namespace, NodeName, Text};
+use replank_model::text::{GroupName, Namespace, NodeName, Text, Zone};
 use replank_model::view::View;
+use replank_schedule::Nomination;
 
 use crate::plan::Target;
 use crate::room::Room;
@@ -62,6 +64,60 @@ impl Places {
         let room = Room::load(&view, closed);
         let new = view.nodes.len() - present;
         Self { view, room, new }
+    }
+
+    /// Every old node has given way to a new one: new nodes of a group in these zones, one for each.
+    pub fn with_all_replaced<'a>(
+        view: &View,
+        groups: impl Iterator<Item = (&'a Arc<NodeGroup>, Vec<Zone>)>,
+        target: &Target,
+        closed: BTreeSet<NodeName>,
+    ) -> Self {
+        let mut view = view.clone();
+        let present = view.nodes.len();
+        for (group, zones) in groups {
+            let profile = &target::template(target, group).profile;
+            for ((number, zone), shape) in zones.iter().enumerate().zip(profile.shapes.iter().cycle()) {
+                let name = NodeName::from(format!("new-{}-{number}", group.name));
+                let mut node = profile.node(&name, zone, shape);
+                node.status.conditions = vec![ready()];
+                view.apply(Delta::from(node));
+                add_csi_node(&mut view, &name, shape);
+            }
+        }
+        let room = Room::load(&view, closed);
+        let new = view.nodes.len() - present;
+        Self { view, room, new }
+    }
+
+    /// Moves a pod, for good. Where there is no place for it: the node on which the scheduler would make room, and the pods that would go for it.
+    pub fn move_or_preempt(&mut self, pod: &Arc<Pod>) -> Option<Nomination> {
+        let found = self.room.search(&self.view).find(pod);
+        match found {
+            Ok(node) => {
+                let mut moved = Pod::clone(pod);
+                moved.node = Some(node);
+                self.change(Delta::from(moved));
+                None
+            }
+            Err(_) => {
+                let nomination = self.room.preempt(&self.view, pod)?;
+                for victim in &nomination.victims {
+                    if let Some(victim) = self.view.find::<Pod>(victim).cloned() {
+                        self.change(Delta::Gone(Object::from(victim).reference()));
+                    }
+                }
+                let mut moved = Pod::clone(pod);
+                moved.node = Some(nomination.node.clone());
+                self.change(Delta::from(moved));
+                Some(nomination)
+            }
+        }
+    }
+
+    fn change(&mut self, delta: Delta) {
+        let change = self.view.apply(delta);
+        self.room.observe(&self.view, &change);
     }
 
     /// Why a pod has no place; `None` if it has one. Asked once for each kind of pod.

@@ -12,7 +12,7 @@ use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::view::{Change, View};
 
-use replank_schedule::{Mark, Scheduler, Trial};
+use replank_schedule::{Mark, Nomination, Scheduler, Trial};
 
 /// The scheduler, and the nodes that are left out.
 #[derive(Debug)]
@@ -55,6 +55,12 @@ impl Room {
         for name in changed {
             self.set_closed(&name, closed.contains(&name));
         }
+    }
+
+    /// Where the scheduler would make room for a pod that fits nowhere, and which pods would go for it; `None` where that helps nobody.
+    pub fn preempt(&mut self, view: &View, pod: &Arc<Pod>) -> Option<Nomination> {
+        let pod = Arc::new(unbound(pod));
+        self.scheduler.preempt(view, &pod, 0).nominated
     }
 
     /// Begins to try pods in places. Everything is taken back when the search is dropped.

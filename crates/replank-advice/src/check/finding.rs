@@ -42,6 +42,7 @@ rules! {
     CronSoon = "cron-soon", "a scheduled run that starts before old nodes can be cordoned, and blocks one of them";
     CronSkips = "cron-skips", "scheduled runs that are skipped silently";
     NoRoom = "no-room", "pods that fit neither on a remaining node nor on a new one";
+    Preempts = "preempts", "pods that move and have room only where pods of lower priority are preempted";
     NodeNotReady = "node-not-ready", "nodes that are not Ready, so that pods on them may not terminate";
     PendingBefore = "pending-before", "pods that were pending before the roll";
     Gated = "gated", "pods that wait for their scheduling gates";

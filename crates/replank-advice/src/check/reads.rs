@@ -43,7 +43,7 @@ impl Rule {
             Self::BatchWaitUnread | Self::ShortGrace | Self::Gated | Self::OtherScheduler => &[Kind::Pod],
             Self::RetryWithoutLimit => &[],
             Self::CronSoon | Self::CronSkips => &[Kind::CronJob, Kind::Job],
-            Self::NoRoom | Self::PendingBefore => &[
+            Self::NoRoom | Self::Preempts | Self::PendingBefore => &[
                 Kind::Node,
                 Kind::Pod,
                 Kind::PersistentVolumeClaim,

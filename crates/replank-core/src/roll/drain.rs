@@ -140,6 +140,8 @@ pub(super) struct Works<'r> {
     pub(super) search: Search<'r>,
     /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
     pub(super) ahead: Option<Ahead>,
+    /// Pods without a node, and those that are evicted in this decision: each is placed somewhere before what is moved later.
+    pub(super) before: Vec<Arc<Pod>>,
 }
 
 #[derive(Default)]
@@ -167,6 +169,11 @@ impl<'r> Works<'r> {
     /// What stands in the way of a pod by itself, room aside.
     pub(super) fn obstacle(&mut self, bound: &Bound) -> Result<(), WaitingOn> {
         self.ledger.check(bound.ix, &bound.pod)
+    }
+
+    /// Pods that will take room before any other that is moved.
+    pub(super) fn before_others(&self) -> impl Iterator<Item = &Arc<Pod>> {
+        self.before.iter()
     }
 
     pub(super) fn point(&mut self) -> Mark {

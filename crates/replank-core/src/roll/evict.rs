@@ -33,6 +33,7 @@ use super::balancer;
 use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
 use super::dead;
+use super::last_pending;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
 use super::retain;
@@ -151,7 +152,10 @@ impl<'r> Works<'r> {
             (priority, pod.meta.creation_timestamp, pod.meta.key())
         });
         ahead.pods.extend(waiting.into_iter().take(WAITING_PODS_MAX));
-        Self { ledger, search: room.search(ctx.view), ahead: Some(ahead) }
+        // One that the scheduler has refused waits for the same as what is evicted now.
+        let loose = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key)).cloned();
+        let before = ahead.pods.iter().filter(|pod| pod.node.is_some()).cloned().chain(loose).collect();
+        Self { ledger, search: room.search(ctx.view), ahead: Some(ahead), before }
     }
 
     /// Whether every pod of a node may be evicted some time, as the budgets are, or moves in another way.
@@ -221,10 +225,14 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
         ctx.wait_until(subject, on, ctx.now + GRANTED_SEEN);
         return;
     }
-    let allowed = works.ledger.check(*ix, pod).and_then(|()| works.find_room(pod));
+    let allowed = works
+        .ledger
+        .check(*ix, pod)
+        .and_then(|()| works.find_room(pod).or_else(|on| last_pending::instead(ctx, works, &[pod], on)));
     match allowed {
         Ok(()) => {
             works.ledger.charge(*ix, pod);
+            works.before.push(pod.clone());
             ctx.send(subject, "eviction", key, effect);
         }
         Err(on) => ctx.wait(subject, on),

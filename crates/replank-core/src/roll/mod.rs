@@ -67,6 +67,7 @@ mod halt;
 mod health;
 mod held;
 mod kept;
+mod last_pending;
 mod late;
 mod managed;
 mod managed_source;

@@ -29,6 +29,7 @@ use rustc_hash::FxHashMap;
 use super::context::{Context, GroupRoll};
 use super::dead;
 use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over, wait_for};
+use super::last_pending;
 use super::member::{Member, NodeState};
 use super::postpone;
 use super::prepare::MARK_LIFE;
@@ -219,6 +220,9 @@ fn choose(
     let mut without_room = Vec::new();
     let can_yield = roll.nodes.draining.iter().any(|name| stalled::is_stalled(ctx, ctx.member(name)));
     let mut yields_to = None;
+    // A canary that stands still keeps all others waiting: one whose pods may all go now is better than one with more of them.
+    let is_canary = stage::is_canary_next(ctx, roll);
+    let mut second_best = None;
     for name in candidates(ctx, roll, starting, depth) {
         if starting.contains(&name) {
             continue;
@@ -239,6 +243,10 @@ fn choose(
                 .and_then(|()| has_room(ctx, works, &mut hopeless, *since, node_pods).map_err(by_node)),
         };
         match (spared, could) {
+            (Ok(()), Ok(())) if is_canary && movers_may_go(ctx, works, node_pods).is_err() => {
+                works.rewind(point);
+                second_best.get_or_insert(name);
+            }
             (Ok(()), Ok(())) => {
                 spare.take(number, member).expect("it was just checked");
                 return Some(name);
@@ -261,6 +269,15 @@ fn choose(
                 first_reason.get_or_insert(reason);
             }
         }
+    }
+    if let Some(name) = second_best {
+        let member = ctx.member(&name);
+        if let NodeState::Queued { since, node_pods } = &member.state {
+            // It was found before that there is room.
+            let _room = has_room(ctx, works, &mut hopeless, *since, node_pods);
+        }
+        spare.take(number, member).expect("it was just checked");
+        return Some(name);
     }
     if let Some(next) = yields_to {
         postpone::postpone(ctx, roll, spare, number, next);
@@ -434,7 +451,7 @@ fn alike(pod: &Pod) -> (*const PodSpec, Namespace) {
     (Arc::as_ptr(&pod.spec), pod.meta.namespace.clone())
 }
 
-/// Whether all pods of a node have room elsewhere, taken together.
+/// Whether all pods of a node have room elsewhere, taken together; or will have it once the node is gone, where the plan asks for no more.
 fn has_room(
     ctx: &Context<'_>,
     works: &mut Works<'_>,
@@ -445,6 +462,11 @@ fn has_room(
     let batch =
         node_pods.batch.iter().filter(|batch| batch_is_over(ctx, since, batch)).map(|batch| &batch.bound);
     let pods: Vec<&Arc<Pod>> = node_pods.movers.iter().chain(batch).map(|bound| &bound.pod).collect();
+    fit(works, hopeless, &pods).or_else(|on| last_pending::instead(ctx, works, &pods, on))
+}
+
+/// Whether pods have room elsewhere, taken together.
+fn fit(works: &mut Works<'_>, hopeless: &mut Hopeless, pods: &[&Arc<Pod>]) -> Result<(), WaitingOn> {
     if let Some(on) = pods.iter().find_map(|pod| hopeless.0.get(&alike(pod))) {
         return Err(on.clone());
     }

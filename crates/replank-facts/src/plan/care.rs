@@ -95,6 +95,15 @@ pub enum Singletons {
     Skip,
 }
 
+/// What is done about pods that their topology spread keeps on a node for as long as the node is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spread {
+    /// They stay, and so does the node.
+    Honour,
+    /// They are evicted, and what is made in their place is Pending until the node is gone.
+    LastPending,
+}
+
 /// What is done about load balancers that send to nodes (target type `instance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadBalancer {
@@ -139,6 +148,8 @@ pub struct Care {
     pub dead_nodes: DeadNodes,
     /// What is done about workloads of one replica.
     pub singletons: Singletons,
+    /// Pods that their topology spread keeps.
+    pub spread: Spread,
     /// When pods may be moved.
     pub windows: Windows,
     /// What is done about load balancers.
@@ -159,6 +170,7 @@ impl Default for Care {
             // Twice as long as the control plane waits until it deletes the pods of such a node.
             dead_nodes: DeadNodes { after: Span::from_minutes(10), action: DeadAction::Replace },
             singletons: Singletons::Evict,
+            spread: Spread::Honour,
             windows: Windows::default(),
             load_balancer: LoadBalancer { exclude: false, deregistration_delay: Span::from_secs(300) },
             blocking_findings: BlockingFindings::Proceed,

@@ -25,6 +25,7 @@
 //!   stuckTerminating: {after: 5m, action: report}      # report | replaceNode | forceDelete
 //!   deadNodes: {after: 10m, action: replace}           # nodes that are not Ready: replace | leave
 //!   singletons: evict               # surge | evict | skip
+//!   spread: honour                  # or lastPending: a topology spread keeps no pod on its node
 //!   loadBalancer: {exclude: true, deregistrationDelay: 300s}
 //!   blockingFindings: proceed       # or refuse: nothing is begun while something blocking is found
 //!   localStorage: allow             # pods with an emptyDir: allow | refuse
@@ -73,7 +74,7 @@ use replank_model::time::Span;
 
 pub use care::{
     AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
-    Stage, StuckTerminating, Waves,
+    Spread, Stage, StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
 pub use nodes::{VersionBound, VersionPrefix};

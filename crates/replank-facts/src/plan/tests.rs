@@ -17,7 +17,7 @@ fn whole() -> Value {
         "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "6h", "onDeadline": "skip"},
         "health": {"maxCrashLooping": 1, "maxNotReady": 3}, "retain": {"capacity": "cordoned", "for": "72h"},
         "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
-        "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge",
+        "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge", "spread": "lastPending",
         "deadNodes": {"after": "15m", "action": "leave"},
         "loadBalancer": {"exclude": true, "deregistrationDelay": "300s"}, "blockingFindings": "refuse", "atEnd": "keep",
         "localStorage": "refuse", "barePods": "evict", "onFailure": "pause",
@@ -72,6 +72,7 @@ fn every_field_is_read() {
     assert_eq!(plan.care.retain, Retain { capacity: Retained::Cordoned, span: Span::from_minutes(72 * 60) });
     let stuck = StuckTerminating { after: Span::from_minutes(10), action: StuckAction::ReplaceNode };
     assert_eq!((plan.care.stuck, plan.care.singletons), (stuck, Singletons::Surge));
+    assert_eq!(plan.care.spread, Spread::LastPending);
     assert_eq!(plan.care.instance_kept(), Span::from_secs(300));
     assert_eq!((plan.care.blocking_findings, plan.care.at_end), (BlockingFindings::Refuse, AtEnd::Keep));
 }
@@ -120,7 +121,7 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
          spec.orders: found the unknown field \"orders\", expected atEnd, bake, barePods, batch, blockingFindings, budget, canary, \
          deadNodes, deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
-         retain, selector, singletons, stuckTerminating, target, waves or windows; \
+         retain, selector, singletons, spread, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
 }
@@ -312,6 +313,7 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
         ("stuckTerminating.action", json!("forceDelte"), "did you mean \"forceDelete\"?"),
         ("deadNodes.action", json!("leaf"), "expected replace or leave"),
         ("singletons", json!("move"), "expected evict, surge or skip"),
+        ("spread", json!("ignore"), "expected honour or lastPending"),
         ("retain.capacity", json!("all"), "expected cordoned, template or none"),
         ("health.maxCrashLooping", json!(-1), "a whole number, 0 or more"),
         ("loadBalancer.exclude", json!("yes"), "expected true or false"),
@@ -377,7 +379,7 @@ fn some() -> Vec<Value> {
             "pace": {"betweenNodes": "1m30s", "parallel": 7}, "localStorage": "refuse", "barePods": "evict", "onFailure": "rollback",
             "canary": {"nodes": "5%", "soak": "1h"}, "progressDeadline": "90m", "deadline": "240h"}),
         json!({"groups": ["web"], "waves": [1, "10%", "100%"], "bake": "36h", "retain": {"for": "5h"},
-            "stuckTerminating": {"after": "7m", "action": "forceDelete"}, "singletons": "surge", "blockingFindings": "refuse",
+            "stuckTerminating": {"after": "7m", "action": "forceDelete"}, "singletons": "surge", "spread": "lastPending", "blockingFindings": "refuse",
             "atEnd": "uncordon", "deadNodes": {"after": "20m", "action": "leave"},
             "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
             "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},

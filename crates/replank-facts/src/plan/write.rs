@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     API_VERSION, AtEnd, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OnDeadline,
-    OnFailure, Order, Plan, Retained, Singletons, Surge, TaintChange, Target, Window,
+    OnFailure, Order, Plan, Retained, Singletons, Spread, Surge, TaintChange, Target, Window,
 };
 use crate::group_facts::Facts;
 
@@ -76,6 +76,10 @@ impl Plan {
                     DeadAction::Replace => "replace",
                     DeadAction::Leave => "leave",
                 },
+            },
+            "spread": match care.spread {
+                Spread::Honour => "honour",
+                Spread::LastPending => "lastPending",
             },
             "singletons": match care.singletons {
                 Singletons::Surge => "surge",

@@ -41,6 +41,7 @@ pub(super) fn result(
     blockers.extend(rollback.iter().flat_map(not_back));
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     outages::find(world.view(), notes, world.now(), &mut findings);
+    notes.preempted.find(&mut findings);
     let (replaced, total) = notes.replaced();
     let verdict = match stop {
         Stop::RanAway => Verdict::Blocked,

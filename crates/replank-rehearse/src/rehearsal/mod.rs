@@ -12,6 +12,7 @@ mod happened;
 mod holders;
 mod interruptions;
 mod outages;
+mod preempted;
 mod recorder;
 mod result;
 mod script_event;

@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 
 use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
+use super::preempted::Preempted;
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::stages::Stages;
 use super::starts::Starts;
@@ -47,6 +48,8 @@ pub(super) struct Recorder {
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
     pub(super) ended_by_others: EndedByOthers,
+    /// Pods that were preempted.
+    pub(super) preempted: Preempted,
     /// What ran on new nodes while stages were watched.
     pub(super) stages: Stages,
     /// When CronJobs and CronWorkflows begin next.
@@ -147,6 +150,8 @@ impl Recorder {
         );
         let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
         self.stages.pod(at, view, pod, on.as_ref());
+        self.preempted.changed(view, pod);
+        self.pods.preempted = self.preempted.count();
         let waits = new.is_some_and(is_unschedulable);
         if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
             self.unschedulable.insert(pod.meta.uid.clone());

@@ -212,6 +212,8 @@ pub struct PodFigures {
     pub moved_more_than_once: usize,
     /// Evictions that the API server refused.
     pub evictions_refused: usize,
+    /// Pods that the scheduler removed so that pods of higher priority fit.
+    pub preempted: usize,
     /// Most pods at one moment that no node could take, beyond those that the snapshot has.
     pub unschedulable_max: usize,
 }

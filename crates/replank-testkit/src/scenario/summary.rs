@@ -82,6 +82,14 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
         let what = names.readable(&blocker.what);
         line(&mut text, format_args!("  {what}: {}", names.readable(&blocker.reason)));
     }
+    for cause in result.causes.iter().filter(|cause| cause.kind == "held") {
+        let nodes: Vec<String> = cause.nodes.iter().map(|name| names.readable(name)).collect();
+        let reason = names.readable(&cause.reason);
+        line(
+            &mut text,
+            format_args!("  {} kept by {}: {reason}", nodes.join(", "), names.readable(&cause.object)),
+        );
+    }
     if let Some(back) = &result.rollback {
         let (kept, renewed) = (back.kept, back.renewed);
         let (other, missing) = (back.other.len(), back.missing.values().sum::<usize>());
@@ -117,6 +125,12 @@ pub(super) fn result(result: &RehearsalResult, stop: Stop, names: &Names) -> Str
             pods.moved, pods.moved_more_than_once, pods.evictions_refused, pods.unschedulable_max
         ),
     );
+    for finding in
+        result.findings.iter().filter(|_| pods.preempted > 0).filter(|finding| finding.id == "preempts")
+    {
+        let reason = names.readable(&finding.reason);
+        line(&mut text, format_args!("  preempted: {}; {} {reason}", pods.preempted, finding.object));
+    }
     if result.batch.waited + result.batch.killed > 0 {
         let batch = &result.batch;
         line(

@@ -100,7 +100,11 @@ fn pods(result: &RehearsalResult) -> String {
         0 => "no pod was ever unschedulable".to_owned(),
         number => format!("up to {} unschedulable at once", grouped(number)),
     };
-    format!("{} moved, {again}; {refused}; {homeless}", grouped(pods.moved))
+    let preempted = match pods.preempted {
+        0 => String::new(),
+        number => format!("; {} preempted by pods of higher priority", grouped(number)),
+    };
+    format!("{} moved, {again}; {refused}; {homeless}{preempted}", grouped(pods.moved))
 }
 
 fn batch(result: &RehearsalResult) -> String {

@@ -1,5 +1,7 @@
 //! Results made by hand, for tests of the report.
 
+use std::collections::BTreeMap;
+
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
@@ -7,9 +9,9 @@ use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, By, Cause,
     ConnectionFigures, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
-    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, Outcome, PhaseStart,
-    PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, ScriptEventEntry, StartEntry, Successor,
-    Verdict, Wait, WorkloadFigures,
+    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
+    PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, Rollback, ScriptEventEntry,
+    StageEntry, StartEntry, Successor, Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -178,8 +180,20 @@ pub(crate) fn with_findings() -> RehearsalResult {
     RehearsalResult {
         coverage: replank_facts::coverage::Coverage::default(),
         version: RESULT_VERSION,
-        rollback: None,
-        stages: Vec::new(),
+        rollback: Some(Rollback {
+            kept: 1,
+            renewed: 1,
+            other: vec![OtherNode { node: "web-7".to_owned(), group: "web".to_owned(), pods: 2 }],
+            missing: BTreeMap::new(),
+        }),
+        stages: vec![StageEntry {
+            group: "web".into(),
+            wave: None,
+            from: at(600),
+            until: at(1_200),
+            pods: 1,
+            workloads: vec!["Deployment shop/web".to_owned()],
+        }],
         verdict: Verdict::Findings,
         seed: 1,
         trace_hash: "99aa06d3014798d86001c324468d497f".to_owned(),
@@ -192,6 +206,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             moved: 1_204,
             moved_more_than_once: 0,
             evictions_refused: 31,
+            preempted: 0,
             unschedulable_max: 2,
         },
         batch: BatchFigures {

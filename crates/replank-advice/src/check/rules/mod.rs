@@ -39,6 +39,7 @@ mod pdb_weak;
 mod pending_before;
 mod pinned_to_group;
 mod placed_apart;
+mod preempts;
 mod proxy_drain;
 mod result_unrecorded;
 mod retry_without_limit;
@@ -85,6 +86,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     cron_soon::find,
     cron_skips::find,
     no_room::find,
+    preempts::find,
     node_not_ready::find,
     pending_before::find,
     gated::find,

@@ -6,7 +6,7 @@ use replank_protocol::policy::StuckAction;
 
 use super::super::care::{
     AtEnd, BlockingFindings, Care, DeadAction, DeadNodes, Health, LoadBalancer, Retain, Retained, Singletons,
-    StuckTerminating, Waves,
+    Spread, StuckTerminating, Waves,
 };
 use super::super::error::PlanError;
 use super::super::read::{At, Errors, Fields, count, items, parsed, text, word};
@@ -29,6 +29,9 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
     let retain = fields.read("retain", errors, retain);
     let stuck = fields.read("stuckTerminating", errors, stuck);
     let dead_nodes = fields.read("deadNodes", errors, dead_nodes);
+    let spread = fields.read("spread", errors, |at, errors| {
+        word(at, &[("honour", Spread::Honour), ("lastPending", Spread::LastPending)], errors)
+    });
     let singletons = fields.read("singletons", errors, |at, errors| {
         let words = [("evict", Singletons::Evict), ("surge", Singletons::Surge), ("skip", Singletons::Skip)];
         word(at, &words, errors)
@@ -68,6 +71,7 @@ pub(super) fn care(fields: &mut Fields<'_>, errors: &mut Errors) -> Care {
         stuck: stuck.unwrap_or(default.stuck),
         dead_nodes: dead_nodes.unwrap_or(default.dead_nodes),
         singletons: singletons.unwrap_or(default.singletons),
+        spread: spread.unwrap_or(default.spread),
         windows: windows.map_or(default.windows, Windows),
         load_balancer: load_balancer.unwrap_or(default.load_balancer),
         blocking_findings: blocking_findings.unwrap_or(default.blocking_findings),

@@ -1,7 +1,7 @@
 //! What the plan says will be done, how it is stopped and how it is taken back.
 
 use replank_facts::plan::{
-    BlockingFindings, Health, OnDeadline, OnFailure, Order, Plan, Retained, Singletons, Surge,
+    BlockingFindings, Health, OnDeadline, OnFailure, Order, Plan, Retained, Singletons, Spread, Surge,
 };
 use replank_model::int_or_string::{IntOrString, Rounding};
 use replank_model::time::Span;
@@ -121,8 +121,14 @@ fn drain(plan: &Plan) -> Option<String> {
         Singletons::Evict => "",
         Singletons::Skip => " Nodes with single replicas are skipped.",
     };
+    let spread = match plan.care.spread {
+        Spread::Honour => "",
+        Spread::LastPending => {
+            " The last pods that a topology spread keeps on a node are evicted all the same, and are Pending until the node is gone."
+        }
+    };
     Some(format!(
-        "Nodes are drained {parallel}, {order}, by evictions subject to every disruption budget; a node is started only if its pods fit elsewhere.{singletons}"
+        "Nodes are drained {parallel}, {order}, by evictions subject to every disruption budget; a node is started only if its pods fit elsewhere.{singletons}{spread}"
     ))
 }
 

@@ -211,6 +211,28 @@ fn a_finding_says_what_it_could_not_see() {
 }
 
 #[test]
+fn a_plan_that_could_not_see_everything_does_not_begin_with_good_news() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"}, "spec": {},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.35.0"}, "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-20T09:00:00Z"}]}});
+    let snapshot = scratch("upgrade-incomplete.json", node.to_string());
+    let words = [snapshot.as_str(), "--to", "1.36", "--no-rehearsal"];
+    let told = plan(&words);
+    assert_eq!(told.code, Some(6));
+    assert!(
+        told.stdout.starts_with("Upgrade 1.35 to 1.36  incomplete: nothing blocks in what was seen\n"),
+        "{}",
+        told.stdout
+    );
+    let markdown = plan(&[&words[..], &["-o", "markdown"]].concat()).stdout;
+    assert!(
+        markdown.contains("**Incomplete: nothing blocks in what was seen (see Coverage).**"),
+        "{markdown}"
+    );
+    let accepted = plan(&[&words[..], &["--allow-incomplete", "pods,poddisruptionbudgets"]].concat());
+    assert!(accepted.stdout.starts_with("Upgrade 1.35 to 1.36  nothing blocks\n"), "{}", accepted.stdout);
+}
+
+#[test]
 fn what_follows_a_version_is_not_dropped() {
     let told = plan(&[CLUSTER, "--to", "1.35x"]).usage_error();
     assert!(told.contains("expected a minor version such as 1.36"), "{told}");

@@ -20,6 +20,9 @@ pub(super) fn markdown(planned: &Planned) -> String {
     let blocked = words::blocked_steps(&plan.steps);
     let numbers: Vec<String> = blocked.iter().map(ToString::to_string).collect();
     let verdict = match blocked.as_slice() {
+        [] if !planned.coverage.complete => {
+            "**Incomplete: nothing blocks in what was seen (see Coverage).**".to_owned()
+        }
         [] => "Nothing blocks.".to_owned(),
         _ => format!("**Blocked before step {}.**", numbers.join(", ")),
     };

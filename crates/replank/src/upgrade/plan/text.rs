@@ -26,6 +26,9 @@ fn head(page: &mut Page, planned: &Planned) {
     let blocked = words::blocked_steps(&plan.steps);
     let verdict = match blocked.as_slice() {
         [] if plan.steps.is_empty() => page.paint("nothing to do", Tone::Good),
+        [] if !planned.coverage.complete => {
+            page.paint("incomplete: nothing blocks in what was seen", Tone::Bad)
+        }
         [] if plan.findings().next().is_some() => page.paint("nothing blocks", Tone::Warning),
         [] => page.paint("nothing was found", Tone::Good),
         some => {

@@ -1,6 +1,6 @@
 //! A finding as reports show it and `-o json` prints it.
 
-use replank_facts::coverage::{Coverage, Unseen};
+use replank_facts::coverage::{Coverage, Unseen, not_seen};
 use replank_facts::finding::{Finding, ObjectName, Severity};
 use replank_facts::remedy::{Edit, Remedy, Way, either};
 use replank_model::object::Kind;
@@ -129,8 +129,7 @@ impl FindingEntry {
     /// What of the kinds that it rests on could not be seen, in words.
     #[must_use]
     pub fn not_seen(&self) -> Option<String> {
-        let words: Vec<String> = self.unseen.iter().map(ToString::to_string).collect();
-        (!words.is_empty()).then(|| format!("not seen: {}", words.join(", ")))
+        not_seen(&self.unseen)
     }
 
     /// What is wrong, and what of it could not be seen, in one sentence.

@@ -29,7 +29,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Replaces the nodes of a Kubernetes cluster without disruption, and rehearses the replacement first.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Reads files, and changes no cluster.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::Arc;
 
 use clap::Args;
 use replank_facts::coverage::{Allowed, Coverage, Question, Read, Skipped};
@@ -127,7 +130,13 @@ pub(crate) fn read_with_places(
     let snapshot = load(sources, &options, args, Moment::Told, printer)?;
     let names =
         snapshot.objects.iter().map(|object| format!("{} {}", object.kind_name(), object.meta().key()));
-    let places = names.zip(snapshot.places.iter().cloned()).collect();
+    let compressed = compressed(&snapshot.places);
+    let place = |place: &Place| match compressed.contains(&place.source) {
+        // The line is one of its content, and nobody who opens the file finds it there.
+        true => Place::source(place.source.clone()),
+        false => place.clone(),
+    };
+    let places = names.zip(snapshot.places.iter().map(place)).collect();
     let Some(Now { time: now, .. }) = snapshot.now else {
         return Err(Failure::usage_message("the snapshot does not show when it was taken")
             .next("pass the time: --now 2026-11-20T09:52:00Z"));
@@ -135,6 +144,17 @@ pub(crate) fn read_with_places(
     let older = older(&snapshot.summary);
     let (view, coverage) = into_view(snapshot, question, args)?;
     Ok((Cluster { view, now, older, coverage }, places))
+}
+
+/// The sources among some places that are files compressed with gzip, by their magic bytes.
+fn compressed(places: &[Place]) -> BTreeSet<Arc<str>> {
+    let sources: BTreeSet<&Arc<str>> = places.iter().map(|place| &place.source).collect();
+    let is_compressed = |source: &Arc<str>| {
+        let mut magic = [0; 2];
+        let read = File::open(&**source).and_then(|mut file| file.read_exact(&mut magic));
+        read.is_ok() && magic == [0x1f, 0x8b]
+    };
+    sources.into_iter().filter(|source| is_compressed(source)).cloned().collect()
 }
 
 /// Reads a cluster whose moment does not matter, and tells it where it shows.

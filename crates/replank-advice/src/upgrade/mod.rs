@@ -27,6 +27,7 @@ pub mod finding;
 pub mod kubelet;
 pub mod minor;
 pub mod plan;
+mod reads;
 pub mod rollback;
 pub mod routes;
 pub mod skew;

@@ -30,6 +30,12 @@ pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     let mut on_time = 0;
     for id in nodes.loose_new.iter().chain(&nodes.loose_old) {
         let launched = ctx.view.instances().get(id).and_then(|instance| instance.launched);
+        // What the run has not launched is not late: it had a node, or never got one.
+        let is_older = launched.is_some_and(|at| at + LATE_AFTER < ctx.scope.options.started);
+        if is_older {
+            ctx.wait(Subject::Instance(id.clone()), WaitingOn::Capacity(CapacityWait::NodeMissing));
+            continue;
+        }
         on_time += u32::from(is_on_time(ctx, Subject::Instance(id.clone()), launched, None));
     }
     for name in &nodes.arriving {

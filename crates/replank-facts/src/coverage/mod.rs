@@ -17,7 +17,7 @@ use replank_model::view::View;
 pub use allowed::{Allowed, UnknownName};
 pub use form::{AbsentKind, Coverage, Dangling, DataEnd, Read, Skipped};
 pub use kinds::Question;
-pub use unseen::{Unseen, Why};
+pub use unseen::{Unseen, Why, not_seen};
 
 impl Coverage {
     /// What an answer to a question could see of a cluster.

@@ -73,6 +73,13 @@ impl Coverage {
     }
 }
 
+/// What could not be seen, in words; none: everything was.
+#[must_use]
+pub fn not_seen(unseen: &[Unseen]) -> Option<String> {
+    let words: Vec<String> = unseen.iter().map(ToString::to_string).collect();
+    (!words.is_empty()).then(|| format!("not seen: {}", words.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

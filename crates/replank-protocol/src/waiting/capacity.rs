@@ -35,6 +35,8 @@ pub enum CapacityWait {
         /// DaemonSet pods that are missing or not ready, if the node itself is Ready.
         daemon_pods_missing: u32,
     },
+    /// An instance from before the run has no node: somebody deleted its object, or it never registered.
+    NodeMissing,
     /// A new node is Ready, and load balancers do not send to it.
     TargetHealth {
         /// The target group's name.
@@ -54,6 +56,7 @@ impl CapacityWait {
             Self::Capacity { .. } => ("capacity", "new nodes"),
             Self::NodeReady { .. } => ("nodeReady", "a new node to become Ready"),
             Self::InstanceLate { .. } => ("instanceLate", "a late instance to become a Ready node"),
+            Self::NodeMissing => ("nodeMissing", "an instance without a node to register one"),
             Self::TargetHealth { .. } => {
                 ("targetHealth", "a new node to become healthy in its target groups")
             }
@@ -64,7 +67,7 @@ impl CapacityWait {
         match self {
             Self::Capacity { .. } | Self::NodeReady { .. } => Hope::Moving,
             Self::TargetHealth { health: TargetHealth::Initial, .. } => Hope::Moving,
-            Self::InstanceLate { .. } | Self::TargetHealth { .. } => Hope::Possible,
+            Self::InstanceLate { .. } | Self::NodeMissing | Self::TargetHealth { .. } => Hope::Possible,
         }
     }
 }
@@ -91,6 +94,9 @@ impl fmt::Display for CapacityWait {
                 let pods = counted(*daemon_pods_missing, "DaemonSet pod");
                 write!(f, "{pods} on the new node to become Ready; no progress since {since}")
             }
+            Self::NodeMissing => f.write_str(
+                "its node: the instance was there before the run and has none; terminate it, or restart its kubelet",
+            ),
             Self::TargetHealth { target_group, health: TargetHealth::Unused, registrar, since } => {
                 let by_hand = match registrar {
                     // It registers instances when it puts them into service, and never later.

@@ -212,7 +212,7 @@ impl RunEnd {
             Self::Record { .. } => ("record", "the run record's name is taken"),
             Self::OtherRun { .. } => ("otherRun", "marked by another run"),
             Self::Finding { .. } => ("finding", "blocking finding"),
-            Self::Stalled { .. } => ("stalled", "no progress"),
+            Self::Stalled { .. } => ("stalled", "progress of the run"),
             Self::Halted { .. } => ("halted", "halted, nothing left to try"),
             Self::Unhealthy { .. } => ("unhealthy", "halted by a health gate"),
             Self::Cancelled { .. } => ("cancelled", "cancelled"),

@@ -70,6 +70,7 @@ fn shared() -> Vec<WaitingOn> {
         CapacityWait::Capacity { ready: 1, wanted: 2, failure: Some("no capacity".into()) }.into(),
         CapacityWait::NodeReady { daemon_pods_missing: 1 }.into(),
         CapacityWait::InstanceLate { since: at(1), daemon_pods_missing: 0 }.into(),
+        CapacityWait::NodeMissing.into(),
         CapacityWait::TargetHealth {
             target_group: "web".into(),
             health: TargetHealth::Initial,
@@ -213,7 +214,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 76, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 77, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

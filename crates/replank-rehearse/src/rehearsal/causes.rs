@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::finding::Severity;
 use replank_facts::workload::workload_of;
+use replank_model::object::cloud::UpdateError;
 use replank_model::object::meta::Key;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::NodeName;
 use replank_model::view::{Ix, View};
-use replank_protocol::waiting::{PodWait, RollWait, RunEnd, Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 
 use super::holders::{HELD, NO_TIME};
 use super::result::Cause;
@@ -24,6 +25,7 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
             nodes: BTreeSet::new(),
             pods: BTreeSet::new(),
         });
+        group.nodes.extend(not_emptied(view, waiting));
         match &waiting.what {
             Subject::Pod(pod) => {
                 group.pods.insert(pod.clone());
@@ -110,7 +112,25 @@ fn names(view: &View, kind: &str, object: &str, group: &Grouped) -> BTreeSet<Str
         kind == "room" && instance.node.as_ref().is_some_and(|node| group.nodes.contains(node.as_str()))
     });
     let groups = instances.map(|instance| format!("NodeGroup {}", instance.group));
+    let not_emptied: BTreeSet<NodeName> = match kind {
+        UPDATE_FAILED => group.nodes.iter().map(|node| NodeName::from(node.as_str())).collect(),
+        _ => BTreeSet::new(),
+    };
+    let groups = groups.chain(on_nodes(view, &not_emptied));
     budgets.chain(owners).chain(pods).chain(nodes).chain(groups).chain([object.to_owned()]).collect()
+}
+
+/// The kind of an update of EKS' own that failed.
+const UPDATE_FAILED: &str = "updateFailed";
+
+/// The nodes that EKS could not empty in time, where that made its update fail.
+fn not_emptied(view: &View, waiting: &Waiting) -> BTreeSet<String> {
+    let WaitingOn::RollEnd(RollEnd::UpdateFailed { errors, .. }) = &waiting.on else {
+        return BTreeSet::new();
+    };
+    let failed = errors.iter().filter(|error| &*error.code == UpdateError::POD_EVICTION_FAILURE);
+    let named = failed.flat_map(|error| &error.resources).map(ToString::to_string);
+    named.filter(|name| view.node(&NodeName::from(name.as_str())).is_some()).collect()
 }
 
 /// The rules whose findings tell of a reason, by its kind.
@@ -140,6 +160,15 @@ fn tells_of(kind: &str) -> &'static [&'static str] {
         "leftover" => &["leftover"],
         "managedBy" => &["left-to-provisioner"],
         "doNotDisrupt" => &["kept-node"],
+        UPDATE_FAILED => &[
+            "pdb-never-allows",
+            "pdb-unready",
+            "pdb-not-counted",
+            "pdb-several",
+            "pdb-waits-for-batch",
+            "pdb-slow",
+            "other-scheduler",
+        ],
         "capacity" | "instanceLate" => &["image-version", "suspended-process"],
         _ => &[],
     }
@@ -166,7 +195,7 @@ pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
 }
 
 /// The rule of what only a rehearsal finds.
-const STOPS: &str = "stops-the-roll";
+pub(super) const STOPS: &str = "stops-the-roll";
 
 /// Has the severity of findings agree with what the roll did: what stopped it is blocking, and what it got past is not. A finding about pods on
 /// nodes that are left may be right though something else stopped the roll first.

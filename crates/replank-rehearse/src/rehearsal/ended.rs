@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_model::object::batch::Job;
 use replank_model::object::condition;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -56,6 +57,8 @@ pub(super) struct EndedByOthers {
     ended: BTreeMap<Uid, (Key, Option<(String, Key)>)>,
     /// Evicted by the run, which counts them itself.
     ours: BTreeSet<Uid>,
+    /// What had become of Jobs that are gone (`ttlSecondsAfterFinished`, a CronJob's history limits).
+    removed: BTreeMap<Key, Outcome>,
 }
 
 impl EndedByOthers {
@@ -78,6 +81,15 @@ impl EndedByOthers {
         self.ours.insert(pod.meta.uid.clone());
     }
 
+    pub(super) fn job_removed(&mut self, job: &Job) {
+        match of_job(job) {
+            Outcome::Running => {}
+            known @ (Outcome::Succeeded | Outcome::Failed | Outcome::Unknown) => {
+                self.removed.insert(job.meta.key(), known);
+            }
+        }
+    }
+
     /// All of them, sorted by name, with what a view shows of their owners.
     pub(super) fn all(&self, view: &View) -> Vec<EndedBatch> {
         let others = self.ended.iter().filter(|(uid, _)| !self.ours.contains(*uid));
@@ -85,35 +97,44 @@ impl EndedByOthers {
             .map(|(_, (pod, owner))| EndedBatch {
                 pod: pod.to_string(),
                 owner: owner.as_ref().map_or_else(String::new, |(kind, key)| format!("{kind} {key}")),
-                outcome: owner.as_ref().map_or(Outcome::Unknown, |(kind, key)| outcome(view, kind, key)),
+                outcome: owner.as_ref().map_or(Outcome::Unknown, |(kind, key)| self.outcome(view, kind, key)),
             })
             .collect();
         all.sort_by(|a, b| a.pod.cmp(&b.pod));
         all
     }
+
+    fn outcome(&self, view: &View, kind: &str, key: &Key) -> Outcome {
+        match kind {
+            "Job" => {
+                let removed = || self.removed.get(key).copied().unwrap_or(Outcome::Unknown);
+                view.jobs.by_key(key).map_or_else(removed, |job| of_job(job))
+            }
+            "Workflow" => {
+                view.other("argoproj.io", "Workflow", key).map_or(Outcome::Unknown, |workflow| match render(
+                    &Object::Other(workflow.clone()),
+                )["status"]["phase"]
+                    .as_str()
+                {
+                    Some("Succeeded") => Outcome::Succeeded,
+                    Some("Failed" | "Error") => Outcome::Failed,
+                    Some("Running" | "Pending") => Outcome::Running,
+                    Some(_) | None => Outcome::Unknown,
+                })
+            }
+            _ => Outcome::Unknown,
+        }
+    }
 }
 
-fn outcome(view: &View, kind: &str, key: &Key) -> Outcome {
-    match kind {
-        "Job" => view.jobs.by_key(key).map_or(Outcome::Unknown, |job| {
-            let is = |what| condition::is_true(&job.status.conditions, what);
-            if is("Complete") || is("SuccessCriteriaMet") {
-                Outcome::Succeeded
-            } else if is("Failed") || is("FailureTarget") {
-                Outcome::Failed
-            } else {
-                Outcome::Running
-            }
-        }),
-        "Workflow" => view.other("argoproj.io", "Workflow", key).map_or(Outcome::Unknown, |workflow| {
-            match render(&Object::Other(workflow.clone()))["status"]["phase"].as_str() {
-                Some("Succeeded") => Outcome::Succeeded,
-                Some("Failed" | "Error") => Outcome::Failed,
-                Some("Running" | "Pending") => Outcome::Running,
-                Some(_) | None => Outcome::Unknown,
-            }
-        }),
-        _ => Outcome::Unknown,
+fn of_job(job: &Job) -> Outcome {
+    let is = |what| condition::is_true(&job.status.conditions, what);
+    if is("Complete") || is("SuccessCriteriaMet") {
+        Outcome::Succeeded
+    } else if is("Failed") || is("FailureTarget") {
+        Outcome::Failed
+    } else {
+        Outcome::Running
     }
 }
 

@@ -74,6 +74,7 @@ pub(super) fn result(
         },
         pods: notes.pods,
         batch: BatchFigures {
+            on_nodes: notes.batch_before(),
             waited: notes.waits.batch_pods(),
             killed: notes.batch_killed,
             ended_by_others: notes.ended_by_others.all(world.view()),

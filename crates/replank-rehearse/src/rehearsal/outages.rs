@@ -9,7 +9,7 @@ use super::recorder::{ReadyCount, Recorder};
 use crate::finding_entry::FindingEntry;
 
 /// The rule of an outage that only the rehearsal shows.
-const OUTAGE: &str = "outage";
+pub(super) const OUTAGE: &str = "outage";
 
 /// How long a workload had no Ready pod until now.
 pub(super) fn dark(count: &ReadyCount, now: Time) -> Span {

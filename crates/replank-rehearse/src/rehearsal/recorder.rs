@@ -47,6 +47,8 @@ pub(super) struct Recorder {
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
     pub(super) batch_killed: usize,
+    /// The node of each batch pod that ran on nodes of the groups at the start.
+    batch_before: Vec<NodeName>,
     pub(super) ended_by_others: EndedByOthers,
     /// Pods that were preempted.
     pub(super) preempted: Preempted,
@@ -120,7 +122,12 @@ impl Recorder {
         }
         recorder.instances_before = recorder.instances;
         let ours = view.instances().values().filter(|instance| recorder.is_ours(instance));
-        recorder.starts = Starts::known(view, ours.filter_map(|instance| instance.node.clone()));
+        let nodes: BTreeSet<NodeName> = ours.filter_map(|instance| instance.node.clone()).collect();
+        let batch = view.pods.unordered().map(|(_, pod)| pod);
+        let batch = batch.filter(|pod| ends_by_itself(pod) && !pod.is_terminal());
+        let on = batch.filter_map(|pod| pod.node.clone()).filter(|node| nodes.contains(node));
+        recorder.batch_before = on.collect();
+        recorder.starts = Starts::known(view, nodes.into_iter());
         for (_, pod) in view.pods.sorted() {
             recorder.pod(at, view, None, Some(pod));
         }
@@ -280,6 +287,12 @@ impl Recorder {
         Some(self.chosen.as_ref()?.iter().filter(|name| !is_gone(name)).cloned().collect())
     }
 
+    /// How many batch pods ran at the start on nodes that were to be replaced.
+    pub(super) fn batch_before(&self) -> usize {
+        let is_chosen = |node: &&NodeName| self.chosen.as_ref().is_none_or(|chosen| chosen.contains(*node));
+        self.batch_before.iter().filter(is_chosen).count()
+    }
+
     /// How far the roll is: nodes replaced, nodes to be replaced in all.
     pub(super) fn replaced(&self) -> (usize, usize) {
         let gone = |name: Option<&NodeName>| {
@@ -320,6 +333,7 @@ impl Observer for Recorder {
                     self.evictions.pod(at, None, Some(new), view);
                 }
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),
+                (Some(Object::Job(job)), None) => self.ended_by_others.job_removed(job),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());
                 }

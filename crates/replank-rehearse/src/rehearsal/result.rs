@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use replank_facts::coverage::Coverage;
+use replank_model::object::Kind;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
@@ -14,12 +15,14 @@ use serde::Serialize;
 use crate::finding_entry::FindingEntry;
 
 use super::back::Rollback;
+use super::causes::STOPS;
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
 use super::ended::EndedBatch;
 use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
 use super::interruptions::InterruptionFigures;
+use super::outages::OUTAGE;
 use super::stages::StageEntry;
 use super::starts::StartEntry;
 use super::timeline::NodeTimeline;
@@ -128,12 +131,19 @@ pub enum Verdict {
     Refused,
 }
 
+/// Kinds that decide whether a pod may go, and what comes in its place.
+const MOVED: [Kind; 4] = [Kind::Node, Kind::Pod, Kind::PodDisruptionBudget, Kind::ReplicaSet];
+
 impl RehearsalResult {
     /// Notes what of the cluster the rehearsal could see: where something is missing, what ends well is not known to end well.
     pub fn cover(&mut self, coverage: Coverage) {
         let is_good = matches!(self.verdict, Verdict::Passes | Verdict::Findings | Verdict::Partial);
         if is_good && !coverage.complete {
             self.verdict = Verdict::Incomplete;
+        }
+        // What the rehearsal itself found rests on all that it moved.
+        for finding in self.findings.iter_mut().filter(|finding| [STOPS, OUTAGE].contains(&finding.id)) {
+            finding.unseen = coverage.unseen(&MOVED);
         }
         self.coverage = coverage;
     }
@@ -222,6 +232,8 @@ pub struct PodFigures {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchFigures {
+    /// Batch pods that ran on the nodes to be replaced at the start.
+    pub on_nodes: usize,
     /// Batch pods that were waited for.
     pub waited: usize,
     /// Batch pods that were ended before they were done.

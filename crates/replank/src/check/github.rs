@@ -15,7 +15,8 @@ pub(super) fn github(checked: &Checked) -> String {
         let at = match checked.places.get(&finding.object) {
             Some(place) => {
                 let source = place.source.trim_start_matches("./");
-                format!("file={},line={},", property(source), place.line.unwrap_or(1))
+                let line = place.line.map_or_else(String::new, |line| format!("line={line},"));
+                format!("file={},{line}", property(source))
             }
             None => String::new(),
         };

@@ -170,7 +170,7 @@ fn text(checked: &Checked, all: bool, look: Look) -> String {
     match shown.first() {
         Some(worst) => page.wrapped(
             0,
-            &format!("replank explain {} explains them; replank rehearse shows the outcome", worst.id),
+            &format!("replank explain {} explains the first; replank rehearse shows the outcome", worst.id),
             Tone::Faint,
         ),
         None => page.wrapped(

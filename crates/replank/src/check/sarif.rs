@@ -13,6 +13,7 @@ pub(super) fn sarif(checked: &Checked) -> Result<String, Failure> {
     let rules: Vec<Value> = Rule::ALL.iter().map(|rule| described(*rule)).collect();
     let source = checked.sources.first().map_or("snapshot", String::as_str);
     let place = |finding: &FindingEntry| match checked.places.get(&finding.object) {
+        // Code scanning asks for a line in any case; that of a compressed file is none.
         Some(place) => (place.source.to_string(), place.line.unwrap_or(1)),
         // What no single object is at fault for.
         None => (source.to_owned(), 1),

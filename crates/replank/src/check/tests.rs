@@ -61,7 +61,7 @@ fn text_tells_what_was_looked_at_and_where_to_go_on() {
         "{shown}"
     );
     assert!(
-        shown.ends_with("replank explain singleton explains them; replank rehearse shows the outcome\n"),
+        shown.ends_with("replank explain singleton explains the first; replank rehearse shows the outcome\n"),
         "{shown}"
     );
     let clean = text(&sample(vec![]), false, look);

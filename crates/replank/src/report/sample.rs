@@ -210,6 +210,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             unschedulable_max: 2,
         },
         batch: BatchFigures {
+            on_nodes: 4,
             waited: 3,
             killed: 0,
             ended_by_others: vec![EndedBatch {

@@ -1,6 +1,6 @@
 //! What it comes to, and what to do next.
 
-use replank_rehearse::{Ending, RehearsalResult, Stop, Verdict};
+use replank_rehearse::{Blocker, Cause, Ending, RehearsalResult, Stop, Verdict};
 
 use super::page::{Page, Tone};
 use super::words::{count, grouped, span};
@@ -39,7 +39,8 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
 
 fn blockers(page: &mut Page, result: &RehearsalResult) {
     for blocker in result.blockers.iter().take(BLOCKERS_MAX) {
-        page.labelled(4, "-", &format!("{}: {}", blocker.what, blocker.reason));
+        let finding = cause_of(result, blocker).map_or_else(String::new, finding_of);
+        page.labelled(4, "-", &format!("{}: {}{finding}", blocker.what, blocker.reason));
     }
     more(page, result.blockers.len());
 }
@@ -56,13 +57,29 @@ fn causes(page: &mut Page, result: &RehearsalResult) {
             0 => String::new(),
             pods => format!(" ({})", count(pods, "pod")),
         };
-        let finding = cause
-            .finding
-            .zip(cause.finding_object.as_ref())
-            .map_or_else(String::new, |(id, object)| format!("; finding {id}, {object}"));
+        let finding = finding_of(cause);
         page.labelled(4, "-", &format!("{nodes}{}{pods}{finding}", cause.reason));
     }
     more(page, result.causes.len());
+}
+
+/// The cause that a blocker was grouped under: of one reason, and about what waited.
+fn cause_of<'r>(result: &'r RehearsalResult, blocker: &Blocker) -> Option<&'r Cause> {
+    let (what, name) = blocker.what.split_once(' ')?;
+    let kind = match what {
+        "pod" => "Pod",
+        "node" => "Node",
+        "group" => "NodeGroup",
+        _ => return None,
+    };
+    let object = format!("{kind} {name}");
+    let is_about = |cause: &&Cause| cause.object == object || cause.related.contains(&object);
+    result.causes.iter().filter(|cause| cause.reason == blocker.reason).find(is_about)
+}
+
+fn finding_of(cause: &Cause) -> String {
+    let found = cause.finding.zip(cause.finding_object.as_ref());
+    found.map_or_else(String::new, |(id, object)| format!("; finding {id}, {object}"))
 }
 
 fn more(page: &mut Page, number: usize) {

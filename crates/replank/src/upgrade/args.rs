@@ -260,8 +260,11 @@ fn ahead(text: &str) -> Result<Span, String> {
 
 /// A minor version.
 pub(crate) fn release(text: &str) -> Result<Release, String> {
-    let read: Result<Release, _> = text.parse();
-    let release = read.map_err(|_| "expected a minor version such as 1.36".to_owned())?;
+    // A version may be followed by anything in a snapshot; what a person types may not.
+    let number = text.strip_prefix('v').unwrap_or(text);
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let read: Option<Release> = text.parse().ok().filter(|_| is_plain);
+    let release = read.ok_or_else(|| "expected a minor version such as 1.36".to_owned())?;
     if release.patch > 0 {
         return Err("expected a minor version such as 1.36: EKS chooses the patch".to_owned());
     }
@@ -275,6 +278,15 @@ fn policy(text: &str) -> Result<Policy, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_minor_version_is_followed_by_nothing() {
+        assert!(release("1.36").is_ok() && release("v1.36").is_ok() && release("1.36.0").is_ok());
+        for wrong in ["1.5x", "1.36-eks", "1.36.2", "1", "latest", ""] {
+            let told = release(wrong).expect_err(wrong);
+            assert!(told.starts_with("expected a minor version such as 1.36"), "{told}");
+        }
+    }
 
     #[test]
     fn a_look_ahead_is_days_or_a_duration() {

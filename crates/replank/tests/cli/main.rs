@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod bad_ami;
+mod batch;
 mod check;
 mod check_data;
 mod common;

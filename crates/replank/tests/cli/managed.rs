@@ -1,5 +1,7 @@
 //! Groups as AWS describes them: managed ones are updated by EKS, and suspended processes are found.
 
+use serde_json::{Value, json};
+
 use super::common::{Ran, replank, scratch};
 
 const SNAPSHOT: &str = "examples/hpa/snapshot.yaml";
@@ -54,4 +56,75 @@ fn a_suspended_process_is_found_and_waited_for() {
     );
     let other = of("suspended-other", "AZRebalance");
     assert!(!other.stdout.contains("suspended"), "{other:?}");
+}
+
+/// Three nodes of a group with one pod each, under a budget that lets one go, which took so many minutes to be Ready.
+fn slow(minutes: u32) -> String {
+    let node = |name: &str, zone: &str| {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "creationTimestamp": "2025-12-01T00:00:00Z",
+                "labels": {"eks.amazonaws.com/nodegroup": "web", "kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
+            "spec": {"providerID": format!("aws:///{zone}/i-{name}")},
+            "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "58"}, "nodeInfo": {"kubeletVersion": "v1.35.0-eks-1"},
+                "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T12:00:00Z", "lastTransitionTime": "2025-12-01T00:01:00Z"}]}})
+    };
+    let selector = json!({"matchLabels": {"app": "db"}});
+    let spec =
+        json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}]});
+    let owner = |kind: &str, name: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": true}]);
+    let of = |kind: &str, name: &str, labels: &Value| {
+        json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": labels},
+            "spec": {"replicas": 3, "selector": selector, "template": {"metadata": {"labels": labels}, "spec": spec}},
+            "status": {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3}})
+    };
+    let labels = json!({"app": "db", "pod-template-hash": "abc"});
+    let mut set = of("ReplicaSet", "db-abc", &labels);
+    set["metadata"]["ownerReferences"] = owner("Deployment", "db");
+    let pod = |on: &str| {
+        let mut spec = spec.clone();
+        spec["nodeName"] = json!(on);
+        let ready = format!("2026-01-01T10:{minutes:02}:00Z");
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("db-{on}"), "namespace": "shop", "uid": format!("db-{on}"),
+                "labels": labels, "ownerReferences": owner("ReplicaSet", "db-abc")},
+            "spec": spec, "status": {"phase": "Running", "startTime": "2026-01-01T10:00:00Z", "conditions": [
+                {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T10:00:00Z"},
+                {"type": "Ready", "status": "True", "lastTransitionTime": ready}]}})
+    };
+    let items = json!([
+        node("n0", "eu-west-1a"), node("n1", "eu-west-1b"), node("n2", "eu-west-1c"), pod("n0"), pod("n1"), pod("n2"),
+        of("Deployment", "db", &json!({"app": "db"})), set,
+        {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "db", "namespace": "shop", "uid": "b"},
+            "spec": {"maxUnavailable": 1, "selector": selector},
+            "status": {"currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "disruptionsAllowed": 1}},
+    ]);
+    scratch(
+        &format!("managed-slow-{minutes}.json"),
+        json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string(),
+    )
+}
+
+#[test]
+fn a_budget_that_is_too_slow_for_the_update_of_eks_is_named_as_what_stops_it() {
+    let plan = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}\nspec: {groups: [web], target: {kubernetesVersion: \"1.36\"}, \
+                nodeGroups: [{name: web, managedBy: eks}]}\n";
+    let plan = scratch("managed-slow.yaml", plan);
+    let snapshot = slow(22);
+    let told = replank(&["rehearse", &snapshot, "-f", &plan, "-o", "json"]).json();
+    assert_eq!(told["verdict"], "blocked");
+    let causes = told["causes"].as_array().expect("they are listed");
+    let [cause] = causes.as_slice() else { panic!("one update failed: {causes:?}") };
+    assert_eq!(
+        (&cause["object"], &cause["finding"]),
+        (&json!("NodeGroup web"), &json!("pdb-slow")),
+        "{cause}"
+    );
+    let findings = told["findings"].as_array().expect("they are listed");
+    let found = findings.iter().find(|one| one["id"] == "pdb-slow").expect("it is found");
+    assert_eq!(found["severity"], "blocking", "{found}");
+    let report = replank(&["rehearse", &snapshot, "-f", &plan]).stdout;
+    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("PodEvictionFailure: Reached max retries"), "{report}");
+    assert!(words.contains("; finding pdb-slow, PodDisruptionBudget shop/db"), "{report}");
+    // As fast as EKS waits, it is no cause, and nothing stops.
+    let told = replank(&["rehearse", &slow(2), "-f", &plan, "-o", "json"]).json();
+    assert_eq!((&told["nodes"]["replaced"], &told["causes"]), (&json!(3), &json!([])), "{told}");
 }

@@ -51,6 +51,13 @@ fn that_somebody_labels_new_nodes_is_an_assumption_and_a_finding() {
     assert!(ids(&result).contains(&"label-by-hand"), "{:?}", ids(&result));
     let assumed = result["assumptions"].to_string();
     assert!(assumed.contains("kubelets refuse to set it"), "{assumed}");
+    // What is only assumed is no pass, and stands at the top of the report.
+    assert_eq!(result["verdict"], "findings");
+    let ran = replank(&["rehearse", &cluster("node-role.kubernetes.io/web"), "--roll", "web"]);
+    let (findings, rest) = ran.stdout.split_once("The roll").expect("it has both parts");
+    assert!(findings.contains("warning  Label node-role.kubernetes.io/web  [label-by-hand]"), "{findings}");
+    assert!(rest.contains("Verdict  findings") || rest.contains("to look at"), "{rest}");
+    assert_eq!(ran.code, Some(3));
 }
 
 #[test]

@@ -62,8 +62,10 @@ fn a_service_that_loses_all_its_pods_with_an_instance_is_told() {
     items.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": {"name": "front", "namespace": "shop", "uid": "pdb", "generation": 1},
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "front"}}}}));
-    let snapshot =
-        scratch("outage.json", json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
+    let snapshot = scratch(
+        "outage.json",
+        json!({"apiVersion": "v1", "kind": "List", "items": items.clone()}).to_string(),
+    );
     let script = scratch("outage.txt", "at 30s: somebody ends instance other-0\n");
     let arguments = ["rehearse", &snapshot, "--roll", "web", "--script", &script];
 
@@ -88,6 +90,20 @@ fn a_service_that_loses_all_its_pods_with_an_instance_is_told() {
     assert!(
         report.lines().any(|line| line.contains("Deployment shop/cart") && line.contains("none for ")),
         "{report}"
+    );
+
+    assert_eq!(outage["unseen"], json!([]), "all that it rests on was there");
+
+    // What the rehearsal could not see may have kept it, or made it worse.
+    items.pop();
+    let partly = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let partly = scratch("outage-partly.json", partly.to_string());
+    let words = ["rehearse", &partly, "--roll", "web", "--script", &script, "-o", "json"];
+    let told = replank(&words).json();
+    let outage = told["findings"].as_array().expect("a list").iter().find(|one| one["id"] == "outage");
+    assert_eq!(
+        outage.expect("the outage is a finding")["unseen"],
+        json!([{"kind": "PodDisruptionBudget", "why": "absent", "count": 0}])
     );
 
     // Without the loss nothing is told of it.

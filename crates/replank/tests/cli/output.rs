@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::common::{PLAN, Ran, SNAPSHOT, members, plan, replank, root};
+use super::common::{PLAN, Ran, SNAPSHOT, members, plan, replank, root, scratch};
 
 /// The bundled example, without any argument.
 fn example(arguments: &[&str]) -> Ran {
@@ -153,4 +153,33 @@ fn nobody_has_to_read_to_the_end() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the binary ends");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+#[test]
+fn a_run_that_is_refused_is_advised_what_helps() {
+    let plan = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}\nspec: {groups: [web], target: {kubernetesVersion: \"1.20\"}, \
+                blockingFindings: refuse}\n";
+    let plan = scratch("refused.yaml", plan);
+    let ran = replank(&["rehearse", "examples/hpa/snapshot.yaml", "-f", &plan]);
+    let (_, verdict) = ran.stdout.split_once("Verdict  refused").expect("it is refused");
+    assert!(
+        verdict.contains("Not started, because of these findings:\n  - NodeGroup web: version-skew: "),
+        "{verdict}"
+    );
+    let next: Vec<&str> = verdict
+        .split_once("Next:")
+        .expect("what to do")
+        .1
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    // No timeline: nothing has happened.
+    assert_eq!(
+        next,
+        [
+            "1. resolve the findings from the top; each has its remedy",
+            "2. take a new snapshot and rehearse again"
+        ]
+    );
 }

@@ -1,5 +1,9 @@
 //! Every SARIF log that is printed is one: held to a schema of what Replank prints, and to that of the standard where it is at hand.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use super::common::{PLAN, SNAPSHOT, replank, replank_reading, root, scratch};
@@ -53,6 +57,31 @@ fn logs_of_check_are_valid() {
     let of_stdin = replank_reading(&["check", "-", "-o", "sarif"], super::common::snapshot_text().as_bytes());
     assert!(results(&of_stdin.json()) > 0);
     assert_valid("check -", &of_stdin.json());
+}
+
+/// Its content has lines; the file has none that anybody could open.
+#[test]
+fn a_compressed_snapshot_has_no_lines() {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(super::common::snapshot_text().as_bytes()).expect("memory takes it");
+    let packed = packed.finish().expect("memory takes it");
+    for name in ["sarif/packed.yaml.gz", "sarif/packed-all-the-same.yaml"] {
+        let packed = scratch(name, &packed);
+        let log = replank(&["check", &packed, "-o", "sarif"]).json();
+        assert!(results(&log) > 3);
+        for result in log["runs"][0]["results"].as_array().expect("a list") {
+            assert_eq!(
+                result["locations"][0]["physicalLocation"]["region"],
+                json!({"startLine": 1}),
+                "{result}"
+            );
+        }
+        assert_valid(name, &log);
+        let annotations = replank(&["check", &packed, "-o", "github"]).stdout;
+        assert!(annotations.contains("packed") && !annotations.contains(",line="), "{annotations}");
+    }
+    let plain = replank(&["check", SNAPSHOT, "-o", "github"]).stdout;
+    assert!(plain.contains(",line="), "{plain}");
 }
 
 #[test]

@@ -181,3 +181,59 @@ fn what_cannot_be_meant_is_a_usage_error() {
     let other = scratch("upgrade/other.json", r#"{"clusters": []}"#);
     assert!(error(&[CLUSTER, "--to", "1.36", "--eks", &other]).contains("other.json cannot be loaded"));
 }
+
+#[test]
+fn a_finding_says_what_it_could_not_see() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n", "labels": {"eks.amazonaws.com/nodegroup": "web"}},
+        "spec": {"providerID": "aws:///eu-west-1a/i-n"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "58"}, "nodeInfo": {"kubeletVersion": "v1.35.0"},
+            "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-20T09:00:00Z"}]}});
+    // A pod that is bound to the group's only zone and fits nowhere else: its roll cannot end.
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running", "startTime": "2026-11-20T08:00:00Z", "conditions": [{"type": "Ready", "status": "True"}]}});
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [node, pod]});
+    let snapshot = scratch("upgrade-unseen.json", list.to_string());
+    let value = plan(&[&snapshot, "--to", "1.36", "-o", "json"]).json();
+    let steps = value["steps"].as_array().expect("they are listed").iter();
+    let findings: Vec<&Value> =
+        steps.flat_map(|step| step["findings"].as_array().expect("an array")).collect();
+    let of = |id: &str| {
+        *findings.iter().find(|one| one["id"] == id).unwrap_or_else(|| panic!("{id}: {findings:?}"))
+    };
+    let unseen = of("roll-blocked")["unseen"].to_string();
+    assert!(unseen.contains("PodDisruptionBudget") && unseen.contains("absent"), "{unseen}");
+    assert_eq!(of("control-plane-unknown")["unseen"], json!([]), "nodes were there");
+    for format in ["text", "markdown"] {
+        let told = plan(&[&snapshot, "--to", "1.36", "-o", format]).stdout;
+        assert!(told.contains("not seen: no PodDisruptionBudget in the input"), "{told}");
+    }
+}
+
+#[test]
+fn a_plan_that_could_not_see_everything_does_not_begin_with_good_news() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"}, "spec": {},
+        "status": {"nodeInfo": {"kubeletVersion": "v1.35.0"}, "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-20T09:00:00Z"}]}});
+    let snapshot = scratch("upgrade-incomplete.json", node.to_string());
+    let words = [snapshot.as_str(), "--to", "1.36", "--no-rehearsal"];
+    let told = plan(&words);
+    assert_eq!(told.code, Some(6));
+    assert!(
+        told.stdout.starts_with("Upgrade 1.35 to 1.36  incomplete: nothing blocks in what was seen\n"),
+        "{}",
+        told.stdout
+    );
+    let markdown = plan(&[&words[..], &["-o", "markdown"]].concat()).stdout;
+    assert!(
+        markdown.contains("**Incomplete: nothing blocks in what was seen (see Coverage).**"),
+        "{markdown}"
+    );
+    let accepted = plan(&[&words[..], &["--allow-incomplete", "pods,poddisruptionbudgets"]].concat());
+    assert!(accepted.stdout.starts_with("Upgrade 1.35 to 1.36  nothing blocks\n"), "{}", accepted.stdout);
+}
+
+#[test]
+fn what_follows_a_version_is_not_dropped() {
+    let told = plan(&[CLUSTER, "--to", "1.35x"]).usage_error();
+    assert!(told.contains("expected a minor version such as 1.36"), "{told}");
+}

@@ -32,7 +32,7 @@ pub(super) const RETRIES_MAX: u32 = 15;
 pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
     let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
     let Some(selector) = selector(&deployment) else { return Ok(()) };
-    if selector.is_empty() {
+    if selector.is_empty() || !selects_its_template(&deployment, &selector) {
         return observe_only(ctx, &deployment);
     }
     let sets = claim(ctx, index, &deployment, &selector)?;
@@ -51,7 +51,14 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), Ap
     }
 }
 
-/// A Deployment that selects everything is not acted on.
+/// No API server stores a Deployment, or a ReplicaSet of it, whose pods it would not know. A snapshot may hold one: its template was left out, and no
+/// pod shows it. Its ReplicaSets would make pods without end.
+fn selects_its_template(deployment: &Deployment, selector: &Selector) -> bool {
+    let labels = &deployment.spec.template.meta.labels;
+    selector.matches(|key| labels.value(key))
+}
+
+/// A Deployment that selects everything, or not its own pods, is not acted on.
 fn observe_only(ctx: &mut Ctx<'_>, deployment: &Deployment) -> Result<(), ApiError> {
     if deployment.status.observed_generation < deployment.meta.generation {
         ctx.api.modify::<Deployment>(&deployment.meta.key(), |deployment| {
@@ -135,5 +142,30 @@ pub(super) fn pod_gone(ctx: &mut Ctx<'_>, index: &Index, pod: &Pod) {
     });
     if !is_left {
         ctx.enqueue(Controller::Deployment, slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::time::Span;
+    use serde_json::{Value, json};
+
+    use crate::testing::{node, world};
+
+    /// ReplicaSets and pods after a while of a Deployment with such a template.
+    fn made(template: &Value) -> (usize, usize) {
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop", "uid": "d"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
+        let mut world = world(vec![node("n", "a"), deployment]);
+        world.pass(Span::from_minutes(2));
+        (world.view().replica_sets.len(), world.view().pods.len())
+    }
+
+    #[test]
+    fn a_deployment_that_would_not_know_its_pods_makes_none() {
+        let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+        assert_eq!(made(&json!({"metadata": {"labels": {"app": "web"}}, "spec": spec})), (1, 2));
+        assert_eq!(made(&json!({"metadata": {"labels": {"app": "other"}}, "spec": spec})), (0, 0));
+        assert_eq!(made(&json!({})), (0, 0));
     }
 }

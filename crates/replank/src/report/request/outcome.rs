@@ -109,8 +109,17 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
         ));
     }
     text.push_str(&match (result.batch.waited, result.batch.killed) {
-        (0, 0) if result.batch.ended_by_others.is_empty() => "No batch pod is affected.\n".to_owned(),
-        (0, 0) => String::new(),
+        (0, 0) if !result.batch.ended_by_others.is_empty() => String::new(),
+        (0, 0) => match result.batch.on_nodes {
+            0 => "No batch pod runs on these nodes.\n".to_owned(),
+            number => format!(
+                "{} on these nodes at the start; none has to be waited for, none is terminated before it finishes.\n",
+                match number {
+                    1 => "1 batch pod runs".to_owned(),
+                    many => format!("{} batch pods run", grouped(many)),
+                }
+            ),
+        },
         (waited, 0) => {
             let by_us = if result.batch.ended_by_others.is_empty() { "" } else { " by the run" };
             format!(

@@ -94,7 +94,7 @@ fn step(index: usize, step: &Step, planned: &Planned) -> Value {
         },
         "command": words::command(&step.what, planned),
         "back": back(&step.back),
-        "findings": step.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings": step.findings.iter().map(|of| finding(of, planned)).collect::<Vec<_>>(),
     });
     match &step.what {
         What::ControlPlane(hop) => {
@@ -141,12 +141,13 @@ fn back(back: &Back) -> Value {
     json!({ "kind": kind, "withinMs": within, "words": words::back(back) })
 }
 
-fn finding(finding: &Finding) -> Value {
+fn finding(finding: &Finding, planned: &Planned) -> Value {
     json!({
         "id": finding.rule.id(),
         "severity": finding.severity.as_str(),
         "object": finding.object.to_string(),
         "reason": finding.reason,
+        "unseen": planned.coverage.unseen(finding.rule.reads()),
         "remedy": finding.remedy.text(),
     })
 }

@@ -20,6 +20,9 @@ pub(super) fn markdown(planned: &Planned) -> String {
     let blocked = words::blocked_steps(&plan.steps);
     let numbers: Vec<String> = blocked.iter().map(ToString::to_string).collect();
     let verdict = match blocked.as_slice() {
+        [] if !planned.coverage.complete => {
+            "**Incomplete: nothing blocks in what was seen (see Coverage).**".to_owned()
+        }
         [] => "Nothing blocks.".to_owned(),
         _ => format!("**Blocked before step {}.**", numbers.join(", ")),
     };
@@ -87,7 +90,7 @@ fn write_step(page: &mut String, number: usize, step: &Step, planned: &Planned) 
         &format!("### {number}. {} ({})\n", escape(&words::title(&step.what)), words::takes(step.takes)),
     );
     for finding in &step.findings {
-        write_finding(page, finding);
+        write_finding(page, finding, planned);
     }
     if let Some(command) = words::command(&step.what, planned) {
         page.push_str(&remedy(&command));
@@ -98,15 +101,17 @@ fn write_step(page: &mut String, number: usize, step: &Step, planned: &Planned) 
     }
 }
 
-fn write_finding(page: &mut String, finding: &Finding) {
+fn write_finding(page: &mut String, finding: &Finding, planned: &Planned) {
+    let not_seen = words::not_seen(finding, planned).map_or_else(String::new, |words| format!("; {words}"));
     line(
         page,
         &format!(
-            "- **{}** {} [{}]: {}",
+            "- **{}** {} [{}]: {}{}",
             finding.severity,
             escape(&finding.object.to_string()),
             finding.rule,
-            escape(&finding.reason)
+            escape(&finding.reason),
+            escape(&not_seen)
         ),
     );
     page.push_str(&remedy(&finding.remedy.text()));

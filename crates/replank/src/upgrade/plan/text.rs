@@ -26,6 +26,9 @@ fn head(page: &mut Page, planned: &Planned) {
     let blocked = words::blocked_steps(&plan.steps);
     let verdict = match blocked.as_slice() {
         [] if plan.steps.is_empty() => page.paint("nothing to do", Tone::Good),
+        [] if !planned.coverage.complete => {
+            page.paint("incomplete: nothing blocks in what was seen", Tone::Bad)
+        }
         [] if plan.findings().next().is_some() => page.paint("nothing blocks", Tone::Warning),
         [] => page.paint("nothing was found", Tone::Good),
         some => {
@@ -119,7 +122,7 @@ fn write_step(page: &mut Page, number: usize, step: &Step, planned: &Planned) {
         page.wrapped(AT, &format!("EKS support of {}: {support}", hop.to), Tone::Faint);
     }
     for finding in &step.findings {
-        write_finding(page, finding);
+        write_finding(page, finding, planned);
     }
     if let Some(command) = words::command(&step.what, planned) {
         page.verbatim(AT, &command, Tone::Note);
@@ -129,7 +132,7 @@ fn write_step(page: &mut Page, number: usize, step: &Step, planned: &Planned) {
     }
 }
 
-fn write_finding(page: &mut Page, finding: &Finding) {
+fn write_finding(page: &mut Page, finding: &Finding, planned: &Planned) {
     let tone = match finding.severity {
         Severity::Blocking => Tone::Bad,
         Severity::Warning => Tone::Warning,
@@ -141,6 +144,9 @@ fn write_finding(page: &mut Page, finding: &Finding) {
         &[(finding.severity.as_str(), tone), (&finding.object.to_string(), Tone::Strong), (&id, Tone::Faint)],
     );
     page.wrapped(AT + 2, &finding.reason, Tone::Plain);
+    if let Some(not_seen) = words::not_seen(finding, planned) {
+        page.wrapped(AT + 2, &not_seen, Tone::Warning);
+    }
     let remedy = finding.remedy.text();
     let is_command = ["kubectl ", "aws ", "replank "].iter().any(|start| remedy.starts_with(start));
     match is_command {

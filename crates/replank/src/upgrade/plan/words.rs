@@ -2,15 +2,22 @@
 
 use super::Planned;
 use replank_advice::upgrade::controllers::{Controller, Goes};
+use replank_advice::upgrade::finding::Finding;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{Back, Step, Takes, WayBack, What};
 use replank_advice::upgrade::routes::Route;
 use replank_advice::upgrade::survey::KnownBy;
+use replank_facts::coverage::not_seen as not_seen_of;
 use replank_lifecycle::calendar::{Calendar, Day};
 use replank_lifecycle::release::Release;
 
 use crate::report::words::{count, span};
 use crate::upgrade::calendar::in_words;
+
+/// What a finding could not see of the kinds that it rests on.
+pub(crate) fn not_seen(finding: &Finding, planned: &Planned) -> Option<String> {
+    not_seen_of(&planned.coverage.unseen(finding.rule.reads()))
+}
 
 /// What is done: `control plane 1.33 to 1.34`.
 pub(crate) fn title(what: &What) -> String {

@@ -1,0 +1,145 @@
+//! Batch work: how long it is waited for, and what is said of it.
+
+use serde_json::{Value, json};
+
+use super::common::{replank, replank_reading, scratch};
+
+/// The moment of the snapshots.
+const NOW: &str = "2026-01-01T12:00:00Z";
+
+fn node(name: &str, zone: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "creationTimestamp": "2025-12-01T00:00:00Z",
+            "labels": {"eks.amazonaws.com/nodegroup": "web", "kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
+        "spec": {"providerID": format!("aws:///{zone}/i-{name}")},
+        "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "58"}, "nodeInfo": {"kubeletVersion": "v1.35.0-eks-1"},
+            "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": NOW, "lastTransitionTime": "2025-12-01T00:01:00Z"}]}})
+}
+
+/// A pod on the second node that has run since `since`.
+fn pod(name: &str, owner: &Value, since: &str) -> Value {
+    let mut owner = owner.clone();
+    owner["controller"] = json!(true);
+    let finalizers =
+        if owner["kind"] == "Job" { json!(["batch.kubernetes.io/job-tracking"]) } else { json!([]) };
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "ml", "uid": name, "creationTimestamp": since, "finalizers": finalizers,
+            "annotations": {"workflows.argoproj.io/node-name": "etl-2.train(0)"}, "labels": {"of": owner["name"]}, "ownerReferences": [owner]},
+        "spec": {"nodeName": "n2", "restartPolicy": "Never", "containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+        "status": {"phase": "Running", "startTime": since, "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": since}],
+            "containerStatuses": [{"name": "main", "ready": true, "state": {"running": {"startedAt": since}}}]}})
+}
+
+fn snapshot(name: &str, objects: Vec<Value>) -> String {
+    let nodes = vec![node("n1", "eu-west-1a"), node("n2", "eu-west-1b")];
+    let items = [nodes, objects].concat();
+    scratch(name, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())
+}
+
+/// A CronWorkflow's run of an hour and a half whose pods are gone, and one that has run for ten minutes under a budget that keeps it.
+fn workflows(name: &str, keeps_nodes: bool) -> String {
+    let workflow = |name: &str, status: &Value| {
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
+            "metadata": {"name": name, "namespace": "ml", "uid": name, "labels": {"workflows.argoproj.io/cron-workflow": "etl"}},
+            "spec": {"podGC": {"strategy": "OnPodCompletion"}}, "status": status})
+    };
+    let (from, to) = ("2025-12-31T10:00:00Z", "2025-12-31T11:30:00Z");
+    let mut past = json!({"phase": "Succeeded", "startedAt": from, "finishedAt": to});
+    if keeps_nodes {
+        past["nodes"] = json!({"etl-1-a": {"id": "etl-1-a", "name": "etl-1.train(0)", "type": "Pod", "phase": "Succeeded", "startedAt": from, "finishedAt": to}});
+    }
+    let since = "2026-01-01T11:50:00Z";
+    let owner =
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "etl-2", "uid": "etl-2"});
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "etl-2", "namespace": "ml", "uid": "b"},
+        "spec": {"minAvailable": 9999, "selector": {"matchLabels": {"of": "etl-2"}}},
+        "status": {"currentHealthy": 1, "desiredHealthy": 9999, "expectedPods": 1, "disruptionsAllowed": 0}});
+    let running = workflow("etl-2", &json!({"phase": "Running", "startedAt": since}));
+    snapshot(name, vec![workflow("etl-1", &past), running, pod("etl-2-train", &owner, since), budget])
+}
+
+#[test]
+fn a_workflow_whose_earlier_pods_are_gone_is_waited_for_as_long_as_the_finding_says() {
+    for (name, keeps_nodes) in [("batch-nodes.json", true), ("batch-whole.json", false)] {
+        let snapshot = workflows(name, keeps_nodes);
+        let result = replank(&["rehearse", &snapshot, "--roll", "web", "-o", "json"]).json();
+        let findings = result["findings"].to_string();
+        assert!(
+            findings.contains("an earlier run took 1h30m; expected to finish by 2026-01-01T13:20:00Z"),
+            "{findings}"
+        );
+        let waits = result["waits"].as_array().expect("they are listed");
+        let pod = waits.iter().find(|one| one["what"] == "pod ml/etl-2-train" && one["kind"] == "batch");
+        let since = pod.expect("it is waited for")["since"].as_str().expect("a time");
+        let waited = pod.expect("it is waited for")["waitedMs"].as_u64().expect("a number");
+        // From minutes after noon to twenty past one.
+        assert!(since.starts_with("2026-01-01T12:0"), "{since}");
+        assert!((70 * 60_000..80 * 60_000).contains(&waited), "{waited}");
+        assert_eq!(
+            (result["batch"]["onNodes"].as_u64(), result["batch"]["waited"].as_u64()),
+            (Some(1), Some(1))
+        );
+        let request = replank(&["rehearse", &snapshot, "--roll", "web", "-o", "markdown"]).stdout;
+        assert!(
+            request.contains("1 batch pod is waited for; none is terminated before it finishes"),
+            "{request}"
+        );
+        assert!(!request.contains("No batch pod"), "{request}");
+    }
+}
+
+#[test]
+fn a_change_request_names_batch_pods_that_need_no_wait() {
+    let since = "2026-01-01T11:59:00Z";
+    let job = |name: &str, status: &Value| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "ml", "uid": name,
+                "ownerReferences": [{"apiVersion": "batch/v1", "kind": "CronJob", "name": "tick", "uid": "cj", "controller": true}]},
+            "spec": {"backoffLimit": 3, "selector": {"matchLabels": {"of": name}},
+                "template": {"metadata": {"labels": {"of": name}}, "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}},
+            "status": status})
+    };
+    let past = json!({"succeeded": 1, "startTime": "2026-01-01T11:00:00Z", "completionTime": "2026-01-01T11:01:10Z",
+        "conditions": [{"type": "Complete", "status": "True"}]});
+    let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": "tick-2", "uid": "tick-2"});
+    let running = job("tick-2", &json!({"active": 1, "startTime": since}));
+    let snapshot =
+        snapshot("batch-short.json", vec![job("tick-1", &past), running, pod("tick-2-a", &owner, since)]);
+    let result = replank(&["rehearse", &snapshot, "--roll", "web", "-o", "json"]).json();
+    let batch = &result["batch"];
+    assert_eq!((batch["onNodes"].as_u64(), batch["waited"].as_u64()), (Some(1), Some(0)), "{batch}");
+    let request = replank(&["rehearse", &snapshot, "--roll", "web", "-o", "markdown"]).stdout;
+    assert!(
+        request.contains("1 batch pod runs on these nodes at the start; none has to be waited for"),
+        "{request}"
+    );
+}
+
+#[test]
+fn what_becomes_of_a_job_whose_pod_somebody_deletes_is_said() {
+    let since = "2026-01-01T11:50:00Z";
+    let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "train"});
+    let of = |name: &str, spec: &Value| {
+        let mut job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ml", "uid": "train"},
+            "spec": {"selector": {"matchLabels": {"of": "train"}}, "template": {"metadata": {"labels": {"of": "train"}},
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}},
+            "status": {"active": 1, "startTime": since}});
+        for (key, value) in spec.as_object().expect("a map") {
+            job["spec"][key] = value.clone();
+        }
+        let snapshot = snapshot(name, vec![job, pod("train-a", &owner, since)]);
+        let script = b"at 2m: somebody deletes Pod ml/train-a\n";
+        let words = ["rehearse", &snapshot, "--roll", "web", "--script", "-", "-o", "json"];
+        let ended = replank_reading(&words, script).json()["batch"]["endedByOthers"].clone();
+        assert_eq!(
+            (ended[0]["pod"].as_str(), ended[0]["owner"].as_str()),
+            (Some("ml/train-a"), Some("Job ml/train")),
+            "{ended}"
+        );
+        ended[0]["outcome"].as_str().expect("a word").to_owned()
+    };
+    assert_eq!(of("batch-retried.json", &json!({"backoffLimit": 3})), "succeeded");
+    assert_eq!(of("batch-failed.json", &json!({"backoffLimit": 0})), "failed");
+    // Its object is removed before the end, and what became of it is known all the same.
+    assert_eq!(
+        of("batch-removed.json", &json!({"backoffLimit": 0, "ttlSecondsAfterFinished": 10})),
+        "failed"
+    );
+}

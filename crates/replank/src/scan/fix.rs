@@ -127,8 +127,7 @@ struct Fixer<'f> {
 
 impl Fixer<'_> {
     fn is_concerned(&self, file: &File) -> bool {
-        let real = self.tree.real(&file.path);
-        self.tree.is_concerned(&real) || self.kustomized.decides(&real)
+        self.tree.is_concerned(&file.real) || self.kustomized.decides(&file.real)
     }
 
     /// Fixes files on several threads, each of which holds one text at a time.
@@ -173,10 +172,10 @@ impl Fixer<'_> {
         };
         let difference = if self.args.diff { difference(&file.name, &of) } else { String::new() };
         if !self.args.diff && of.after != of.before {
-            if let Some(why) = self.tree.refuses(&file.path) {
+            if let Some(why) = self.tree.refuses(file) {
                 return Ok(refused(why));
             }
-            write(&file.path, &of, self.args.helm_release)?;
+            write(&file.real, &of, self.args.helm_release)?;
         }
         let lines = (!of.hunks.is_empty()).then(|| line_numbers(&of.hunks));
         Ok(Done { told: of.told, changes: of.changes, lines, left: of.left, difference, refused: None })
@@ -194,14 +193,14 @@ impl Fixer<'_> {
         }
         let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not UTF-8")) };
         let (measure, schema) = (self.measure, self.schema);
-        let real = self.tree.real(&file.path);
+        let real = &file.real;
         Ok(Ok(if self.args.helm_release {
             of_releases(measure, schema, &file.name, text)
-        } else if self.kustomized.decides(&real) {
-            let fixed = kustomize::fix_kustomized(measure, self.kustomized, &real, &file.name, &text);
+        } else if self.kustomized.decides(real) {
+            let fixed = kustomize::fix_kustomized(measure, self.kustomized, real, &file.name, &text);
             of_fixed(&file.name, text, fixed)
         } else {
-            let lets_be = |line: u32| self.tree.lets_be(&real, line);
+            let lets_be = |line: u32| self.tree.lets_be(real, line);
             of_manifests(measure, schema, &file.name, text, &file.hint, &lets_be)
         }))
     }
@@ -331,13 +330,12 @@ fn stdin(
     Ok(if of.left.is_empty() { Exit::Passes } else { Exit::Findings })
 }
 
-/// Puts a text in the place of a file, whole or not at all, with its rights. Of a dump the old one is kept beside it.
+/// Puts a text in the place of a file, by its real path so that a link stays a link; whole or not at all, with its rights. Of a
+/// dump the old one is kept beside it.
 fn write(path: &Path, of: &Rewritten, backup: bool) -> Result<(), Failure> {
     let failure = |path: &Path, error: std::io::Error| {
         Failure::internal(anyhow::Error::new(error).context(format!("{} cannot be written", path.display())))
     };
-    // A link stays a link.
-    let path = std::fs::canonicalize(path).map_err(|error| failure(path, error))?;
     let beside = |ending: &str| {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(ending);
@@ -349,15 +347,15 @@ fn write(path: &Path, of: &Rewritten, backup: bool) -> Result<(), Failure> {
             let message = format!("{} already exists and was not overwritten", kept.display());
             return Err(Failure::usage_message(message).next("move the earlier backup away"));
         }
-        std::fs::copy(&path, &kept).map_err(|error| failure(&kept, error))?;
+        std::fs::copy(path, &kept).map_err(|error| failure(&kept, error))?;
     }
     let new = beside(".replank-new");
     let written = std::fs::write(&new, &of.after)
-        .and_then(|()| std::fs::set_permissions(&new, std::fs::metadata(&path)?.permissions()))
-        .and_then(|()| std::fs::rename(&new, &path));
+        .and_then(|()| std::fs::set_permissions(&new, std::fs::metadata(path)?.permissions()))
+        .and_then(|()| std::fs::rename(&new, path));
     written.map_err(|error| {
         drop(std::fs::remove_file(&new));
-        failure(&path, error)
+        failure(path, error)
     })
 }
 

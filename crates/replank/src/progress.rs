@@ -1,4 +1,4 @@
-//! Progress in virtual time, on a terminal; silent elsewhere.
+//! Progress on a terminal: of rehearsals in virtual time, of scans in files. Silent elsewhere.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use replank_rehearse::Progress;
 
 use crate::report::words;
 
-/// A line on standard error that is gone once the rehearsal is over.
+/// A line on standard error that is gone once it is over.
 #[derive(Debug)]
 pub(crate) struct Meter {
     bar: ProgressBar,
@@ -29,10 +29,17 @@ impl Meter {
         meter
     }
 
+    /// Of the files of a scan.
+    pub(crate) fn of_files(files: usize) -> Self {
+        let meter = Self::with("{bar:24} {pos}/{len} files");
+        meter.bar.set_length(files as u64);
+        meter
+    }
+
     fn with(template: &str) -> Self {
         // indicatif draws nothing if standard error is not a terminal.
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(REDRAWS));
-        let style = ProgressStyle::with_template(template).expect("the template is one of two above");
+        let style = ProgressStyle::with_template(template).expect("the template is one of those above");
         bar.set_style(style.progress_chars("━╸─"));
         bar.enable_steady_tick(Duration::from_millis(250));
         Self { bar }

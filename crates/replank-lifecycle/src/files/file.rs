@@ -10,6 +10,8 @@ use crate::scan::Hint;
 pub struct File {
     /// Where it is.
     pub path: PathBuf,
+    /// The same without links.
+    pub real: PathBuf,
     /// What messages call it: its path from what was named.
     pub name: Arc<str>,
     /// What is known of it.

@@ -23,8 +23,8 @@ use crate::scan::{self, Hint, Report, Values};
 use crate::source::{Place, Unread};
 
 /// Scans files with so many threads. Each holds one file at a time, so that memory is bounded by the largest ones; what is
-/// found does not depend on the number.
-pub fn scan_files(measure: &Measure, files: &[File], threads: usize) -> Report {
+/// found does not depend on the number. `read` is told of every file that is done.
+pub fn scan_files(measure: &Measure, files: &[File], threads: usize, read: &(dyn Fn() + Sync)) -> Report {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut reports = Vec::new();
@@ -32,6 +32,7 @@ pub fn scan_files(measure: &Measure, files: &[File], threads: usize) -> Report {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(index) else { return reports };
             reports.push((index, scan_file(measure, file)));
+            read();
         }
     };
     let mut reports: Vec<(usize, Report)> = std::thread::scope(|scope| {

@@ -109,7 +109,7 @@ fn packed_charts_are_read_as_if_they_were_unpacked() {
     let tree = Tree::new("packed", &[("chart/charts/x.yaml", "")]);
     fs::write(tree.0.join("chart/charts/web-1.0.tgz"), outer).unwrap();
     let (_, walk) = tree.found("", Ignore::Git);
-    let report = scan_files(&crate::scan::tests::measure("1.30"), &walk.files, 1);
+    let report = scan_files(&crate::scan::tests::measure("1.30"), &walk.files, 1, &|| ());
     let root = format!("{}/chart/charts/web-1.0.tgz/web", tree.0.display());
     let mut found: Vec<&str> = report.findings.iter().map(|of| &*of.place.source).collect();
     found.sort_unstable();
@@ -129,9 +129,9 @@ fn what_is_found_does_not_depend_on_threads() {
     let tree = Tree::new("threads", &borrowed);
     let (_, walk) = tree.found("", Ignore::Git);
     let measure = crate::scan::tests::measure("1.30");
-    let one = scan_files(&measure, &walk.files, 1);
+    let one = scan_files(&measure, &walk.files, 1, &|| ());
     assert_eq!(one.findings.len(), 20);
-    assert_eq!(one, scan_files(&measure, &walk.files, 4));
+    assert_eq!(one, scan_files(&measure, &walk.files, 4, &|| ()));
 }
 
 #[test]

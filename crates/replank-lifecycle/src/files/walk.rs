@@ -84,20 +84,21 @@ type Ruled = (PathBuf, Arc<Rules>);
 
 impl Walker {
     fn file(&mut self, path: &Path, hint: Hint) {
-        if self.is_new(path) {
+        if let Some(real) = self.taken_in(path) {
             let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy().into();
-            self.walk.files.push(File { path: path.to_owned(), name, hint });
+            self.walk.files.push(File { path: path.to_owned(), real, name, hint });
         }
     }
 
-    fn is_new(&mut self, path: &Path) -> bool {
+    /// The real path of what was not taken in before.
+    fn taken_in(&mut self, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        self.seen.insert(real)
+        self.seen.insert(real.clone()).then_some(real)
     }
 
     /// `real` is the directory by the names that rules are about.
     fn directory(&mut self, path: &Path, real: &Path, rules: &[Ruled], hint: &Hint, depth: usize) {
-        if depth > DEPTH_MAX || !self.is_new(path) {
+        if depth > DEPTH_MAX || self.taken_in(path).is_none() {
             return;
         }
         let entries = match entries(path) {

@@ -63,6 +63,8 @@ pub struct Report {
     pub unread: Vec<Unread>,
     /// What would be applied and was not looked at.
     pub unrendered: Vec<Unrendered>,
+    /// Objects of charts that the chart's own values leave out, so that no rendering shows them.
+    pub left_out: Vec<Unrendered>,
     /// Numbers.
     pub counts: Counts,
     /// Requests of audit logs, by who made them for what.
@@ -80,6 +82,7 @@ impl Report {
         self.findings.append(&mut other.findings);
         self.unread.append(&mut other.unread);
         self.unrendered.append(&mut other.unrendered);
+        self.left_out.append(&mut other.left_out);
         self.counts.add(other.counts);
         for (caller, calls) in other.callers {
             self.callers.entry(caller).or_default().add(calls);

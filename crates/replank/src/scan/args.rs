@@ -75,6 +75,10 @@ pub(crate) struct ScanArgs {
     #[arg(long, conflicts_with = "render")]
     pub(crate) helm_release: bool,
 
+    /// Shows all places, where the text has only the worst files of many.
+    #[arg(long)]
+    pub(crate) all: bool,
+
     /// Number of threads. By default the number of CPU cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,

@@ -16,11 +16,13 @@ use replank_lifecycle::waiver::{Waived, Waivers};
 use super::args::ScanArgs;
 use super::found::{cores, sorted};
 use super::show::print;
+use super::told::{self, Told};
 use super::written::WrittenTree;
 use super::{Found, found, today};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Meter;
 use crate::report::words::count;
 
 /// One text, before and after.
@@ -30,6 +32,8 @@ struct Rewritten {
     hunks: Vec<Hunk>,
     /// What changed, a line each.
     told: Vec<String>,
+    /// What each change is, without its place.
+    changes: Vec<String>,
     left: Vec<Left>,
     /// The same for texts within it: stored manifests.
     within: Vec<(String, String, Vec<Hunk>)>,
@@ -38,6 +42,7 @@ struct Rewritten {
 /// What became of one file: its text is not kept.
 struct Done {
     told: Vec<String>,
+    changes: Vec<String>,
     /// Lines that changed, where any did.
     lines: Option<String>,
     left: Vec<Left>,
@@ -76,13 +81,13 @@ pub(super) fn run(
     let concerned: Vec<&File> = files.iter().filter(|file| fixer.is_concerned(file)).collect();
     let all = fixer.all(&concerned)?;
     if args.diff {
-        tell(&concerned, &all, "would be changed", printer);
+        tell(&concerned, &all, "would be changed", args.all, printer);
         let out: String = all.iter().map(|done| done.difference.as_str()).collect();
         printer.data(&out)?;
         let scanned = sorted(args, measure, waivers, report, left_out, printer);
         return Ok(scanned.exit());
     }
-    tell(&concerned, &all, "changed", printer);
+    tell(&concerned, &all, "changed", args.all, printer);
     let changed: Vec<File> = concerned
         .iter()
         .zip(&all)
@@ -103,7 +108,7 @@ fn again(args: &ScanArgs, measure: &Measure, mut report: Report, changed: &[File
     report.unread.retain(|unread| !names.contains(&unread.place.source));
     report.unrendered.retain(|of| !names.contains(&of.place.source));
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
-    let fresh = files::scan_files(measure, changed, threads).finish(measure);
+    let fresh = files::scan_files(measure, changed, threads, &|| ()).finish(measure);
     // The same objects are counted already.
     let counts = report.counts;
     report.append(fresh);
@@ -122,20 +127,21 @@ struct Fixer<'f> {
 
 impl Fixer<'_> {
     fn is_concerned(&self, file: &File) -> bool {
-        let real = self.tree.real(&file.path);
-        self.tree.is_concerned(&real) || self.kustomized.decides(&real)
+        self.tree.is_concerned(&file.real) || self.kustomized.decides(&file.real)
     }
 
     /// Fixes files on several threads, each of which holds one text at a time.
     fn all(&self, files: &[&File]) -> Result<Vec<Done>, Failure> {
         let threads = self.args.threads.map(usize::from).unwrap_or_else(cores);
         let next = AtomicUsize::new(0);
+        let meter = Meter::of_files(files.len());
         let work = || {
             let mut all = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(file) = files.get(index) else { return all };
                 all.push((index, self.one(file)));
+                meter.step();
             }
         };
         let mut all = std::thread::scope(|scope| {
@@ -154,6 +160,7 @@ impl Fixer<'_> {
     fn one(&self, file: &File) -> Result<Done, Failure> {
         let refused = |why: String| Done {
             told: Vec::new(),
+            changes: Vec::new(),
             lines: None,
             left: Vec::new(),
             difference: String::new(),
@@ -165,13 +172,13 @@ impl Fixer<'_> {
         };
         let difference = if self.args.diff { difference(&file.name, &of) } else { String::new() };
         if !self.args.diff && of.after != of.before {
-            if let Some(why) = self.tree.refuses(&file.path) {
+            if let Some(why) = self.tree.refuses(file) {
                 return Ok(refused(why));
             }
-            write(&file.path, &of, self.args.helm_release)?;
+            write(&file.real, &of, self.args.helm_release)?;
         }
         let lines = (!of.hunks.is_empty()).then(|| line_numbers(&of.hunks));
-        Ok(Done { told: of.told, lines, left: of.left, difference, refused: None })
+        Ok(Done { told: of.told, changes: of.changes, lines, left: of.left, difference, refused: None })
     }
 
     /// One file. `Err` says in words why nobody can write it.
@@ -186,14 +193,14 @@ impl Fixer<'_> {
         }
         let Ok(text) = String::from_utf8(bytes) else { return Ok(Err("it is not UTF-8")) };
         let (measure, schema) = (self.measure, self.schema);
-        let real = self.tree.real(&file.path);
+        let real = &file.real;
         Ok(Ok(if self.args.helm_release {
             of_releases(measure, schema, &file.name, text)
-        } else if self.kustomized.decides(&real) {
-            let fixed = kustomize::fix_kustomized(measure, self.kustomized, &real, &file.name, &text);
+        } else if self.kustomized.decides(real) {
+            let fixed = kustomize::fix_kustomized(measure, self.kustomized, real, &file.name, &text);
             of_fixed(&file.name, text, fixed)
         } else {
-            let lets_be = |line: u32| self.tree.lets_be(&real, line);
+            let lets_be = |line: u32| self.tree.lets_be(real, line);
             of_manifests(measure, schema, &file.name, text, &file.hint, &lets_be)
         }))
     }
@@ -214,24 +221,33 @@ fn of_manifests(
 fn of_fixed(name: &str, before: String, fixed: Fixed) -> Rewritten {
     let Fixed { text: after, changes, left, hunks } = fixed;
     let told =
-        changes.iter().flat_map(|change| told(&format!("{name}:{}", change.place.line), change)).collect();
-    Rewritten { before, after, hunks, told, left, within: Vec::new() }
+        changes.iter().flat_map(|change| told_of(&format!("{name}:{}", change.place.line), change)).collect();
+    let changes = changes.iter().map(sort_of).collect();
+    Rewritten { before, after, hunks, told, changes, left, within: Vec::new() }
 }
 
 fn of_releases(measure: &Measure, schema: &Schema, name: &Arc<str>, before: String) -> Rewritten {
     let fixed = fix::fix_releases(measure, schema, name, &before);
-    let (mut all_told, mut within) = (Vec::new(), Vec::new());
+    let (mut all_told, mut changes, mut within) = (Vec::new(), Vec::new(), Vec::new());
     for release in fixed.releases {
         let place = format!("{name}:{}: {}", release.place.line, release.name);
-        all_told.extend(release.changes.iter().flat_map(|change| told(&place, change)));
+        all_told.extend(release.changes.iter().flat_map(|change| told_of(&place, change)));
+        changes.extend(release.changes.iter().map(sort_of));
         let manifests = release.manifests.into_iter();
         within.extend(manifests.map(|(text, hunks)| (format!("{name}/{}", release.name), text, hunks)));
     }
-    Rewritten { before, after: fixed.text, hunks: fixed.hunks, told: all_told, left: fixed.left, within }
+    let (after, hunks, left) = (fixed.text, fixed.hunks, fixed.left);
+    Rewritten { before, after, hunks, told: all_told, changes, left, within }
+}
+
+/// What a change is, without its place: `extensions/v1beta1 Deployment becomes apps/v1`.
+fn sort_of(change: &Change) -> String {
+    let field = change.field.map(|field| format!("{field} ")).unwrap_or_default();
+    format!("{field}{} becomes {}", change.from, change.to.api_version())
 }
 
 /// A change, and a line for each of its notes.
-fn told(place: &str, change: &Change) -> Vec<String> {
+fn told_of(place: &str, change: &Change) -> Vec<String> {
     let field = change.field.map(|field| format!("{field} ")).unwrap_or_default();
     let namespace = change.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let from = &change.from;
@@ -257,26 +273,24 @@ fn line_numbers(hunks: &[Hunk]) -> String {
     parts.join(", ")
 }
 
-fn tell(files: &[&File], all: &[Done], what: &str, printer: &mut Printer) {
+/// `every` tells each change, however many there are.
+fn tell(files: &[&File], all: &[Done], what: &str, every: bool, printer: &mut Printer) {
     for (file, done) in files.iter().zip(all) {
         if let Some(why) = &done.refused {
             printer.warning(&format!("{} was not changed: {why}", file.name));
         }
     }
-    for (file, done) in files.iter().zip(all) {
-        let Some(lines) = &done.lines else { continue };
-        done.told.iter().for_each(|line| printer.story(line));
-        printer.story(&format!("{}: lines {what}: {lines}", file.name));
-    }
-    let changed = all.iter().filter(|done| done.lines.is_some()).count();
-    printer.story(&format!("{} {what}", count(changed, "file")));
-    tell_left(all.iter().flat_map(|done| &done.left), printer);
-}
-
-fn tell_left<'l>(left: impl Iterator<Item = &'l Left>, printer: &mut Printer) {
-    for Left { place, used, why } in left {
-        printer.warning(&format!("{}:{}: {used} was not changed: {why}", place.source, place.line));
-    }
+    let changed: Vec<Told<'_>> = files
+        .iter()
+        .zip(all)
+        .filter_map(|(file, done)| {
+            let numbers = done.lines.as_deref()?;
+            Some(Told { file: &file.name, lines: &done.told, changes: &done.changes, numbers })
+        })
+        .collect();
+    told::changes(&changed, what, every, printer);
+    printer.story(&format!("{} {what}", count(changed.len(), "file")));
+    told::left(all.iter().flat_map(|done| &done.left), every, printer);
 }
 
 /// What would be written.
@@ -307,7 +321,7 @@ fn stdin(
         of_manifests(measure, schema, &name, text, &Hint::default(), &|_| false)
     };
     of.told.iter().for_each(|line| printer.story(line));
-    tell_left(of.left.iter(), printer);
+    told::left(of.left.iter(), args.all, printer);
     if args.diff {
         printer.data(&fix::unified(&name, &of.before, &of.hunks))?;
     } else {
@@ -316,13 +330,12 @@ fn stdin(
     Ok(if of.left.is_empty() { Exit::Passes } else { Exit::Findings })
 }
 
-/// Puts a text in the place of a file, whole or not at all, with its rights. Of a dump the old one is kept beside it.
+/// Puts a text in the place of a file, by its real path so that a link stays a link; whole or not at all, with its rights. Of a
+/// dump the old one is kept beside it.
 fn write(path: &Path, of: &Rewritten, backup: bool) -> Result<(), Failure> {
     let failure = |path: &Path, error: std::io::Error| {
         Failure::internal(anyhow::Error::new(error).context(format!("{} cannot be written", path.display())))
     };
-    // A link stays a link.
-    let path = std::fs::canonicalize(path).map_err(|error| failure(path, error))?;
     let beside = |ending: &str| {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(ending);
@@ -334,15 +347,15 @@ fn write(path: &Path, of: &Rewritten, backup: bool) -> Result<(), Failure> {
             let message = format!("{} already exists and was not overwritten", kept.display());
             return Err(Failure::usage_message(message).next("move the earlier backup away"));
         }
-        std::fs::copy(&path, &kept).map_err(|error| failure(&kept, error))?;
+        std::fs::copy(path, &kept).map_err(|error| failure(&kept, error))?;
     }
     let new = beside(".replank-new");
     let written = std::fs::write(&new, &of.after)
-        .and_then(|()| std::fs::set_permissions(&new, std::fs::metadata(&path)?.permissions()))
-        .and_then(|()| std::fs::rename(&new, &path));
+        .and_then(|()| std::fs::set_permissions(&new, std::fs::metadata(path)?.permissions()))
+        .and_then(|()| std::fs::rename(&new, path));
     written.map_err(|error| {
         drop(std::fs::remove_file(&new));
-        failure(&path, error)
+        failure(path, error)
     })
 }
 

@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment::today;
 use crate::printer::Printer;
+use crate::progress::Meter;
 use crate::report::words::{count, grouped};
 
 /// What was scanned, and the outcome.
@@ -31,6 +32,8 @@ pub(super) struct Scanned {
     pub(super) waived: Vec<(Finding, String)>,
     pub(super) unread: Vec<Unread>,
     pub(super) unrendered: Vec<Unrendered>,
+    /// Objects that charts' own values leave out.
+    pub(super) disabled: Vec<Unrendered>,
     pub(super) counts: Counts,
     /// What could not be rendered; its files were scanned as they are.
     pub(super) render_failures: Vec<RenderFailure>,
@@ -120,7 +123,9 @@ pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -
     }
     let rendered = args.render.then(|| render::render(&walk, measure, args.render_timeout(), printer));
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
-    report.append(files::scan_files(measure, &walk.files, threads));
+    let meter = Meter::of_files(walk.files.len());
+    report.append(files::scan_files(measure, &walk.files, threads, &|| meter.step()));
+    drop(meter);
     let mut render_failures = Vec::new();
     if let Some(mut rendered) = rendered {
         render_failures = std::mem::take(&mut rendered.failures);
@@ -151,7 +156,7 @@ pub(super) fn sorted(
     left_out: u64,
     printer: &mut Printer,
 ) -> Scanned {
-    let Report { findings, unread, unrendered, counts, .. } = report;
+    let Report { findings, unread, unrendered, left_out: disabled, counts, .. } = report;
     let sorted = waivers.apply(findings, &today());
     sorted.warnings().iter().for_each(|warning| printer.warning(warning));
     let Waived { left, waived, .. } = sorted;
@@ -162,6 +167,7 @@ pub(super) fn sorted(
         coverage: coverage_of(args, measure, &unread, &unrendered),
         unread,
         unrendered,
+        disabled,
         counts,
         render_failures: Vec::new(),
         left_out,

@@ -51,6 +51,11 @@ pub(super) fn json(scanned: &Scanned) -> Result<String, Failure> {
             .iter()
             .map(|of| json!({"path": &*of.place.source, "line": of.place.line, "what": of.what, "why": of.why}))
             .collect::<Vec<_>>(),
+        "leftOutByValues": scanned
+            .disabled
+            .iter()
+            .map(|of| json!({"path": &*of.place.source, "line": of.place.line, "what": of.what, "values": of.values}))
+            .collect::<Vec<_>>(),
     });
     let text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;
     Ok(text + "\n")

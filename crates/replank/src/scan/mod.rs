@@ -11,6 +11,7 @@ mod render;
 mod sarif;
 mod show;
 mod table;
+mod told;
 mod written;
 
 use std::collections::BTreeMap;

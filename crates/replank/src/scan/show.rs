@@ -1,6 +1,7 @@
 //! Shows what was found, in the form that was asked for.
 
 use replank_lifecycle::Measure;
+use replank_lifecycle::scan::Unrendered;
 use replank_lifecycle::waiver::Waivers;
 
 use super::args::{ScanArgs, ScanFormat};
@@ -28,7 +29,8 @@ pub(super) fn print(args: &ScanArgs, scanned: &Scanned, printer: &mut Printer) -
     tell(scanned, printer);
     let text = match args.output {
         ScanFormat::Table => {
-            table::table(scanned, printer.look()) + &coverage::section(&scanned.coverage, printer.look())
+            table::table(scanned, args.all, printer.look())
+                + &coverage::section(&scanned.coverage, printer.look())
         }
         ScanFormat::Json => json::json(scanned)?,
         ScanFormat::Csv => csv::csv(scanned),
@@ -53,6 +55,12 @@ pub(super) fn tell_lines(all: &[String], what: &str, printer: &mut Printer) {
     }
 }
 
+/// An object that no rendering shows, and what to set for it.
+fn disabled(of: &Unrendered) -> String {
+    let by = if of.values.is_empty() { String::new() } else { format!(": {}", of.values.join(", ")) };
+    format!("{}:{}: {} was not rendered: {}{by}", of.place.source, of.place.line, of.what, of.why)
+}
+
 /// What was not looked at.
 pub(super) fn tell(scanned: &Scanned, printer: &mut Printer) {
     let unread: Vec<String> = scanned
@@ -67,6 +75,8 @@ pub(super) fn tell(scanned: &Scanned, printer: &mut Printer) {
         .map(|of| format!("{}:{}: not scanned: {} ({})", of.place.source, of.place.line, of.what, of.why))
         .collect();
     tell_lines(&unrendered, "that were not scanned", printer);
+    let disabled: Vec<String> = scanned.disabled.iter().map(disabled).collect();
+    tell_lines(&disabled, "that charts' own values leave out", printer);
     if scanned.left_out > 0 {
         let left_out = usize::try_from(scanned.left_out).unwrap_or(usize::MAX);
         printer

@@ -98,7 +98,7 @@ pub(super) fn how(finding: &Finding) -> String {
     how
 }
 
-pub(super) fn table(scanned: &Scanned, look: Look) -> String {
+pub(super) fn table(scanned: &Scanned, all: bool, look: Look) -> String {
     let mut page = Page::new(look);
     page.heading("Scan", &scanned.summary());
     page.wrapped(2, &scanned.scope(), Tone::Plain);
@@ -108,7 +108,7 @@ pub(super) fn table(scanned: &Scanned, look: Look) -> String {
         let title = page.paint(&chapter.title(), chapter.tone());
         page.line(&format!("{title}  {}", count(number, "finding")));
         for (step, findings) in of {
-            entry(&mut page, &step, &findings);
+            entry(&mut page, &step, &findings, all);
         }
     }
     if !scanned.waived.is_empty() {
@@ -121,16 +121,21 @@ pub(super) fn table(scanned: &Scanned, look: Look) -> String {
     page.into_text()
 }
 
-/// Places shown of one step: more are in the other forms.
-const PLACES_MAX: usize = 50;
+/// Places shown of one step; of more, the files that have the most.
+const PLACES_MAX: usize = 20;
+/// Files shown of one step with more places than that.
+const FILES_MAX: usize = 10;
 
-fn entry(page: &mut Page, step: &str, findings: &[&Finding]) {
+fn entry(page: &mut Page, step: &str, findings: &[&Finding], all: bool) {
     page.gap();
     page.wrapped(2, step, Tone::Strong);
     for change in &findings[0].changes {
         page.wrapped(4, &format!("also: {change}"), Tone::Faint);
     }
-    for finding in findings.iter().take(PLACES_MAX) {
+    if !all && findings.len() > PLACES_MAX {
+        return worst_files(page, findings);
+    }
+    for finding in findings {
         let place = format!("{}:{}", finding.place.source, finding.place.line);
         page.beside(4, &[(&place, Tone::Note), (&who(finding), Tone::Plain)]);
         let how = how(finding);
@@ -138,7 +143,29 @@ fn entry(page: &mut Page, step: &str, findings: &[&Finding]) {
             page.wrapped(6, &how, Tone::Faint);
         }
     }
-    if findings.len() > PLACES_MAX {
-        page.wrapped(4, &format!("and {} more", grouped(findings.len() - PLACES_MAX)), Tone::Faint);
+}
+
+/// How many findings there are, how they were seen, and where most of them are.
+fn worst_files(page: &mut Page, findings: &[&Finding]) {
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut evidence: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in findings {
+        *files.entry(&finding.place.source).or_default() += 1;
+        *evidence.entry(finding.evidence.word()).or_default() += 1;
+    }
+    let seen: Vec<String> =
+        evidence.iter().map(|(word, number)| format!("{} {word}", grouped(*number))).collect();
+    let number = count(findings.len(), "finding");
+    page.wrapped(4, &format!("{number} in {}: {}", count(files.len(), "file"), seen.join(", ")), Tone::Plain);
+    let mut worst: Vec<(&str, usize)> = files.into_iter().collect();
+    worst.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    for (file, number) in worst.iter().take(FILES_MAX) {
+        page.beside(4, &[(file, Tone::Note), (&count(*number, "finding"), Tone::Plain)]);
+    }
+    if worst.len() > FILES_MAX {
+        let more = count(worst.len() - FILES_MAX, "more file");
+        page.wrapped(4, &format!("and {more}: --all shows every place"), Tone::Faint);
+    } else {
+        page.wrapped(4, "--all shows every place", Tone::Faint);
     }
 }

@@ -37,7 +37,7 @@ impl WrittenTree {
             args.paths.iter().map(root).collect()
         };
         let by_name: BTreeMap<&str, PathBuf> =
-            files.iter().map(|file| (&*file.name, real(&file.path))).collect();
+            files.iter().map(|file| (&*file.name, file.real.clone())).collect();
         let of = |finding: &Finding| by_name.get(&*finding.place.source).cloned();
         let mut let_be: BTreeMap<PathBuf, BTreeSet<u32>> = BTreeMap::new();
         for (finding, _) in waived {
@@ -49,10 +49,6 @@ impl WrittenTree {
         Self { roots, concerned, let_be, scanned: by_name.into_values().collect() }
     }
 
-    pub(super) fn real(&self, path: &Path) -> PathBuf {
-        real(path)
-    }
-
     /// Kustomizations that may be concerned: those that were found, and those beside files.
     pub(super) fn kustomizations(&self, found: Vec<PathBuf>) -> Vec<PathBuf> {
         let beside = self.concerned.iter().map(|path| parent(path)).filter(|path| has_kustomization(path));
@@ -60,8 +56,8 @@ impl WrittenTree {
     }
 
     /// Why a file is not written, though it is to be changed: it is a link that leads out of the tree.
-    pub(super) fn refuses(&self, path: &Path) -> Option<String> {
-        let real = real(path);
+    pub(super) fn refuses(&self, file: &File) -> Option<String> {
+        let real = &file.real;
         let is_within = self.roots.iter().any(|root| real.starts_with(root));
         (!is_within).then(|| format!("it is a link to {}, outside of what was named", real.display()))
     }

@@ -77,6 +77,31 @@ fn files_are_rewritten_and_unchanged_objects_are_reported() {
 }
 
 #[test]
+fn many_changes_are_told_in_numbers() {
+    let place = Place::new("many");
+    for number in 0..45 {
+        place.write(&format!("web-{number}.yaml"), MANIFEST);
+    }
+    let told = |arguments: &[&str]| {
+        let output = run(&place.0, &[&["--diff", "--target-version", "1.36"], arguments].concat());
+        text(&output.stderr)
+    };
+    let short = told(&[]);
+    assert!(
+        short.contains("policy/v1beta1 PodDisruptionBudget becomes policy/v1: 45 objects in 45 files"),
+        "{short}"
+    );
+    let left =
+        "warning: 45 objects in 45 files, such as web-0.yaml: policy/v1beta1 PodSecurityPolicy was not";
+    assert!(short.contains(left), "{short}");
+    assert!(short.contains("45 files would be changed"), "{short}");
+    assert!(short.lines().count() < 45, "{short}");
+    let all = told(&["--all"]);
+    assert_eq!(all.matches(" shop/web becomes policy/v1\n").count(), 45, "{all}");
+    assert_eq!(all.matches("PodSecurityPolicy was not changed").count(), 45, "{all}");
+}
+
+#[test]
 fn a_difference_writes_nothing() {
     let place = Place::new("difference");
     let path = place.write("web.yaml", MANIFEST);

@@ -158,6 +158,26 @@ fn a_rendered_chart_is_found_in_its_templates() {
 }
 
 #[test]
+fn what_the_own_values_leave_out_is_named_with_the_values() {
+    let place = Place::new("left-out");
+    chart(&place);
+    let disabled = "{{- if .Values.ingress.enabled }}\napiVersion: {{ include \"web.ingress\" . }}\nkind: Ingress\nmetadata: {name: x}\n{{- end }}\n";
+    place.write("my charts/web/templates/disabled.yaml", disabled).program("helm", PRINTED);
+    let scanned = place.scan(&[]);
+    let left_out = &scanned.json["leftOutByValues"];
+    assert_eq!(left_out.as_array().unwrap().len(), 1, "what was rendered is not named: {left_out}");
+    assert_eq!(left_out[0]["path"], "my charts/web/templates/disabled.yaml");
+    assert_eq!((&left_out[0]["what"], &left_out[0]["line"]), (&"Ingress x".into(), &2.into()));
+    assert_eq!(left_out[0]["values"], serde_json::json!(["ingress.enabled"]));
+    assert!(scanned.unrendered().is_empty(), "it is by choice, not unseen: {}", scanned.told);
+    let told = scanned.told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("Ingress x was not rendered: the chart's own values leave it out: ingress.enabled"),
+        "{told}"
+    );
+}
+
+#[test]
 fn without_the_programs_files_are_scanned_as_they_are() {
     let place = Place::new("absent");
     chart(&place);

@@ -123,6 +123,27 @@ fn rows_of_a_file_count() {
     std::fs::remove_file(&path).unwrap();
 }
 
+#[test]
+fn many_findings_are_told_by_their_worst_files() {
+    let many: String = (0..25).map(|_| format!("---\n{MANIFEST}")).collect();
+    let directory = scratch("worst-files/many.yaml", &many);
+    let (path, _) = directory.rsplit_once('/').unwrap();
+    for number in 0..12 {
+        scratch(&format!("worst-files/one-{number:02}.yaml"), MANIFEST);
+    }
+    let told = |arguments: &[&str]| {
+        replank(&[&["scan", path, "--target-version", "1.25"], arguments].concat()).stdout
+    };
+    let short = told(&[]);
+    assert!(short.contains("37 findings in 13 files: 37 manifest"), "{short}");
+    let places = |text: &str| text.lines().filter(|line| line.contains(".yaml")).count();
+    assert_eq!(places(&short), 10, "{short}");
+    let worst = short.lines().find(|line| line.contains(".yaml")).unwrap();
+    assert!(worst.contains("many.yaml") && worst.ends_with("25 findings"), "{worst}");
+    assert!(short.contains("and 3 more files: --all shows every place"), "{short}");
+    assert_eq!(places(&told(&["--all"])), 37);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_a_directory_is_not_waited_for() {

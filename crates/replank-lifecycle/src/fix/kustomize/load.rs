@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{self, Found};
+use crate::source::{self, Found, Node};
+use crate::table::Gvk;
 use crate::tree::{self, Origins, Tree};
 
 use super::super::fixing::notation_of;
@@ -22,8 +23,6 @@ pub(super) struct Layer {
     pub(super) bases: Vec<usize>,
     /// Files of whole objects.
     pub(super) resources: Vec<PathBuf>,
-    /// Whether something that it builds on is not here: remote, or generated.
-    pub(super) is_partial: bool,
 }
 
 /// One document of a file.
@@ -38,6 +37,7 @@ pub(super) struct Loaded {
     pub(super) layers: Vec<Layer>,
     /// By their directory.
     by_directory: BTreeMap<PathBuf, usize>,
+    /// Of patches, by their real paths: what is only built upon is read when it is needed, and not kept.
     pub(super) texts: BTreeMap<PathBuf, String>,
     /// Directories that are being read: who names one of them again names itself.
     open: BTreeSet<PathBuf>,
@@ -61,23 +61,17 @@ impl Loaded {
         let file = file_in(&directory)?;
         let text = std::fs::read_to_string(&file).ok()?;
         let (tree, origins) = parts(&text).into_iter().next().map(|part| (part.tree, part.origins))?;
-        let mut layer =
-            Layer { file, text, tree, origins, bases: Vec::new(), resources: Vec::new(), is_partial: false };
-        for generator in ["helmCharts", "generators", "helmChartInflationGenerator"] {
-            layer.is_partial |= layer.tree.get(generator).is_some();
-        }
+        let mut layer = Layer { file, text, tree, origins, bases: Vec::new(), resources: Vec::new() };
         for key in ["resources", "bases", "components"] {
             let items = layer.tree.get(key).map(Tree::items).unwrap_or_default().to_vec();
             for item in items {
                 let named = item.as_text().map(|item| directory.join(item));
                 let real = named.and_then(|path| path.canonicalize().ok());
                 match real {
-                    Some(path) if path.is_dir() => match self.directory(&path) {
-                        Some(base) => layer.bases.push(base),
-                        None => layer.is_partial = true,
-                    },
-                    Some(path) if self.text(&path).is_some() => layer.resources.push(path),
-                    Some(_) | None => layer.is_partial = true,
+                    Some(path) if path.is_dir() => layer.bases.extend(self.directory(&path)),
+                    Some(path) if path.is_file() => layer.resources.push(path),
+                    // It is remote, or generated.
+                    Some(_) | None => {}
                 }
             }
         }
@@ -103,6 +97,20 @@ impl Loaded {
         let text = self.text(&path)?.to_owned();
         Some((path, text))
     }
+}
+
+/// Version, kind and name of every object of a text, without the rest of it.
+pub(super) fn heads(text: &str) -> Vec<(Gvk, String)> {
+    let mut all = Vec::new();
+    source::read(&Arc::from(""), text, &mut |found| {
+        let Found::Document(document) = found else { return };
+        let root = &document.root;
+        if let (Some(version), Some(kind)) = (root.text_of("apiVersion"), root.text_of("kind")) {
+            let name = root.path(&["metadata", "name"]).and_then(Node::text).unwrap_or_default();
+            all.push((Gvk::of(version, kind), name.to_owned()));
+        }
+    });
+    all
 }
 
 /// The documents of a text, each with its places; those that cannot be read are left out.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::decided::{Kustomized, Plan, Planned, Scanned};
 use super::form::{self, How, Reference, Selector, Spot};
-use super::load::{Loaded, parts};
+use super::load::{Loaded, heads, parts};
 use super::merge::{merged, patched, without_head};
 use super::spots;
 use crate::judge::Measure;
@@ -22,15 +22,16 @@ use super::super::object;
 
 /// One whole object, before and after.
 struct Object {
-    before: Value,
-    after: Value,
+    name: String,
     old: Gvk,
     new: Gvk,
+    /// All of it, before and after, where it changes.
+    change: Option<(Value, Value)>,
 }
 
 impl Object {
     fn is_changed(&self) -> bool {
-        self.old != self.new
+        self.change.is_some()
     }
 }
 
@@ -84,21 +85,33 @@ impl Planner<'_> {
         if self.by_file.contains_key(file) {
             return;
         }
-        let text = self.loaded.texts.get(file).cloned().unwrap_or_default();
-        let name: Arc<str> = file.to_string_lossy().into();
-        let before = parts(&text);
-        // What nothing was found in stays as it is.
-        let after = self.tree.is_concerned(file).then(|| {
+        // What cannot be read has been told by the scan.
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let first = self.objects.len();
+        if self.tree.is_concerned(file) {
+            let name: Arc<str> = file.to_string_lossy().into();
             let lets_be = |line: u32| self.tree.lets_be(file, line);
-            parts(&fix(self.measure, self.schema, &name, &text, &Hint::default(), &lets_be).text)
-        });
-        let after = after.as_ref().unwrap_or(&before);
-        let mut own = Vec::new();
-        for (before, after) in before.iter().zip(after) {
-            let (Some(old), Some(new)) = (gvk_of(&before.tree), gvk_of(&after.tree)) else { continue };
-            own.push(self.objects.len());
-            self.objects.push(Object { before: before.tree.value(), after: after.tree.value(), old, new });
+            let fixed = fix(self.measure, self.schema, &name, &text, &Hint::default(), &lets_be);
+            let before = parts(&text);
+            // Most of what is found cannot be changed.
+            let after = (!fixed.hunks.is_empty()).then(|| parts(&fixed.text));
+            for (before, after) in before.iter().zip(after.as_ref().unwrap_or(&before)) {
+                let (Some(old), Some(new)) = (gvk_of(&before.tree), gvk_of(&after.tree)) else { continue };
+                let change = (old != new).then(|| (before.tree.value(), after.tree.value()));
+                let name = before.tree.text_at(&["metadata", "name"]).unwrap_or_default().to_owned();
+                self.objects.push(Object { name, old, new, change });
+            }
+        } else {
+            // What nothing was found in stays as it is.
+            let heads = heads(&text).into_iter();
+            self.objects.extend(heads.map(|(old, name)| Object {
+                name,
+                new: old.clone(),
+                old,
+                change: None,
+            }));
         }
+        let own = (first..self.objects.len()).collect();
         self.by_file.insert(file.to_owned(), own);
     }
 
@@ -134,8 +147,7 @@ impl Planner<'_> {
         let mut all = Vec::new();
         for file in &resources {
             for object in self.by_file.get(file).into_iter().flatten() {
-                let name = self.objects[*object].before["metadata"]["name"].as_str().unwrap_or_default();
-                all.push(Seen { object: *object, names: vec![name.to_owned()] });
+                all.push(Seen { object: *object, names: vec![self.objects[*object].name.clone()] });
             }
         }
         for base in bases {
@@ -238,6 +250,8 @@ impl Planner<'_> {
 
     /// Files that tell kustomize of versions and are not followed here.
     fn other_files(&mut self, layers: &[usize]) -> Option<String> {
+        let resources = layers.iter().flat_map(|layer| &self.loaded.layers[*layer].resources);
+        let own: BTreeSet<usize> = resources.flat_map(|file| self.by_file[file].iter().copied()).collect();
         for layer in layers {
             for key in ["configurations", "transformers", "generators", "validators"] {
                 let items =
@@ -253,7 +267,7 @@ impl Planner<'_> {
                         object.is_changed()
                             && text.as_ref().is_none_or(|text| text.contains(&object.old.version))
                     };
-                    if self.objects.iter().any(is_old) {
+                    if own.iter().any(|object| is_old(&self.objects[*object])) {
                         return Some(format!("{key} may name versions that change"));
                     }
                 }
@@ -314,7 +328,8 @@ impl Planner<'_> {
             How::Operations(operations) => patched(to, operations),
             How::Named => Some(to.clone()),
         };
-        let (Some(first), Some(second)) = (apply(&object.before), apply(&object.after)) else {
+        let Some((before, after)) = &object.change else { return Ok(()) };
+        let (Some(first), Some(second)) = (apply(before), apply(after)) else {
             return Err("cannot be followed here".to_owned());
         };
         let changed = object::converted(self.measure, self.schema, &first)

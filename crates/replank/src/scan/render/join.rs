@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use replank_lifecycle::finding::{Branch, Confidence, Evidence, Finding};
-use replank_lifecycle::scan::{Report, VERSION_PUT_IN};
+use replank_lifecycle::scan::{Report, Unrendered, VERSION_PUT_IN};
 use replank_lifecycle::source::Place;
 
 use super::{AllRendered, Of, Rendered, head_of, name_of};
+
+/// Why rendering does not show an object.
+const OWN_VALUES_LEAVE_IT_OUT: &str = "the chart's own values leave it out";
 
 /// Adds what was rendered to what was found in the files.
 pub(in super::super) fn join(report: &mut Report, rendered: AllRendered) {
@@ -26,8 +29,21 @@ fn chart(report: &mut Report, one: &mut Rendered) {
     let root = name_of(&one.directory);
     let head = head_of(&one.directory, Of::Chart);
     if one.is_whole {
-        // What comes of it has been seen.
-        report.unrendered.retain(|of| of.why != VERSION_PUT_IN || within(&root, &of.place.source).is_none());
+        let (put_in, others): (Vec<Unrendered>, Vec<Unrendered>) = std::mem::take(&mut report.unrendered)
+            .into_iter()
+            .partition(|of| of.why == VERSION_PUT_IN && within(&root, &of.place.source).is_some());
+        report.unrendered = others;
+        // What comes of the others has been seen.
+        let is_left_out = |of: &Unrendered| {
+            let kind = of.what.split([' ', ':']).next().unwrap_or_default();
+            within(&root, &of.place.source).is_some_and(|template| !one.has(&template, kind))
+        };
+        report.left_out.extend(
+            put_in
+                .into_iter()
+                .filter(is_left_out)
+                .map(|of| Unrendered { why: OWN_VALUES_LEAVE_IT_OUT, ..of }),
+        );
     }
     let (of_templates, others): (Vec<Finding>, Vec<Finding>) =
         std::mem::take(&mut report.findings).into_iter().partition(|finding| is_of_template(finding, &root));
@@ -38,7 +54,9 @@ fn chart(report: &mut Report, one: &mut Rendered) {
         let template = one.source_at(finding.place.line).and_then(|template| template.split_once('/'));
         let file = template.map(|(_, file)| file.to_owned());
         let of_file = |place: &Place| within(&root, &place.source) == file;
-        let same = of_templates.iter().position(|of| of.used == finding.used && of_file(&of.place));
+        let is_same =
+            |of: &Finding| of.used == finding.used && of.holder.is_some() == finding.holder.is_some();
+        let same = of_templates.iter().position(|of| is_same(of) && of_file(&of.place));
         let first = of_templates.iter().position(|of| of_file(&of.place));
         finding.place = match (same, first, &file) {
             (Some(at), ..) => {
@@ -71,6 +89,10 @@ fn left_out(finding: Finding) -> Option<Finding> {
         }),
         // Another branch was taken: that is what branches are for.
         Evidence::Template { branch: Branch::ByCapability | Branch::OneOf } => None,
+        // Its object was left out, or has another version.
+        Evidence::Reference { .. } => {
+            Some(Finding { confidence: finding.confidence.min(Confidence::Low), ..finding })
+        }
         // It is not a template, but a manifest among them.
         Evidence::Manifest
         | Evidence::Rendered { .. }
@@ -79,7 +101,6 @@ fn left_out(finding: Finding) -> Option<Finding> {
         | Evidence::Live
         | Evidence::LastApplied { .. }
         | Evidence::Manager { .. }
-        | Evidence::Reference { .. }
         | Evidence::Rule { .. }
         | Evidence::Webhook { .. }
         | Evidence::Requested
@@ -93,7 +114,8 @@ fn is_of_template(finding: &Finding, root: &str) -> bool {
         let path = within(root, &finding.place.source);
         path.is_some_and(|path| path.split('/').any(|part| part == "templates"))
     };
-    matches!(finding.evidence, Evidence::Template { .. } | Evidence::Manifest) && is_among()
+    matches!(finding.evidence, Evidence::Template { .. } | Evidence::Manifest | Evidence::Reference { .. })
+        && is_among()
 }
 
 /// The path within a directory, as if what is packed were unpacked.

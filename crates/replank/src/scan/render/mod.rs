@@ -7,6 +7,7 @@ mod join;
 mod program;
 mod rendered;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use replank_lifecycle::Measure;
@@ -25,6 +26,21 @@ use rendered::{Of, Rendered, head_of, name_of};
 fn sources(text: &str) -> Vec<(u32, String)> {
     let of = |(line, number): (&str, u32)| Some((number, line.strip_prefix("# Source: ")?.trim().to_owned()));
     text.lines().zip(1..).filter_map(of).collect()
+}
+
+/// The kinds that stand at the left margin of what Helm prints, each with the path of its template in the chart.
+fn kinds(text: &str) -> BTreeSet<(String, String)> {
+    let mut template = "";
+    let mut all = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(source) = line.strip_prefix("# Source: ") {
+            template = source.trim().split_once('/').map_or("", |(_, path)| path);
+        } else if let Some(kind) = line.strip_prefix("kind:") {
+            let kind = kind.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+            all.insert((template.to_owned(), kind.to_owned()));
+        }
+    }
+    all
 }
 
 /// Renders what was found on the walk, within such a time for each directory.
@@ -83,8 +99,8 @@ impl Rendering<'_> {
                 }
                 // What was counted is what lies there.
                 report.counts = Counts::default();
-                let (directory, sources) = (directory.to_owned(), sources(&text));
-                self.all.push(Rendered { directory, of, report, is_whole, sources });
+                let (directory, sources, kinds) = (directory.to_owned(), sources(&text), kinds(&text));
+                self.all.push(Rendered { directory, of, report, is_whole, sources, kinds });
             }
             Err(why) => {
                 let instead = match of {

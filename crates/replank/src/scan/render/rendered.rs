@@ -1,5 +1,6 @@
 //! What was rendered from what is not plain manifests.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use replank_lifecycle::scan::Report;
@@ -21,9 +22,16 @@ pub(super) struct Rendered {
     pub(super) is_whole: bool,
     /// Lines of what was printed that say which template comes next.
     pub(super) sources: Vec<(u32, String)>,
+    /// Kinds of objects that were printed, each with its template.
+    pub(super) kinds: BTreeSet<(String, String)>,
 }
 
 impl Rendered {
+    /// Whether an object of such a kind came of a template: its path within the chart.
+    pub(super) fn has(&self, template: &str, kind: &str) -> bool {
+        self.kinds.contains(&(template.to_owned(), kind.to_owned()))
+    }
+
     /// The template that a line of what was printed comes from. The chart's name comes first.
     pub(super) fn source_at(&self, line: u32) -> Option<&str> {
         let before = self.sources.partition_point(|(of, _)| *of <= line);

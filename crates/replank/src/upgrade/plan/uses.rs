@@ -43,7 +43,7 @@ pub(crate) fn find(
     };
     let walk = files::walk(&paths, Ignore::Git).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let report = files::scan_files(&measure, &walk.files, threads).finish(&measure);
+    let report = files::scan_files(&measure, &walk.files, threads, &|| ()).finish(&measure);
     let unread = report.unread.iter().chain(&walk.unread);
     for one in unread.clone().take(TOLD_MAX) {
         printer.warning(&format!("{}:{}: {}", one.place.source, one.place.line, one.why));

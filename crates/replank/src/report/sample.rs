@@ -406,6 +406,7 @@ pub(crate) fn blocked() -> RehearsalResult {
         verdict: Verdict::Blocked,
         nodes: NodeFigures { replaced: 1, cordoned: 1, ..whole.nodes },
         ending: Ending::Blocked,
+        rollback: None,
         blockers: vec![Blocker {
             what: "pod shop/redis-0".to_owned(),
             reason: "disruption budget shop/redis: 1 healthy, 1 needed".to_owned(),

@@ -6,7 +6,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::play::{Cluster, Note, Notes, list, result};
+use super::form::{Cluster, Note, Notes, list, result};
 use super::symbols::controller;
 use crate::client::{Answer, Method};
 

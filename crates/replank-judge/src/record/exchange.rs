@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::play::{Played, list};
+use super::form::list;
+use super::play::Played;
 use super::symbols::{Numbered, Symbols};
 use crate::client::Event;
 

@@ -3,6 +3,7 @@
 
 mod drain;
 mod exchange;
+mod form;
 mod kubelet;
 mod log;
 mod merge;
@@ -22,8 +23,9 @@ use serde_json::Value;
 
 use crate::assets::Assets;
 use crate::plane::ControlPlane;
+use form::Cluster;
 use kubelet::Kubelets;
-use play::{Cluster, Played, play};
+use play::{Played, play};
 use tape::Tape;
 
 /// How often a scenario is played.

@@ -1,6 +1,5 @@
 //! One run of a scenario: its nodes, its setup, its steps at their times.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -8,34 +7,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::drain;
-use super::kubelet::Kubelets;
+use super::form::{Cluster, Note, Notes, list, result};
 use super::names::{Names, collection, collection_of, version_of};
 use super::symbols::Symbols;
-use super::tape::{Delivery, Tape};
-use crate::client::{Answer, Client, Method};
+use super::tape::Delivery;
+use crate::client::{Answer, Method};
 use crate::kubelets::now;
-
-/// The cluster on which runs are played.
-#[derive(Clone)]
-pub(super) struct Cluster {
-    pub(super) client: Client,
-    pub(super) kubelets: Kubelets,
-    pub(super) tape: Tape,
-}
-
-/// An eviction that was answered, or a drain that is done.
-#[derive(Clone, Debug)]
-pub(super) struct Note {
-    pub(super) at_ms: i64,
-    pub(super) kind: &'static str,
-    /// Uid of the pod, or name of the node.
-    pub(super) of: String,
-    pub(super) change: String,
-    pub(super) value: Value,
-}
-
-/// Notes, which drains write beside the steps.
-pub(super) type Notes = Arc<Mutex<Vec<Note>>>;
 
 /// What a run left.
 pub(super) struct Played {
@@ -262,26 +239,6 @@ fn options(given: &Value) -> Value {
     options["apiVersion"] = "v1".into();
     options["kind"] = "DeleteOptions".into();
     options
-}
-
-/// The answer as a recording has it.
-pub(super) fn result(answer: &Answer) -> Value {
-    let mut result = json!({"code": answer.status});
-    if answer.status >= 400 {
-        result["reason"] = answer.body["reason"].clone();
-        let causes = list(&answer.body["details"]["causes"]);
-        let causes: Vec<Value> = causes.map(|cause| cause["reason"].clone()).collect();
-        if !causes.is_empty() {
-            result["causes"] = causes.into();
-        }
-        result["message"] = answer.words().into();
-    }
-    result
-}
-
-/// The elements of a list.
-pub(super) fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
 }
 
 /// Waits for t = 0: the next whole second, or a certain second of a minute.

@@ -159,9 +159,11 @@ impl Kubelets {
         match job {
             Job::Start(uid) => self.start(uid, Stage::Starting, false),
             Job::Restart(uid) => self.start(uid, Stage::Between, true),
+            // A pod that stops may still get Ready: its readiness is looked at until it has stopped.
             Job::Ready(uid, restarts) => {
                 self.step(uid, |pod| {
-                    (pod.stage == Stage::Running && pod.restarts == *restarts).then_some(pod.stage)
+                    let runs = matches!(pod.stage, Stage::Running | Stage::Stopping(_));
+                    (runs && pod.restarts == *restarts).then_some(pod.stage)
                 })
                 .map_or(Ok(()), |(pod, restarts)| self.write(&pod, Containers::Run { ready: true }, restarts))
             }

@@ -79,7 +79,7 @@ pub(super) fn story(lens: &Lens<'_>, tape: &[Delivery], origin_ms: i64, until_ms
             finals.remove(&(delivery.kind.to_owned(), name));
             continue;
         }
-        changes(delivery.kind, before, object, &state, &mut put);
+        changes(lens, delivery.kind, before, object, &state, &mut put);
         finals.insert((delivery.kind.to_owned(), name.clone()), state.clone());
         known.insert(uid, (object.clone(), state));
     }
@@ -87,6 +87,7 @@ pub(super) fn story(lens: &Lens<'_>, tape: &[Delivery], origin_ms: i64, until_ms
 }
 
 fn changes(
+    lens: &Lens<'_>,
     kind: &str,
     before: Option<&(Value, State)>,
     object: &Value,
@@ -103,7 +104,7 @@ fn changes(
         change("created", if value.is_empty() { Value::Null } else { Value::Object(value) });
     }
     if kind == "Pod" {
-        pod(before, object, state, &mut change);
+        pod(lens, before, object, state, &mut change);
     } else if let Some((_, known)) = before {
         let members: BTreeSet<&String> = known.keys().chain(state.keys()).collect();
         for member in members {
@@ -128,7 +129,13 @@ fn changes(
     }
 }
 
-fn pod(before: Option<&(Value, State)>, object: &Value, state: &State, put: &mut impl FnMut(&str, Value)) {
+fn pod(
+    lens: &Lens<'_>,
+    before: Option<&(Value, State)>,
+    object: &Value,
+    state: &State,
+    put: &mut impl FnMut(&str, Value),
+) {
     let nothing = (Value::Null, State::new());
     let (old, known) = before.unwrap_or(&nothing);
     let is = |member: &str| state.get(member).cloned().unwrap_or(Value::Null);
@@ -148,7 +155,10 @@ fn pod(before: Option<&(Value, State)>, object: &Value, state: &State, put: &mut
     if changed("unschedulable") && state.contains_key("unschedulable") {
         put("unschedulable", is("unschedulable"));
     }
-    let nominated = |object: &Value| object["status"]["nominatedNodeName"].clone();
+    let nominated = |object: &Value| {
+        let node = object["status"]["nominatedNodeName"].as_str();
+        Value::from(node.map(|node| lens.symbols.node(lens.names, node)))
+    };
     if nominated(old) != nominated(object) {
         put("nominated", nominated(object));
     }

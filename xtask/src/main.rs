@@ -11,6 +11,7 @@ mod licences;
 mod list;
 mod memory;
 mod openb;
+mod record;
 mod replay;
 mod workspace;
 
@@ -42,6 +43,8 @@ enum Task {
     Bench(bench::Args),
     /// Carries rehearsals out on a real control plane, eviction by eviction, and prints what agrees.
     Replay(replay::Args),
+    /// Plays scenarios on a real control plane, and writes down what it does.
+    Record(record::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
     Docs(docs::Args),
     /// Fixes a copy of a directory of manifests and asks Kubernetes' own validation, and kustomize, what they say of it.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Task::Openb(args) => openb::run(args),
         Task::Bench(args) => bench::run(args),
         Task::Replay(args) => replay::run(args),
+        Task::Record(args) => record::run(args),
         Task::Docs(args) => docs::run(args),
         Task::ValidateFixes(args) => fixes::run(args),
     };

@@ -3,10 +3,12 @@
 //!
 //! Nothing of the product is linked here: a rehearsal comes as the JSON that the program prints, so that what is compared is what a user gets.
 
+mod agenda;
 mod assets;
 mod client;
 mod kubelets;
 mod plane;
+pub mod record;
 pub mod replay;
 
 pub use assets::{Assets, find as find_assets};

@@ -126,7 +126,6 @@ fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
     let fixed: &[&str] = match kind {
         Kind::Deployment | Kind::ReplicaSet | Kind::DaemonSet => &["spec.selector"],
         Kind::Job => &[
-            "spec.completions",
             "spec.selector",
             "spec.completionMode",
             "spec.podFailurePolicy",
@@ -168,10 +167,25 @@ fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
         .filter(|path| changed(old, new, path))
         .map(|path| Cause::invalid(*path, &shown(at(new, path)), IMMUTABLE))
         .collect();
+    if kind == Kind::Job {
+        causes.extend(completions(old, new));
+    }
     if kind == Kind::Job && template_is_fixed(old) && changed(old, new, "spec.template") {
         causes.push(Cause::invalid("spec.template", &shown(at(new, "spec.template")), IMMUTABLE));
     }
     causes
+}
+
+/// An elastic Job: indexed, and its completions change together with its parallelism (`validateCompletions`).
+fn completions(old: &Value, new: &Value) -> Option<Cause> {
+    let path = "spec.completions";
+    let is_indexed = at(new, "spec.completionMode").is_some_and(|mode| mode == "Indexed");
+    let is_elastic = is_indexed && at(new, path) == at(new, "spec.parallelism");
+    if !changed(old, new, path) || is_elastic {
+        return None;
+    }
+    let why = if is_indexed { "can only be modified in tandem with spec.parallelism" } else { IMMUTABLE };
+    Some(Cause::invalid(path, &shown(at(new, path)), why))
 }
 
 /// A Job's template may change where it is going, while it is suspended and has never run.

@@ -3,7 +3,6 @@
 //! How a pod behaves stands in its annotations, in seconds: `judge.replank.dev/start-after` (until it runs), `ready-after` (from then until it is Ready, or
 //! `never`), `run-seconds` (until it has succeeded), `stop-seconds` (until a deletion is done, at most its grace period, or `never`).
 
-mod agenda;
 mod spec;
 mod status;
 
@@ -16,16 +15,39 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use crate::agenda::Agenda;
 use crate::client::{Client, Event, Method};
-use agenda::{Agenda, Job, Step};
 
 pub use spec::NodeSpec;
+pub(crate) use status::{now, now_micro};
 
 /// How often a lease is renewed.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
 
 /// Threads that send what is due.
 const WORKERS: usize = 4;
+
+/// One thing to do to a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Job {
+    /// The pod.
+    uid: String,
+    /// What is due.
+    step: Step,
+}
+
+/// What becomes of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// Its containers run.
+    Start,
+    /// It is Ready.
+    Ready,
+    /// Its containers have ended by themselves.
+    Finish,
+    /// Its containers have stopped, and it can go.
+    Remove,
+}
 
 /// The kubelets of one cluster. They fall silent when this is dropped.
 pub struct Kubelets {
@@ -35,7 +57,7 @@ pub struct Kubelets {
 
 struct Inner {
     client: Client,
-    agenda: Agenda,
+    agenda: Agenda<Job>,
     state: Mutex<State>,
     stopped: AtomicBool,
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::spec::NodeSpec;
 
 /// Now, as the API writes a time.
-pub(super) fn now() -> String {
+pub(crate) fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Now, as the API writes a MicroTime.
-pub(super) fn now_micro() -> String {
+pub(crate) fn now_micro() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 

@@ -44,7 +44,7 @@ impl Look<'_, '_> {
             return Ok(false);
         }
         old.sort_by(|a, b| by_creation(a, b));
-        let unhealthy = self.shrink_unhealthy(&mut old, allowed)?;
+        let Some(unhealthy) = self.shrink_unhealthy(&mut old, allowed)? else { return Ok(false) };
         let mut sets = old.clone();
         sets.push(new);
         let healthy = self.shrink_healthy(&mut old, total_available(&sets) - min_available)?;
@@ -56,8 +56,13 @@ impl Look<'_, '_> {
         Ok(unhealthy + healthy > 0)
     }
 
-    /// Pods that are not available go first, for they block the rollout and nobody misses them.
-    fn shrink_unhealthy(&mut self, old: &mut [Arc<ReplicaSet>], allowed: i32) -> Result<i32, ApiError> {
+    /// Pods that are not available go first, for they block the rollout and nobody misses them. Nothing if a ReplicaSet still reports more available pods than
+    /// it is to have: what it counts is of before it was made smaller, and no old one is made smaller by such counts.
+    fn shrink_unhealthy(
+        &mut self,
+        old: &mut [Arc<ReplicaSet>],
+        allowed: i32,
+    ) -> Result<Option<i32>, ApiError> {
         let mut done = 0;
         for set in old {
             if done >= allowed {
@@ -68,14 +73,13 @@ impl Look<'_, '_> {
                 continue;
             }
             let fewer = unhealthy.min(allowed - done);
-            // More available than wanted: the ReplicaSet has not caught up yet.
             if fewer < 0 {
-                return Ok(done);
+                return Ok(None);
             }
             *set = self.resize(set, size(set) - fewer)?;
             done += fewer;
         }
-        Ok(done)
+        Ok(Some(done))
     }
 
     fn shrink_healthy(&mut self, old: &mut [Arc<ReplicaSet>], allowed: i32) -> Result<i32, ApiError> {

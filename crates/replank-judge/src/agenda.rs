@@ -5,50 +5,32 @@ use std::collections::BinaryHeap;
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// One thing to do to a pod.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Job {
-    /// The pod.
-    pub(super) uid: String,
-    /// What is due.
-    pub(super) step: Step,
-}
-
-/// What becomes of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
-    /// Its containers run.
-    Start,
-    /// It is Ready.
-    Ready,
-    /// Its containers have ended by themselves.
-    Finish,
-    /// Its containers have stopped, and it can go.
-    Remove,
-}
-
 /// Jobs by the time at which they are due; several threads take them.
-#[derive(Default)]
-pub(super) struct Agenda {
-    due: Mutex<Due>,
+pub(crate) struct Agenda<J> {
+    due: Mutex<Due<J>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct Due {
-    jobs: BinaryHeap<Reverse<(Instant, Job)>>,
+struct Due<J> {
+    jobs: BinaryHeap<Reverse<(Instant, J)>>,
     closed: bool,
 }
 
-impl Agenda {
+impl<J: Ord> Default for Agenda<J> {
+    fn default() -> Self {
+        Self { due: Mutex::new(Due { jobs: BinaryHeap::new(), closed: false }), changed: Condvar::new() }
+    }
+}
+
+impl<J: Ord> Agenda<J> {
     /// Adds a job.
-    pub(super) fn add(&self, after: Duration, job: Job) {
+    pub(crate) fn add(&self, after: Duration, job: J) {
         self.due.lock().expect("no worker panicked").jobs.push(Reverse((Instant::now() + after, job)));
         self.changed.notify_one();
     }
 
     /// Waits for the next job; nothing once it is closed.
-    pub(super) fn next(&self) -> Option<Job> {
+    pub(crate) fn next(&self) -> Option<J> {
         let mut due = self.due.lock().expect("no worker panicked");
         loop {
             if due.closed {
@@ -66,7 +48,7 @@ impl Agenda {
     }
 
     /// Lets all who wait go.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.due.lock().expect("no worker panicked").closed = true;
         self.changed.notify_all();
     }

@@ -8,6 +8,7 @@
 //! the signal), `endpointslice/utils.go`, Istio `pkg/envoy/agent.go` and `mesh.go`, ELBv2's `deregistration_delay`. What load
 //! balancers take until they send no new connection is not promised by anybody; the spans here are what users measured.
 
+mod drain;
 mod hook;
 mod ingress_nginx;
 mod istio;
@@ -18,9 +19,10 @@ mod settings;
 
 use replank_model::time::Span;
 
+pub use drain::{Listener, Serving};
 pub use hook::has_untold_hook;
 pub use istio::{ISTIO_DRAIN, proxy_of};
-pub use leave::{Leave, Listener, Serving, stops_after};
+pub use leave::{Leave, stops_after};
 pub use route::{paths_of, services_of};
 
 pub use path::{Balancer, Path, SIGNAL_MIN};

@@ -28,7 +28,6 @@ use super::ownership::RollOwnership;
 use super::up::{Given, Up, is_starting};
 use super::usage::Usage;
 use replank_facts::budget::Ledger;
-use replank_facts::groups::instance_id_of;
 use replank_facts::plan::Standing;
 use replank_protocol::mark;
 use replank_protocol::scaling::Event;
@@ -200,7 +199,7 @@ pub fn down(given: Given<'_>, scheduler: &mut Scheduler, ledger: &mut Ledger<'_>
         awaited: BTreeMap::new(),
         gone: BTreeSet::new(),
     };
-    tried.spare_old_nodes();
+    tried.spare_rolled_groups();
     tried.let_in(&growth.fits);
     for one in candidates {
         let name = one.node.name();
@@ -339,18 +338,11 @@ struct Tried<'a, 'b, 'l> {
 }
 
 impl Tried<'_, '_, '_> {
-    /// Leaves out nodes that a run is about to replace: a pod that is put there would be moved once more.
-    fn spare_old_nodes(&mut self) {
-        let view = self.given.view;
+    /// Leaves out the nodes of groups that a run holds: a pod that is put on an old one would be moved once more, and the room of the new ones is for the
+    /// pods of the old.
+    fn spare_rolled_groups(&mut self) {
         for group in self.given.groups.all.iter().filter(|group| group.ownership != RollOwnership::Free) {
-            let current = view.groups().get(&group.name).map(|known| &known.current);
-            let is_old = |name: &&NodeName| {
-                let instance = view.node(name).and_then(|node| view.instances().get(&instance_id_of(node)));
-                let made_from = instance.map(|instance| &instance.template);
-                matches!(group.ownership, RollOwnership::Closed | RollOwnership::Newer { .. })
-                    || made_from != current
-            };
-            for name in group.names().filter(is_old) {
+            for name in group.names() {
                 self.trial.exclude(name);
             }
         }

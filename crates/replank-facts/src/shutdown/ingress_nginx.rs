@@ -11,7 +11,7 @@ use replank_model::time::Span;
 use replank_model::view::View;
 use serde_json::Value;
 
-use super::leave::{Drain, Listener, Serving};
+use super::drain::{Drain, Listener, Serving};
 use super::settings::config_map;
 
 /// `worker-shutdown-timeout`, by default.

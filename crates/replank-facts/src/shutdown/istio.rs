@@ -6,7 +6,7 @@ use replank_model::object::pod::{Container, Pod, RestartPolicy};
 use replank_model::time::Span;
 use replank_model::view::View;
 
-use super::leave::{Drain, Listener, Serving};
+use super::drain::{Drain, Listener, Serving};
 use super::settings::{config_map, env_of};
 
 /// Istio's `terminationDrainDuration`, by default.

@@ -4,6 +4,7 @@ use replank_model::object::pod::{Container, Pod};
 use replank_model::time::Span;
 use replank_model::view::View;
 
+use super::drain::{Drain, Listener, Serving};
 use super::hook::pre_stop;
 use super::istio::{self, is_native_sidecar, proxy_of};
 use super::{SIGNAL_MIN, ingress_nginx};
@@ -21,29 +22,6 @@ pub struct Leave {
     pub grace: Span,
 }
 
-/// How long a process serves what is open after SIGTERM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Serving {
-    /// For so long, then it ends, whatever is open.
-    For(Span),
-    /// Until nothing is open any more (Istio: `EXIT_ON_ZERO_ACTIVE_CONNECTIONS`).
-    UntilIdle {
-        /// For so long in any case (Istio: `MINIMUM_DRAIN_DURATION`).
-        at_least: Span,
-        /// Then it ends, whatever is open (nginx: `worker-shutdown-timeout`); `None`: only the grace ends it.
-        at_most: Option<Span>,
-    },
-}
-
-/// Until when a process accepts connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listener {
-    /// SIGTERM closes it: what most servers do that end in peace.
-    ClosesAtSignal,
-    /// For so long after SIGTERM (Istio: `drainDuration`).
-    For(Span),
-}
-
 impl Leave {
     /// What a pod's spec tells, its sidecar proxy before its other containers: Istio's accepts and serves for as long as its
     /// settings say, from the end of its own hook on, for no container waits for the hook of another. One that is a native sidecar gets its
@@ -54,7 +32,7 @@ impl Leave {
         let grace = Span::from_secs(grace_seconds(pod));
         let proxy = proxy_of(pod).filter(|proxy| !is_native_sidecar(proxy));
         if let Some(proxy) = proxy.or_else(|| ingress_nginx::controller_of(pod)) {
-            let (pre_stop, drain) = (pre_stop(proxy).unwrap_or_default(), Drain::of(view, pod, proxy));
+            let (pre_stop, drain) = (pre_stop(proxy).unwrap_or_default(), drain_of(view, pod, proxy));
             let drain = drain.unwrap_or(Drain::assumed(serving));
             return Self { pre_stop, serving: drain.serving, listener: drain.listener, grace };
         }
@@ -93,26 +71,13 @@ impl Leave {
     }
 }
 
-/// What a process does after SIGTERM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Drain {
-    pub(super) serving: Serving,
-    pub(super) listener: Listener,
-}
-
-impl Drain {
-    /// As a container's settings say, if it is one whose settings are known.
-    fn of(view: &View, pod: &Pod, container: &Container) -> Option<Self> {
-        if proxy_of(pod).is_some_and(|proxy| proxy.name == container.name) {
-            return Some(istio::drain(view, pod, container));
-        }
-        let is_controller = ingress_nginx::controller_of(pod).is_some_and(|one| one.name == container.name);
-        is_controller.then(|| ingress_nginx::drain(view, pod, container))
+/// What a container does after SIGTERM as its settings say, if it is one whose settings are known.
+fn drain_of(view: &View, pod: &Pod, container: &Container) -> Option<Drain> {
+    if proxy_of(pod).is_some_and(|proxy| proxy.name == container.name) {
+        return Some(istio::drain(view, pod, container));
     }
-
-    fn assumed(serving: Span) -> Self {
-        Self { serving: Serving::For(serving), listener: Listener::ClosesAtSignal }
-    }
+    let is_controller = ingress_nginx::controller_of(pod).is_some_and(|one| one.name == container.name);
+    is_controller.then(|| ingress_nginx::drain(view, pod, container))
 }
 
 /// How long a pod would take to stop without a grace, if nobody is connected: its slowest container, each with its own hook and settings. `own`
@@ -120,7 +85,7 @@ impl Drain {
 #[must_use]
 pub fn stops_after(view: &View, pod: &Pod, own: Span) -> Span {
     let of = |container: &Container| {
-        let drain = Drain::of(view, pod, container).unwrap_or(Drain::assumed(own));
+        let drain = drain_of(view, pod, container).unwrap_or(Drain::assumed(own));
         let serves = match drain.serving {
             Serving::For(span) => span,
             Serving::UntilIdle { at_least, .. } => at_least,

@@ -12,6 +12,7 @@ use replank_model::view::{Ix, View};
 use replank_protocol::waiting::{PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 
 use super::holders::{HELD, NO_TIME};
+use super::ids::STOPS;
 use super::result::Cause;
 use crate::finding_entry::FindingEntry;
 
@@ -193,9 +194,6 @@ pub(super) fn find(causes: &mut [Cause], findings: &mut Vec<FindingEntry>) {
         findings.push(entry);
     }
 }
-
-/// The rule of what only a rehearsal finds.
-pub(super) const STOPS: &str = "stops-the-roll";
 
 /// Has the severity of findings agree with what the roll did: what stopped it is blocking, and what it got past is not. A finding about pods on
 /// nodes that are left may be right though something else stopped the roll first.

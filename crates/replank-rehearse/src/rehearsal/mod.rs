@@ -10,6 +10,7 @@ mod evictions;
 mod figures;
 mod happened;
 mod holders;
+mod ids;
 mod interruptions;
 mod outages;
 mod preempted;

@@ -5,11 +5,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_sim::Workload;
 
+use super::ids::OUTAGE;
 use super::recorder::{ReadyCount, Recorder};
 use crate::finding_entry::FindingEntry;
-
-/// The rule of an outage that only the rehearsal shows.
-pub(super) const OUTAGE: &str = "outage";
 
 /// How long a workload had no Ready pod until now.
 pub(super) fn dark(count: &ReadyCount, now: Time) -> Span {

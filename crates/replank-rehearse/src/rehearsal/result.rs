@@ -15,14 +15,13 @@ use serde::Serialize;
 use crate::finding_entry::FindingEntry;
 
 use super::back::Rollback;
-use super::causes::STOPS;
 use super::connections::ConnectionFigures;
 use super::elasticity::AutoscalerFigures;
 use super::ended::EndedBatch;
 use super::evictions::EvictionEntry;
 use super::happened::ScriptEventEntry;
+use super::ids::{OUTAGE, STOPS};
 use super::interruptions::InterruptionFigures;
-use super::outages::OUTAGE;
 use super::stages::StageEntry;
 use super::starts::StartEntry;
 use super::timeline::NodeTimeline;

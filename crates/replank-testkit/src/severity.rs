@@ -31,7 +31,10 @@ impl Agreement {
     /// What stopped the roll, as far as it is on nodes: a run's own deadline, and what the plan says to skip, is nobody's finding.
     fn stops(&self) -> impl Iterator<Item = &Cause> {
         let causes = self.result.causes.iter();
-        causes.filter(|cause| !cause.nodes.is_empty() && !cause.reason.starts_with("skipped "))
+        causes.filter(|cause| {
+            let is_out_of_time = cause.object == "run";
+            !cause.nodes.is_empty() && !is_out_of_time && !cause.reason.starts_with("skipped ")
+        })
     }
 
     /// What stopped the roll, and no finding of these tells of it as blocking.

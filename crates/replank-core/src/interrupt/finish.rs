@@ -59,9 +59,11 @@ pub(super) fn finish(
 fn end(ctx: &mut Context<'_>, case: &Case, node: &Node, pods: u32) {
     // A hook of somebody else's is theirs to complete, and an instance that is not listed cannot be ended.
     let is_ours = if case.held_since().is_some() { !case.actions.is_empty() } else { case.known.is_some() };
-    if case.by() != Cause::Down && (pods > 0 || !is_ours) {
-        let on =
-            WaitingOn::Interruption(InterruptionWait::Interrupted { by: case.by(), until: case.until, pods });
+    // What is going down with nothing on it is waited for as well: its group may launch another in its place, which a run that ends has to deal with.
+    let is_going = case.by() == Cause::Down && pods == 0 && case.known.is_some();
+    if is_going || case.by() != Cause::Down && (pods > 0 || !is_ours) {
+        let until = case.until.filter(|_| !is_going);
+        let on = WaitingOn::Interruption(InterruptionWait::Interrupted { by: case.by(), until, pods });
         ctx.wait(Subject::Node(node.name()), on);
     }
     if case.held_since().is_some() {

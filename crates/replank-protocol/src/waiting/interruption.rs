@@ -51,7 +51,10 @@ impl fmt::Display for InterruptionWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interrupted { by, until, pods } => {
-                write!(f, "{} to leave the node", counted(*pods, "pod"))?;
+                match pods {
+                    0 => write!(f, "its instance to be terminated")?,
+                    pods => write!(f, "{} to leave the node", counted(*pods, "pod"))?,
+                }
                 match until {
                     Some(until) => write!(f, " before {until} ({by})"),
                     None => write!(f, " ({by})"),

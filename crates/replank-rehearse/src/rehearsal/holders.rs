@@ -30,12 +30,16 @@ pub(super) fn name(
         .flat_map(|cause| &cause.nodes)
         .map(String::as_str)
         .collect();
-    let idle: Vec<&NodeName> =
-        left.iter().filter(|name| !was_begun(name) && !named.contains(name.as_str())).collect();
+    let unnamed: Vec<&NodeName> = left.iter().filter(|name| !named.contains(name.as_str())).collect();
     if let Some(at) = causes.iter().position(|cause| NO_TIME.contains(&cause.kind)) {
-        causes[at].nodes = idle.iter().map(ToString::to_string).collect();
+        causes[at].nodes = unnamed.iter().map(ToString::to_string).collect();
+        // More time would have helped none of the nodes that are left: what keeps each is named.
+        if unnamed.is_empty() && causes.len() > 1 {
+            causes.remove(at);
+        }
         return;
     }
+    let idle = unnamed.into_iter().filter(|name| !was_begun(name));
     let groups = groups(view);
     let mut waiting: BTreeMap<&GroupName, Vec<&NodeName>> = BTreeMap::new();
     for name in idle {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::table::table;
 use serde::{Deserialize, Serialize};
 
 /// A column.
@@ -27,7 +28,7 @@ pub struct Column {
 #[must_use]
 pub fn columns(group: &str, version: &str, plural: &str) -> Option<&'static [Column]> {
     static COLUMNS: LazyLock<HashMap<String, Vec<Column>>> =
-        LazyLock::new(|| super::table(include_bytes!("../data/tables.json.gz")));
+        LazyLock::new(|| table(include_bytes!("../data/tables.json.gz")));
     COLUMNS.get(&format!("{group}/{version}/{plural}")).map(Vec::as_slice)
 }
 

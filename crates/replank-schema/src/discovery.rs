@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crate::table::table;
 use serde::{Deserialize, Serialize};
 
 /// What `/api` and `/apis` list.
@@ -140,7 +141,7 @@ struct Both {
 #[must_use]
 pub fn discovery() -> &'static Discovery {
     static DISCOVERY: LazyLock<Discovery> = LazyLock::new(|| {
-        let Both { core, groups } = super::table(include_bytes!("../data/discovery.json.gz"));
+        let Both { core, groups } = table(include_bytes!("../data/discovery.json.gz"));
         Discovery { core: core.items, groups: groups.items }
     });
     &DISCOVERY

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use crate::table::table;
 use serde::Deserialize;
 
 /// Methods, in small letters, and what they do.
@@ -30,7 +31,7 @@ pub struct Operation {
 #[must_use]
 pub fn paths() -> &'static BTreeMap<String, Path> {
     static PATHS: LazyLock<BTreeMap<String, Path>> =
-        LazyLock::new(|| super::table(include_bytes!("../data/paths.json.gz")));
+        LazyLock::new(|| table(include_bytes!("../data/paths.json.gz")));
     &PATHS
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use crate::table::table;
 use serde::Deserialize;
 
 /// A message's fields, by their JSON names.
@@ -22,7 +23,7 @@ pub fn message(name: &str) -> Option<&'static Message> {
 #[must_use]
 pub fn messages() -> &'static HashMap<String, Message> {
     static MESSAGES: LazyLock<HashMap<String, Message>> =
-        LazyLock::new(|| super::table(include_bytes!("../data/proto.json.gz")));
+        LazyLock::new(|| table(include_bytes!("../data/proto.json.gz")));
     &MESSAGES
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use crate::table::table;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ impl Types {
 #[must_use]
 pub fn types() -> &'static Types {
     static TYPES: LazyLock<Types> = LazyLock::new(|| {
-        let by_name: HashMap<String, Type> = super::table(include_bytes!("../data/types.json.gz"));
+        let by_name: HashMap<String, Type> = table(include_bytes!("../data/types.json.gz"));
         let kinds = |(name, one): (&String, &Type)| {
             let name = name.clone();
             one.gvk.clone().into_iter().map(move |gvk| (gvk, name.clone())).collect::<Vec<_>>()

@@ -337,7 +337,6 @@ pub(super) const BANNED: &[(&str, &str)] = &[
     ("kube*", "no Kubernetes client before there is a live driver"),
     ("openssl*", "needs a system library that a fresh machine lacks"),
     ("serde_yaml*", "archived, and its forks wrap unsafe code: serde-saphyr reads YAML"),
-    ("tokio*", "nothing here waits on a network"),
 ];
 
 /// What clippy bans in pure crates, each with a reason.

@@ -61,7 +61,8 @@ pub(super) fn served(object: &Object) -> Value {
 
 /// The object as it is served at an address: custom resources in the version that was asked for, whichever they were written in (a definition without a
 /// conversion webhook converts nothing but `apiVersion`).
-pub(super) fn served_at(resource: &ResourceType, object: &Object) -> Value {
+#[must_use]
+pub fn served_at(resource: &ResourceType, object: &Object) -> Value {
     let mut value = served(object);
     if let Object::Other(_) = object {
         value["apiVersion"] = resource.api_version().into();

@@ -14,6 +14,7 @@ mod path;
 mod read;
 mod request;
 mod scale;
+mod selection;
 mod store;
 mod write;
 
@@ -21,8 +22,10 @@ use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use serde_json::{Value, json};
 
+pub use answer::served_at;
 pub use patch::{PatchType, merge_patch};
 pub use path::{Address, Subresource};
+pub use selection::Selection;
 pub use store::{Store, handle};
 
 pub use crate::server::{Effect, ResourceType};

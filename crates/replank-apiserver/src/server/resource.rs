@@ -107,6 +107,16 @@ static BUILT_IN: LazyLock<Vec<ResourceType>> = LazyLock::new(|| {
 });
 
 impl ResourceType {
+    /// A built-in resource of a plural name.
+    #[must_use]
+    pub fn built_in(group: &str, version: &str, plural: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|resource| {
+            &*resource.name.plural == plural
+                && &*resource.name.group == group
+                && &*resource.version == version
+        })
+    }
+
     /// `apiVersion` of the objects.
     #[must_use]
     pub fn api_version(&self) -> String {
@@ -165,6 +175,17 @@ impl ResourceType {
 }
 
 impl Api {
+    /// The resources that definitions declare, each served version of each.
+    #[must_use]
+    pub fn custom_resources(&self) -> Vec<ResourceType> {
+        let definitions = self.view().custom_resource_definitions.sorted();
+        let of = |definition: &CustomResourceDefinition| -> Vec<ResourceType> {
+            let served = definition.spec.versions.iter().filter(|version| version.served);
+            served.map(|version| ResourceType::custom(definition, version)).collect()
+        };
+        definitions.into_iter().flat_map(|(_, definition)| of(definition)).collect()
+    }
+
     /// The resource of an API version and kind.
     ///
     /// # Errors

@@ -31,6 +31,13 @@ use replank_sim::{Settings, World};
 /// After which every controller has looked at everything once.
 const SETTLED_WITHIN: Span = Span::from_secs(2);
 
+/// The view with what is taken in place of what a snapshot lacks.
+#[must_use]
+pub fn completed(mut view: View) -> View {
+    complete(&mut view);
+    view
+}
+
 /// Completes a view, and tells what is assumed with it.
 pub(crate) fn complete(view: &mut View) -> Vec<Assumption> {
     templates::fill(view);

@@ -16,7 +16,7 @@ pub mod replay;
 #[cfg(test)]
 mod testing;
 
-pub use complete::count_budgets;
+pub use complete::{completed, count_budgets};
 pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};

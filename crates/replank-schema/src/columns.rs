@@ -1,9 +1,9 @@
 //! Columns of tables, as `kubectl get` asks for them.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::table::table;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// A column.
@@ -27,7 +27,7 @@ pub struct Column {
 /// The columns of a resource; `None` for one that the server has none of its own for.
 #[must_use]
 pub fn columns(group: &str, version: &str, plural: &str) -> Option<&'static [Column]> {
-    static COLUMNS: LazyLock<HashMap<String, Vec<Column>>> =
+    static COLUMNS: LazyLock<FxHashMap<String, Vec<Column>>> =
         LazyLock::new(|| table(include_bytes!("../data/tables.json.gz")));
     COLUMNS.get(&format!("{group}/{version}/{plural}")).map(Vec::as_slice)
 }

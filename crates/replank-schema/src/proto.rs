@@ -1,9 +1,10 @@
 //! Protobuf messages, by their full names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::table::table;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 /// A message's fields, by their JSON names.
@@ -21,8 +22,8 @@ pub fn message(name: &str) -> Option<&'static Message> {
 
 /// All messages.
 #[must_use]
-pub fn messages() -> &'static HashMap<String, Message> {
-    static MESSAGES: LazyLock<HashMap<String, Message>> =
+pub fn messages() -> &'static FxHashMap<String, Message> {
+    static MESSAGES: LazyLock<FxHashMap<String, Message>> =
         LazyLock::new(|| table(include_bytes!("../data/proto.json.gz")));
     &MESSAGES
 }

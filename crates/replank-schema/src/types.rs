@@ -1,9 +1,10 @@
 //! Types of the API, by their OpenAPI names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::table::table;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -90,8 +91,8 @@ pub enum ListType {
 /// All types.
 #[derive(Debug)]
 pub struct Types {
-    by_name: HashMap<String, Type>,
-    by_kind: HashMap<Gvk, String>,
+    by_name: FxHashMap<String, Type>,
+    by_kind: FxHashMap<Gvk, String>,
 }
 
 impl Types {
@@ -129,7 +130,7 @@ impl Types {
 #[must_use]
 pub fn types() -> &'static Types {
     static TYPES: LazyLock<Types> = LazyLock::new(|| {
-        let by_name: HashMap<String, Type> = table(include_bytes!("../data/types.json.gz"));
+        let by_name: FxHashMap<String, Type> = table(include_bytes!("../data/types.json.gz"));
         let kinds = |(name, one): (&String, &Type)| {
             let name = name.clone();
             one.gvk.clone().into_iter().map(move |gvk| (gvk, name.clone())).collect::<Vec<_>>()

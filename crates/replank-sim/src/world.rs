@@ -34,7 +34,7 @@ use crate::ties::{SharedTies, TieBreaker};
 use crate::timing::CloudTimings;
 use crate::trace::{Trace, TraceHash};
 use replank_apiserver::draw::{Draws, Purpose};
-use replank_apiserver::{Api, Clock};
+use replank_apiserver::{Api, Clock, ResourceType};
 use replank_protocol::engine::Engine;
 
 /// How the world is to be.
@@ -291,6 +291,18 @@ impl World {
     #[must_use]
     pub fn events(&self) -> u64 {
         self.agenda.taken
+    }
+
+    /// The version of the last write.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.api.version()
+    }
+
+    /// Resources that definitions declare, each served version of each.
+    #[must_use]
+    pub fn custom_resources(&self) -> Vec<ResourceType> {
+        self.api.custom_resources()
     }
 
     /// A request from outside, at the present moment.

@@ -12,6 +12,7 @@ use replank_model::time::{Span, Time};
 
 use crate::autoscaler::AutoscalerArgs;
 use crate::check::{Asked, GateArgs};
+use crate::cluster::ClusterArgs;
 use crate::data::DataArgs;
 use crate::ends;
 use crate::exit::Exit;
@@ -113,6 +114,9 @@ pub(crate) enum Command {
 
     /// Explains a HorizontalPodAutoscaler, or tests it under a load before it is deployed. Changes nothing.
     Hpa(HpaArgs),
+
+    /// Serves a simulated cluster as a Kubernetes API server, for kubectl and others. Changes no real cluster.
+    Cluster(ClusterArgs),
 }
 
 /// Arguments of `leftover`.

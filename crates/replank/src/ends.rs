@@ -109,6 +109,7 @@ pub(crate) const ENDS: &[Ends] = &[
         incomplete: true,
         ..NOTHING
     },
+    Ends { command: "cluster up", passes: "interrupted, and ended cleanly", ..NOTHING },
 ];
 
 impl Ends {

@@ -4,6 +4,7 @@ mod args;
 mod autoscaler;
 mod check;
 mod cli;
+mod cluster;
 mod coverage;
 mod data;
 mod ends;
@@ -57,6 +58,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
     let interrupt = Interrupt::listen()?;
     match &cli.command {
         Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
+        Command::Cluster(args) => cluster::run(args, printer, &interrupt),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),
         Command::Hpa(args) => hpa::run(&args.command, printer, &interrupt),

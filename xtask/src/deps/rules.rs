@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-schema",
         ours: &[],
-        others: &["flate2", "serde", "serde_json"],
+        others: &["flate2", "rustc-hash", "serde", "serde_json"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,
@@ -205,6 +205,15 @@ pub(super) const RULES: &[Rule] = &[
         why: "rehearse reports the outcome of a simulated run; it reads no files",
     },
     Rule {
+        name: "replank-cluster",
+        ours: &["replank-api", "replank-apiserver", "replank-model", "replank-rehearse", "replank-sim"],
+        others: &["serde_json", "tokio"],
+        below: &[],
+        dev: &[],
+        purity: Purity::Effects,
+        why: "cluster joins the simulated cluster and the wire; neither knows the other",
+    },
+    Rule {
         name: "replank-intake",
         ours: &["replank-model"],
         others: &["anstyle", "flate2", "granit-parser", "serde", "serde_json", "serde-saphyr", "thiserror"],
@@ -226,6 +235,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "replank",
         ours: &[
             "replank-advice",
+            "replank-api",
+            "replank-cluster",
             "replank-apiserver",
             "replank-core",
             "replank-facts",
@@ -249,6 +260,7 @@ pub(super) const RULES: &[Rule] = &[
             "serde",
             "serde_json",
             "signal-hook",
+            "tokio",
         ],
         below: &[],
         dev: &["flate2", "getrandom", "insta", "replank-oracle"],

@@ -8,7 +8,7 @@ use replank_model::object::Object;
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
-use super::Mirror;
+use super::readers::Mirror;
 use super::snapshot::Snapshot;
 use super::storage::StorageId;
 

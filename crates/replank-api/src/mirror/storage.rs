@@ -31,10 +31,10 @@ impl StorageId {
     /// What the objects of a resource are held under.
     #[must_use]
     pub fn of_resource(resource: &ResourceType) -> Self {
-        match resource.kind {
-            Kind::Other => Self::untyped(resource.name.group.clone(), resource.name.kind.clone()),
-            kind => Self::Typed(kind),
+        if resource.kind == Kind::Other {
+            return Self::untyped(resource.name.group.clone(), resource.name.kind.clone());
         }
+        Self::Typed(resource.kind)
     }
 
     /// Events are one resource in two groups.

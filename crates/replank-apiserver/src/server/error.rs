@@ -22,6 +22,8 @@ pub struct ApiError {
     pub causes: Vec<Cause>,
     /// `details.retryAfterSeconds`.
     pub retry_after_seconds: Option<i64>,
+    /// A token by which a list can be gone on with.
+    pub token: Option<Box<str>>,
 }
 
 /// The object that a refusal is about.
@@ -81,13 +83,34 @@ fn qualify(word: &str, group: &str) -> String {
 
 impl ApiError {
     fn new(code: u16, reason: &'static str, message: String) -> Self {
-        Self { code, reason, message, about: None, causes: Vec::new(), retry_after_seconds: None }
+        Self {
+            code,
+            reason,
+            message,
+            about: None,
+            causes: Vec::new(),
+            retry_after_seconds: None,
+            token: None,
+        }
     }
 
     /// 400.
     #[must_use]
     pub fn bad_request(message: &str) -> Self {
         Self::new(400, "BadRequest", message.to_owned())
+    }
+
+    /// 401.
+    #[must_use]
+    pub fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized".to_owned())
+    }
+
+    /// 413.
+    #[must_use]
+    pub fn too_large(limit: usize) -> Self {
+        let message = format!("Request entity too large: limit is {limit}");
+        Self::new(413, "RequestEntityTooLarge", message)
     }
 
     /// 404.
@@ -167,6 +190,31 @@ impl ApiError {
         Self { about, causes, ..Self::new(422, "Invalid", message) }
     }
 
+    /// 410: what is asked for is not kept any more.
+    #[must_use]
+    pub fn expired(message: &str) -> Self {
+        Self::new(410, "Expired", message.to_owned())
+    }
+
+    /// 504: a version that the server has not come to yet.
+    #[must_use]
+    pub fn too_large_version(version: u64, now: u64) -> Self {
+        let cause = Cause {
+            reason: "ResourceVersionTooLarge",
+            message: "Too large resource version".to_owned(),
+            field: None,
+        };
+        let message = format!("Timeout: Too large resource version: {version}, current: {now}");
+        Self { causes: vec![cause], retry_after_seconds: Some(1), ..Self::new(504, "Timeout", message) }
+    }
+
+    /// The refusal with a token by which a list can be gone on with.
+    #[must_use]
+    pub fn with_continue(mut self, token: String) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
     /// 415.
     #[must_use]
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
@@ -205,8 +253,12 @@ impl ApiError {
             status["reason"] = self.reason.into();
         }
         let details = self.details();
-        if !details.is_empty() || self.code == 405 {
+        // Of what is no resource there is nothing to be named, which is said.
+        if !details.is_empty() || matches!((self.code, &self.about), (404 | 405, None)) {
             status["details"] = Value::Object(details);
+        }
+        if let Some(token) = &self.token {
+            status["metadata"] = json!({"continue": &**token});
         }
         status
     }
@@ -244,7 +296,8 @@ impl Cause {
     }
 
     /// A member that is not valid; `shown` is the value as the server shows it (a Go string literal, or JSON).
-    pub(crate) fn invalid(field: impl Into<String>, shown: &str, why: &str) -> Self {
+    #[must_use]
+    pub fn invalid(field: impl Into<String>, shown: &str, why: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
             message: format!("Invalid value: {shown}: {why}"),
@@ -253,14 +306,16 @@ impl Cause {
     }
 
     /// A member that must be there.
-    pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
+    #[must_use]
+    pub fn required(field: impl Into<String>, why: &str) -> Self {
         let message =
             if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
         Self { reason: "FieldValueRequired", message, field: Some(field.into()) }
     }
 
     /// A member, or a change of it, that may not be.
-    pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
+    #[must_use]
+    pub fn forbidden(field: impl Into<String>, why: &str) -> Self {
         Self {
             reason: "FieldValueForbidden",
             message: format!("Forbidden: {why}"),
@@ -269,7 +324,8 @@ impl Cause {
     }
 
     /// A word that is none of the known ones.
-    pub(crate) fn not_supported(field: impl Into<String>, word: &str, supported: &[&str]) -> Self {
+    #[must_use]
+    pub fn not_supported(field: impl Into<String>, word: &str, supported: &[&str]) -> Self {
         let list = supported.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
         Self {
             reason: "FieldValueNotSupported",

@@ -117,6 +117,16 @@ impl ResourceType {
         })
     }
 
+    /// Whether objects of a custom resource have a part of their own of that name.
+    #[must_use]
+    pub fn has_part(&self, part: &str) -> bool {
+        match part {
+            "status" => self.status == StatusWrites::Apart,
+            "scale" => self.scale.is_some(),
+            _ => false,
+        }
+    }
+
     /// `apiVersion` of the objects.
     #[must_use]
     pub fn api_version(&self) -> String {

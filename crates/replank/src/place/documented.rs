@@ -53,6 +53,7 @@ fn args(words: &[&str]) -> PlaceArgs {
     match Cli::try_parse_from(words).expect("the words are right").command {
         Command::Place(args) => args,
         Command::Hpa(_)
+        | Command::Cluster(_)
         | Command::Rehearse(_)
         | Command::Check(_)
         | Command::Scale(_)

@@ -1,0 +1,163 @@
+//! Lists: a version of a collection, what is selected of it, page by page.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use replank_apiserver::ApiError;
+use replank_apiserver::json::{Selection, served_at};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::options::{self, Wanted};
+use super::page::Continue;
+use crate::mirror::{Behind, Collection, Mirror, StorageId, Stored, undone};
+use crate::query::Query;
+use crate::route::Target;
+
+/// How long a list waits for a version that is not there yet, as upstream does.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// A list as it is served.
+///
+/// # Errors
+/// 400 and 422 for options that cannot be read or do not go together, 410 for a version that is not kept any more, 504 for one that does not come.
+pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Value, ApiError> {
+    let labels = query.get("labelSelector");
+    let mut fields = query.get("fieldSelector").map(str::to_owned);
+    // An object that is watched by its path.
+    if let Some(name) = &target.name {
+        fields = Some(format!("metadata.name={name}"));
+    }
+    let selection = Selection::read(&target.resource, labels, fields.as_deref())?;
+    let is_selective =
+        labels.is_some_and(|text| !text.is_empty()) || fields.is_some_and(|text| !text.is_empty());
+    let from = query.text("continue").map(Continue::read).transpose()?;
+    let wanted = options::of_list(query)?;
+    let (collection, version) = collection(mirror, target, (wanted, from.as_ref())).await?;
+    let limit =
+        query.number("limit").and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
+    let mut page = Page { items: Vec::new(), more: 0, last: None };
+    page.fill(&collection, target, &selection, from.as_ref(), limit);
+    let mut metadata = json!({"resourceVersion": version.to_string()});
+    if let Some(last) = page.last.filter(|_| page.more > 0) {
+        metadata["continue"] = Continue::after(&last, version).write().into();
+        if !is_selective {
+            metadata["remainingItemCount"] = page.more.into();
+        }
+    }
+    let items: Vec<Value> = page.items.iter().map(|stored| item(target, stored)).collect();
+    Ok(
+        json!({"kind": format!("{}List", target.resource.name.kind), "apiVersion": target.resource.api_version(),
+        "metadata": metadata, "items": items}),
+    )
+}
+
+/// An item of a list: built-in kinds do not repeat what the list's own kind says.
+fn item(target: &Target, stored: &Stored) -> Value {
+    let mut value = served_at(&target.resource, &stored.object);
+    if !target.is_custom
+        && let Value::Object(members) = &mut value
+    {
+        members.remove("kind");
+        members.remove("apiVersion");
+    }
+    value
+}
+
+struct Page {
+    items: Vec<Arc<Stored>>,
+    /// How many come after.
+    more: usize,
+    /// The last one that is in.
+    last: Option<String>,
+}
+
+impl Page {
+    fn fill(
+        &mut self,
+        collection: &Collection,
+        target: &Target,
+        selection: &Selection,
+        from: Option<&Continue>,
+        limit: Option<usize>,
+    ) {
+        for (key, stored) in collection {
+            let is_elsewhere = target.namespace.as_ref().is_some_and(|wanted| *wanted != key.0.namespace);
+            if is_elsewhere || from.is_some_and(|from| !from.is_before(&key.0.to_string())) {
+                continue;
+            }
+            if !selection.matches(&stored.object) {
+                continue;
+            }
+            if limit.is_some_and(|limit| self.items.len() == limit) {
+                self.more += 1;
+                continue;
+            }
+            if limit.is_some() {
+                self.last = Some(key.0.to_string());
+            }
+            self.items.push(stored.clone());
+        }
+    }
+}
+
+/// The collection in the version that is asked for, and that version.
+async fn collection(
+    mirror: &Mirror,
+    target: &Target,
+    (wanted, from): (Wanted, Option<&Continue>),
+) -> Result<(Collection, u64), ApiError> {
+    let id = StorageId::of_resource(&target.resource);
+    if let Some(version) = from.and_then(Continue::version) {
+        return at(mirror, &id, version).map_err(|Behind { .. }| expired(from));
+    }
+    match wanted {
+        Wanted::Latest | Wanted::Any => {}
+        Wanted::NotOlderThan(version) => await_version(mirror, version).await?,
+        Wanted::Exact(version) => {
+            await_version(mirror, version).await?;
+            return at(mirror, &id, version).map_err(|Behind { since }| too_old(version, since));
+        }
+    }
+    let snapshot = mirror.snapshot();
+    Ok((snapshot.collection(&id), snapshot.version))
+}
+
+/// A collection as it was at a version.
+fn at(mirror: &Mirror, id: &StorageId, version: u64) -> Result<(Collection, u64), Behind> {
+    let ring = mirror.ring(id);
+    let snapshot = mirror.snapshot();
+    let first = ring.after(version)?;
+    let later = ring.from(first, usize::MAX)?;
+    let later: Vec<_> = later.into_iter().filter(|event| event.version <= snapshot.version).collect();
+    Ok((undone(snapshot.collection(id), &later), version))
+}
+
+/// Waits until a version is there.
+pub(super) async fn await_version(mirror: &Mirror, version: u64) -> Result<(), ApiError> {
+    let mut versions = mirror.versions();
+    let is_there = timeout(WAIT_MAX, versions.wait_for(|now| *now >= version)).await;
+    if matches!(is_there, Ok(Ok(_))) {
+        return Ok(());
+    }
+    let now = mirror.snapshot().version;
+    Err(ApiError::too_large_version(version, now))
+}
+
+/// 410, an old version.
+pub(super) fn too_old(version: u64, since: u64) -> ApiError {
+    ApiError::expired(&format!("too old resource version: {version} ({since})"))
+}
+
+/// 410, a page of a list that is not kept any more, with a token that goes on with the latest.
+fn expired(from: Option<&Continue>) -> ApiError {
+    let error = ApiError::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use \
+         the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - \
+         objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    );
+    match from {
+        Some(from) => error.with_continue(from.anew().write()),
+        None => error,
+    }
+}

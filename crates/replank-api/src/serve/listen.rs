@@ -1,0 +1,143 @@
+//! Connections: TLS, their number, and an end that is clean.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+
+use super::handle::Handler;
+use crate::owner::Owner;
+use crate::pki::Identity;
+
+/// Connections at once. A client holds one or two; informers share one.
+const CONNECTIONS_MAX: usize = 1_024;
+/// How long a client may take for the TLS handshake, and for the head of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How clients are listened to.
+#[derive(Debug)]
+pub enum Listen {
+    /// With TLS, and a token.
+    Tls(Identity),
+    /// In plain text, whoever asks: for tests, on loopback.
+    Plain,
+}
+
+/// A cluster that is being served.
+pub struct Server {
+    listener: TcpListener,
+    handler: Arc<Handler>,
+    acceptor: Option<TlsAcceptor>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Server {
+    /// Binds an address. `stop` ends it when it becomes true.
+    ///
+    /// # Errors
+    /// The address is taken, or may not be used.
+    pub async fn bind(
+        address: SocketAddr,
+        how: Listen,
+        owner: Owner,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let (acceptor, identity) = match how {
+            Listen::Plain => (None, None),
+            Listen::Tls(identity) => (Some(acceptor(&identity)?), Some(identity)),
+        };
+        let handler = Arc::new(Handler::new(owner, identity));
+        Ok(Self { listener, handler, acceptor, stop })
+    }
+
+    /// The address that it is reached at.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until it is stopped.
+    pub async fn run(self) {
+        let free = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut stop = self.stop.clone();
+        loop {
+            let Ok(permit) = free.clone().acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                _ = stop.wait_for(|stop| *stop) => return,
+            };
+            let Ok((stream, _)) = accepted else {
+                // Too many open files, most likely: connections that end make room.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            drop(stream.set_nodelay(true));
+            let (handler, acceptor, stop) = (self.handler.clone(), self.acceptor.clone(), self.stop.clone());
+            tokio::spawn(async move {
+                connection(stream, acceptor, handler, stop).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// TLS with one provider of cryptography, HTTP/2 where the client can.
+fn acceptor(identity: &Identity) -> io::Result<TlsAcceptor> {
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_no_client_auth()
+        .with_single_cert(identity.chain.clone(), identity.key.clone_key());
+    let mut config = config.map_err(io::Error::other)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+async fn connection(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    handler: Arc<Handler>,
+    stop: watch::Receiver<bool>,
+) {
+    match acceptor {
+        None => talk(stream, handler, stop).await,
+        Some(acceptor) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+                talk(stream, handler, stop).await;
+            }
+        }
+    }
+}
+
+async fn talk<S>(stream: S, handler: Arc<Handler>, mut stop: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(250);
+    let service = service_fn(move |request| {
+        let handler = handler.clone();
+        async move { Ok::<_, std::convert::Infallible>(handler.handle(request).await) }
+    });
+    let talk = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(talk);
+    tokio::select! {
+        // What a client does wrong on the wire ends its connection, and nothing else.
+        _ = talk.as_mut() => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+}

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use hyper::body::{Frame, SizeHint};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
 use hyper::{Response, StatusCode};
@@ -22,8 +22,30 @@ pub const TEXT: &str = "text/plain; charset=utf-8";
 pub enum Body {
     /// All of it, until it has been taken.
     Whole(Option<Bytes>),
+    /// Pieces that are there, and how many bytes they are together.
+    Pieces(std::vec::IntoIter<Bytes>, u64),
     /// Pieces, as they come.
     Stream(mpsc::Receiver<Bytes>),
+}
+
+/// Small pieces are handed on together, about so many bytes at once: as much as a few TLS records hold.
+const CHUNK_LEN: usize = 64 * 1024;
+
+/// The next few pieces as one.
+fn chunk(pieces: &mut std::vec::IntoIter<Bytes>, left: &mut u64) -> Option<Bytes> {
+    let first = pieces.next()?;
+    if first.len() >= CHUNK_LEN {
+        *left -= first.len() as u64;
+        return Some(first);
+    }
+    let mut chunk = BytesMut::with_capacity(CHUNK_LEN);
+    chunk.put_slice(&first);
+    while let Some(next) = pieces.as_slice().first().filter(|next| chunk.len() + next.len() <= CHUNK_LEN) {
+        chunk.put_slice(next);
+        pieces.next();
+    }
+    *left -= chunk.len() as u64;
+    Some(chunk.freeze())
 }
 
 impl hyper::body::Body for Body {
@@ -36,6 +58,9 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(pieces, left) => {
+                Poll::Ready(chunk(pieces, left).map(|bytes| Ok(Frame::data(bytes))))
+            }
             Self::Stream(pieces) => {
                 pieces.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
             }
@@ -43,12 +68,17 @@ impl hyper::body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        match self {
+            Self::Whole(bytes) => bytes.is_none(),
+            Self::Pieces(_, left) => *left == 0,
+            Self::Stream(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Pieces(_, left) => SizeHint::with_exact(*left),
             Self::Stream(_) => SizeHint::default(),
         }
     }
@@ -61,6 +91,13 @@ pub type Answer = Response<Body>;
 #[must_use]
 pub fn whole(code: u16, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
     with_body(code, media_type, Body::Whole(Some(body.into())))
+}
+
+/// An answer whose body is put together from pieces.
+#[must_use]
+pub fn pieces(code: u16, media_type: &'static str, pieces: Vec<Bytes>) -> Answer {
+    let len = pieces.iter().map(|piece| piece.len() as u64).sum();
+    with_body(code, media_type, Body::Pieces(pieces.into_iter(), len))
 }
 
 /// An answer whose body comes piece by piece.

@@ -57,13 +57,13 @@ impl Snapshot {
             Some(object) => {
                 let what = if before.is_some() { Happening::Modified } else { Happening::Added };
                 let version = object.meta().resource_version.0;
-                let object = Arc::new(Stored { object });
+                let object = Arc::new(Stored::new(object));
                 collection.insert_mut(key, object.clone());
                 Event { what, version, object, before }
             }
             None => {
                 collection.remove_mut(&key);
-                let last = Arc::new(Stored { object: old?.clone() });
+                let last = Arc::new(Stored::new(old?.clone()));
                 Event { what: Happening::Deleted, version: last.version(), object: last, before }
             }
         };

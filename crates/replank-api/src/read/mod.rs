@@ -1,11 +1,14 @@
 //! Reading: one object, a list, or a watch, from the read model alone.
 
+mod encode;
 mod get;
+pub mod json;
 mod list;
 mod options;
 mod page;
 mod watch;
 
+pub use encode::{Encode, Json};
 pub use get::get;
-pub use list::list;
-pub use watch::{Write, watch};
+pub use list::{Listed, list};
+pub use watch::watch;

@@ -7,7 +7,6 @@ use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
-use serde_json::{Value, json};
 
 use super::write;
 use crate::answer::{self, Answer, Body, TEXT};
@@ -75,7 +74,7 @@ impl Handler {
         let is_get = request.method() == Method::GET;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
         if !is_get || !is_plain {
-            return write::write(&self.owner, request).await;
+            return write::write(&self.owner, request, &target).await;
         }
         let is_watch = target.is_watch || query.is_set("watch");
         if target.part.is_none() && is_watch {
@@ -83,19 +82,18 @@ impl Handler {
         }
         let mirror = self.owner.mirror();
         let found = match target.name {
-            Some(_) => read::get(mirror, &target),
-            None => read::list(mirror, &target, &query).await,
+            Some(_) => read::get(mirror, &target)
+                .map(|stored| answer::whole(200, answer::JSON, read::json::object(&target, &stored))),
+            None => match read::list(mirror, &target, &query).await {
+                Ok(listed) => Ok(answer::pieces(200, answer::JSON, read::json::list(&target, &listed).await)),
+                Err(error) => Err(error),
+            },
         };
-        match found {
-            Ok(value) => answer::json(200, &value),
-            Err(error) => answer::refusal(&error),
-        }
+        found.unwrap_or_else(|error| answer::refusal(&error))
     }
 
     async fn watch(&self, target: Target, query: &Query) -> Answer {
-        let write =
-            Arc::new(|what: &str, object: Value| answer::line(&json!({"type": what, "object": object})));
-        match read::watch(self.owner.mirror().clone(), target, query, write).await {
+        match read::watch(self.owner.mirror().clone(), target, query, Arc::new(read::Json)).await {
             Ok(pieces) => answer::stream(answer::JSON, pieces),
             Err(error) => answer::refusal(&error),
         }

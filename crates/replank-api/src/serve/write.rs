@@ -6,16 +6,20 @@ use hyper::header::CONTENT_TYPE;
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_apiserver::json::{self, Response};
+use replank_model::object::meta::Key;
 use serde_json::Value;
 
 use crate::answer::{self, Answer};
+use crate::mirror::{Mirror, StorageId};
 use crate::owner::Owner;
+use crate::read;
+use crate::route::Target;
 
 /// The largest body of a request, as upstream.
 const BODY_MAX: usize = 3 * 1024 * 1024;
 
 /// Has a request answered by the owner.
-pub(super) async fn write(owner: &Owner, request: Request<Incoming>) -> Answer {
+pub(super) async fn write(owner: &Owner, request: Request<Incoming>, target: &Target) -> Answer {
     let Some(method) = method(request.method()) else {
         return answer::refusal(&ApiError::method_not_allowed());
     };
@@ -36,10 +40,36 @@ pub(super) async fn write(owner: &Owner, request: Request<Incoming>) -> Answer {
             Err(error) => return answer::refusal(&ApiError::bad_request(&error.to_string())),
         },
     };
+    // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
+    let is_stored = match method {
+        json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
+        json::Method::Get | json::Method::Delete => false,
+    };
     let request = json::Request { method, path, content_type, body };
     match owner.request(request).await {
+        Some(Response { code, body }) if is_stored => answered(owner.mirror(), target, code, body),
         Some(Response { code, body }) => answer::status(code, &body),
         None => answer::refusal(&ApiError::internal("the cluster is being stopped")),
+    }
+}
+
+/// The owner's answer. The object that was written is in the mirror by now: whoever asks for it later is given the same bytes.
+fn answered(mirror: &Mirror, target: &Target, code: u16, body: Value) -> Answer {
+    let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let resource = &target.resource;
+    if text("/kind") != &*resource.name.kind {
+        return answer::status(code, &body);
+    }
+    let key = Key::new(text("/metadata/namespace"), text("/metadata/name"));
+    let version = text("/metadata/resourceVersion").parse().unwrap_or(0);
+    let snapshot = mirror.snapshot();
+    let stored = snapshot.get(&StorageId::of_resource(resource), &key);
+    match stored.filter(|stored| stored.version() == version) {
+        Some(stored) => {
+            let tail = read::json::keep(resource, stored, body);
+            answer::whole(code, answer::JSON, read::json::line(resource, &tail))
+        }
+        None => answer::status(code, &body),
     }
 }
 

@@ -16,6 +16,8 @@ mod request;
 mod scale;
 mod selection;
 mod store;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use replank_model::object::Object;

@@ -11,10 +11,12 @@ pub mod pace;
 mod pki;
 mod query;
 pub mod read;
+mod release;
 pub mod route;
 pub mod serve;
 
 pub use owner::{Cluster, Owner};
 pub use pace::Pace;
 pub use pki::{Identity, Kubeconfig};
+pub use release::Release;
 pub use serve::{Listen, Server};

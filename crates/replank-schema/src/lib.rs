@@ -10,7 +10,9 @@ mod table;
 mod types;
 
 pub use columns::{Column, columns};
-pub use discovery::{Discovery, Group, Resource, ResponseKind, Scope, Subresource, Version, discovery};
+pub use discovery::{
+    Discovery, Group, GroupName, Resource, ResponseKind, Scope, Subresource, Version, discovery,
+};
 pub use paths::{Operation, Path, paths};
 pub use proto::{Message, MessageField, message, messages};
 pub use types::{Gvk, ListType, Shape, Type, Types, types};

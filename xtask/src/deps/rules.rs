@@ -157,6 +157,7 @@ pub(super) const RULES: &[Rule] = &[
             "hyper-util",
             "jiff",
             "rcgen",
+            "ring",
             "rpds",
             "rustc-hash",
             "rustls",

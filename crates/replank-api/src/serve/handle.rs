@@ -9,8 +9,8 @@ use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
 use super::write;
-use crate::answer::{self, Answer, Body, TEXT};
-use crate::meta::meta;
+use crate::answer::{self, Answer, Body};
+use crate::meta::{Ask, Meta, not_found};
 use crate::owner::Owner;
 use crate::pki::Identity;
 use crate::query::Query;
@@ -22,11 +22,12 @@ use crate::route::{Route, Target, no_resource, route};
 pub(super) struct Handler {
     owner: Owner,
     identity: Option<Identity>,
+    meta: Meta,
 }
 
 impl Handler {
-    pub(super) fn new(owner: Owner, identity: Option<Identity>) -> Self {
-        Self { owner, identity }
+    pub(super) fn new(owner: Owner, identity: Option<Identity>, meta: Meta) -> Self {
+        Self { owner, identity, meta }
     }
 
     /// Answers a request.
@@ -50,12 +51,9 @@ impl Handler {
             Route::Resource(target) => self.resource(request, target, query).await,
             Route::NoResource => answer::refusal(&no_resource()),
             Route::Other => {
-                let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
-                match meta(&path, query.get("verbose").is_some()) {
-                    Some(_) if !is_read => answer::refusal(&ApiError::method_not_allowed()),
-                    Some(answer) => answer,
-                    None => answer::whole(404, TEXT, "404 page not found\n"),
-                }
+                let (method, headers) = (request.method(), request.headers());
+                let ask = Ask { method, path: &path, query: &query, headers };
+                self.meta.answer(&ask, &snapshot).unwrap_or_else(not_found)
             }
         }
     }

@@ -16,8 +16,10 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 
 use super::handle::Handler;
+use crate::meta::Meta;
 use crate::owner::Owner;
 use crate::pki::Identity;
+use crate::release::Release;
 
 /// Connections at once. A client holds one or two; informers share one.
 const CONNECTIONS_MAX: usize = 1_024;
@@ -57,7 +59,8 @@ impl Server {
             Listen::Plain => (None, None),
             Listen::Tls(identity) => (Some(acceptor(&identity)?), Some(identity)),
         };
-        let handler = Arc::new(Handler::new(owner, identity));
+        let handler =
+            Arc::new(Handler::new(owner, identity, Meta::new(listener.local_addr()?, Release::LATEST)));
         Ok(Self { listener, handler, acceptor, stop })
     }
 

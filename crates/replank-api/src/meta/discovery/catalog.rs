@@ -1,0 +1,83 @@
+//! All that is served: groups in the order of discovery, their versions, their resources.
+
+use replank_model::version::compare_api_versions;
+use replank_schema::{Group, GroupName, Version, discovery};
+use rustc_hash::FxHashMap;
+
+use super::custom::{Definition, definitions, state};
+use crate::mirror::Snapshot;
+
+/// All that is served.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    /// What it was made from.
+    pub(crate) state: Vec<u64>,
+    /// The group without a name.
+    pub(crate) core: Group,
+    /// The others, in the order of discovery.
+    pub(crate) groups: Vec<Group>,
+    /// Group and plural of a custom resource, and the version in which it is stored.
+    stored: FxHashMap<(String, String), String>,
+}
+
+impl Catalog {
+    /// What is served while the definitions are as they are in a picture.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let definitions = definitions(snapshot);
+        let stored = definitions
+            .iter()
+            .map(|one| ((one.group().to_owned(), one.plural().to_owned()), one.storage_version().to_owned()));
+        Self {
+            state: state(snapshot),
+            core: discovery().core[0].clone(),
+            groups: groups(&definitions),
+            stored: stored.collect(),
+        }
+    }
+
+    /// A group.
+    pub(crate) fn group(&self, name: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.name() == name)
+    }
+
+    /// Whether a group is there only because definitions declare resources of it.
+    pub(crate) fn stored_group(&self, name: &str) -> bool {
+        self.stored.keys().any(|(group, _)| group == name)
+    }
+
+    /// The version in which a resource is stored, where it is a custom one.
+    pub(crate) fn stored_version(&self, group: &str, plural: &str) -> Option<&str> {
+        self.stored.get(&(group.to_owned(), plural.to_owned())).map(String::as_str)
+    }
+}
+
+/// Built-in groups by the priority of their APIServices; those of definitions, which all have the same, after them by name.
+fn groups(definitions: &[Definition]) -> Vec<Group> {
+    let mut groups = discovery().groups.clone();
+    let built_in = groups.len();
+    for definition in definitions {
+        for version in definition.versions() {
+            let resource = definition.resource(version);
+            let name = definition.group();
+            let at = groups.iter().position(|group| group.name() == name).unwrap_or_else(|| {
+                let metadata = GroupName { name: name.to_owned() };
+                groups.push(Group { metadata, versions: Vec::new() });
+                groups.len() - 1
+            });
+            let versions = &mut groups[at].versions;
+            match versions.iter_mut().find(|one| one.version == resource.response_kind.version) {
+                Some(known) => known.resources.push(resource),
+                None => versions.push(Version {
+                    version: resource.response_kind.version.clone(),
+                    resources: vec![resource],
+                    freshness: "Current".to_owned(),
+                }),
+            }
+        }
+    }
+    groups[built_in..].sort_by(|one, other| one.name().cmp(other.name()));
+    for group in &mut groups[built_in..] {
+        group.versions.sort_by(|one, other| compare_api_versions(&other.version, &one.version));
+    }
+    groups
+}

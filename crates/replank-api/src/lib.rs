@@ -14,6 +14,7 @@ pub mod read;
 mod release;
 pub mod route;
 pub mod serve;
+mod wire;
 
 pub use owner::{Cluster, Owner};
 pub use pace::Pace;

@@ -14,5 +14,5 @@ pub use discovery::{
     Discovery, Group, GroupName, Resource, ResponseKind, Scope, Subresource, Version, discovery,
 };
 pub use paths::{Operation, Path, paths};
-pub use proto::{Message, MessageField, message, messages};
+pub use proto::{Form, Message, MessageField, message, messages};
 pub use types::{Gvk, ListType, Shape, Type, Types, types};

@@ -12,6 +12,8 @@ use replank_model::text::Text;
 pub enum FormKind {
     /// JSON, less `kind` and `apiVersion`, from the first member to the closing brace: what comes before differs between an object and an item of a list.
     JsonTail,
+    /// The protobuf message, without its envelope.
+    Protobuf,
 }
 
 /// A form of an object: what it is written out as, in which version of its resource.

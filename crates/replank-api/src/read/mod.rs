@@ -6,9 +6,13 @@ pub mod json;
 mod list;
 mod options;
 mod page;
+pub mod proto;
+mod value;
 mod watch;
 
 pub use encode::{Encode, Json};
 pub use get::get;
 pub use list::{Listed, list};
+pub use proto::Protobuf;
+pub use value::{list_value, value};
 pub use watch::watch;

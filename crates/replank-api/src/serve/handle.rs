@@ -1,13 +1,12 @@
 //! One request: who asks, where it leads, and what it is answered with.
 
-use std::sync::Arc;
-
 use hyper::body::Incoming;
-use hyper::header::AUTHORIZATION;
+use hyper::header::{ACCEPT, AUTHORIZATION, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
+use super::render::{self, Renderer};
 use super::write;
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Meta, not_found};
@@ -16,6 +15,7 @@ use crate::pki::Identity;
 use crate::query::Query;
 use crate::read;
 use crate::route::{Route, Target, no_resource, route};
+use crate::wire::{self, Endpoint};
 
 /// Answers requests.
 #[derive(Debug)]
@@ -69,32 +69,57 @@ impl Handler {
     }
 
     async fn resource(&self, request: Request<Incoming>, target: Target, query: Query) -> Answer {
-        let is_get = request.method() == Method::GET;
+        let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
+        let is_watch = is_get && target.part.is_none() && (target.is_watch || query.is_set("watch"));
+        let render = match agreed(&request, &query, &target, is_watch) {
+            Ok(render) => render,
+            Err(answer) => return *answer,
+        };
         if !is_get || !is_plain {
-            return write::write(&self.owner, request, &target).await;
+            return write::write(&self.owner, request, &target, render).await;
         }
-        let is_watch = target.is_watch || query.is_set("watch");
-        if target.part.is_none() && is_watch {
-            return self.watch(target, &query).await;
+        if is_watch {
+            return self.watch(target, &query, render).await;
         }
         let mirror = self.owner.mirror();
         let found = match target.name {
-            Some(_) => read::get(mirror, &target)
-                .map(|stored| answer::whole(200, answer::JSON, read::json::object(&target, &stored))),
+            Some(_) => read::get(mirror, &target).map(|stored| render.stored(200, &target, &stored)),
             None => match read::list(mirror, &target, &query).await {
-                Ok(listed) => Ok(answer::pieces(200, answer::JSON, read::json::list(&target, &listed).await)),
+                Ok(listed) => Ok(render.list(&target, &listed).await),
                 Err(error) => Err(error),
             },
         };
-        found.unwrap_or_else(|error| answer::refusal(&error))
+        found.unwrap_or_else(|error| render.refusal(&error))
     }
 
-    async fn watch(&self, target: Target, query: &Query) -> Answer {
-        match read::watch(self.owner.mirror().clone(), target, query, Arc::new(read::Json)).await {
-            Ok(pieces) => answer::stream(answer::JSON, pieces),
-            Err(error) => answer::refusal(&error),
+    async fn watch(&self, target: Target, query: &Query, render: Renderer) -> Answer {
+        let (encode, media_type) = render.watch();
+        match read::watch(self.owner.mirror().clone(), target, query, encode).await {
+            Ok(pieces) => answer::stream(media_type, pieces),
+            Err(error) => render.refusal(&error),
         }
+    }
+}
+
+/// The encoding that a client and a path agree on.
+fn agreed(
+    request: &Request<Incoming>,
+    query: &Query,
+    target: &Target,
+    is_watch: bool,
+) -> Result<Renderer, Box<Answer>> {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
+    let endpoint = Endpoint {
+        is_custom: target.is_custom,
+        is_list: is_get && (target.name.is_none() || target.is_watch),
+        is_watch,
+        has_shapes: target.part.as_deref().is_none_or(|part| part == "status"),
+    };
+    match wire::accept(header(ACCEPT), header(USER_AGENT), query, endpoint) {
+        Ok(accepted) => Ok(Renderer::new(accepted)),
+        Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
     }
 }
 

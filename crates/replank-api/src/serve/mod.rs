@@ -2,6 +2,7 @@
 
 mod handle;
 mod listen;
+mod render;
 mod write;
 
 pub use listen::{Listen, Server};

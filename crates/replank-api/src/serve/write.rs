@@ -7,21 +7,29 @@ use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_apiserver::json::{self, Response};
 use replank_model::object::meta::Key;
+use replank_schema::discovery;
 use serde_json::Value;
 
+use super::render::Renderer;
 use crate::answer::{self, Answer};
 use crate::mirror::{Mirror, StorageId};
 use crate::owner::Owner;
 use crate::read;
 use crate::route::Target;
+use crate::wire;
 
 /// The largest body of a request, as upstream.
 const BODY_MAX: usize = 3 * 1024 * 1024;
 
 /// Has a request answered by the owner.
-pub(super) async fn write(owner: &Owner, request: Request<Incoming>, target: &Target) -> Answer {
+pub(super) async fn write(
+    owner: &Owner,
+    request: Request<Incoming>,
+    target: &Target,
+    render: Renderer,
+) -> Answer {
     let Some(method) = method(request.method()) else {
-        return answer::refusal(&ApiError::method_not_allowed());
+        return render.refusal(&ApiError::method_not_allowed());
     };
     let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -29,16 +37,14 @@ pub(super) async fn write(owner: &Owner, request: Request<Incoming>, target: &Ta
     let bytes = match Limited::new(request.into_body(), BODY_MAX).collect().await {
         Ok(whole) => whole.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
-            return answer::refusal(&ApiError::too_large(BODY_MAX));
+            return render.refusal(&ApiError::too_large(BODY_MAX));
         }
-        Err(error) => return answer::refusal(&ApiError::bad_request(&error.to_string())),
+        Err(error) => return render.refusal(&ApiError::bad_request(&error.to_string())),
     };
-    let body = match bytes.is_empty() {
-        true => Value::Null,
-        false => match serde_json::from_slice(&bytes) {
-            Ok(body) => body,
-            Err(error) => return answer::refusal(&ApiError::bad_request(&error.to_string())),
-        },
+    let expected = expected(method, target);
+    let body = match wire::decode(&content_type, &bytes, expected.as_wire()) {
+        Ok(body) => body.value,
+        Err(error) => return render.refusal(&error),
     };
     // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
     let is_stored = match method {
@@ -47,18 +53,21 @@ pub(super) async fn write(owner: &Owner, request: Request<Incoming>, target: &Ta
     };
     let request = json::Request { method, path, content_type, body };
     match owner.request(request).await {
-        Some(Response { code, body }) if is_stored => answered(owner.mirror(), target, code, body),
-        Some(Response { code, body }) => answer::status(code, &body),
-        None => answer::refusal(&ApiError::internal("the cluster is being stopped")),
+        Some(Response { code, body }) if is_stored => answered(owner.mirror(), target, render, code, body),
+        Some(Response { code, body }) => render.value(code, &body),
+        None => render.refusal(&ApiError::internal("the cluster is being stopped")),
     }
 }
 
 /// The owner's answer. The object that was written is in the mirror by now: whoever asks for it later is given the same bytes.
-fn answered(mirror: &Mirror, target: &Target, code: u16, body: Value) -> Answer {
+fn answered(mirror: &Mirror, target: &Target, render: Renderer, code: u16, body: Value) -> Answer {
+    if !render.is_cached_json() {
+        return render.value(code, &body);
+    }
     let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let resource = &target.resource;
     if text("/kind") != &*resource.name.kind {
-        return answer::status(code, &body);
+        return render.value(code, &body);
     }
     let key = Key::new(text("/metadata/namespace"), text("/metadata/name"));
     let version = text("/metadata/resourceVersion").parse().unwrap_or(0);
@@ -69,7 +78,46 @@ fn answered(mirror: &Mirror, target: &Target, code: u16, body: Value) -> Answer 
             let tail = read::json::keep(resource, stored, body);
             answer::whole(code, answer::JSON, read::json::line(resource, &tail))
         }
-        None => answer::status(code, &body),
+        None => render.value(code, &body),
+    }
+}
+
+/// What a body should be.
+enum Expected {
+    Object(String, String),
+    Options,
+    Patch,
+}
+
+impl Expected {
+    fn as_wire(&self) -> wire::Expected<'_> {
+        match self {
+            Self::Object(api_version, kind) => wire::Expected::Object(api_version, kind),
+            Self::Options => wire::Expected::Options,
+            Self::Patch => wire::Expected::Patch,
+        }
+    }
+}
+
+fn expected(method: json::Method, target: &Target) -> Expected {
+    match method {
+        json::Method::Delete => Expected::Options,
+        json::Method::Patch => Expected::Patch,
+        json::Method::Get | json::Method::Post | json::Method::Put => {
+            let resource = &target.resource;
+            let own = || (resource.api_version().to_string(), resource.name.kind.to_string());
+            let known = discovery().resource(&resource.name.group, &resource.version, &resource.name.plural);
+            let part = target.part.as_deref().and_then(|part| {
+                let parts = &known?.subresources;
+                parts.iter().find(|one| one.subresource == part)?.response_kind.as_ref()
+            });
+            let (api_version, kind) = match part.filter(|kind| !kind.version.is_empty()) {
+                Some(kind) if kind.group.is_empty() => (kind.version.clone(), kind.kind.clone()),
+                Some(kind) => (format!("{}/{}", kind.group, kind.version), kind.kind.clone()),
+                None => own(),
+            };
+            Expected::Object(api_version, kind)
+        }
     }
 }
 

@@ -225,6 +225,12 @@ impl ApiError {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
+    /// 406.
+    #[must_use]
+    pub fn not_acceptable(message: &str) -> Self {
+        Self::new(406, "NotAcceptable", message.to_owned())
+    }
+
     /// 429, with what the client may do about it.
     #[must_use]
     pub fn too_many_requests(message: &str, causes: Vec<Cause>, retry_after_seconds: Option<i64>) -> Self {

@@ -1,0 +1,114 @@
+//! Answers in the encoding that was agreed on.
+
+use std::sync::Arc;
+
+use hyper::header::{HeaderValue, RETRY_AFTER};
+use replank_apiserver::ApiError;
+use serde_json::Value;
+
+use crate::answer::{self, Answer};
+use crate::mirror::Stored;
+use crate::read::{self, Encode, Listed};
+use crate::route::Target;
+use crate::wire::{self, Accepted, Encoding, Media, Shape};
+
+/// Writes answers in the encoding that was agreed on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renderer {
+    accepted: Accepted,
+}
+
+impl Renderer {
+    pub(super) fn new(accepted: Accepted) -> Self {
+        Self { accepted }
+    }
+
+    /// A refusal.
+    pub(super) fn refusal(&self, error: &ApiError) -> Answer {
+        refusal(error, self.accepted.status)
+    }
+
+    /// An object, or a Status with its advice to wait.
+    pub(super) fn value(&self, code: u16, value: &Value) -> Answer {
+        if value.get("kind").and_then(Value::as_str) == Some("Status") {
+            return status(code, value, self.accepted.status);
+        }
+        written(code, value, self.accepted.media)
+    }
+
+    /// An object that is stored.
+    pub(super) fn stored(&self, code: u16, target: &Target, stored: &Stored) -> Answer {
+        let media = self.accepted.media;
+        match (media.encoding, media.shape) {
+            (Encoding::Json, Shape::Object) if !media.is_pretty => {
+                answer::whole(code, answer::JSON, read::json::object(target, stored))
+            }
+            (Encoding::Protobuf, Shape::Object) => {
+                answer::whole(code, media.encoding.media_type(), read::proto::object(target, stored))
+            }
+            (Encoding::Json | Encoding::Yaml, _) | (Encoding::Protobuf, _) => {
+                written(code, &read::value(target, stored), media)
+            }
+        }
+    }
+
+    /// A list.
+    pub(super) async fn list(&self, target: &Target, listed: &Listed) -> Answer {
+        let media = self.accepted.media;
+        match (media.encoding, media.shape) {
+            (Encoding::Json, Shape::Object) if !media.is_pretty => {
+                answer::pieces(200, answer::JSON, read::json::list(target, listed).await)
+            }
+            (Encoding::Protobuf, Shape::Object) => {
+                answer::whole(200, media.encoding.media_type(), read::proto::list(target, listed).await)
+            }
+            (Encoding::Json | Encoding::Yaml, _) | (Encoding::Protobuf, _) => {
+                written(200, &read::list_value(target, listed), media)
+            }
+        }
+    }
+
+    /// How a watch is written, and its media type.
+    pub(super) fn watch(&self) -> (Arc<dyn Encode>, &'static str) {
+        let encoding = self.accepted.media.encoding;
+        let encode: Arc<dyn Encode> = match encoding {
+            Encoding::Json | Encoding::Yaml => Arc::new(read::Json),
+            Encoding::Protobuf => Arc::new(read::Protobuf),
+        };
+        (encode, encoding.stream_type())
+    }
+
+    /// Whether an answer is JSON as the cache has it.
+    pub(super) fn is_cached_json(&self) -> bool {
+        let media = self.accepted.media;
+        media.encoding == Encoding::Json && media.shape == Shape::Object && !media.is_pretty
+    }
+}
+
+/// A refusal, in an encoding or as indented JSON.
+pub(super) fn refusal(error: &ApiError, media: Option<Media>) -> Answer {
+    status(error.code, &error.to_status(), media)
+}
+
+fn status(code: u16, value: &Value, media: Option<Media>) -> Answer {
+    let indented = Media { encoding: Encoding::Json, shape: Shape::Object, is_pretty: true };
+    let mut answer = written(code, value, media.unwrap_or(indented));
+    let wait = value.pointer("/details/retryAfterSeconds").and_then(Value::as_i64);
+    if let Some(seconds) = wait {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    answer
+}
+
+fn written(code: u16, value: &Value, media: Media) -> Answer {
+    match media.encoding {
+        Encoding::Json | Encoding::Yaml if media.is_pretty => {
+            answer::whole(code, answer::JSON, format!("{value:#}"))
+        }
+        Encoding::Json | Encoding::Yaml => answer::json(code, value),
+        Encoding::Protobuf => match wire::proto(value) {
+            Some(bytes) => answer::whole(code, media.encoding.media_type(), bytes),
+            None => answer::json(code, value),
+        },
+    }
+}

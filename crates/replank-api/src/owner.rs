@@ -1,12 +1,13 @@
 //! The thread that owns the world: it alone changes it, and lets time pass in it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use replank_apiserver::ResourceType;
 use replank_apiserver::json::{Request, Response};
+use replank_apiserver::{ApiError, ResourceType};
 use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::Change;
@@ -129,7 +130,7 @@ impl Own {
             match asked.recv_timeout(nap) {
                 Ok(Ask::Request(request, reply)) => {
                     self.let_time_pass();
-                    let answer = self.cluster.handle(&request);
+                    let answer = self.answer(&request);
                     self.publish();
                     // Who does not wait for the answer any more has nothing to be told.
                     let _is_awaited = reply.send(answer).is_ok();
@@ -143,6 +144,20 @@ impl Own {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Answers a request. One that ends in a panic is answered as upstream does (apiserver `pkg/server/filters/wrap.go`), and the
+    /// cluster goes on: a write stores whole objects, one at a time.
+    fn answer(&mut self, request: &Request) -> Response {
+        let answered = catch_unwind(AssertUnwindSafe(|| self.cluster.handle(request)));
+        answered.unwrap_or_else(|_| {
+            let why = format!(
+                "This request caused apiserver to panic. Look in the logs for details: {:?} {}",
+                request.method, request.path
+            );
+            let refusal = ApiError::internal(&why);
+            Response { code: refusal.code, body: refusal.to_status(), warnings: Vec::new() }
+        })
     }
 
     fn let_time_pass(&mut self) {

@@ -2,10 +2,10 @@
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
-use replank_apiserver::json::{self, Response};
+use replank_apiserver::json::{self, Response, Wire};
 use replank_model::object::meta::Key;
 use replank_schema::discovery;
 use serde_json::Value;
@@ -34,6 +34,8 @@ pub(super) async fn write(
     let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
+    let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
+    let wire = Wire { user_agent: user_agent.unwrap_or_default().to_owned(), duplicates: Vec::new() };
     let bytes = match Limited::new(request.into_body(), BODY_MAX).collect().await {
         Ok(whole) => whole.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
@@ -51,10 +53,16 @@ pub(super) async fn write(
         json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
         json::Method::Get | json::Method::Delete => false,
     };
-    let request = json::Request { method, path, content_type, body };
+    let request = json::Request { method, path, content_type, body, wire: Some(wire) };
     match owner.request(request).await {
-        Some(Response { code, body }) if is_stored => answered(owner.mirror(), target, render, code, body),
-        Some(Response { code, body }) => render.value(code, &body),
+        Some(Response { code, body, warnings }) => {
+            let mut answer = match is_stored {
+                true => answered(owner.mirror(), target, render, code, body),
+                false => render.value(code, &body),
+            };
+            answer::warn(&mut answer, &warnings);
+            answer
+        }
         None => render.refusal(&ApiError::internal("the cluster is being stopped")),
     }
 }

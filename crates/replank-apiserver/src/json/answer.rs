@@ -91,6 +91,10 @@ fn condition_messages(value: &mut Value) {
 
 /// A member of an object, made if it is not there.
 pub(super) fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
+    if !value.is_object() {
+        // What is none of its type is refused where it is read; here it must not end the program.
+        *value = Value::Object(Map::new());
+    }
     let slot = &mut value[name];
     if slot.is_null() {
         *slot = Value::Object(Map::new());

@@ -34,7 +34,7 @@ pub use crate::server::{Effect, ResourceType};
 
 use crate::server::{Api, ApiError, DeleteOptions};
 
-pub use request::{Method, Request, Response, read_delete_options};
+pub use request::{Method, Request, Response, Wire, read_delete_options};
 
 impl Api {
     /// Answers a request.

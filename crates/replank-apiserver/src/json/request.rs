@@ -30,6 +30,17 @@ pub struct Request {
     pub content_type: String,
     /// The body; `Null` for none.
     pub body: Value,
+    /// What the wire knows besides; `None` for requests of the program itself, whose writes name no manager of fields.
+    pub wire: Option<Wire>,
+}
+
+/// What is known of a request that came over the wire, beside what it asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wire {
+    /// `User-Agent`; it names the manager of the fields that are written where no other name is given.
+    pub user_agent: String,
+    /// Paths of members that stand twice in their object, such as `spec.replicas`, in the order in which they are read.
+    pub duplicates: Vec<String>,
 }
 
 /// An answer.
@@ -39,6 +50,8 @@ pub struct Response {
     pub code: u16,
     /// The body.
     pub body: Value,
+    /// What the client is warned of, in `Warning` headers.
+    pub warnings: Vec<String>,
 }
 
 /// Reads meta/v1 DeleteOptions.

@@ -128,8 +128,8 @@ impl Store for Api {
 /// Answers a request.
 pub fn handle(store: &mut dyn Store, request: &Request) -> Response {
     match answer(store, request) {
-        Ok((code, body)) => Response { code, body },
-        Err(error) => Response { code: error.code, body: error.to_status() },
+        Ok((code, body)) => Response { code, body, warnings: Vec::new() },
+        Err(error) => Response { code: error.code, body: error.to_status(), warnings: Vec::new() },
     }
 }
 

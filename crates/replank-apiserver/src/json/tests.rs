@@ -24,7 +24,13 @@ fn api() -> Api {
 
 fn send(api: &mut Api, method: Method, path: &str, body: Value) -> Response {
     let content_type = if method == Method::Patch { "application/merge-patch+json" } else { "" };
-    api.handle(&Request { method, path: path.to_owned(), content_type: content_type.to_owned(), body })
+    api.handle(&Request {
+        method,
+        path: path.to_owned(),
+        content_type: content_type.to_owned(),
+        body,
+        wire: None,
+    })
 }
 
 /// Asks for everything that can be done with a resource.

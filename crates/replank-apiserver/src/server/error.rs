@@ -231,6 +231,20 @@ impl ApiError {
         Self::new(406, "NotAcceptable", message.to_owned())
     }
 
+    /// 422: a patch, or what it makes of an object, cannot be done; which object is not said (apiserver `handlers/patch.go`).
+    #[must_use]
+    pub fn unprocessable() -> Self {
+        Self::new(422, "Invalid", "the server rejected our request due to an error in our request".to_owned())
+    }
+
+    /// 422: what a patch makes of an object is none. `shown` is what it makes, or the patch, as text.
+    #[must_use]
+    pub fn invalid_patch(shown: &str, why: &str) -> Self {
+        let nothing = ResourceName { group: "".into(), plural: "".into(), kind: "".into() };
+        let cause = Cause::invalid("patch", &format!("{shown:?}"), why);
+        Self::invalid(nothing, "", vec![cause])
+    }
+
     /// 429, with what the client may do about it.
     #[must_use]
     pub fn too_many_requests(message: &str, causes: Vec<Cause>, retry_after_seconds: Option<i64>) -> Self {
@@ -260,7 +274,7 @@ impl ApiError {
         }
         let details = self.details();
         // Of what is no resource there is nothing to be named, which is said.
-        if !details.is_empty() || matches!((self.code, &self.about), (404 | 405, None)) {
+        if !details.is_empty() || matches!((self.code, &self.about), (404 | 405 | 422, None)) {
             status["details"] = Value::Object(details);
         }
         if let Some(token) = &self.token {

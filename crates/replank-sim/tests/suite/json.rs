@@ -19,7 +19,7 @@ fn world() -> World {
 
 fn send(world: &mut World, method: Method, path: &str, body: Value) -> Response {
     let content_type = "application/strategic-merge-patch+json".to_owned();
-    let request = Request { method, path: path.to_owned(), content_type, body };
+    let request = Request { method, path: path.to_owned(), content_type, body, wire: None };
     world.request(|api| api.handle(&request))
 }
 
@@ -129,6 +129,7 @@ fn a_custom_kind_scales_by_its_definition() {
         path: format!("{packs}/p/status"),
         content_type: "application/merge-patch+json".to_owned(),
         body: status,
+        wire: None,
     };
     assert_eq!(world.request(|api| api.handle(&request)).body["metadata"]["generation"], 1);
     let request =

@@ -56,15 +56,25 @@ pub(super) fn apply(
             return Err(ApiError::unsupported_media_type(&accepted));
         }
         PatchType::Strategic => strategic::apply(value, patch),
-        PatchType::Json => json_patch::apply(value, patch).map_err(|why| {
-            let mut refusal = ApiError::bad_request(&why);
-            (refusal.code, refusal.reason) = (422, "Invalid");
-            refusal.message =
-                format!("the server rejected our request due to an error in our request: {why}");
-            refusal
-        })?,
+        PatchType::Json => json_patch::apply(value, patch).map_err(|_| ApiError::unprocessable())?,
     }
-    Ok(())
+    still_an_object(value)
+}
+
+/// What is left of an object whose root a patch has put something else in the place of.
+fn still_an_object(value: &Value) -> Result<(), ApiError> {
+    const GO_HEAD: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                           \"json:\\\"kind,omitempty\\\"\" }";
+    match value {
+        Value::Object(_) => Ok(()),
+        Value::Array(_) => Err(ApiError::invalid_patch(
+            &value.to_string(),
+            &format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type {GO_HEAD}"
+            ),
+        )),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(ApiError::unprocessable()),
+    }
 }
 
 /// Whether a patch itself says which version it changes.
@@ -111,6 +121,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_root_that_is_no_object_is_refused() {
+        let maps = ResourceType::built_in("", "v1", "configmaps").expect("they are served");
+        let put = |root: Value| {
+            let mut value = json!({"metadata": {"name": "a"}});
+            let patch = json!([{"op": "replace", "path": "", "value": root}]);
+            apply(maps, PatchType::Json, &mut value, &patch).expect_err("it is no object")
+        };
+        let refusal = put(json!([]));
+        assert_eq!((refusal.code, refusal.causes.len()), (422, 1));
+        assert!(refusal.message.starts_with(" \"\" is invalid: patch: Invalid value: \"[]\": couldn't get"));
+        assert_eq!(
+            put(Value::Null).message,
+            "the server rejected our request due to an error in our request"
+        );
+    }
 
     #[test]
     fn merge_follows_the_rfc() {

@@ -4,6 +4,7 @@ mod ask;
 mod discovery;
 mod health;
 mod index;
+mod openapi;
 mod version;
 mod written;
 
@@ -16,6 +17,7 @@ use replank_apiserver::ApiError;
 
 pub(crate) use ask::Ask;
 use discovery::{Aggregated, Catalog};
+use openapi::Documents;
 pub(crate) use written::not_found;
 
 use crate::answer::{self, Answer};
@@ -36,6 +38,7 @@ struct Known {
     catalog: Catalog,
     core: OnceLock<Aggregated>,
     groups: OnceLock<Aggregated>,
+    documents: Documents,
 }
 
 impl Meta {
@@ -50,6 +53,12 @@ impl Meta {
             return Some(answer);
         }
         let path = ask.path.strip_prefix('/')?;
+        match path.strip_prefix("openapi/") {
+            Some("v2") => return Some(self.known(snapshot).documents.all(ask)),
+            Some("v3") => return Some(self.known(snapshot).documents.index()),
+            Some(rest) => return Some(self.known(snapshot).documents.one(ask, rest.strip_prefix("v3/")?)),
+            None => {}
+        }
         let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
         match parts.as_slice() {
             [""] => Some(written::laid_out(&index::index(&self.known(snapshot).catalog))),
@@ -95,6 +104,7 @@ impl Meta {
             catalog: Catalog::of(snapshot),
             core: OnceLock::new(),
             groups: OnceLock::new(),
+            documents: Documents::new(discovery::definitions(snapshot), self.release.minor),
         });
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
         made

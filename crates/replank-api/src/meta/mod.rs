@@ -4,6 +4,7 @@ mod ask;
 mod discovery;
 mod health;
 mod index;
+mod metrics;
 mod openapi;
 mod version;
 mod written;
@@ -17,7 +18,9 @@ use replank_apiserver::ApiError;
 
 pub(crate) use ask::Ask;
 use discovery::{Aggregated, Catalog};
+use metrics::{Counter, Metrics};
 use openapi::Documents;
+pub(crate) use metrics::Labels;
 pub(crate) use written::not_found;
 
 use crate::answer::{self, Answer};
@@ -29,6 +32,7 @@ use crate::release::Release;
 pub(crate) struct Meta {
     address: SocketAddr,
     release: Release,
+    metrics: Metrics,
     known: RwLock<Option<Arc<Known>>>,
 }
 
@@ -44,7 +48,12 @@ struct Known {
 impl Meta {
     /// Of a server at an address.
     pub(crate) fn new(address: SocketAddr, release: Release) -> Self {
-        Self { address, release, known: RwLock::default() }
+        Self { address, release, metrics: Metrics::new(), known: RwLock::default() }
+    }
+
+    /// Counts requests.
+    pub(crate) fn counter(&self) -> &Counter {
+        &self.metrics.counter
     }
 
     /// Answers a path that is no resource; `None` for one that leads nowhere.
@@ -53,6 +62,11 @@ impl Meta {
             return Some(answer);
         }
         let path = ask.path.strip_prefix('/')?;
+        match path {
+            "metrics" => return Some(self.metrics.all(snapshot, self.release)),
+            "metrics/slis" => return Some(self.metrics.slis()),
+            _ => {}
+        }
         match path.strip_prefix("openapi/") {
             Some("v2") => return Some(self.known(snapshot).documents.all(ask)),
             Some("v3") => return Some(self.known(snapshot).documents.index()),

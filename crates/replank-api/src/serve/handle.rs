@@ -33,11 +33,16 @@ impl Handler {
     /// Answers a request.
     pub(super) async fn handle(&self, request: Request<Incoming>) -> Answer {
         let is_head = request.method() == Method::HEAD;
+        let query = Query::read(request.uri().query().unwrap_or_default());
+        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let labels = Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
+        let under_way = self.meta.counter().begin(labels);
         let mut answer = self.answer(request).await;
+        under_way.answered(answer.status().as_u16(), answer.body().size_hint().exact());
         if is_head {
             *answer.body_mut() = Body::Whole(None);
         }
-        answer
+        answer.map(|body| body.keeping(under_way))
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {

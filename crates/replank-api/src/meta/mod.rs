@@ -6,6 +6,7 @@ mod health;
 mod index;
 mod metrics;
 mod openapi;
+mod usage;
 mod version;
 mod written;
 
@@ -18,13 +19,14 @@ use replank_apiserver::ApiError;
 
 pub(crate) use ask::Ask;
 use discovery::{Aggregated, Catalog};
+pub(crate) use metrics::Labels;
 use metrics::{Counter, Metrics};
 use openapi::Documents;
-pub(crate) use metrics::Labels;
 pub(crate) use written::not_found;
 
 use crate::answer::{self, Answer};
 use crate::mirror::Snapshot;
+use crate::pace::Pace;
 use crate::release::Release;
 
 /// Answers paths that are no resources.
@@ -89,6 +91,13 @@ impl Meta {
                 let known = self.known(snapshot);
                 let list = discovery::resource_list(&known.catalog, &known.catalog.core, version);
                 Some(group_version(ask, list.as_ref()))
+            }
+            ["apis", usage::GROUP, "v1beta1", rest @ ..] if !rest.is_empty() => {
+                let now = Pace::outside().floor_seconds().to_string();
+                Some(match usage::usage(rest, ask.query, snapshot, &now)? {
+                    Ok(value) => only_read(ask, || written::json(ask, &value)),
+                    Err(error) => answer::refusal(&error),
+                })
             }
             ["apis", name] => {
                 Some(written::json(ask, &discovery::one_group(self.known(snapshot).catalog.group(name)?)))

@@ -1,7 +1,7 @@
 //! One request: who asks, where it leads, and what it is answered with.
 
-use hyper::body::Incoming;
-use hyper::header::{ACCEPT, AUTHORIZATION, USER_AGENT};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
@@ -9,7 +9,7 @@ use replank_model::object::Object;
 use super::render::{self, Renderer};
 use super::write;
 use crate::answer::{self, Answer, Body};
-use crate::meta::{Ask, Meta, not_found};
+use crate::meta::{Ask, Labels, Meta, not_found};
 use crate::owner::Owner;
 use crate::pki::Identity;
 use crate::query::Query;
@@ -35,7 +35,8 @@ impl Handler {
         let is_head = request.method() == Method::HEAD;
         let query = Query::read(request.uri().query().unwrap_or_default());
         let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let labels = Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
+        let labels =
+            Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
         let under_way = self.meta.counter().begin(labels);
         let mut answer = self.answer(request).await;
         under_way.answered(answer.status().as_u16(), answer.body().size_hint().exact());

@@ -5,6 +5,7 @@ use replank_schema::{Group, GroupName, Version, discovery};
 use rustc_hash::FxHashMap;
 
 use super::custom::{Definition, definitions, state};
+use crate::meta::usage;
 use crate::mirror::Snapshot;
 
 /// All that is served.
@@ -76,6 +77,8 @@ fn groups(definitions: &[Definition]) -> Vec<Group> {
         }
     }
     groups[built_in..].sort_by(|one, other| one.name().cmp(other.name()));
+    // What an API server behind this one would serve comes last, by the priority that metrics-server registers with.
+    groups.push(usage::group());
     for group in &mut groups[built_in..] {
         group.versions.sort_by(|one, other| compare_api_versions(&other.version, &one.version));
     }

@@ -8,8 +8,30 @@ use super::labels::Labels;
 
 /// Bounds of the buckets of durations, in seconds (apiserver, endpoints/metrics/metrics.go).
 pub(super) const SECONDS: [f64; 24] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0,
-    60.0, f64::INFINITY,
+    0.005,
+    0.025,
+    0.05,
+    0.1,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1.0,
+    1.25,
+    1.5,
+    2.0,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    8.0,
+    10.0,
+    15.0,
+    20.0,
+    30.0,
+    45.0,
+    60.0,
+    f64::INFINITY,
 ];
 /// Bounds of the buckets of sizes, in bytes.
 pub(super) const BYTES: [f64; 8] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, f64::INFINITY];

@@ -65,17 +65,26 @@ fn labels(of: &Labels, more: &[(&'static str, String)], without: &[&str]) -> Str
     all.retain(|(name, _)| !without.contains(name));
     all.extend_from_slice(more);
     all.sort();
-    let texts: Vec<String> = all.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    let texts: Vec<String> =
+        all.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
     texts.join(",")
 }
 
 /// `/metrics`.
 pub(super) fn metrics(counted: &Counted, snapshot: &Snapshot, release: Release, since: SystemTime) -> String {
     let mut text = Text::default();
-    text.family("apiserver_current_inflight_requests", "gauge", "[STABLE] Requests under way, the most within the last second.");
+    text.family(
+        "apiserver_current_inflight_requests",
+        "gauge",
+        "[STABLE] Requests under way, the most within the last second.",
+    );
     text.line("apiserver_current_inflight_requests", "request_kind=\"mutating\"", counted.writing);
     text.line("apiserver_current_inflight_requests", "request_kind=\"readOnly\"", counted.reading);
-    text.family("apiserver_longrunning_requests", "gauge", "[STABLE] Watches and other lasting requests that are under way.");
+    text.family(
+        "apiserver_longrunning_requests",
+        "gauge",
+        "[STABLE] Watches and other lasting requests that are under way.",
+    );
     for (of, count) in &counted.long {
         text.line("apiserver_longrunning_requests", &labels(of, &[], &["dry_run"]), count);
     }
@@ -85,11 +94,19 @@ pub(super) fn metrics(counted: &Counted, snapshot: &Snapshot, release: Release, 
         text.histogram(name, &labels(of, &[], &[]), seen);
     }
     let name = "apiserver_request_sli_duration_seconds";
-    text.family(name, "histogram", "[STABLE] The same without the time that webhooks take; none are waited for.");
+    text.family(
+        name,
+        "histogram",
+        "[STABLE] The same without the time that webhooks take; none are waited for.",
+    );
     for (of, seen) in &counted.durations {
         text.histogram(name, &labels(of, &[], &["dry_run"]), seen);
     }
-    text.family("apiserver_request_total", "counter", "[STABLE] Requests by what they asked for and how they were answered.");
+    text.family(
+        "apiserver_request_total",
+        "counter",
+        "[STABLE] Requests by what they asked for and how they were answered.",
+    );
     for ((of, code), count) in &counted.requests {
         text.line("apiserver_request_total", &labels(of, &[("code", code.to_string())], &[]), count);
     }
@@ -126,7 +143,8 @@ fn counts(snapshot: &Snapshot) -> BTreeMap<String, usize> {
     for group in discovery().all() {
         for version in &group.versions {
             let kept = version.resources.iter().filter(|one| one.verbs.iter().any(|verb| verb == "watch"));
-            let types = kept.filter_map(|one| ResourceType::built_in(group.name(), &version.version, &one.resource));
+            let types =
+                kept.filter_map(|one| ResourceType::built_in(group.name(), &version.version, &one.resource));
             types.for_each(&mut count);
         }
     }

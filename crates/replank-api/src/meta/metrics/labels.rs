@@ -72,7 +72,8 @@ impl Labels {
 
     /// Whether the answer lasts until somebody ends it.
     pub(crate) fn is_long(&self) -> bool {
-        self.verb == "WATCH" || matches!(&*self.subresource, "log" | "exec" | "attach" | "proxy" | "portforward")
+        self.verb == "WATCH"
+            || matches!(&*self.subresource, "log" | "exec" | "attach" | "proxy" | "portforward")
     }
 }
 
@@ -101,13 +102,17 @@ mod tests {
     fn requests_are_told_apart_as_upstream_does() {
         let of = |method: Method, path: &str, query: &str, media: &str| {
             let labels = Labels::of(&method, path, &Query::read(query), media);
-            format!("{} {} {} {} {}", labels.verb, labels.group, labels.resource, labels.scope, labels.subresource)
+            format!(
+                "{} {} {} {} {}",
+                labels.verb, labels.group, labels.resource, labels.scope, labels.subresource
+            )
         };
         assert_eq!(of(Method::GET, "/api/v1/pods", "watch=1", ""), "WATCH  pods cluster ");
         assert_eq!(of(Method::GET, "/api/v1/namespaces/a", "", ""), "GET  namespaces resource ");
         let deployments = "/apis/apps/v1/namespaces/a/deployments";
         assert_eq!(of(Method::DELETE, deployments, "", ""), "DELETECOLLECTION apps deployments namespace ");
-        let patched = of(Method::PATCH, &format!("{deployments}/x/status"), "", "application/apply-patch+yaml");
+        let patched =
+            of(Method::PATCH, &format!("{deployments}/x/status"), "", "application/apply-patch+yaml");
         assert_eq!(patched, "APPLY apps deployments resource status");
         assert_eq!(of(Method::GET, "/readyz/etcd", "", ""), "GET    /readyz");
     }

@@ -8,8 +8,14 @@ use replank_model::time::Time;
 use replank_model::version::compare_api_versions;
 use serde_json::{Value, json};
 
+/// Where they are.
+pub(crate) const PATH: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+/// A group: its versions with their priorities, and its own.
+type Row = (&'static str, &'static [(&'static str, i64)], i64);
+
 /// Group, versions, and the priority of the group among all; the lists of clients follow it.
-const GROUPS: [(&str, &[(&str, i64)], i64); 20] = [
+const GROUPS: [Row; 20] = [
     ("", &[("v1", 1)], 18_000),
     ("apps", &[("v1", 15)], 17_800),
     ("events.k8s.io", &[("v1", 15)], 17_750),
@@ -36,9 +42,12 @@ const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
 /// The APIServices of what is built in: there from the start.
 pub(crate) fn built_in(now: Time) -> Vec<Value> {
-    let of = |(group, versions, priority): &(&str, &[(&str, i64)], i64)| -> Vec<Value> {
+    let of = |(group, versions, priority): &Row| -> Vec<Value> {
         let (group, priority) = (*group, *priority);
-        versions.iter().map(|(version, own)| local((group, version), (priority, *own), "onstart", now)).collect()
+        versions
+            .iter()
+            .map(|(version, own)| local((group, version), (priority, *own), "onstart", now))
+            .collect()
     };
     let mut all: Vec<Value> = GROUPS.iter().flat_map(of).collect();
     all.push(metrics(now));
@@ -90,7 +99,7 @@ mod tests {
 
     #[test]
     fn each_version_of_each_group_has_one() {
-        let all = built_in(Time::default());
+        let all = built_in(Time::from_millis(0));
         let names: Vec<&str> = all.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
         assert_eq!((names[0], names[1], names.len()), ("v1.", "v1.apps", 22));
         assert_eq!(all[0]["spec"].get("group"), None);
@@ -99,11 +108,15 @@ mod tests {
     #[test]
     fn a_definition_of_a_built_in_group_adds_none() {
         let resource = |group: &str| {
-            let mut one = ResourceType::built_in("apps", "v1", "deployments").expect("it is built in").clone();
+            let mut one =
+                ResourceType::built_in("apps", "v1", "deployments").expect("it is built in").clone();
             one.name.group = group.into();
             one
         };
-        let made = custom(&[resource("example.com"), resource("apps"), resource("example.com")], Time::default());
+        let made = custom(
+            &[resource("example.com"), resource("apps"), resource("example.com")],
+            Time::from_millis(0),
+        );
         assert_eq!(made.keys().collect::<Vec<_>>(), ["v1.example.com"]);
     }
 }

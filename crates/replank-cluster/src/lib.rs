@@ -2,6 +2,7 @@
 //!
 //! The world knows nothing of the wire, and the wire nothing of the world; here they are joined.
 
+mod api_services;
 mod nodes;
 mod world;
 

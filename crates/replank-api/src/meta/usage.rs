@@ -71,20 +71,31 @@ pub(crate) fn group() -> Group {
         categories: Vec::new(),
         subresources: Vec::new(),
     };
-    let resources =
-        vec![resource("nodes", "NodeMetrics", Scope::Cluster), resource("pods", "PodMetrics", Scope::Namespaced)];
+    let resources = vec![
+        resource("nodes", "NodeMetrics", Scope::Cluster),
+        resource("pods", "PodMetrics", Scope::Namespaced),
+    ];
     let version = Version { version: VERSION.to_owned(), resources, freshness: "Current".to_owned() };
     Group { metadata: GroupName { name: GROUP.to_owned() }, versions: vec![version] }
 }
 
 /// Answers a path below the group; `None` for one that leads nowhere. `now` is the time in the cluster.
-pub(crate) fn usage(rest: &[&str], query: &Query, snapshot: &Snapshot, now: &str) -> Option<Result<Value, ApiError>> {
+pub(crate) fn usage(
+    rest: &[&str],
+    query: &Query,
+    snapshot: &Snapshot,
+    now: &str,
+) -> Option<Result<Value, ApiError>> {
     let asked = match rest {
         ["nodes"] => Asked { kind: Kind::Node, namespace: None, name: None },
         ["nodes", name] => Asked { kind: Kind::Node, namespace: None, name: Some(name) },
         ["pods"] => Asked { kind: Kind::Pod, namespace: None, name: None },
-        ["namespaces", namespace, "pods"] => Asked { kind: Kind::Pod, namespace: Some(namespace), name: None },
-        ["namespaces", namespace, "pods", name] => Asked { kind: Kind::Pod, namespace: Some(namespace), name: Some(name) },
+        ["namespaces", namespace, "pods"] => {
+            Asked { kind: Kind::Pod, namespace: Some(namespace), name: None }
+        }
+        ["namespaces", namespace, "pods", name] => {
+            Asked { kind: Kind::Pod, namespace: Some(namespace), name: Some(name) }
+        }
         _ => return None,
     };
     Some(asked.answer(query, snapshot, now))
@@ -109,7 +120,8 @@ impl Asked<'_> {
         let collection = snapshot.collection(&StorageId::Typed(self.kind));
         let mut items = Vec::new();
         for (known, stored) in &collection {
-            let is_elsewhere = self.namespace.is_some_and(|namespace| known.0.namespace.as_str() != namespace);
+            let is_elsewhere =
+                self.namespace.is_some_and(|namespace| known.0.namespace.as_str() != namespace);
             let is_another = key.as_ref().is_some_and(|key| *key != known.0);
             if is_elsewhere || is_another || !selection.matches(&stored.object) {
                 continue;
@@ -193,7 +205,8 @@ mod tests {
     }
 
     fn ask(rest: &[&str], query: &str) -> Value {
-        let answer = usage(rest, &Query::read(query), &snapshot(), "2026-01-01T00:00:00Z").expect("it leads somewhere");
+        let answer = usage(rest, &Query::read(query), &snapshot(), "2026-01-01T00:00:00Z")
+            .expect("it leads somewhere");
         answer.unwrap_or_else(|error| error.to_status())
     }
 
@@ -201,7 +214,10 @@ mod tests {
     fn a_pod_uses_a_share_of_its_requests_and_a_node_the_sum() {
         let pods = ask(&["pods"], "");
         assert_eq!(pods["items"].as_array().map(Vec::len), Some(1));
-        assert_eq!(pods["items"][0]["containers"][0]["usage"], json!({"cpu": "100000000n", "memory": "71679Ki"}));
+        assert_eq!(
+            pods["items"][0]["containers"][0]["usage"],
+            json!({"cpu": "100000000n", "memory": "71679Ki"})
+        );
         let node = ask(&["nodes", "n"], "");
         assert_eq!(node["usage"]["cpu"], "161000000n");
         assert_eq!(ask(&["namespaces", "a", "pods"], "labelSelector=app%3Dz")["items"], json!([]));

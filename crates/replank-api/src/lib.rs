@@ -14,6 +14,7 @@ pub mod read;
 mod release;
 pub mod route;
 pub mod serve;
+pub mod served;
 mod wire;
 
 pub use owner::{Cluster, Owner};
@@ -21,3 +22,4 @@ pub use pace::Pace;
 pub use pki::{Identity, Kubeconfig};
 pub use release::Release;
 pub use serve::{Listen, Server};
+pub use served::{Newest, OlderVersion, Versions};

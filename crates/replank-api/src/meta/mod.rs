@@ -6,6 +6,7 @@ mod health;
 mod index;
 mod metrics;
 mod openapi;
+mod status;
 mod usage;
 mod version;
 mod written;
@@ -27,13 +28,13 @@ pub(crate) use written::not_found;
 use crate::answer::{self, Answer};
 use crate::mirror::Snapshot;
 use crate::pace::Pace;
-use crate::release::Release;
+use crate::served::Versions;
 
 /// Answers paths that are no resources.
 #[derive(Debug)]
 pub(crate) struct Meta {
     address: SocketAddr,
-    release: Release,
+    versions: Arc<dyn Versions>,
     metrics: Metrics,
     known: RwLock<Option<Arc<Known>>>,
 }
@@ -49,8 +50,8 @@ struct Known {
 
 impl Meta {
     /// Of a server at an address.
-    pub(crate) fn new(address: SocketAddr, release: Release) -> Self {
-        Self { address, release, metrics: Metrics::new(), known: RwLock::default() }
+    pub(crate) fn new(address: SocketAddr, versions: Arc<dyn Versions>) -> Self {
+        Self { address, versions, metrics: Metrics::new(), known: RwLock::default() }
     }
 
     /// Counts requests.
@@ -65,7 +66,12 @@ impl Meta {
         }
         let path = ask.path.strip_prefix('/')?;
         match path {
-            "metrics" => return Some(self.metrics.all(snapshot, self.release)),
+            "metrics" => return Some(self.metrics.all(snapshot, self.versions.release())),
+            "statusz" => {
+                let text = status::statusz(self.versions.release(), self.metrics.since);
+                return Some(answer::whole(200, answer::TEXT, text));
+            }
+            "flagz" => return Some(answer::whole(200, answer::TEXT, status::flagz(self.address))),
             "metrics/slis" => return Some(self.metrics.slis()),
             _ => {}
         }
@@ -78,7 +84,9 @@ impl Meta {
         let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
         match parts.as_slice() {
             [""] => Some(written::laid_out(&index::index(&self.known(snapshot).catalog))),
-            ["version"] => Some(only_read(ask, || written::laid_out(&version::info(self.release)))),
+            ["version"] => {
+                Some(only_read(ask, || written::laid_out(&version::info(self.versions.release()))))
+            }
             ["api"] => Some(only_read(ask, || {
                 let plain = discovery::api_versions(&self.address.to_string());
                 self.discovery(ask, snapshot, |known| &known.core, || written::json(ask, &plain))
@@ -112,8 +120,19 @@ impl Meta {
                 }
                 Some(group_version(ask, list.as_ref()))
             }
+            // A group that is built in answers for all that is below it, even what is not there.
+            ["api", ..] => Some(answer::refusal(&ApiError::no_resource())),
+            ["apis", name, ..] if self.is_built_in(snapshot, name) => {
+                Some(answer::refusal(&ApiError::no_resource()))
+            }
             _ => None,
         }
+    }
+
+    /// Whether a group is built in, at least in part.
+    pub(crate) fn is_built_in(&self, snapshot: &Snapshot, group: &str) -> bool {
+        let known = self.known(snapshot);
+        group.is_empty() || (known.catalog.group(group).is_some() && !known.catalog.stored_group(group))
     }
 
     /// What is worked out of the definitions in a picture.
@@ -124,10 +143,10 @@ impl Meta {
             return known;
         }
         let made = Arc::new(Known {
-            catalog: Catalog::of(snapshot),
+            catalog: Catalog::of(snapshot, &*self.versions),
             core: OnceLock::new(),
             groups: OnceLock::new(),
-            documents: Documents::new(discovery::definitions(snapshot), self.release.minor),
+            documents: Documents::new(discovery::definitions(snapshot), self.versions.release().minor),
         });
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
         made

@@ -14,7 +14,8 @@ use crate::owner::Owner;
 use crate::pki::Identity;
 use crate::query::Query;
 use crate::read;
-use crate::route::{Route, Target, no_resource, route};
+use crate::route::{Route, Target, no_resource, not_allowed, route};
+use crate::served::Versions;
 use crate::wire::{self, Endpoint};
 
 /// Answers requests.
@@ -23,11 +24,17 @@ pub(super) struct Handler {
     owner: Owner,
     identity: Option<Identity>,
     meta: Meta,
+    versions: Arc<dyn Versions>,
 }
 
 impl Handler {
-    pub(super) fn new(owner: Owner, identity: Option<Identity>, meta: Meta) -> Self {
-        Self { owner, identity, meta }
+    pub(super) fn new(
+        owner: Owner,
+        identity: Option<Identity>,
+        meta: Meta,
+        versions: Arc<dyn Versions>,
+    ) -> Self {
+        Self { owner, identity, meta, versions }
     }
 
     /// Answers a request.
@@ -53,8 +60,16 @@ impl Handler {
         let path = request.uri().path().to_owned();
         let query = Query::read(request.uri().query().unwrap_or_default());
         let snapshot = self.owner.mirror().snapshot();
-        match route(&path, &snapshot) {
-            Route::Resource(target) => self.resource(request, target, query).await,
+        match route(&path, &snapshot, &self.versions) {
+            Route::Resource(target) => {
+                let warning = self.warning(&target);
+                let mut answer = self.resource(request, target, query).await;
+                answer::warn(&mut answer, warning.as_slice());
+                answer
+            }
+            Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
+                not_found()
+            }
             Route::NoResource => answer::refusal(&no_resource()),
             Route::Other => {
                 let (method, headers) = (request.method(), request.headers());
@@ -62,6 +77,13 @@ impl Handler {
                 self.meta.answer(&ask, &snapshot).unwrap_or_else(not_found)
             }
         }
+    }
+
+    /// What is said of a version that is to go.
+    fn warning(&self, target: &Target) -> Option<String> {
+        let api_version = target.api_version();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        self.versions.warning(group, version, &target.resource.name.kind).filter(|_| !target.is_custom)
     }
 
     /// Whether the client has shown the token.
@@ -82,6 +104,9 @@ impl Handler {
             Ok(render) => render,
             Err(answer) => return *answer,
         };
+        if let Some(refusal) = not_allowed(request.method(), &target) {
+            return render.refusal(&refusal);
+        }
         if !is_get || !is_plain {
             return write::write(&self.owner, request, &target, render).await;
         }
@@ -100,12 +125,18 @@ impl Handler {
     }
 
     async fn watch(&self, target: Target, query: &Query, render: Renderer) -> Answer {
-        let (encode, media_type) = render.watch();
+        let (encode, media_type) = render.watch(&target);
         match read::watch(self.owner.mirror().clone(), target, query, encode).await {
             Ok(pieces) => answer::stream(media_type, pieces),
             Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// Whether a path is in a group that only definitions declare resources of: what is not there is no Status in it.
+fn is_of_definition(path: &str, is_built_in: impl Fn(&str) -> bool) -> bool {
+    let mut parts = path.trim_matches('/').split('/');
+    parts.next() == Some("apis") && parts.next().is_some_and(|group| !is_built_in(group))
 }
 
 /// The encoding that a client and a path agree on.

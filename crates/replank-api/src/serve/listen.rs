@@ -19,7 +19,7 @@ use super::handle::Handler;
 use crate::meta::Meta;
 use crate::owner::Owner;
 use crate::pki::Identity;
-use crate::release::Release;
+use crate::served::Versions;
 
 /// Connections at once. A client holds one or two; informers share one.
 const CONNECTIONS_MAX: usize = 1_024;
@@ -44,7 +44,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds an address. `stop` ends it when it becomes true.
+    /// Binds an address. `versions` says what is served; `stop` ends it when it becomes true.
     ///
     /// # Errors
     /// The address is taken, or may not be used.
@@ -52,6 +52,7 @@ impl Server {
         address: SocketAddr,
         how: Listen,
         owner: Owner,
+        versions: Arc<dyn Versions>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
@@ -59,8 +60,8 @@ impl Server {
             Listen::Plain => (None, None),
             Listen::Tls(identity) => (Some(acceptor(&identity)?), Some(identity)),
         };
-        let handler =
-            Arc::new(Handler::new(owner, identity, Meta::new(listener.local_addr()?, Release::LATEST)));
+        let meta = Meta::new(listener.local_addr()?, versions.clone());
+        let handler = Arc::new(Handler::new(owner, identity, meta, versions));
         Ok(Self { listener, handler, acceptor, stop })
     }
 

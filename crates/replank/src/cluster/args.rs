@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use replank_api::Release;
 
 use crate::ends;
 use crate::snapshot::ReadArgs;
@@ -54,6 +55,10 @@ pub(crate) struct UpArgs {
     /// File that the kubeconfig is written to. By default one in the directory for temporary files.
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Version of Kubernetes that is served, from 1.15 to 1.36: what it did not serve yet is absent, what it still served is there, converted.
+    #[arg(long, value_name = "VERSION", default_value = "1.36", value_parser = super::versions::read)]
+    pub(crate) kubernetes_version: Release,
 
     /// How time passes.
     #[arg(long, value_name = "CLOCK", value_enum, default_value_t = Clock::Real)]

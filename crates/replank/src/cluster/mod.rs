@@ -3,6 +3,7 @@
 mod args;
 mod kubeconfig;
 mod up;
+mod versions;
 
 pub(crate) use args::{ClusterArgs, ClusterCommand};
 

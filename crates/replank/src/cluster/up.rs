@@ -1,6 +1,7 @@
 //! `replank cluster up`: begins a cluster, serves it, and ends it cleanly.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 
 use super::args::{Clock, UpArgs};
 use super::kubeconfig;
+use super::versions::Lifecycle;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -20,8 +22,6 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::snapshot;
 
-/// The version of Kubernetes that is served.
-const VERSION: &str = "v1.36.2";
 /// How often it is looked whether somebody wants it to end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -58,7 +58,7 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
 fn objects(args: &UpArgs, printer: &mut Printer) -> Result<View, Failure> {
     if args.snapshots.is_empty() {
         let fleet = Fleet { nodes: args.nodes, zones: args.zones };
-        return Ok(nodes(fleet, VERSION, Pace::outside().floor_seconds()));
+        return Ok(nodes(fleet, &args.kubernetes_version.to_string(), Pace::outside().floor_seconds()));
     }
     let sources = snapshot::sources(&args.snapshots);
     snapshot::read(sources, &args.read, Question::Leftovers, printer).map(|(view, ..)| view)
@@ -75,8 +75,9 @@ async fn serve(
     let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
     let identity = Identity::new(names).map_err(Failure::internal)?;
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
+    let versions = Arc::new(Lifecycle::of(args.kubernetes_version));
     let (stop, stopped) = watch::channel(false);
-    let server = Server::bind(address, Listen::Tls(identity), owner, stopped).await;
+    let server = Server::bind(address, Listen::Tls(identity), owner, versions, stopped).await;
     let server = server
         .with_context(|| format!("cannot listen on {address}"))
         .map_err(|error| Failure::usage(error).next("take another port: --port 0 takes a free one"))?;
@@ -91,7 +92,10 @@ async fn serve(
     kubeconfig::write(&file, &config.write())?;
     interrupt.hold();
     let serving = tokio::spawn(server.run());
-    printer.story(&format!("serving {nodes} and {pods} as Kubernetes {VERSION} on https://{address}"));
+    printer.story(&format!(
+        "serving {nodes} and {pods} as Kubernetes {} on https://{address}",
+        args.kubernetes_version
+    ));
     printer.story("try: kubectl get nodes   (Ctrl-C ends it)");
     printer.data(&format!("export KUBECONFIG={}\n", file.display()))?;
     wait(interrupt).await;

@@ -21,7 +21,8 @@ const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=undersco
 pub(crate) struct Metrics {
     /// What counts.
     pub(crate) counter: Counter,
-    since: SystemTime,
+    /// Since when.
+    pub(crate) since: SystemTime,
 }
 
 impl Metrics {

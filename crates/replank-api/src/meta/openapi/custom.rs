@@ -187,6 +187,7 @@ fn parameters(action: &str, is_namespaced: bool) -> Vec<String> {
         "list" => LIST_PARAMETERS.to_vec(),
         "post" | "put" => WRITE_PARAMETERS.to_vec(),
         "patch" => [&WRITE_PARAMETERS[..], &["force"]].concat(),
+        "get" => vec!["resourceVersion"],
         "delete" => DELETE_PARAMETERS.to_vec(),
         // A collection is deleted by selectors; how each object goes is told in the body.
         "deletecollection" => LIST_PARAMETERS.to_vec(),

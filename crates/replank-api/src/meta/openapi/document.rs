@@ -25,7 +25,7 @@ pub(super) fn in_v3(paths: &Paths, own: Vec<(String, Value)>, minor: u32) -> Val
         }
         let Some(known) = types().named(&name) else { continue };
         let mut made = definition(&name, known, Form::V3);
-        keep_kinds_of(&mut made, group_version.as_ref());
+        tell_kinds(&name, &mut made, group_version.as_ref());
         references(&made, &mut open);
         schemas.insert(name, made);
     }
@@ -80,15 +80,14 @@ fn group_version(paths: &Value) -> Option<(String, String)> {
 }
 
 /// Of types that all groups share (DeleteOptions, WatchEvent), a document tells the kinds of the core group and of its own.
-fn keep_kinds_of(schema: &mut Value, own: Option<&(String, String)>) {
-    if let Some(kinds) = schema.get_mut("x-kubernetes-group-version-kind").and_then(Value::as_array_mut)
-        && kinds.len() > 1
-    {
-        kinds.retain(|kind| {
-            let is_core = kind["group"] == "" && kind["version"] == "v1";
-            is_core
-                || own
-                    .is_some_and(|(group, version)| kind["group"] == **group && kind["version"] == **version)
-        });
+fn tell_kinds(name: &str, schema: &mut Value, own: Option<&(String, String)>) {
+    let kind = match name.rsplit('.').next() {
+        Some(kind @ ("DeleteOptions" | "WatchEvent")) => kind,
+        Some(_) | None => return,
+    };
+    let mut kinds = vec![json!({"group": "", "version": "v1", "kind": kind})];
+    if let Some((group, version)) = own.filter(|(group, _)| !group.is_empty()) {
+        kinds.push(json!({"group": group, "version": version, "kind": kind}));
     }
+    schema["x-kubernetes-group-version-kind"] = kinds.into();
 }

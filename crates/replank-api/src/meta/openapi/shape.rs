@@ -113,6 +113,10 @@ fn schema(shape: &Shape, form: Form, place: Place) -> Value {
         (Some(name), Form::V2) => {
             made.insert("$ref".into(), form.place(name).into());
         }
+        // A reference with nothing beside it needs no wrapping.
+        (Some(name), Form::V3) if place == Place::Item && default(shape, place).is_none() => {
+            made.insert("$ref".into(), form.place(name).into());
+        }
         (Some(name), Form::V3) => {
             made.insert("allOf".into(), json!([form.refer(name)]));
         }
@@ -154,7 +158,7 @@ fn default(shape: &Shape, place: Place) -> Option<Value> {
         return shape.default.clone();
     }
     if let Some(name) = &shape.refers {
-        let is_plain = types().named(name).is_some_and(|one| one.fields.is_empty() && !one.one_of.is_empty());
+        let is_plain = types().named(name).is_some_and(|one| one.fields.is_empty());
         return (!is_plain).then(|| json!({}));
     }
     match shape.basic.as_deref() {

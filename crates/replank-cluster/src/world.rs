@@ -14,6 +14,10 @@ use replank_rehearse::completed;
 use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
 use std::thread::JoinHandle;
 
+use crate::bootstrap::furnish;
+use crate::controllers::Controllers;
+use crate::trust::Trust;
+
 /// What a served cluster begins with.
 #[derive(Clone, Debug)]
 pub struct Begin {
@@ -27,6 +31,8 @@ pub struct Begin {
     pub cloud: CloudTimings,
     /// How time passes.
     pub pace: Pace,
+    /// What the cluster's own components know.
+    pub trust: Trust,
 }
 
 /// Begins a cluster in a thread of its own.
@@ -35,9 +41,9 @@ pub struct Begin {
 /// Where a thread cannot be begun.
 #[must_use]
 pub fn begin(begin: Begin) -> (Owner, JoinHandle<()>) {
-    let Begin { view, seed, kubelet, cloud, pace } = begin;
+    let Begin { view, seed, kubelet, cloud, pace, trust } = begin;
     let settings = Settings { start: pace.now(), seed, kubelet, cloud };
-    let make = move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings)));
+    let make = move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings, trust)));
     match Owner::spawn(make, pace) {
         Ok(begun) => begun,
         Err(never) => match never {},
@@ -47,16 +53,33 @@ pub fn begin(begin: Begin) -> (Owner, JoinHandle<()>) {
 /// A world, and what has changed in it since somebody asked.
 struct Served {
     world: World,
-    changes: Rc<RefCell<Vec<Change>>>,
+    controllers: Controllers,
+    /// Changes that the controllers have not been told of.
+    untold: Rc<RefCell<Vec<Change>>>,
+    changes: Vec<Change>,
 }
 
 impl Served {
-    fn new(view: View, settings: Settings) -> Self {
+    fn new(view: View, settings: Settings, trust: Trust) -> Self {
         let mut world = World::new(settings, completed(view));
         world.assume_operators();
-        let changes = Rc::<RefCell<Vec<Change>>>::default();
-        world.observe(Box::new(Taker(changes.clone())));
-        Self { world, changes }
+        furnish(&mut world);
+        let mut controllers = Controllers::new(trust);
+        for change in world.view().as_changes() {
+            controllers.note(world.now(), &change);
+        }
+        let untold = Rc::<RefCell<Vec<Change>>>::default();
+        world.observe(Box::new(Taker(untold.clone())));
+        Self { world, controllers, untold, changes: Vec::new() }
+    }
+
+    /// Tells the controllers what has changed.
+    fn tell(&mut self) {
+        let now = self.world.now();
+        for change in self.untold.take() {
+            self.controllers.note(now, &change);
+            self.changes.push(change);
+        }
     }
 }
 
@@ -71,15 +94,26 @@ impl Observer for Taker {
 
 impl Cluster for Served {
     fn handle(&mut self, request: &Request) -> Response {
-        self.world.request(|api| api.handle(request))
+        let response = self.world.request(|api| api.handle(request));
+        self.tell();
+        response
     }
 
     fn run_until(&mut self, moment: Time) {
-        self.world.run_until(moment);
+        loop {
+            let due = self.controllers.next_due().filter(|due| *due <= moment);
+            self.world.run_until(due.unwrap_or(moment));
+            self.tell();
+            self.controllers.run(&mut self.world);
+            self.tell();
+            if self.controllers.next_due().is_none_or(|due| due > moment) && due.is_none() {
+                return;
+            }
+        }
     }
 
     fn next_due(&self) -> Option<Time> {
-        self.world.next_due()
+        [self.world.next_due(), self.controllers.next_due()].into_iter().flatten().min()
     }
 
     fn version(&self) -> u64 {
@@ -95,6 +129,6 @@ impl Cluster for Served {
     }
 
     fn take_changes(&mut self) -> Vec<Change> {
-        self.changes.take()
+        std::mem::take(&mut self.changes)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
-use replank_cluster::{Begin, Fleet, begin, nodes};
+use replank_cluster::{Begin, Fleet, Trust, begin, nodes};
 use replank_facts::coverage::Question;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
@@ -37,16 +37,20 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
         Clock::Real => Pace::Real,
         Clock::Fast => Pace::fast(60.0),
     };
+    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
+    let identity = Identity::new(names).map_err(Failure::internal)?;
+    let trust = Trust { authority: identity.authority.clone(), signer: identity.signer.clone() };
     let (owner, world) = begin(Begin {
         view,
         seed: args.seed,
         kubelet: KubeletModel::Fake,
         cloud: CloudTimings::default(),
         pace,
+        trust,
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
-    let served = runtime.block_on(serve(args, owner.clone(), (&held, &pods), printer, interrupt));
+    let served = runtime.block_on(serve(args, owner.clone(), identity, (&held, &pods), printer, interrupt));
     owner.stop();
     // What is still open is cut off; nothing is lost, for nothing is kept.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -67,16 +71,16 @@ fn objects(args: &UpArgs, printer: &mut Printer) -> Result<View, Failure> {
 async fn serve(
     args: &UpArgs,
     owner: Owner,
+    identity: Identity,
     (nodes, pods): (&str, &str),
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let address = SocketAddr::new(args.address, args.port);
-    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
-    let identity = Identity::new(names).map_err(Failure::internal)?;
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
     let (stop, stopped) = watch::channel(false);
-    let server = Server::bind(address, Listen::Tls(identity), owner, stopped).await;
+    let server =
+        Server::bind(address, Listen::Tls(identity, args.authorization_mode.into()), owner, stopped).await;
     let server = server
         .with_context(|| format!("cannot listen on {address}"))
         .map_err(|error| Failure::usage(error).next("take another port: --port 0 takes a free one"))?;

@@ -3,7 +3,6 @@
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, HOST, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
 use super::access::{Access, Admitted};

@@ -66,7 +66,9 @@ impl Api {
             return Ok(pod);
         }
         let address = Arc::as_ptr(&pod.spec) as usize;
+        // Accounts are those of a namespace; templates mostly are, too.
         let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
+        let known = known.filter(|known| !self.serving().accounts || known.namespace == pod.meta.namespace);
         let completed = match known {
             Some(completed) => completed,
             None => {
@@ -83,7 +85,7 @@ impl Api {
     }
 
     fn complete(&self, pod: &Pod) -> Result<Completed, ApiError> {
-        let (mut spec, node) = defaulted(pod);
+        let (mut spec, node) = self.defaulted(pod)?;
         for (key, seconds) in BORNE {
             if !spec.tolerations.iter().any(|toleration| tolerates(toleration, key)) {
                 spec.tolerations.push(Toleration {
@@ -97,7 +99,23 @@ impl Api {
         }
         self.resolve_priority(pod, &mut spec)?;
         let spec = if spec == *pod.spec { pod.spec.clone() } else { Arc::new(spec) };
-        Ok(Completed { spec, node })
+        Ok(Completed { spec, node, namespace: pod.meta.namespace.clone() })
+    }
+
+    /// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network, an account.
+    /// A node that the template names is not part of it.
+    fn defaulted(&self, pod: &Pod) -> Result<(PodSpec, Option<NodeName>), ApiError> {
+        let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
+        let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
+        let mut value = render(&Object::from(bare));
+        default_pod(&mut value);
+        if self.serving().accounts {
+            self.admit_account(pod, &mut value)?;
+        }
+        match Object::from_json(value) {
+            Ok(Object::Pod(pod)) => Ok((PodSpec::clone(&pod.spec), pod.node.clone())),
+            Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
+        }
     }
 
     /// Plugin Priority: the class's value goes into the spec.
@@ -176,20 +194,7 @@ impl Api {
     }
 }
 
-/// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network.
-/// A node that the template names is not part of it.
-fn defaulted(pod: &Pod) -> (PodSpec, Option<NodeName>) {
-    let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
-    let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
-    let mut value = render(&Object::from(bare));
-    default_pod(&mut value);
-    match Object::from_json(value) {
-        Ok(Object::Pod(pod)) => (PodSpec::clone(&pod.spec), pod.node.clone()),
-        Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
-    }
-}
-
-fn take(pod: &mut Arc<Pod>, Completed { spec, node }: Completed) {
+fn take(pod: &mut Arc<Pod>, Completed { spec, node, .. }: Completed) {
     if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() {
         return;
     }

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use replank_api::{Cluster, Owner, Pace};
-use replank_apiserver::ResourceType;
 use replank_apiserver::json::{Request, Response};
+use replank_apiserver::{ResourceType, Serving};
 use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
@@ -33,6 +33,8 @@ pub struct Begin {
     pub pace: Pace,
     /// What the cluster's own components know.
     pub trust: Trust,
+    /// What the API server does beyond what a rehearsal needs.
+    pub serving: Serving,
 }
 
 /// Begins a cluster in a thread of its own.
@@ -41,9 +43,10 @@ pub struct Begin {
 /// Where a thread cannot be begun.
 #[must_use]
 pub fn begin(begin: Begin) -> (Owner, JoinHandle<()>) {
-    let Begin { view, seed, kubelet, cloud, pace, trust } = begin;
+    let Begin { view, seed, kubelet, cloud, pace, trust, serving } = begin;
     let settings = Settings { start: pace.now(), seed, kubelet, cloud };
-    let make = move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings, trust)));
+    let make =
+        move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings, trust, serving)));
     match Owner::spawn(make, pace) {
         Ok(begun) => begun,
         Err(never) => match never {},
@@ -60,10 +63,11 @@ struct Served {
 }
 
 impl Served {
-    fn new(view: View, settings: Settings, trust: Trust) -> Self {
+    fn new(view: View, settings: Settings, trust: Trust, serving: Serving) -> Self {
         let mut world = World::new(settings, completed(view));
         world.assume_operators();
         furnish(&mut world);
+        world.request(|api| api.serve(serving));
         let mut controllers = Controllers::new(trust);
         for change in world.view().as_changes() {
             controllers.note(world.now(), &change);
@@ -95,6 +99,9 @@ impl Observer for Taker {
 impl Cluster for Served {
     fn handle(&mut self, request: &Request) -> Response {
         let response = self.world.request(|api| api.handle(request));
+        self.tell();
+        // What a new namespace has is there before anybody can ask for it.
+        self.controllers.run(&mut self.world);
         self.tell();
         response
     }

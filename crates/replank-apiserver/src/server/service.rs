@@ -198,7 +198,12 @@ impl Api {
             }
         }
         let key = old.or(new).map(|object| object.meta().key()).unwrap_or_default();
-        for address in has.iter().filter(|address| !had.contains(address)) {
+        let is_new = |address: &&String| {
+            let is_noted = self.view().other(group, "IPAddress", &Key::cluster(address.as_str())).is_some();
+            !had.contains(address) && !is_noted
+        };
+        let new: Vec<&String> = has.iter().filter(is_new).collect();
+        for address in new {
             let noted = Object::from_json(noted(&key, address));
             if let Ok(noted) = noted.map_err(drop).and_then(|noted| self.prepare(noted).map_err(drop)) {
                 self.store(noted);

@@ -68,6 +68,12 @@ impl Api {
     pub fn serve(&mut self, serving: Serving) {
         self.serving = serving;
         self.admitted.forget_all();
+        let services = self.view.services.sorted();
+        let services: Vec<Object> =
+            services.into_iter().map(|(_, service)| Object::Service(service.clone())).collect();
+        for service in services {
+            self.note_addresses(None, Some(&service));
+        }
     }
 
     pub(super) fn serving(&self) -> Serving {

@@ -47,7 +47,7 @@ impl Controllers {
         let Some(one) = new.as_ref().or(old.as_ref()) else { return };
         let (key, at, is_gone) = (one.meta().key(), now + REACTION, new.is_none());
         match one {
-            Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), at),
+            Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), now),
             Object::Other(other) => self.note_other(other, key, at, is_gone),
             _ => {}
         }

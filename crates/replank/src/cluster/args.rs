@@ -68,6 +68,10 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "MODE", value_enum, default_value_t = Mode::Rbac)]
     pub(crate) authorization_mode: Mode,
 
+    /// Admission plugins that are left out, separated by commas. Without ServiceAccount pods mount no tokens.
+    #[arg(long, value_name = "PLUGINS", value_enum, value_delimiter = ',')]
+    pub(crate) disable_admission_plugins: Vec<Plugin>,
+
     /// How snapshots are read.
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -100,4 +104,12 @@ impl From<Mode> for Authorization {
             Mode::Rbac => Self::Rbac,
         }
     }
+}
+
+/// Admission plugins that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plugin {
+    /// Pods have a service account, and mount its token.
+    #[value(name = "ServiceAccount")]
+    ServiceAccount,
 }

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
+use replank_apiserver::Serving;
 use replank_cluster::{Begin, Fleet, Trust, begin, nodes};
 use replank_facts::coverage::Question;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
 use tokio::sync::watch;
 
-use super::args::{Clock, UpArgs};
+use super::args::{Clock, Plugin, UpArgs};
 use super::kubeconfig;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,6 +41,10 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
     let identity = Identity::new(names).map_err(Failure::internal)?;
     let trust = Trust { authority: identity.authority.clone(), signer: identity.signer.clone() };
+    let serving = Serving {
+        accounts: !args.disable_admission_plugins.contains(&Plugin::ServiceAccount),
+        addresses: true,
+    };
     let (owner, world) = begin(Begin {
         view,
         seed: args.seed,
@@ -47,6 +52,7 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
         cloud: CloudTimings::default(),
         pace,
         trust,
+        serving,
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;

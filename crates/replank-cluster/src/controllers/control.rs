@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use replank_model::object::Object;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
+use replank_model::text::Name;
 use replank_model::time::{Span, Time};
 use replank_model::view::Change;
-use replank_sim::World;
+use replank_sim::{SERVICE_NAME_LABEL, World};
 
 use super::accounts::{ACCOUNT, AUTHORITY, furnish};
 use super::aggregation::{GROUP, add_up};
 use super::edit::text;
+use super::endpoints;
+use super::mirroring::mirror;
 use super::queue::{Queue, Task};
 use super::tokens::{NAME, TYPE, fill};
 use crate::trust::Trust;
@@ -48,6 +51,17 @@ impl Controllers {
         let (key, at, is_gone) = (one.meta().key(), now + REACTION, new.is_none());
         match one {
             Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), now),
+            Object::Service(_) => {
+                self.queue.add(Task::Endpoints(key.clone()), at);
+                self.queue.add(Task::Mirror(key), at);
+            }
+            // The slices of a Service change when its endpoints do.
+            Object::EndpointSlice(slice) => {
+                if let Some(service) = slice.meta.labels.get(SERVICE_NAME_LABEL) {
+                    let service = Key { name: Name::new(service.clone()), ..key };
+                    self.queue.add(Task::Endpoints(service), at);
+                }
+            }
             Object::Other(other) => self.note_other(other, key, at, is_gone),
             _ => {}
         }
@@ -57,6 +71,7 @@ impl Controllers {
         let of_namespace = |key: &Key| Task::Namespace(Key::cluster(key.namespace.text().clone()));
         match (other.group(), &*other.kind) {
             ("", "ConfigMap") if key.name.as_str() == AUTHORITY => self.queue.add(of_namespace(&key), at),
+            ("", "Endpoints") => self.queue.add(Task::Mirror(key), at),
             ("", "ServiceAccount") if is_gone => {
                 if key.name.as_str() == ACCOUNT {
                     self.queue.add(of_namespace(&key), at);
@@ -98,6 +113,8 @@ impl Controllers {
                 Task::Namespace(key) => furnish(api, key, &trust.authority),
                 Task::Token(key) => fill(api, key, trust),
                 Task::Aggregate(key) => add_up(api, key),
+                Task::Endpoints(key) => endpoints::keep(api, key),
+                Task::Mirror(key) => mirror(api, key),
             });
         }
     }

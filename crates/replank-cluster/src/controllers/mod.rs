@@ -6,6 +6,8 @@ mod accounts;
 mod aggregation;
 mod control;
 mod edit;
+mod endpoints;
+mod mirroring;
 mod queue;
 mod tokens;
 

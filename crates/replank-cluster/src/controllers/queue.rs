@@ -14,6 +14,10 @@ pub(super) enum Task {
     Token(Key),
     /// A cluster role that others are added up to.
     Aggregate(Key),
+    /// The Endpoints of a Service.
+    Endpoints(Key),
+    /// The slices of Endpoints that somebody keeps by hand.
+    Mirror(Key),
 }
 
 /// What is to be looked at, and when: each thing once, at the earliest moment.

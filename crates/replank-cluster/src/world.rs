@@ -171,6 +171,7 @@ mod tests {
             path,
             content_type: "application/merge-patch+json".to_owned(),
             body,
+            wire: None,
         })
     }
 

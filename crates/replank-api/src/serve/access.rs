@@ -149,7 +149,7 @@ impl Access {
                 let sign = if request.path.contains('?') { '&' } else { '?' };
                 let path = format!("{}{sign}dryRun=All", request.path);
                 match self.owner.request(Request { path, ..request.clone() }).await {
-                    Some(Response { code: 200 | 201, body }) => body,
+                    Some(Response { code: 200 | 201, body, .. }) => body,
                     // The write itself will be refused likewise.
                     Some(_) | None => return Ok(()),
                 }

@@ -361,7 +361,7 @@ mod tests {
             Method::Get | Method::Post | Method::Put | Method::Delete => "application/json",
         };
         let path = format!("/api/v1/namespaces/a/services{path}");
-        api.handle(&Request { method, path, content_type: content_type.to_owned(), body })
+        api.handle(&Request { method, path, content_type: content_type.to_owned(), body, wire: None })
     }
 
     fn make(api: &mut Api, name: &str, spec: Value) -> Response {

@@ -3,6 +3,7 @@
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object, render};
+use replank_model::text::Text;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
@@ -13,6 +14,8 @@ use crate::draw::Purpose;
 const PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// What names of the volume begin with.
 const VOLUME: &str = "kube-api-access-";
+/// What stands for the suffix until each pod gets its own: siblings share all else.
+pub(super) const UNNAMED: &str = "00000";
 /// The annotation of pods that stand for what a kubelet runs by itself.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
@@ -51,7 +54,7 @@ impl Api {
         let wish = spec.get("automountServiceAccountToken").and_then(Value::as_bool);
         let wish = wish.or_else(|| account.get("automountServiceAccountToken").and_then(Value::as_bool));
         if wish.unwrap_or(true) {
-            self.mount(pod, spec);
+            mount(spec);
         }
         let has_none = |list: Option<&Value>| list.and_then(Value::as_array).is_none_or(Vec::is_empty);
         if has_none(spec.get("imagePullSecrets")) && !has_none(account.get("imagePullSecrets")) {
@@ -60,48 +63,46 @@ impl Api {
         Ok(())
     }
 
-    /// Mounts the token wherever nothing else is mounted in its place. Pods of one template share the volume's name, so that they share their spec.
-    fn mount(&self, pod: &Pod, spec: &mut Value) {
-        let named = |volume: &Value| {
-            let name = volume["name"].as_str()?;
-            name.starts_with(VOLUME).then(|| name.to_owned())
-        };
-        let known = spec["volumes"].as_array().into_iter().flatten().find_map(named);
-        let name = known.clone().unwrap_or_else(|| {
-            let entity = format!(
-                "{}{}/{}",
-                pod.meta.generate_name.as_deref().unwrap_or_default(),
-                pod.meta.namespace,
-                pod.meta.name
-            );
-            format!("{VOLUME}{}", suffix(self.draw(&entity, Purpose::TokenVolume)))
-        });
-        let mut is_used = false;
-        for list in ["initContainers", "containers"] {
-            for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                let mounts = container["volumeMounts"].as_array();
-                if mounts.into_iter().flatten().any(|mount| mount["mountPath"] == PATH) {
-                    continue;
-                }
-                if !container["volumeMounts"].is_array() {
-                    container["volumeMounts"] = json!([]);
-                }
-                let mount = json!({"name": name, "readOnly": true, "mountPath": PATH});
-                if let Some(mounts) = container["volumeMounts"].as_array_mut() {
-                    mounts.push(mount);
-                }
-                is_used = true;
+    /// What the name of a pod's volume ends with.
+    pub(super) fn token_suffix(&self, pod: &Pod) -> Text {
+        let entity = format!("Pod/{}/{}", pod.meta.namespace, pod.meta.name);
+        suffix(self.draw(&entity, Purpose::TokenVolume)).into()
+    }
+}
+
+/// Mounts the token wherever nothing else is mounted in its place.
+fn mount(spec: &mut Value) {
+    let named = |volume: &Value| {
+        let name = volume["name"].as_str()?;
+        name.starts_with(VOLUME).then(|| name.to_owned())
+    };
+    let known = spec["volumes"].as_array().into_iter().flatten().find_map(named);
+    let name = known.clone().unwrap_or_else(|| format!("{VOLUME}{UNNAMED}"));
+    let mut is_used = false;
+    for list in ["initContainers", "containers"] {
+        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let mounts = container["volumeMounts"].as_array();
+            if mounts.into_iter().flatten().any(|mount| mount["mountPath"] == PATH) {
+                continue;
             }
+            if !container["volumeMounts"].is_array() {
+                container["volumeMounts"] = json!([]);
+            }
+            let mount = json!({"name": name, "readOnly": true, "mountPath": PATH});
+            if let Some(mounts) = container["volumeMounts"].as_array_mut() {
+                mounts.push(mount);
+            }
+            is_used = true;
         }
-        if !is_used || known.is_some() {
-            return;
-        }
-        if !spec["volumes"].is_array() {
-            spec["volumes"] = json!([]);
-        }
-        if let Some(volumes) = spec["volumes"].as_array_mut() {
-            volumes.push(volume(&name));
-        }
+    }
+    if !is_used || known.is_some() {
+        return;
+    }
+    if !spec["volumes"].is_array() {
+        spec["volumes"] = json!([]);
+    }
+    if let Some(volumes) = spec["volumes"].as_array_mut() {
+        volumes.push(volume(&name));
     }
 }
 
@@ -114,7 +115,7 @@ fn volume(name: &str) -> Value {
 }
 
 /// Five letters and digits, as in generated names.
-pub(super) fn suffix(mut drawn: u64) -> String {
+fn suffix(mut drawn: u64) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut next = || {
         let at = usize::try_from(drawn % 27).expect("less than 27");
@@ -156,7 +157,7 @@ mod tests {
         }
         let body = json!({"metadata": {"name": name}, "spec": spec});
         let path = "/api/v1/namespaces/a/pods".to_owned();
-        api.handle(&Request { method: Method::Post, path, content_type: String::new(), body })
+        api.handle(&Request { method: Method::Post, path, content_type: String::new(), body, wire: None })
     }
 
     #[test]

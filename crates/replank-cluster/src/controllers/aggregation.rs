@@ -3,7 +3,7 @@
 use replank_apiserver::Api;
 use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
-use replank_model::selector::LabelSelector;
+use replank_model::selector::{LabelSelector, Selector};
 use serde_json::Value;
 
 use super::edit::{read, update};
@@ -15,10 +15,10 @@ pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 pub(super) fn add_up(api: &mut Api, key: &Key) {
     let Some(mut role) = read(api, GROUP, "ClusterRole", key) else { return };
     let selectors = role.pointer("/aggregationRule/clusterRoleSelectors").and_then(Value::as_array);
-    let selectors: Vec<LabelSelector> = selectors
+    let selectors: Vec<Selector> = selectors
         .into_iter()
         .flatten()
-        .filter_map(|selector| serde_json::from_value(selector.clone()).ok())
+        .filter_map(|selector| serde_json::from_value::<LabelSelector>(selector.clone()).ok()?.compile().ok())
         .collect();
     if selectors.is_empty() {
         return;
@@ -26,7 +26,7 @@ pub(super) fn add_up(api: &mut Api, key: &Key) {
     let others = api.view().others().filter(|other| &*other.kind == "ClusterRole" && other.group() == GROUP);
     let mut chosen: Vec<_> = others
         .filter(|other| other.meta.name != key.name)
-        .filter(|other| selectors.iter().any(|selector| selector.matches(&other.meta.labels)))
+        .filter(|other| selectors.iter().any(|selector| selector.matches(|key| other.meta.labels.value(key))))
         .collect();
     chosen.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     let mut rules: Vec<Value> = Vec::new();

@@ -106,8 +106,7 @@ fn subsets(pods: &[Arc<Pod>], service: &Service) -> Vec<Value> {
             continue;
         }
         let entry = by_ports.entry(Value::from(ports.clone()).to_string());
-        let (of_ports, ready, unready) = entry.or_insert_with(|| (ports, Vec::new(), Vec::new()));
-        drop(of_ports);
+        let (_, ready, unready) = entry.or_insert_with(|| (ports, Vec::new(), Vec::new()));
         let is_ready = pod.is_ready() || service.spec.publish_not_ready_addresses;
         let list = if is_ready { ready } else { unready };
         if list.len() < ADDRESSES_MAX {

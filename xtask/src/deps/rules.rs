@@ -207,8 +207,15 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank-cluster",
-        ours: &["replank-api", "replank-apiserver", "replank-model", "replank-rehearse", "replank-sim"],
-        others: &["serde_json", "tokio"],
+        ours: &[
+            "replank-api",
+            "replank-apiserver",
+            "replank-model",
+            "replank-rehearse",
+            "replank-schema",
+            "replank-sim",
+        ],
+        others: &["base64", "serde_json", "tokio"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,

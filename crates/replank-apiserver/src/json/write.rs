@@ -157,6 +157,7 @@ impl Api {
         defaults::at_update(resource.kind, &old, &mut value);
         let object = self.project(resource, value.clone())?;
         refuse(resource, &object, check::update(resource, &old, &value, known, &object))?;
+        let object = self.reallocate(known, object)?;
         let counted = match resource.generation {
             Generation::Absent => false,
             Generation::Counted => counts(resource, &old, &value),

@@ -12,6 +12,9 @@ mod eviction;
 mod job;
 pub mod quota;
 pub(crate) mod resource;
+mod service;
+mod service_account;
+mod serving;
 mod store;
 
 pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condition};
@@ -20,6 +23,7 @@ pub use error::{About, ApiError, Cause, ResourceName};
 pub use events::{EventRecord, EventType};
 pub use eviction::{Eviction, EvictionRefusal};
 pub use resource::ResourceType;
+pub use serving::Serving;
 pub use store::Api;
 
 pub use effect::Effect;

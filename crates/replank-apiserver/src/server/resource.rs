@@ -99,6 +99,14 @@ impl ResourceType {
         })
     }
 
+    /// The built-in resource of a kind.
+    #[must_use]
+    pub fn of_kind(group: &str, version: &str, kind: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|resource| {
+            &*resource.name.kind == kind && &*resource.name.group == group && &*resource.version == version
+        })
+    }
+
     /// Whether objects of a custom resource have a part of their own of that name.
     #[must_use]
     pub fn has_part(&self, part: &str) -> bool {

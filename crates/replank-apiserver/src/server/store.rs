@@ -18,6 +18,7 @@ use super::admission::Admitted;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
 use super::job;
+use super::serving::Serving;
 use crate::clock::Clock;
 use crate::draw::{Draws, Purpose};
 
@@ -39,6 +40,8 @@ pub struct Api {
     pub(crate) events: EventLog,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
+    /// What it does beyond what a rehearsal needs.
+    serving: Serving,
 }
 
 impl Api {
@@ -57,7 +60,29 @@ impl Api {
             projector: Projector::default(),
             events: EventLog::default(),
             made: (Time::from_millis(0), FxHashMap::default()),
+            serving: Serving::default(),
         }
+    }
+
+    /// Does more from now on than a rehearsal needs.
+    pub fn serve(&mut self, serving: Serving) {
+        self.serving = serving;
+        self.admitted.forget_all();
+        let services = self.view.services.sorted();
+        let services: Vec<Object> =
+            services.into_iter().map(|(_, service)| Object::Service(service.clone())).collect();
+        for service in services {
+            self.note_addresses(None, Some(&service));
+        }
+    }
+
+    pub(super) fn serving(&self) -> Serving {
+        self.serving
+    }
+
+    /// The first draw of an entity for a purpose.
+    pub(super) fn draw(&self, entity: &str, purpose: Purpose) -> u64 {
+        self.draws.draw(entity, purpose, 0).0
     }
 
     /// Everything there is.
@@ -130,7 +155,7 @@ impl Api {
             meta.deletion_timestamp = None;
             meta.deletion_grace_period_seconds = None;
         });
-        Ok(job::complete(object))
+        self.allocate(job::complete(object))
     }
 
     /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
@@ -262,10 +287,14 @@ impl Api {
 
     /// Writes a state to the store under a new version.
     pub(crate) fn store(&mut self, object: Object) -> Object {
+        if object.kind() == Kind::Service {
+            let known = self.known(&object);
+            self.note_addresses(known.as_ref(), Some(&object));
+        }
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
-        self.forget_admitted(object.kind());
+        self.forget_admitted(&object);
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
@@ -277,10 +306,11 @@ impl Api {
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
-        self.forget_admitted(object.kind());
+        self.forget_admitted(&object);
         let change = self.view.apply(Delta::Gone(object.reference()));
         debug_assert!(change != Change::Stale, "the store removes what it has");
         self.changes.push_back(change);
+        self.note_addresses(Some(&object), None);
         object
     }
 
@@ -291,9 +321,10 @@ impl Api {
         self.changes.push_back(change);
     }
 
-    /// What admission made of a spec depends on the priority classes.
-    fn forget_admitted(&mut self, changed: Kind) {
-        if changed == Kind::PriorityClass {
+    /// What admission made of a spec depends on the priority classes, and on accounts.
+    fn forget_admitted(&mut self, changed: &Object) {
+        let is_account = matches!(changed, Object::Other(other) if &*other.kind == "ServiceAccount");
+        if changed.kind() == Kind::PriorityClass || is_account {
             self.admitted.forget_all();
         }
     }

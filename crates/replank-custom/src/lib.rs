@@ -1,0 +1,11 @@
+//! Custom resources: the schemas of CustomResourceDefinitions, and what they take out of objects, fill in and refuse.
+//!
+//! Layers, each knows only those below it: `rules` → `object` → `schema`, `problem`.
+
+pub mod object;
+pub mod problem;
+pub mod rules;
+pub mod schema;
+
+pub use problem::{Problem, ProblemKind};
+pub use schema::{Additional, ListKind, Schema};

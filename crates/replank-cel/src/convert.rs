@@ -61,7 +61,9 @@ pub fn to_json(value: &Val) -> Option<Value> {
         Val::Timestamp(nanos) => Value::String(time::timestamp_text(*nanos)),
         Val::Quantity(quantity) => Value::String(quantity.to_string()),
         Val::Optional(of) => to_json(of.as_deref()?)?,
-        Val::Type(_) | Val::Url(_) | Val::Ip(_) | Val::Cidr(..) | Val::Format(_) | Val::Semver(_) => return None,
+        Val::Type(_) | Val::Url(_) | Val::Ip(_) | Val::Cidr(..) | Val::Format(_) | Val::Semver(_) => {
+            return None;
+        }
     })
 }
 
@@ -80,7 +82,9 @@ pub fn typed(value: &Value, of: &Type) -> Val {
         (Type::Map(_, of), Value::Object(members)) => {
             Val::object(members.iter().map(|(name, value)| (name.clone(), typed(value, of))))
         }
-        (Type::List(of), Value::Array(items)) => Val::list(items.iter().map(|item| typed(item, of)).collect()),
+        (Type::List(of), Value::Array(items)) => {
+            Val::list(items.iter().map(|item| typed(item, of)).collect())
+        }
         (Type::Double, Value::Number(number)) => Val::Double(number.as_f64().unwrap_or_default()),
         #[expect(clippy::cast_possible_truncation, reason = "it is whole, and its size has been checked")]
         (Type::Int, Value::Number(number)) if number.is_f64() => {
@@ -92,7 +96,9 @@ pub fn typed(value: &Value, of: &Type) -> Val {
         (Type::Duration, Value::String(text)) => {
             time::duration(text).map_or_else(|| Val::text(text), Val::Duration)
         }
-        (Type::Bytes, Value::String(text)) => unbase64(text).map_or_else(|| Val::text(text), |bytes| Val::Bytes(bytes.into())),
+        (Type::Bytes, Value::String(text)) => {
+            unbase64(text).map_or_else(|| Val::text(text), |bytes| Val::Bytes(bytes.into()))
+        }
         (_, value) => from_json(value),
     }
 }
@@ -110,8 +116,26 @@ pub fn identified(value: Val, kind: Identity) -> Val {
 #[must_use]
 pub fn escape(name: &str) -> Option<String> {
     const KEPT: [&str; 20] = [
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-        "let", "loop", "package", "namespace", "return", "var", "void",
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
     ];
     if KEPT.contains(&name) || name == "while" {
         return Some(format!("__{name}__"));

@@ -64,7 +64,9 @@ pub fn compare(one: &Val, other: &Val) -> Option<Ordering> {
             Some(one.cmp(other))
         }
         (Val::Quantity(one), Val::Quantity(other)) => Some(one.cmp(other)),
-        (Val::Semver(one), Val::Semver(other)) => Some(semver(&one.before, &other.before, one.numbers.cmp(&other.numbers))),
+        (Val::Semver(one), Val::Semver(other)) => {
+            Some(semver(&one.before, &other.before, one.numbers.cmp(&other.numbers)))
+        }
         _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! Custom resources: the schemas of CustomResourceDefinitions, and what they take out of objects, fill in and refuse.
 //!
-//! Layers, each knows only those below it: `rules` → `object` → `schema`, `problem`.
+//! Layers, each knows only those below it: `definition` → `rules` → `object` → `schema`, `problem`.
 
+pub mod definition;
 pub mod object;
 pub mod problem;
 pub mod rules;

@@ -7,6 +7,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
+use super::custom;
 use crate::server::Cause;
 use crate::server::ResourceType;
 
@@ -25,7 +26,16 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value, object: &Object
         causes.extend(bad_name(resource.kind, meta.name.as_str()));
     }
     causes.extend(content(resource.kind, value));
+    causes.extend(definition(resource.kind, None, value));
+    causes.extend(custom::check(resource, None, value));
     causes
+}
+
+fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
+    if kind != Kind::CustomResourceDefinition {
+        return Vec::new();
+    }
+    replank_custom::definition::check(value, old).into_iter().map(custom::cause).collect()
 }
 
 /// What is wrong with a change. What was wrong before may stay.
@@ -44,6 +54,8 @@ pub(super) fn update(
     } else {
         causes.extend(content(resource.kind, new));
     }
+    causes.extend(definition(resource.kind, Some(old), new));
+    causes.extend(custom::check(resource, Some(old), new));
     causes
 }
 

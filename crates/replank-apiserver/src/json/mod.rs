@@ -6,6 +6,7 @@
 
 mod answer;
 mod check;
+mod custom;
 mod defaults;
 mod evict;
 mod fields;
@@ -76,7 +77,7 @@ impl Api {
             Effect::Real => {
                 let last = self.delete_known(&known, &options)?;
                 let is_left = self.at(address).is_some();
-                Ok(if is_left || matches!(last, Object::Pod(_)) {
+                Ok(if is_left || matches!(last, Object::Pod(_) | Object::CustomResourceDefinition(_)) {
                     answer::served(&last)
                 } else {
                     answer::deleted(&address.resource, &last)

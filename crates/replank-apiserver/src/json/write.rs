@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::answer::member;
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
-use super::{Effect, check, defaults};
+use super::{Effect, check, custom, defaults};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -53,6 +53,8 @@ impl Api {
         effect: Effect,
     ) -> Result<Object, ApiError> {
         let mut value = self.readable(address, body)?;
+        custom::take_in(&address.resource, &mut value)?;
+        self.check_going(&address.resource, &value)?;
         let meta = member(&mut value, "metadata");
         if let Value::Object(meta) = meta {
             SERVERS_OWN.iter().for_each(|own| {
@@ -81,7 +83,11 @@ impl Api {
         };
         let object = self.prepare(object)?;
         Ok(match effect {
-            Effect::Real => self.store(object),
+            Effect::Real => {
+                let stored = self.store(object);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object,
         })
     }
@@ -144,7 +150,9 @@ impl Api {
         effect: Effect,
     ) -> Result<Object, ApiError> {
         let resource = &address.resource;
+        custom::take_in(resource, &mut value)?;
         let mut old = render(known);
+        custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value)?;
         keep_servers_own(&old, &mut value);
@@ -162,9 +170,33 @@ impl Api {
             Generation::Counted => counts(resource, &old, &value),
         };
         Ok(match effect {
-            Effect::Real => self.replace(known.clone(), object, counted),
+            Effect::Real => {
+                let stored = self.replace(known.clone(), object, counted);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object.map_meta(|meta| meta.generation += i64::from(counted)),
         })
+    }
+
+    /// A definition that is written decides about names of its group.
+    fn settle(&mut self, stored: &Object) {
+        if let Object::CustomResourceDefinition(definition) = stored {
+            let group = definition.spec.group.clone();
+            self.settle_definitions(&group);
+        }
+    }
+
+    /// Nothing is made of a definition that is on its way out.
+    fn check_going(&self, resource: &ResourceType, value: &Value) -> Result<(), ApiError> {
+        let is_going = resource.custom.as_ref().is_some_and(|custom| custom.is_going);
+        if !is_going {
+            return Ok(());
+        }
+        let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let key = replank_model::object::meta::Key::cluster(Name::from(name));
+        let why = "create not allowed while custom resource definition is terminating";
+        Err(ApiError::forbidden(resource.name.clone(), &key, why))
     }
 
     /// Reads a body as an object of the address' kind.

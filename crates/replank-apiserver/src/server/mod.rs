@@ -3,6 +3,8 @@
 mod admission;
 mod admitted;
 mod budget;
+pub(crate) mod custom;
+mod definitions;
 mod delete;
 mod effect;
 mod error;
@@ -15,6 +17,7 @@ pub(crate) mod resource;
 mod store;
 
 pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condition};
+pub use custom::Custom;
 pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
 pub use events::{EventRecord, EventType};

@@ -15,6 +15,7 @@ use replank_model::view::{Change, Tabled, View};
 use rustc_hash::FxHashMap;
 
 use super::admission::Admitted;
+use super::custom::Customs;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
 use super::job;
@@ -37,6 +38,8 @@ pub struct Api {
     pub(crate) projector: Projector,
     /// What components tell about objects.
     pub(crate) events: EventLog,
+    /// What definitions say of their objects.
+    pub(crate) customs: Customs,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
 }
@@ -56,6 +59,7 @@ impl Api {
             admitted: Admitted::default(),
             projector: Projector::default(),
             events: EventLog::default(),
+            customs: Customs::default(),
             made: (Time::from_millis(0), FxHashMap::default()),
         }
     }
@@ -281,6 +285,7 @@ impl Api {
         let change = self.view.apply(Delta::Gone(object.reference()));
         debug_assert!(change != Change::Stale, "the store removes what it has");
         self.changes.push_back(change);
+        self.instance_gone(&object);
         object
     }
 

@@ -75,7 +75,9 @@ impl Checker {
                 self.field(of.at, &target, field, false);
                 Type::Bool
             }
-            Node::Call { target, function, arguments } => self.call(of.at, target.as_deref(), function, arguments),
+            Node::Call { target, function, arguments } => {
+                self.call(of.at, target.as_deref(), function, arguments)
+            }
             Node::List(items) => self.list(items),
             Node::Map(entries) => self.map(entries),
             Node::Struct { name, fields } => self.structure(of.at, name, fields),
@@ -172,8 +174,9 @@ impl Checker {
                             self.fault(value.at.saturating_sub(1), format!("undefined field '{field}'"));
                         }
                         Some(wanted) if !self.known.fits(&is, wanted) => {
-                            let what =
-                                format!("expected type of field '{field}' is '{wanted}' but provided type is '{is}'");
+                            let what = format!(
+                                "expected type of field '{field}' is '{wanted}' but provided type is '{is}'"
+                            );
                             self.fault(value.at.saturating_sub(1), what);
                         }
                         Some(_) => {}

@@ -47,10 +47,14 @@ impl Known {
                 self.fits(key, other_key) && self.fits(value, other_value)
             }
             // Null stands for objects, times and what is of Kubernetes' own.
-            (Type::Null, Type::Object(_) | Type::Duration | Type::Timestamp | Type::Own(_) | Type::Optional(_))
-            | (Type::Object(_) | Type::Duration | Type::Timestamp | Type::Own(_) | Type::Optional(_), Type::Null) => {
-                true
-            }
+            (
+                Type::Null,
+                Type::Object(_) | Type::Duration | Type::Timestamp | Type::Own(_) | Type::Optional(_),
+            )
+            | (
+                Type::Object(_) | Type::Duration | Type::Timestamp | Type::Own(_) | Type::Optional(_),
+                Type::Null,
+            ) => true,
             (Type::Object(one), Type::Object(other)) => Arc::ptr_eq(one, other) || one.name == other.name,
             (one, other) => one == other,
         }

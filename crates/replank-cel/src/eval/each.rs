@@ -101,12 +101,7 @@ impl Evaluation<'_> {
     }
 
     /// What is made of each entry that counts.
-    fn made(
-        &mut self,
-        each: &Each,
-        entries: &[Entry],
-        is_list: bool,
-    ) -> Result<Vec<(Entry, Val)>, Failure> {
+    fn made(&mut self, each: &Each, entries: &[Entry], is_list: bool) -> Result<Vec<(Entry, Val)>, Failure> {
         let mut made = Vec::new();
         for entry in entries {
             if let Some(filter) = &each.filter

@@ -25,9 +25,7 @@ pub(super) fn operator(function: &str, values: &[Val]) -> Option<Evaluated> {
         ("_-_", [one, other]) => subtract(one, other),
         ("_*_" | "_/_" | "_%_", [one, other]) => scale(function, one, other),
         ("@in", [item, Val::List(list)]) => Ok(Val::Bool(list.items.iter().any(|one| equal(one, item)))),
-        ("@in", [key, Val::Map(map)]) => {
-            Ok(Val::Bool(key.key().is_some_and(|key| map.contains_key(&key))))
-        }
+        ("@in", [key, Val::Map(map)]) => Ok(Val::Bool(key.key().is_some_and(|key| map.contains_key(&key)))),
         ("_[_]", [of, index]) => index_of(of, index, false),
         ("_[?_]", [of, index]) => index_of(of, index, true),
         ("!_" | "-_" | "@in", _) => Err(Failure::no_overload()),

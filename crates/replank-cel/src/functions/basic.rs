@@ -86,7 +86,9 @@ fn int(value: &Val) -> Result<Val, Failure> {
         #[expect(clippy::cast_possible_truncation, reason = "it is within the bounds")]
         Val::Double(number) if number.abs() < 9.2e18 => Ok(Val::Int(*number as i64)),
         Val::Double(_) => Err(range()),
-        Val::Timestamp(nanos) => i64::try_from(nanos.div_euclid(1_000_000_000)).map(Val::Int).map_err(|_| range()),
+        Val::Timestamp(nanos) => {
+            i64::try_from(nanos.div_euclid(1_000_000_000)).map(Val::Int).map_err(|_| range())
+        }
         Val::Text(text) => match text.parse() {
             Ok(number) => Ok(Val::Int(number)),
             Err(_) => failed("type conversion error from 'string' to 'int'"),
@@ -100,7 +102,11 @@ fn uint(value: &Val) -> Result<Val, Failure> {
     match value {
         Val::Uint(number) => Ok(Val::Uint(*number)),
         Val::Int(number) => u64::try_from(*number).map(Val::Uint).map_err(|_| range()),
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the bounds")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is within the bounds"
+        )]
         Val::Double(number) if *number >= 0.0 && *number < 1.8e19 => Ok(Val::Uint(*number as u64)),
         Val::Double(_) => Err(range()),
         Val::Text(text) => match text.parse() {

@@ -10,7 +10,12 @@ use crate::value::Val;
 /// Name, pattern, most characters, and what is said of what does not match.
 const FORMATS: [(&str, &str, usize, &str); 13] = [
     ("dns1123Label", "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", 63, LABEL),
-    ("dns1123Subdomain", "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", 253, SUBDOMAIN),
+    (
+        "dns1123Subdomain",
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        253,
+        SUBDOMAIN,
+    ),
     ("dns1035Label", "^[a-z]([-a-z0-9]*[a-z0-9])?$", 63, LABEL_1035),
     ("qualifiedName", "^([a-z0-9.-]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", 317, QUALIFIED),
     ("dns1123LabelPrefix", "^[a-z0-9][-a-z0-9]*$", 63, LABEL),
@@ -18,7 +23,12 @@ const FORMATS: [(&str, &str, usize, &str); 13] = [
     ("dns1035LabelPrefix", "^[a-z][-a-z0-9]*$", 63, LABEL_1035),
     ("labelValue", "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$", 63, VALUE),
     ("uri", "^[a-zA-Z][a-zA-Z0-9+.-]*:[^\\s]*$|^/[^\\s]*$", usize::MAX, "invalid URI"),
-    ("uuid", "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$", usize::MAX, "does not match the UUID format"),
+    (
+        "uuid",
+        "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$",
+        usize::MAX,
+        "does not match the UUID format",
+    ),
     ("byte", "", usize::MAX, "invalid base64"),
     ("date", "", usize::MAX, "invalid date"),
     ("datetime", "", usize::MAX, "invalid datetime"),
@@ -41,8 +51,11 @@ pub(super) fn call(function: &str, values: &[Val]) -> Made {
             None => return None,
         },
         ("validate", [Val::Format(name), Val::Text(text)]) => {
-            let Some(row) = FORMATS.iter().find(|(one, ..)| one == name) else { return failed("unknown format").into() };
-            Ok(problem(row, text).map_or(Val::Optional(None), |why| Val::some(Val::list(vec![Val::text(&why)]))))
+            let Some(row) = FORMATS.iter().find(|(one, ..)| one == name) else {
+                return failed("unknown format").into();
+            };
+            Ok(problem(row, text)
+                .map_or(Val::Optional(None), |why| Val::some(Val::list(vec![Val::text(&why)]))))
         }
         _ => return None,
     })

@@ -8,14 +8,16 @@ use crate::value::{Failure, Val};
 
 pub(super) fn call(function: &str, values: &[Val]) -> Made {
     Some(match (function, values) {
-        ("isSorted", [Val::List(list)]) => {
-            Ok(Val::Bool(list.items.windows(2).all(|pair| compare(&pair[0], &pair[1]).is_none_or(Ordering::is_le))))
-        }
+        ("isSorted", [Val::List(list)]) => Ok(Val::Bool(
+            list.items.windows(2).all(|pair| compare(&pair[0], &pair[1]).is_none_or(Ordering::is_le)),
+        )),
         ("sum", [Val::List(list)]) => sum(&list.items),
         ("min", [Val::List(list)]) => extreme(&list.items, "min", Ordering::is_lt),
         ("max", [Val::List(list)]) => extreme(&list.items, "max", Ordering::is_gt),
         ("indexOf", [Val::List(list), item]) => place(list.items.iter().position(|one| equal(one, item))),
-        ("lastIndexOf", [Val::List(list), item]) => place(list.items.iter().rposition(|one| equal(one, item))),
+        ("lastIndexOf", [Val::List(list), item]) => {
+            place(list.items.iter().rposition(|one| equal(one, item)))
+        }
         ("slice", [Val::List(list), Val::Int(from), Val::Int(until)]) => {
             match (usize::try_from(*from), usize::try_from(*until)) {
                 (Ok(from), Ok(until)) if from <= until && until <= list.items.len() => {
@@ -41,9 +43,13 @@ pub(super) fn call(function: &str, values: &[Val]) -> Made {
             Ok(Val::list(items))
         }
         ("reverse", [Val::List(list)]) => Ok(Val::list(list.items.iter().rev().cloned().collect())),
-        ("first", [Val::List(list)]) => Ok(list.items.first().cloned().map_or(Val::Optional(None), Val::some)),
+        ("first", [Val::List(list)]) => {
+            Ok(list.items.first().cloned().map_or(Val::Optional(None), Val::some))
+        }
         ("last", [Val::List(list)]) => Ok(list.items.last().cloned().map_or(Val::Optional(None), Val::some)),
-        ("lists.range", [Val::Int(count)]) => Ok(Val::list((0..(*count).clamp(0, 100_000)).map(Val::Int).collect())),
+        ("lists.range", [Val::Int(count)]) => {
+            Ok(Val::list((0..(*count).clamp(0, 100_000)).map(Val::Int).collect()))
+        }
         ("sets.contains", [Val::List(list), Val::List(wanted)]) => {
             Ok(Val::Bool(wanted.items.iter().all(|item| has(&list.items, item))))
         }
@@ -72,9 +78,10 @@ fn sum(items: &[Val]) -> Result<Val, Failure> {
         (Val::Int(sum), Val::Int(item)) => {
             sum.checked_add(*item).map(Val::Int).ok_or_else(|| Failure("integer overflow".to_owned()))
         }
-        (Val::Uint(sum), Val::Uint(item)) => {
-            sum.checked_add(*item).map(Val::Uint).ok_or_else(|| Failure("unsigned integer overflow".to_owned()))
-        }
+        (Val::Uint(sum), Val::Uint(item)) => sum
+            .checked_add(*item)
+            .map(Val::Uint)
+            .ok_or_else(|| Failure("unsigned integer overflow".to_owned())),
         (Val::Double(sum), Val::Double(item)) => Ok(Val::Double(sum + item)),
         (Val::Duration(sum), Val::Duration(item)) => Ok(Val::Duration(sum + item)),
         _ => Err(Failure::no_overload()),

@@ -20,7 +20,9 @@ pub(super) fn call(function: &str, values: &[Val]) -> Made {
         ("abs", [number @ Val::Uint(_)]) => Ok(number.clone()),
         ("sign", [Val::Int(number)]) => Ok(Val::Int(number.signum())),
         ("sign", [Val::Uint(number)]) => Ok(Val::Uint((*number).min(1))),
-        ("sign", [Val::Double(number)]) => Ok(Val::Double(if *number == 0.0 { 0.0 } else { number.signum() })),
+        ("sign", [Val::Double(number)]) => {
+            Ok(Val::Double(if *number == 0.0 { 0.0 } else { number.signum() }))
+        }
         ("ceil", [Val::Double(number)]) => Ok(Val::Double(number.ceil())),
         ("floor", [Val::Double(number)]) => Ok(Val::Double(number.floor())),
         ("round", [Val::Double(number)]) => Ok(Val::Double(number.round())),

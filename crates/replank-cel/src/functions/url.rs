@@ -10,7 +10,9 @@ pub(super) fn call(function: &str, values: &[Val]) -> Made {
     Some(match (function, values) {
         ("url", [Val::Text(text)]) => match read(text) {
             Some(url) => Ok(Val::Url(Arc::new(url))),
-            None => failed(format!("URL parse error during conversion from string: parse {text:?}: invalid URI for request")),
+            None => failed(format!(
+                "URL parse error during conversion from string: parse {text:?}: invalid URI for request"
+            )),
         },
         ("isURL", [Val::Text(text)]) => Ok(Val::Bool(read(text).is_some())),
         ("getScheme", [Val::Url(url)]) => Ok(Val::text(&url.scheme)),
@@ -83,7 +85,8 @@ fn unescape(text: &str) -> String {
             b'+' => bytes.push(b' '),
             b'%' => {
                 let digits = [rest.next().unwrap_or(b'0'), rest.next().unwrap_or(b'0')];
-                let code = std::str::from_utf8(&digits).ok().and_then(|text| u8::from_str_radix(text, 16).ok());
+                let code =
+                    std::str::from_utf8(&digits).ok().and_then(|text| u8::from_str_radix(text, 16).ok());
                 bytes.push(code.unwrap_or(b'?'));
             }
             byte => bytes.push(byte),

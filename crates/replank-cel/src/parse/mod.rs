@@ -12,8 +12,23 @@ const DEPTH_MAX: u32 = 200;
 
 /// Names that are kept for other languages.
 const RESERVED: [&str; 17] = [
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
-    "namespace", "return", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// Reads an expression.
@@ -70,13 +85,19 @@ impl Parser {
             Kind::Mark(mark) => format!("'{mark}'"),
             Kind::End => "'<EOF>'".to_owned(),
         };
-        Fault { at: self.at(), message: format!("Syntax error: mismatched input {found} expecting {expected}") }
+        Fault {
+            at: self.at(),
+            message: format!("Syntax error: mismatched input {found} expecting {expected}"),
+        }
     }
 
     fn expression(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(Fault { at: self.at(), message: "expression recursion limit exceeded: 250".to_owned() });
+            return Err(Fault {
+                at: self.at(),
+                message: "expression recursion limit exceeded: 250".to_owned(),
+            });
         }
         let condition = self.binary(0)?;
         let at = self.at();
@@ -143,10 +164,12 @@ impl Parser {
         let mut of = self.primary()?;
         loop {
             let at = self.at();
-            if self.take(".?") || (self.is(".") && self.tokens[self.next + 1].kind == Kind::Mark("?") && {
-                self.next += 2;
-                true
-            }) {
+            if self.take(".?")
+                || (self.is(".") && self.tokens[self.next + 1].kind == Kind::Mark("?") && {
+                    self.next += 2;
+                    true
+                })
+            {
                 let field = self.field_name()?;
                 of = Expr { at, node: Node::Field { of: Box::new(of), field, is_optional: true } };
             } else if self.take(".") {

@@ -22,8 +22,8 @@ pub(super) enum Kind {
 
 /// Longer ones come first.
 const MARKS: [&str; 26] = [
-    "==", "!=", "<=", ">=", "&&", "||", "[?", ".?", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
-    "[", "]", "{", "}",
+    "==", "!=", "<=", ">=", "&&", "||", "[?", ".?", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".",
+    ",", "(", ")", "[", "]", "{", "}",
 ];
 
 /// Reads all tokens; the last one is the end.
@@ -79,7 +79,8 @@ impl Reader<'_> {
         if let Some(literal) = self.string()? {
             return Ok(Kind::Literal(literal));
         }
-        if first.is_ascii_digit() || (first == '.' && self.peek(1).is_some_and(|next| next.is_ascii_digit())) {
+        if first.is_ascii_digit() || (first == '.' && self.peek(1).is_some_and(|next| next.is_ascii_digit()))
+        {
             return self.number().map(Kind::Literal);
         }
         if first.is_ascii_alphabetic() || first == '_' {
@@ -98,7 +99,8 @@ impl Reader<'_> {
         if first == '`' {
             return self.quoted();
         }
-        let starts = |mark: &&&str| mark.chars().enumerate().all(|(ahead, one)| self.peek(ahead) == Some(one));
+        let starts =
+            |mark: &&&str| mark.chars().enumerate().all(|(ahead, one)| self.peek(ahead) == Some(one));
         let Some(mark) = MARKS.iter().find(starts) else {
             return Err(self.fault(self.at, &format!("token recognition error at: '{first}'")));
         };
@@ -148,7 +150,10 @@ impl Reader<'_> {
         let radix = if is_hex { 16 } else { 10 };
         let digits = if is_hex { &text[2..] } else { &text };
         if is_float {
-            return text.parse().map(Literal::Double).map_err(|_| self.fault(begin, "invalid double literal"));
+            return text
+                .parse()
+                .map(Literal::Double)
+                .map_err(|_| self.fault(begin, "invalid double literal"));
         }
         if matches!(self.peek(0), Some('u' | 'U')) {
             self.at += 1;

@@ -12,7 +12,9 @@ pub(crate) fn old_item<'o>(item: &Value, old: Option<&'o Value>, schema: &Schema
         ListKind::Set => items.iter().find(|one| *one == item),
         ListKind::Map => {
             let below = schema.items.as_deref();
-            items.iter().find(|one| schema.list_map_keys.iter().all(|key| key_of(one, key, below) == key_of(item, key, below)))
+            items.iter().find(|one| {
+                schema.list_map_keys.iter().all(|key| key_of(one, key, below) == key_of(item, key, below))
+            })
         }
     }
 }

@@ -94,7 +94,10 @@ pub fn unreadable(metadata: &Value) -> Option<String> {
         Value::Object(_) => Some("object"),
     };
     let Value::Object(members) = metadata else {
-        return Some(format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", word(metadata)?));
+        return Some(format!(
+            "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
+            word(metadata)?
+        ));
     };
     let wrong = |value: &Value, name: &str, of: &str| {
         let word = word(value)?;

@@ -10,8 +10,7 @@ pub fn fill(value: &mut Value, schema: &Schema) {
         Value::Object(members) => {
             for (name, property) in &schema.properties {
                 let Some(default) = &property.default else { continue };
-                let is_absent =
-                    members.get(name).is_none_or(|member| member.is_null() && !property.nullable);
+                let is_absent = members.get(name).is_none_or(|member| member.is_null() && !property.nullable);
                 if is_absent {
                     members.insert(name.clone(), default.clone());
                 }
@@ -45,7 +44,8 @@ pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(members) => {
             members.retain(|name, member| {
-                !member.is_null() || schema.properties.get(name).is_none_or(|of| of.nullable || of.default.is_some())
+                !member.is_null()
+                    || schema.properties.get(name).is_none_or(|of| of.nullable || of.default.is_some())
             });
             for (name, member) in members.iter_mut() {
                 if let Some(below) = schema.member(name) {

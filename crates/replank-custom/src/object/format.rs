@@ -37,10 +37,16 @@ pub fn fits(format: &str, text: &str) -> bool {
         "uuid5" => matches("(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$"),
         "uri" => is_uri(text),
         "email" => matches("^[^@\\s<>]+@[^@\\s<>]+$"),
-        "hostname" => text.len() <= 255
-            && matches("^([a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?)(\\.[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?)*\\.?$"),
+        "hostname" => {
+            text.len() <= 255
+                && matches(
+                    "^([a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?)(\\.[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?)*\\.?$",
+                )
+        }
         "hexcolor" => matches("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
-        "rgbcolor" => matches("^rgb\\(\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*\\)$"),
+        "rgbcolor" => matches(
+            "^rgb\\(\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*\\)$",
+        ),
         "ssn" => matches("^\\d{3}[- ]?\\d{2}[- ]?\\d{4}$"),
         "bsonobjectid" => matches("^[0-9a-fA-F]{24}$"),
         "isbn10" => matches("^(?:\\d[- ]?){9}[\\dX]$"),
@@ -48,7 +54,9 @@ pub fn fits(format: &str, text: &str) -> bool {
         "isbn" => matches("^(?:\\d[- ]?){9}[\\dX]$|^(?:\\d[- ]?){13}$"),
         "creditcard" => matches("^(?:\\d[- ]?){13,16}$"),
         "k8s-short-name" => text.len() <= 63 && matches("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
-        "k8s-long-name" => text.len() <= 253 && matches("^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+        "k8s-long-name" => {
+            text.len() <= 253 && matches("^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+        }
         _ => true,
     }
 }
@@ -96,7 +104,9 @@ fn is_cidr(text: &str) -> bool {
         (Err(_), Ok(_)) => 128,
         (Err(_), Err(_)) => return false,
     };
-    bits.len() <= 3 && bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u32>().is_ok_and(|bits| bits <= most)
+    bits.len() <= 3
+        && bits.bytes().all(|byte| byte.is_ascii_digit())
+        && bits.parse::<u32>().is_ok_and(|bits| bits <= most)
 }
 
 /// A URI with a scheme or a path from the root (Go's `url.ParseRequestURI`).

@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn what_is_unknown_goes_and_is_named() {
-        let schema = read(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        let schema =
+            read(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
             "kept": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
                 "p": {"type": "object", "properties": {"q": {"type": "string"}}}}},
             "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
@@ -89,7 +90,10 @@ mod tests {
             "spec": {"kept": {"x": 1, "p": {"q": "", "z": 1}}, "list": [{"a": "", "b": 1}], "map": {"k": {"l": 1}}}});
         let pruned = prune(&mut value, &schema);
         assert_eq!(pruned, ["other", "spec.kept.p.z", "spec.list[0].b", "spec.map.k.l"]);
-        assert_eq!(value["spec"], json!({"kept": {"x": 1, "p": {"q": ""}}, "list": [{"a": ""}], "map": {"k": {}}}));
+        assert_eq!(
+            value["spec"],
+            json!({"kept": {"x": 1, "p": {"q": ""}}, "list": [{"a": ""}], "map": {"k": {}}})
+        );
         assert_eq!(value["metadata"]["name"], "x");
     }
 }

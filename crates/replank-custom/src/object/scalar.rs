@@ -36,7 +36,7 @@ pub(super) fn number(number: &Number, schema: &Schema, path: &str, problems: &mu
         (format, _) => format!("must be of type {kind} with format {format}"),
     };
     let fits = match (kind, &*schema.format) {
-        ("integer", "int32") => is_whole && value >= -2_147_483_648.0 && value <= 2_147_483_647.0,
+        ("integer", "int32") => is_whole && (-2_147_483_648.0..=2_147_483_647.0).contains(&value),
         ("integer", "uint32") => is_whole && (0.0..=4_294_967_295.0).contains(&value),
         ("integer", "uint64") => is_whole && value >= 0.0,
         ("integer", _) => is_whole,

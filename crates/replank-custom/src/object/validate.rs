@@ -89,8 +89,7 @@ fn of_type(value: &Value, schema: &Schema, path: &str, problems: &mut Vec<Proble
     if fits || (value.is_null() && schema.nullable) {
         return;
     }
-    let name = if path.is_empty() { String::new() } else { format!("{path} in body ") };
-    let why = format!("{name}must be of type {wanted}: \"{is}\"");
+    let why = format!("{path} in body must be of type {wanted}: \"{is}\"");
     problems.push(Problem::of_type(place(path), &format!("\"{is}\""), &why));
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use replank_cel::{Failure, Val, evaluate};
 use serde_json::Value;
 
-pub use program::{Program, program};
 pub(crate) use program::Unfit;
+pub use program::{Program, program};
 
 use crate::object::{member_path, old_item};
 use crate::problem::{Problem, ProblemKind, shown};
@@ -51,7 +51,9 @@ fn node(
         Value::Object(members) => {
             for (name, member) in members {
                 let was = old.and_then(|old| old.get(name));
-                if let (Some(below), Some(rules)) = (schema.properties.get(name), program.properties.get(name)) {
+                if let (Some(below), Some(rules)) =
+                    (schema.properties.get(name), program.properties.get(name))
+                {
                     node(member, was, (below, rules), (&member_path(path, name), false), problems);
                 } else if let (Some(below), Some(rules), false) =
                     (schema.member(name), program.additional.as_deref(), schema.properties.contains_key(name))
@@ -123,7 +125,9 @@ fn failed(rule: &Rule, Failure(why): &Failure, place: &str, schema: &Schema) -> 
             "'{why}': call arguments did not match a supported operator, function or macro signature for rule: {text}"
         )
     } else if why.starts_with("operation cancelled: actual cost limit exceeded") {
-        format!("'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {text}")
+        format!(
+            "'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {text}"
+        )
     } else {
         format!("{why} evaluating rule: {text}")
     };

@@ -72,8 +72,7 @@ pub(crate) enum Unfit {
 pub(super) fn compiled(rule: &Rule, of: &Type) -> Result<Compiled, Unfit> {
     let is_optional = rule.optional_old_self == Some(true);
     let old = if is_optional { Type::optional(of.clone()) } else { of.clone() };
-    let names: Names =
-        [("self".to_owned(), of.clone()), ("oldSelf".to_owned(), old)].into_iter().collect();
+    let names: Names = [("self".to_owned(), of.clone()), ("oldSelf".to_owned(), old)].into_iter().collect();
     let failed = |faults: &dyn std::fmt::Display| Unfit::Rule(format!("compilation failed: {faults}"));
     let expression = parse(&rule.rule).map_err(|faults| failed(&faults))?;
     let gives = check(&rule.rule, &expression, &names).map_err(|faults| failed(&faults))?;

@@ -2,6 +2,7 @@
 //! whatever the user says (each kind's strategy, `PrepareForCreate`).
 
 mod core;
+mod definition;
 mod missing;
 mod workload;
 
@@ -18,6 +19,7 @@ use missing::{absent, items};
 pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
     let status = match kind {
         Kind::Pod => return prepare_pod_for_create(value, now),
+        Kind::CustomResourceDefinition => return definition::begin(value),
         Kind::PersistentVolumeClaim | Kind::PersistentVolume => json!({"phase": "Pending"}),
         Kind::Namespace => json!({"phase": "Active"}),
         Kind::PodDisruptionBudget => {
@@ -42,7 +44,6 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
-        | Kind::CustomResourceDefinition
         | Kind::ControllerRevision
         | Kind::EndpointSlice
         | Kind::Other => return,
@@ -54,6 +55,9 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
 pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     if kind == Kind::DaemonSet {
         workload::count_template(old, value);
+    }
+    if kind == Kind::CustomResourceDefinition && old.get("spec") != value.get("spec") {
+        definition::store(value);
     }
 }
 
@@ -76,6 +80,7 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
         Kind::DaemonSet => workload::daemon_set(value),
         Kind::Job => workload::job(value),
         Kind::CronJob => workload::cron_job(member(value, "spec")),
+        Kind::CustomResourceDefinition => definition::fill(value),
         Kind::PriorityClass => absent(value, "preemptionPolicy", "PreemptLowerPriority"),
         Kind::StorageClass => {
             absent(value, "reclaimPolicy", "Delete");
@@ -88,7 +93,6 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
-        | Kind::CustomResourceDefinition
         | Kind::ResourceQuota
         | Kind::ControllerRevision
         | Kind::PodDisruptionBudget

@@ -8,5 +8,8 @@ pub mod problem;
 pub mod rules;
 pub mod schema;
 
+/// The language of the rules.
+pub use replank_cel as cel;
+
 pub use problem::{Problem, ProblemKind};
 pub use schema::{Additional, ListKind, Schema};

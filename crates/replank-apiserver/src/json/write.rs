@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::answer::member;
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
+use super::policies::{self, Attempt};
 use super::{Effect, check, custom, defaults};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
@@ -75,8 +76,11 @@ impl Api {
         }
         defaults::fill(resource.kind, &mut value);
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, None, &mut value, effect)?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::new_object(resource, &value, &object))?;
+        refuse(resource, &object, check::new_object(resource, &value))?;
+        self.agree_with_policies(address, None, &value, effect)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
@@ -163,8 +167,11 @@ impl Api {
         }
         defaults::fill(resource.kind, &mut value);
         defaults::at_update(resource.kind, &old, &mut value);
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, Some(&old), &mut value, effect)?;
         let object = self.project(resource, value.clone())?;
         refuse(resource, &object, check::update(resource, &old, &value, known, &object))?;
+        self.agree_with_policies(address, Some(&old), &value, effect)?;
         let counted = match resource.generation {
             Generation::Absent => false,
             Generation::Counted => counts(resource, &old, &value),
@@ -179,8 +186,59 @@ impl Api {
         })
     }
 
-    /// A definition that is written decides about names of its group.
+    /// Has policies change an object, and fills in what they leave out.
+    fn change_by_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &mut Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let current = value.clone();
+        if self.mutate_by_policies(&attempt(address, old, &current, effect), value)? {
+            custom::take_in(&address.resource, value)?;
+            defaults::fill(address.resource.kind, value);
+        }
+        Ok(())
+    }
+
+    /// Asks the policies that may refuse a write.
+    fn agree_with_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let warned = self.ask_policies(&attempt(address, old, value, effect))?;
+        self.warnings.extend(warned);
+        Ok(())
+    }
+
+    /// What a checker says of a policy stands in its status.
+    fn check_types(&mut self, stored: &Object) {
+        if stored.kind_name() != "ValidatingAdmissionPolicy" {
+            return;
+        }
+        let mut value = render(stored);
+        let warnings = policies::type_warnings(self, &value["spec"]);
+        let checking = match warnings.is_empty() {
+            true => serde_json::json!({}),
+            false => serde_json::json!({"expressionWarnings": warnings}),
+        };
+        let status =
+            serde_json::json!({"observedGeneration": stored.meta().generation, "typeChecking": checking});
+        if value.get("status") != Some(&status) {
+            value["status"] = status;
+            if let Ok(object) = self.projector.object(value) {
+                self.replace(stored.clone(), object, false);
+            }
+        }
+    }
+
+    /// What follows from a write: a definition decides about names of its group, a policy is checked.
     fn settle(&mut self, stored: &Object) {
+        self.check_types(stored);
         if let Object::CustomResourceDefinition(definition) = stored {
             let group = definition.spec.group.clone();
             self.settle_definitions(&group);
@@ -272,6 +330,32 @@ impl Api {
             return Err(ApiError::conflict(resource.name.clone(), &meta.key(), &why));
         }
         Ok(())
+    }
+}
+
+/// A write as policies see it.
+fn attempt<'a>(
+    address: &'a Address,
+    old: Option<&'a Value>,
+    value: &'a Value,
+    effect: Effect,
+) -> Attempt<'a> {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let subresource = match address.subresource {
+        None => "",
+        Some(Subresource::Status) => "status",
+        Some(Subresource::Scale) => "scale",
+        Some(Subresource::Eviction) => "eviction",
+    };
+    Attempt {
+        operation: if old.is_some() { "UPDATE" } else { "CREATE" },
+        resource: &address.resource,
+        subresource,
+        namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
+        name: text("/metadata/name"),
+        object: Some(value),
+        old,
+        is_dry: effect == Effect::DryRun,
     }
 }
 

@@ -12,6 +12,7 @@ mod event_log;
 mod events;
 mod eviction;
 mod job;
+pub(crate) mod policies;
 pub mod quota;
 pub(crate) mod resource;
 mod store;

@@ -3,6 +3,7 @@
 //! All truth of the simulated cluster is in one [`View`], which only [`Api`] changes. Every change is kept until the world
 //! hands it to those who watch.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use super::custom::Customs;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
 use super::job;
+use super::policies::Policies;
 use crate::clock::Clock;
 use crate::draw::{Draws, Purpose};
 
@@ -40,6 +42,10 @@ pub struct Api {
     pub(crate) events: EventLog,
     /// What definitions say of their objects.
     pub(crate) customs: Customs,
+    /// Policies in CEL, where they have been read since they changed.
+    pub(crate) policies: RefCell<Option<Arc<Policies>>>,
+    /// What the client of the present request is warned of.
+    pub(crate) warnings: Vec<String>,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
 }
@@ -60,6 +66,8 @@ impl Api {
             projector: Projector::default(),
             events: EventLog::default(),
             customs: Customs::default(),
+            policies: RefCell::default(),
+            warnings: Vec::new(),
             made: (Time::from_millis(0), FxHashMap::default()),
         }
     }
@@ -270,6 +278,7 @@ impl Api {
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
         self.forget_admitted(object.kind());
+        self.forget_policies(&object);
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
@@ -282,6 +291,7 @@ impl Api {
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
         self.forget_admitted(object.kind());
+        self.forget_policies(&object);
         let change = self.view.apply(Delta::Gone(object.reference()));
         debug_assert!(change != Change::Stale, "the store removes what it has");
         self.changes.push_back(change);
@@ -300,6 +310,12 @@ impl Api {
     fn forget_admitted(&mut self, changed: Kind) {
         if changed == Kind::PriorityClass {
             self.admitted.forget_all();
+        }
+    }
+
+    fn forget_policies(&mut self, changed: &Object) {
+        if matches!(changed, Object::Other(other) if other.group() == "admissionregistration.k8s.io") {
+            self.policies.take();
         }
     }
 

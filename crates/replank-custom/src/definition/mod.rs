@@ -1,5 +1,6 @@
 //! Whether a CustomResourceDefinition is taken, in the server's words (apiextensions `pkg/apis/apiextensions/validation/validation.go`).
 
+mod cost;
 mod names;
 mod rules;
 mod schema;

@@ -2,24 +2,75 @@
 
 use serde_json::Value;
 
-use super::list;
+use super::cost;
 use super::schema::each_below;
 use crate::problem::{Problem, quoted};
 use crate::rules::{Unfit, unfit};
 use crate::schema::{Rule, Schema, read};
 
 pub(super) fn check(value: &Value, at: &str, problems: &mut Vec<Problem>) {
-    node(value, true, at, problems);
+    let before = problems.len();
+    let mut rules = Vec::new();
+    node(value, (true, 1.0), at, &mut rules, problems);
+    if problems.len() > before {
+        return;
+    }
+    costs(&rules, at, problems);
 }
 
-fn node(value: &Value, is_root: bool, at: &str, problems: &mut Vec<Problem>) {
-    if !list(value, "x-kubernetes-validations").is_empty() {
-        let schema = read(value);
-        for (index, rule) in schema.rules.iter().enumerate() {
-            one(rule, &schema, is_root, &format!("{at}.x-kubernetes-validations[{index}]"), problems);
+/// A rule that makes sense, where it stands and what it may cost.
+struct Priced {
+    at: String,
+    cost: f64,
+}
+
+const ADVICE: &str = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and \
+                      strings are declared)";
+
+/// Rules that may cost too much, alone or together.
+fn costs(rules: &[Priced], at: &str, problems: &mut Vec<Problem>) {
+    let total: f64 = rules.iter().map(|rule| rule.cost).sum();
+    for Priced { at, cost } in rules.iter().filter(|rule| rule.cost > cost::RULE_MAX) {
+        let factor = cost::factor(*cost, cost::RULE_MAX);
+        let why = format!("estimated rule cost exceeds budget by factor of {factor} {ADVICE}");
+        problems.push(Problem::forbidden(format!("{at}.rule"), &why));
+    }
+    if total > cost::TOTAL_MAX {
+        // Named are those that weigh: the dearest ones.
+        for Priced { at, .. } in rules.iter().filter(|rule| rule.cost > cost::TOTAL_MAX / 100.0) {
+            let why =
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            problems.push(Problem::forbidden(format!("{at}.rule"), why));
+        }
+        let factor = cost::factor(total, cost::TOTAL_MAX);
+        let why = format!(
+            "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of \
+             {factor} {ADVICE}"
+        );
+        problems.push(Problem::forbidden(at, &why));
+    }
+}
+
+/// Looks at the rules of a schema and of those below it; `times` says how often what it is of may be there.
+fn node(
+    value: &Value,
+    (is_root, times): (bool, f64),
+    at: &str,
+    rules: &mut Vec<Priced>,
+    problems: &mut Vec<Problem>,
+) {
+    let schema = read(value);
+    for (index, rule) in schema.rules.iter().enumerate() {
+        let at = format!("{at}.x-kubernetes-validations[{index}]");
+        one(rule, &schema, is_root, &at, problems);
+        if let Ok(parsed) = replank_cel::parse(&rule.rule) {
+            rules.push(Priced { at, cost: times * cost::estimate(&parsed, &schema) });
         }
     }
-    each_below(value, at, &mut |schema, at, _| node(schema, false, at, problems));
+    each_below(value, at, &mut |below, at, name| {
+        let times = if name.is_some() { times } else { times * cost::times(&schema) };
+        node(below, (false, times), at, rules, problems);
+    });
 }
 
 /// A rule as Go shows it, with the characters escaped that HTML has a use for.

@@ -4,6 +4,7 @@
 mod core;
 mod definition;
 mod missing;
+mod policies;
 mod workload;
 
 use replank_model::admission::{default_pod, prepare_pod_for_create};
@@ -12,6 +13,7 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::answer::member;
+use crate::server::ResourceType;
 
 use missing::{absent, items};
 
@@ -58,6 +60,13 @@ pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     }
     if kind == Kind::CustomResourceDefinition && old.get("spec") != value.get("spec") {
         definition::store(value);
+    }
+}
+
+/// Fills in what is left out of kinds that are held untyped.
+pub(super) fn fill_other(resource: &ResourceType, value: &mut Value) {
+    if &*resource.name.group == "admissionregistration.k8s.io" {
+        policies::fill(&resource.name.kind, value);
     }
 }
 

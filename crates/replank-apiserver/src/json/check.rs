@@ -48,14 +48,8 @@ fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
 }
 
 /// What is wrong with a change. What was wrong before may stay.
-pub(super) fn update(
-    resource: &ResourceType,
-    old: &Value,
-    new: &Value,
-    known: &Object,
-    object: &Object,
-) -> Vec<Cause> {
-    let mut causes = new_finalizers(known, object);
+pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &Object) -> Vec<Cause> {
+    let mut causes = new_finalizers(known, new);
     causes.extend(unchangeable(resource.kind, old, new));
     if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
         let was = invalid(old);
@@ -124,16 +118,17 @@ fn invalid(value: &Value) -> Vec<Cause> {
 }
 
 /// An object on its way out may lose finalizers, not gain them.
-fn new_finalizers(known: &Object, object: &Object) -> Vec<Cause> {
+fn new_finalizers(known: &Object, value: &Value) -> Vec<Cause> {
     if !known.meta().is_terminating() {
         return Vec::new();
     }
     let had = &known.meta().finalizers;
-    let added: Vec<String> = object
-        .meta()
-        .finalizers
-        .iter()
-        .filter(|name| !had.contains(name))
+    let given = value.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let added: Vec<String> = given
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .filter(|name| !had.iter().any(|one| &**one == *name))
         .map(|name| format!("{name:?}"))
         .collect();
     if added.is_empty() {

@@ -78,8 +78,8 @@ impl Api {
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, None, &mut value, effect)?;
+        refuse(resource, &value, check::new_object(resource, &value))?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::new_object(resource, &value))?;
         self.agree_with_policies(address, None, &value, effect)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
@@ -169,8 +169,8 @@ impl Api {
         defaults::at_update(resource.kind, &old, &mut value);
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, effect)?;
+        refuse(resource, &value, check::update(resource, &old, &value, known))?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::update(resource, &old, &value, known, &object))?;
         self.agree_with_policies(address, Some(&old), &value, effect)?;
         let counted = match resource.generation {
             Generation::Absent => false,
@@ -368,11 +368,12 @@ fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
     ApiError::bad_request(&format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
 }
 
-fn refuse(resource: &ResourceType, object: &Object, causes: Vec<Cause>) -> Result<(), ApiError> {
+fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<(), ApiError> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(resource.name.clone(), object.meta().name.as_str(), causes))
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(ApiError::invalid(resource.name.clone(), name, causes))
 }
 
 /// Puts a member back to what it was.

@@ -23,6 +23,11 @@ pub(super) fn metadata(value: &Value, problems: &mut Vec<Problem>) {
         let why = "must be spec.names.plural+\".\"+spec.group";
         problems.push(Problem::invalid("metadata.name", &quoted(name), why));
     }
+    let prefix = text(metadata, "generateName");
+    if !prefix.is_empty() && prefix != format!("{plural}.{}", text(spec, "group")) {
+        let why = "must be spec.names.plural+\".\"+spec.group";
+        problems.push(Problem::invalid("metadata.generateName", &quoted(prefix), why));
+    }
 }
 
 pub(super) fn check(spec: &Value, problems: &mut Vec<Problem>) {

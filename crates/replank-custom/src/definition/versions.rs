@@ -83,7 +83,7 @@ fn whole(spec: &Value, versions: &[Value], problems: &mut Vec<Problem>) {
         let why = "must have exactly one version marked as storage version";
         problems.push(Problem::invalid("spec.versions", &shown, why));
     }
-    if let Some(first) = versions.first() {
+    if let Some(first) = versions.first().filter(|first| !text(first, "name").is_empty()) {
         names::version(text(first, "name"), "spec.version".to_owned(), problems);
     }
 }
@@ -183,7 +183,7 @@ fn columns(version: &Value, at: &str, problems: &mut Vec<Problem>) {
 fn fields(version: &Value, at: &str, problems: &mut Vec<Problem>) {
     let all = list(version, "selectableFields");
     let Some(schema) = version.pointer("/schema/openAPIV3Schema").filter(|one| one.is_object()) else {
-        if version.get("schema").is_none() {
+        if !all.is_empty() {
             let why = "may only be set when validations.schema is included";
             problems.push(Problem::invalid(at, "\"\"", why));
         }

@@ -10,14 +10,13 @@ use crate::schema::Schema;
 pub(super) fn text(text: &str, schema: &Schema, path: &str, problems: &mut Vec<Problem>) {
     let limits = &schema.limits;
     let count = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+    // What is wrong first is told alone.
     if let Some(most) = limits.max_length.filter(|most| count > *most) {
         problems.push(Problem::too_long(place(path), most));
-    }
-    if let Some(least) = limits.min_length.filter(|least| count < *least) {
+    } else if let Some(least) = limits.min_length.filter(|least| count < *least) {
         let why = format!("{path} in body should be at least {least} chars long");
         problems.push(Problem::invalid(place(path), &quoted(text), &why));
-    }
-    if let Some(pattern) = &limits.pattern
+    } else if let Some(pattern) = &limits.pattern
         && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
     {
         let why = format!("{path} in body should match '{pattern}'");

@@ -11,8 +11,13 @@ pub(super) fn fill(value: &mut Value) {
     if let Some(Value::Object(names)) = spec.get_mut("names") {
         let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
         if !kind.is_empty() {
-            names.entry("singular").or_insert_with(|| kind.to_lowercase().into());
-            names.entry("listKind").or_insert_with(|| format!("{kind}List").into());
+            let defaults = [("singular", kind.to_lowercase()), ("listKind", format!("{kind}List"))];
+            for (name, default) in defaults {
+                let given = names.entry(name).or_insert(Value::Null);
+                if given.as_str().unwrap_or_default().is_empty() {
+                    *given = default.into();
+                }
+            }
         }
     }
 }

@@ -235,13 +235,6 @@ fn variables(spec: &Value, known: &mut Names, causes: &mut Vec<Cause>) {
             let text = text(one, "expression");
             of = compiled(text, &format!("{at}.expression"), known, Wanted::Any, causes).unwrap_or(Type::Dyn);
         }
-        if fields.iter().any(|(known, _)| known == name) {
-            causes.push(Cause {
-                reason: "FieldValueDuplicate",
-                message: format!("Duplicate value: {}", quoted(name)),
-                field: Some(format!("{at}.name")),
-            });
-        }
         fields.push((name.to_owned(), of));
     }
     if !all.is_empty() {
@@ -277,7 +270,8 @@ fn validation(one: &Value, at: &str, known: &Names, causes: &mut Vec<Cause>) {
     }
     const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
     let reason = text(one, "reason");
-    if !reason.is_empty() && !REASONS.contains(&reason) && reason != "Unauthorized" {
+    let is_known = REASONS.contains(&reason) || reason == "Unauthorized";
+    if one.get("reason").is_some_and(Value::is_string) && !is_known {
         causes.push(Cause::not_supported(format!("{at}.reason"), reason, &REASONS));
     }
 }

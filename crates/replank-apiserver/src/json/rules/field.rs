@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use replank_custom::problem::{quoted, shown};
+use replank_model::selector::LabelSelector;
 use replank_model::selector::validate::{label_key_problems, label_value_problems};
-use replank_model::selector::{LabelSelector, Operator};
 use serde_json::Value;
 
 use super::words;
@@ -55,7 +55,10 @@ pub(super) fn check(value: &Value, at: &str, rule: &str, detail: &str, causes: &
             }
         }
         "target" => match value {
+            // Where nothing is said it is the port itself.
+            Value::String(name) if name.is_empty() => {}
             Value::String(name) => refuse_all(name, at, words::port_name(name), causes),
+            Value::Number(number) if number.as_i64() == Some(0) && at.ends_with("targetPort") => {}
             Value::Number(number) => self::number(number.as_i64().unwrap_or(0), at, "port", "", causes),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {}
         },
@@ -178,7 +181,6 @@ fn selector(value: &Value, at: &str, causes: &mut Vec<Cause>) {
         let error = replank_model::validation::FieldError::from(error);
         Cause { reason: error.kind.reason(), message: error.body(), field: Some(error.path) }
     }));
-    let _operators = Operator::In;
 }
 
 fn unique(value: &Value, at: &str, rule: &str, key: &str, causes: &mut Vec<Cause>) {

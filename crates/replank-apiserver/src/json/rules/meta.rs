@@ -31,6 +31,10 @@ pub(in super::super) fn metadata(resource: &ResourceType, value: &Value) -> Vec<
     } else if !name.is_empty() {
         refuse_all(name, "metadata.name", of_name(resource, value, name), &mut causes);
     }
+    if (&*resource.name.group, &*resource.name.plural) == ("", "namespaces") {
+        // Its name is a label of it.
+        refuse_all(name, "metadata.labels", label_value_problems(name), &mut causes);
+    }
     labels(meta, &mut causes);
     owners(meta, &mut causes);
     let finalizers: Vec<&str> = meta
@@ -43,7 +47,12 @@ pub(in super::super) fn metadata(resource: &ResourceType, value: &Value) -> Vec<
     for finalizer in &finalizers {
         refuse_all(finalizer, "metadata.finalizers", label_key_problems(finalizer), &mut causes);
     }
-    let is_apart = matches!(&*resource.name.group, "apiextensions.k8s.io" | "apiregistration.k8s.io");
+    let is_apart = matches!(
+        (&*resource.name.group, &*resource.name.plural),
+        ("apiextensions.k8s.io" | "apiregistration.k8s.io" | "admissionregistration.k8s.io", _)
+            | ("node.k8s.io" | "coordination.k8s.io", _)
+            | ("" | "events.k8s.io", "events")
+    );
     if !is_apart && resource.custom.is_none() {
         const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
         for (index, finalizer) in finalizers.iter().enumerate() {
@@ -113,9 +122,7 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
 fn of_name(resource: &ResourceType, value: &Value, name: &str) -> Vec<String> {
     match (&*resource.name.group, &*resource.name.plural) {
         ("", "namespaces" | "services") => words::label(name),
-        ("rbac.authorization.k8s.io" | "apiregistration.k8s.io", _)
-            if &*resource.name.group != "apiregistration.k8s.io" =>
-        {
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) | ("", "events") => {
             words::path_segment(name)
         }
         ("apiregistration.k8s.io", _) => {

@@ -27,6 +27,14 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "events" => event(value, "involvedObject", causes),
         "events.events.k8s.io" => event(value, "regarding", causes),
         "configmaps" | "secrets" => keys(value, causes),
+        "resourcequotas" => scopes(spec, causes),
+        "certificatesigningrequests.certificates.k8s.io" => signing(spec, causes),
+        "csinodes.storage.k8s.io" => topology(spec, causes),
+        "resourceclaims.resource.k8s.io" => requests(spec, "spec", causes),
+        "resourceclaimtemplates.resource.k8s.io" => {
+            requests(spec.get("spec").unwrap_or(&Value::Null), "spec.spec", causes);
+        }
+        "apiservices.apiregistration.k8s.io" => service_of_group(spec, causes),
         "endpoints" => subsets(value, causes),
         "endpointslices.discovery.k8s.io" => slices(value, causes),
         _ => {}
@@ -63,6 +71,11 @@ fn service(spec: &Value, causes: &mut Vec<Cause>) {
             }
         } else if ports[..index].iter().any(|before| text(before, "name") == name) {
             causes.push(duplicate(format!("spec.ports[{index}].name"), &quoted(name)));
+        }
+        let is_zero = |name: &str| port.get(name).is_none_or(|one| one.as_i64() == Some(0));
+        if is_zero("port") && is_zero("targetPort") {
+            let why = "must be between 1 and 65535, inclusive";
+            causes.push(Cause::invalid(format!("spec.ports[{index}].targetPort"), "0", why));
         }
         let same = |before: &&Value| {
             text(before, "protocol") == text(port, "protocol") && before.get("port") == port.get("port")
@@ -570,6 +583,83 @@ fn keys(value: &Value, causes: &mut Vec<Cause>) {
         let message = format!("Too long: may not be more than {SIZE_MAX} bytes");
         let field = if value["kind"] == "Secret" { "data" } else { "" };
         causes.push(Cause { reason: "FieldValueTooLong", message, field: Some(field.to_owned()) });
+    }
+}
+
+fn scopes(spec: &Value, causes: &mut Vec<Cause>) {
+    const KNOWN: [&str; 7] = [
+        "Terminating",
+        "NotTerminating",
+        "BestEffort",
+        "NotBestEffort",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass",
+    ];
+    let scopes = list(spec, "scopes");
+    for scope in scopes.iter().filter_map(Value::as_str) {
+        if !KNOWN.contains(&scope) {
+            let shown = Value::Array(scopes.to_vec()).to_string();
+            causes.push(Cause::invalid("spec.scopes", &shown, "unsupported scope"));
+        }
+    }
+}
+
+fn signing(spec: &Value, causes: &mut Vec<Cause>) {
+    // What is no PEM at all; what is in it is left to the signer.
+    if text(spec, "request").is_empty() {
+        let shown = if is_set(spec, "request") { "\"\"" } else { "null" };
+        let why = "PEM block type must be CERTIFICATE REQUEST";
+        causes.push(Cause::invalid("spec.request", shown, why));
+    }
+    let signer = text(spec, "signerName");
+    let is_path = signer.split_once('/').is_some_and(|(domain, path)| {
+        domain.contains('.') && words::subdomain(domain).is_empty() && !path.is_empty()
+    });
+    if !signer.is_empty() && !is_path {
+        let why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+        causes.push(Cause::invalid("spec.signerName", &quoted(signer), why));
+    }
+}
+
+fn topology(spec: &Value, causes: &mut Vec<Cause>) {
+    for (index, driver) in list(spec, "drivers").iter().enumerate() {
+        let at = format!("spec.drivers[{index}]");
+        let keys = list(driver, "topologyKeys");
+        for (key_index, key) in keys.iter().enumerate() {
+            let word = key.as_str().unwrap_or_default();
+            if word.is_empty() {
+                causes.push(Cause::required(at.clone(), ""));
+            }
+            if keys[..key_index].contains(key) {
+                causes.push(duplicate(at.clone(), &quoted(word)));
+            }
+            refuse_all(word, &at, label_key_problems(word), causes);
+        }
+    }
+}
+
+fn requests(spec: &Value, at: &str, causes: &mut Vec<Cause>) {
+    let devices = spec.get("devices").unwrap_or(&Value::Null);
+    for (index, request) in list(devices, "requests").iter().enumerate() {
+        if !is_set(request, "exactly") && list(request, "firstAvailable").is_empty() {
+            let why = "exactly one of `exactly` or `firstAvailable` is required";
+            causes.push(Cause::required(format!("{at}.devices.requests[{index}]"), why));
+        }
+    }
+}
+
+fn service_of_group(spec: &Value, causes: &mut Vec<Cause>) {
+    let group = text(spec, "group");
+    if group.is_empty() && text(spec, "version") != "v1" {
+        let why = "only v1 may have an empty group and it better be legacy kube";
+        causes.push(Cause::required("spec.group", why));
+    } else if !group.is_empty() {
+        refuse_all(group, "spec.group", words::subdomain(group), causes);
+    }
+    if !is_set(spec, "service") && spec.get("insecureSkipTLSVerify") == Some(&Value::Bool(true)) {
+        let why = "local APIServices may not have insecureSkipTLSVerify";
+        causes.push(Cause::invalid("spec.insecureSkipTLSVerify", "true", why));
     }
 }
 

@@ -63,7 +63,7 @@ impl Handler {
         match route(&path, &snapshot, &self.versions) {
             Route::Resource(target) => {
                 let warning = self.warning(&target);
-                let mut answer = self.resource(request, &admitted, target, query).await;
+                let mut answer = self.resource(request, &admitted, *target, query).await;
                 answer::warn(&mut answer, warning.as_slice());
                 answer
             }

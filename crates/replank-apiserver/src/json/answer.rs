@@ -3,6 +3,7 @@
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
+use super::custom;
 use crate::server::ResourceType;
 
 /// The object as it is served.
@@ -66,6 +67,7 @@ pub fn served_at(resource: &ResourceType, object: &Object) -> Value {
     let mut value = served(object);
     if let Object::Other(_) = object {
         value["apiVersion"] = resource.api_version().into();
+        custom::bring_out(resource, &mut value);
     }
     value
 }

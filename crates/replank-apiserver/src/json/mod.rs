@@ -6,13 +6,16 @@
 
 mod answer;
 mod check;
+mod custom;
 mod defaults;
 mod evict;
 mod fields;
 mod patch;
 mod path;
+mod policies;
 mod read;
 mod request;
+mod rules;
 mod scale;
 mod selection;
 mod store;
@@ -39,6 +42,7 @@ pub use request::{Method, Request, Response, Wire, read_delete_options};
 impl Api {
     /// Answers a request.
     pub fn handle(&mut self, request: &Request) -> Response {
+        self.warnings.clear();
         store::handle(self, request)
     }
 
@@ -71,12 +75,13 @@ impl Api {
         let options = delete_options(address, options)?;
         let known = self.existing(address)?;
         self.check_deletable(&known)?;
+        self.ask_about_deletion(address, &known, effect)?;
         match effect {
             Effect::DryRun => Ok(answer::deleted(&address.resource, &known)),
             Effect::Real => {
                 let last = self.delete_known(&known, &options)?;
                 let is_left = self.at(address).is_some();
-                Ok(if is_left || matches!(last, Object::Pod(_)) {
+                Ok(if is_left || matches!(last, Object::Pod(_) | Object::CustomResourceDefinition(_)) {
                     answer::served(&last)
                 } else {
                     answer::deleted(&address.resource, &last)
@@ -103,6 +108,28 @@ impl Api {
             }
         }
         Ok(self.as_list(address, &items))
+    }
+
+    fn ask_about_deletion(
+        &mut self,
+        address: &Address,
+        known: &Object,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let old = answer::served_at(&address.resource, known);
+        let attempt = policies::Attempt {
+            operation: "DELETE",
+            resource: &address.resource,
+            subresource: "",
+            namespace: known.meta().namespace.as_str(),
+            name: known.meta().name.as_str(),
+            object: None,
+            old: Some(&old),
+            is_dry: effect == Effect::DryRun,
+        };
+        let warned = self.ask_policies(&attempt)?;
+        self.warnings.extend(warned);
+        Ok(())
     }
 
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::answer::member;
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
-use super::{Effect, check, defaults};
+use super::policies::{self, Attempt};
+use super::{Effect, check, custom, defaults};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -53,6 +54,8 @@ impl Api {
         effect: Effect,
     ) -> Result<Object, ApiError> {
         let mut value = self.readable(address, body)?;
+        custom::take_in(&address.resource, &mut value)?;
+        self.check_going(&address.resource, &value)?;
         let meta = member(&mut value, "metadata");
         if let Value::Object(meta) = meta {
             SERVERS_OWN.iter().for_each(|own| {
@@ -73,15 +76,22 @@ impl Api {
         }
         defaults::fill(resource.kind, &mut value);
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, None, &mut value, effect)?;
+        refuse(resource, &value, check::new_object(resource, &value))?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::new_object(resource, &value, &object))?;
+        self.agree_with_policies(address, None, &value, effect)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
         };
         let object = self.prepare(object)?;
         Ok(match effect {
-            Effect::Real => self.store(object),
+            Effect::Real => {
+                let stored = self.store(object);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object,
         })
     }
@@ -144,7 +154,9 @@ impl Api {
         effect: Effect,
     ) -> Result<Object, ApiError> {
         let resource = &address.resource;
+        custom::take_in(resource, &mut value)?;
         let mut old = render(known);
+        custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value)?;
         keep_servers_own(&old, &mut value);
@@ -155,17 +167,95 @@ impl Api {
         }
         defaults::fill(resource.kind, &mut value);
         defaults::at_update(resource.kind, &old, &mut value);
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, Some(&old), &mut value, effect)?;
+        refuse(resource, &value, check::update(resource, &old, &value, known))?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::update(resource, &old, &value, known, &object))?;
         let object = self.reallocate(known, object)?;
+        self.agree_with_policies(address, Some(&old), &value, effect)?;
         let counted = match resource.generation {
             Generation::Absent => false,
             Generation::Counted => counts(resource, &old, &value),
         };
         Ok(match effect {
-            Effect::Real => self.replace(known.clone(), object, counted),
+            Effect::Real => {
+                let stored = self.replace(known.clone(), object, counted);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object.map_meta(|meta| meta.generation += i64::from(counted)),
         })
+    }
+
+    /// Has policies change an object, and fills in what they leave out.
+    fn change_by_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &mut Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let current = value.clone();
+        if self.mutate_by_policies(&attempt(address, old, &current, effect), value)? {
+            custom::take_in(&address.resource, value)?;
+            defaults::fill(address.resource.kind, value);
+        }
+        Ok(())
+    }
+
+    /// Asks the policies that may refuse a write.
+    fn agree_with_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let warned = self.ask_policies(&attempt(address, old, value, effect))?;
+        self.warnings.extend(warned);
+        Ok(())
+    }
+
+    /// What a checker says of a policy stands in its status.
+    fn check_types(&mut self, stored: &Object) {
+        if stored.kind_name() != "ValidatingAdmissionPolicy" {
+            return;
+        }
+        let mut value = render(stored);
+        let warnings = policies::type_warnings(self, &value["spec"]);
+        let checking = match warnings.is_empty() {
+            true => serde_json::json!({}),
+            false => serde_json::json!({"expressionWarnings": warnings}),
+        };
+        let status =
+            serde_json::json!({"observedGeneration": stored.meta().generation, "typeChecking": checking});
+        if value.get("status") != Some(&status) {
+            value["status"] = status;
+            if let Ok(object) = self.projector.object(value) {
+                self.replace(stored.clone(), object, false);
+            }
+        }
+    }
+
+    /// What follows from a write: a definition decides about names of its group, a policy is checked.
+    fn settle(&mut self, stored: &Object) {
+        self.check_types(stored);
+        if let Object::CustomResourceDefinition(definition) = stored {
+            let group = definition.spec.group.clone();
+            self.settle_definitions(&group);
+        }
+    }
+
+    /// Nothing is made of a definition that is on its way out.
+    fn check_going(&self, resource: &ResourceType, value: &Value) -> Result<(), ApiError> {
+        let is_going = resource.custom.as_ref().is_some_and(|custom| custom.is_going);
+        if !is_going {
+            return Ok(());
+        }
+        let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let key = replank_model::object::meta::Key::cluster(Name::from(name));
+        let why = "create not allowed while custom resource definition is terminating";
+        Err(ApiError::forbidden(resource.name.clone(), &key, why))
     }
 
     /// Reads a body as an object of the address' kind.
@@ -244,6 +334,32 @@ impl Api {
     }
 }
 
+/// A write as policies see it.
+fn attempt<'a>(
+    address: &'a Address,
+    old: Option<&'a Value>,
+    value: &'a Value,
+    effect: Effect,
+) -> Attempt<'a> {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let subresource = match address.subresource {
+        None => "",
+        Some(Subresource::Status) => "status",
+        Some(Subresource::Scale) => "scale",
+        Some(Subresource::Eviction) => "eviction",
+    };
+    Attempt {
+        operation: if old.is_some() { "UPDATE" } else { "CREATE" },
+        resource: &address.resource,
+        subresource,
+        namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
+        name: text("/metadata/name"),
+        object: Some(value),
+        old,
+        is_dry: effect == Effect::DryRun,
+    }
+}
+
 fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
     let why = match error {
         ProjectError::Member { path, message, .. } => format!("{path}: {message}"),
@@ -253,11 +369,12 @@ fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
     ApiError::bad_request(&format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
 }
 
-fn refuse(resource: &ResourceType, object: &Object, causes: Vec<Cause>) -> Result<(), ApiError> {
+fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<(), ApiError> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(resource.name.clone(), object.meta().name.as_str(), causes))
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(ApiError::invalid(resource.name.clone(), name, causes))
 }
 
 /// Puts a member back to what it was.

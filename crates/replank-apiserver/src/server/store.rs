@@ -3,6 +3,7 @@
 //! All truth of the simulated cluster is in one [`View`], which only [`Api`] changes. Every change is kept until the world
 //! hands it to those who watch.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,9 +16,11 @@ use replank_model::view::{Change, Tabled, View};
 use rustc_hash::FxHashMap;
 
 use super::admission::Admitted;
+use super::custom::Customs;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
 use super::job;
+use super::policies::Policies;
 use super::serving::Serving;
 use crate::clock::Clock;
 use crate::draw::{Draws, Purpose};
@@ -38,6 +41,12 @@ pub struct Api {
     pub(crate) projector: Projector,
     /// What components tell about objects.
     pub(crate) events: EventLog,
+    /// What definitions say of their objects.
+    pub(crate) customs: Customs,
+    /// Policies in CEL, where they have been read since they changed.
+    pub(crate) policies: RefCell<Option<Arc<Policies>>>,
+    /// What the client of the present request is warned of.
+    pub(crate) warnings: Vec<String>,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
     /// What it does beyond what a rehearsal needs.
@@ -59,6 +68,9 @@ impl Api {
             admitted: Admitted::default(),
             projector: Projector::default(),
             events: EventLog::default(),
+            customs: Customs::default(),
+            policies: RefCell::default(),
+            warnings: Vec::new(),
             made: (Time::from_millis(0), FxHashMap::default()),
             serving: Serving::default(),
         }
@@ -295,6 +307,7 @@ impl Api {
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
         self.forget_admitted(&object);
+        self.forget_policies(&object);
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
@@ -307,10 +320,12 @@ impl Api {
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
         self.forget_admitted(&object);
+        self.forget_policies(&object);
         let change = self.view.apply(Delta::Gone(object.reference()));
         debug_assert!(change != Change::Stale, "the store removes what it has");
         self.changes.push_back(change);
         self.note_addresses(Some(&object), None);
+        self.instance_gone(&object);
         object
     }
 
@@ -326,6 +341,12 @@ impl Api {
         let is_account = matches!(changed, Object::Other(other) if &*other.kind == "ServiceAccount");
         if changed.kind() == Kind::PriorityClass || is_account {
             self.admitted.forget_all();
+        }
+    }
+
+    fn forget_policies(&mut self, changed: &Object) {
+        if matches!(changed, Object::Other(other) if other.group() == "admissionregistration.k8s.io") {
+            self.policies.take();
         }
     }
 

@@ -318,7 +318,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-judge",
         ours: &[],
-        others: &["anyhow", "jiff", "serde", "serde_json", "ureq"],
+        others: &["anyhow", "jiff", "rustls", "serde", "serde_json", "ureq"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,

@@ -5,10 +5,14 @@
 //! does, what it refuses is refused with the same Status.
 
 mod answer;
+mod body;
 mod check;
 mod defaults;
 mod evict;
 mod fields;
+mod form;
+mod managed;
+mod parts;
 mod patch;
 mod path;
 mod read;
@@ -16,6 +20,8 @@ mod request;
 mod scale;
 mod selection;
 mod store;
+mod strategy;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -29,6 +35,7 @@ pub use patch::{PatchType, merge_patch};
 pub use path::{Address, Subresource};
 pub use selection::Selection;
 pub use store::{Store, handle};
+pub use terms::Terms;
 
 pub use crate::server::{Effect, ResourceType};
 

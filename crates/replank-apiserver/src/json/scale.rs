@@ -5,9 +5,10 @@ use replank_model::selector::{LabelSelector, Selector};
 use serde_json::{Value, json};
 
 use super::Effect;
-use super::answer::member;
+use super::answer::{member, served_at};
 use super::patch::{self, PatchType};
 use super::path::Address;
+use super::terms::Terms;
 use crate::server::{Api, ApiError};
 
 impl Api {
@@ -23,14 +24,14 @@ impl Api {
     ///
     /// # Errors
     /// As a server refuses.
-    pub fn update_scale(
+    pub(super) fn update_scale(
         &mut self,
         address: &Address,
         body: &Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<Value, ApiError> {
         scale(address, &self.existing(address)?)?;
-        self.write_scale(address, body, effect)
+        self.write_scale(address, body, terms)
     }
 
     /// Changes the scale by a patch.
@@ -44,25 +45,45 @@ impl Api {
         body: &Value,
         effect: Effect,
     ) -> Result<Value, ApiError> {
+        self.patch_scale_as(address, kind, body, &mut Terms::own(effect))
+    }
+
+    /// As [`Api::patch_scale`], in the way that a request asks for.
+    pub(super) fn patch_scale_as(
+        &mut self,
+        address: &Address,
+        kind: PatchType,
+        body: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
         let mut after = scale(address, &self.existing(address)?)?;
         patch::apply(&address.resource, kind, &mut after, body)?;
         if !patch::names_version(kind, body) {
             member(&mut after, "metadata")["resourceVersion"] = Value::Null;
         }
-        self.write_scale(address, &after, effect)
+        self.write_scale(address, &after, terms)
     }
 
-    fn write_scale(&mut self, address: &Address, after: &Value, effect: Effect) -> Result<Value, ApiError> {
+    fn write_scale(
+        &mut self,
+        address: &Address,
+        after: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
         let replicas = after.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into());
         let path = address.resource.scale.as_ref().map_or("", |scale| &*scale.spec_replicas_path);
-        let mut change = json!({});
-        set(&mut change, path, replicas);
-        if let Some(version) = after.pointer("/metadata/resourceVersion").filter(|version| !version.is_null())
-        {
-            member(&mut change, "metadata")["resourceVersion"] = version.clone();
+        let known = self.existing(address)?;
+        let mut whole = match terms.client {
+            Some(_) => served_at(&address.resource, &known),
+            None => render(&known),
+        };
+        set(&mut whole, path, replicas);
+        let version =
+            after.pointer("/metadata/resourceVersion").cloned().filter(|version| !version.is_null());
+        if let Some(version) = version {
+            member(&mut whole, "metadata")["resourceVersion"] = version;
         }
-        let whole = Address { subresource: None, ..address.clone() };
-        let written = self.patch_json(&whole, PatchType::Merge, &change, effect)?;
+        let written = self.write_over(address, &known, whole, terms)?;
         scale(address, &written)
     }
 }

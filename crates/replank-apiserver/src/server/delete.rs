@@ -59,7 +59,7 @@ impl Api {
     pub fn delete_known(&mut self, known: &Object, options: &DeleteOptions) -> Result<Object, ApiError> {
         check_preconditions(known, options)?;
         if let Object::Namespace(namespace) = known {
-            return self.delete_namespace(namespace, options);
+            return Ok(self.delete_namespace(namespace, options));
         }
         match grace(known, options.grace_seconds) {
             Grace::Pending => Ok(known.clone()),
@@ -103,15 +103,9 @@ impl Api {
     }
 
     /// Namespaces wait, as `Terminating`, until the namespace controller has emptied them.
-    fn delete_namespace(
-        &mut self,
-        known: &Arc<NamespaceObject>,
-        options: &DeleteOptions,
-    ) -> Result<Object, ApiError> {
+    fn delete_namespace(&mut self, known: &Arc<NamespaceObject>, options: &DeleteOptions) -> Object {
         if known.meta.is_terminating() {
-            let why = "The system is ensuring all content is removed from this namespace.  \
-                       Upon completion, this namespace will automatically be purged by the system.";
-            return Err(ApiError::conflict(Kind::Namespace, &known.meta.key(), why));
+            return known.clone().into();
         }
         let mut namespace = NamespaceObject::clone(known);
         namespace.meta.deletion_timestamp = Some(self.timestamp());
@@ -119,9 +113,9 @@ impl Api {
         let is_empty = namespace.spec.finalizers.is_empty();
         let object = with_propagation(namespace.into(), options.propagation);
         if is_empty && object.meta().finalizers.is_empty() {
-            return Ok(self.remove(object));
+            return self.remove(object);
         }
-        Ok(self.store(object))
+        self.store(object)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod core;
 mod missing;
+mod others;
 mod workload;
 
 use replank_model::admission::{default_pod, prepare_pod_for_create};
@@ -81,9 +82,9 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
             absent(value, "reclaimPolicy", "Delete");
             absent(value, "volumeBindingMode", "Immediate");
         }
+        Kind::CsiDriver => core::driver(member(value, "spec")),
         Kind::Namespace
         | Kind::Node
-        | Kind::CsiDriver
         | Kind::CsiNode
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
@@ -91,7 +92,7 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
         | Kind::CustomResourceDefinition
         | Kind::ResourceQuota
         | Kind::ControllerRevision
-        | Kind::PodDisruptionBudget
-        | Kind::Other => {}
+        | Kind::PodDisruptionBudget => {}
+        Kind::Other => others::fill(value),
     }
 }

@@ -231,3 +231,29 @@ pub(super) fn applied(address: &Address, value: Value, terms: &mut Terms) -> Res
     check_name(address, name)?;
     Ok(value)
 }
+
+/// Reads the options of a deletion.
+///
+/// # Errors
+/// 400 where they are none.
+pub(super) fn options(body: &Value) -> Result<Value, ApiError> {
+    match body {
+        Value::Null => Ok(Value::Object(Map::new())),
+        Value::Object(members) => match members.get("kind").and_then(Value::as_str) {
+            None | Some("" | "DeleteOptions") => Ok(body.clone()),
+            Some(kind) => {
+                let given = members.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+                let version = if given.is_empty() { "meta.k8s.io/v1" } else { given };
+                let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+                let why = format!("no kind {kind:?} is registered for version {version:?} {scheme}");
+                Err(ApiError::bad_request(&why))
+            }
+        },
+        other => {
+            let word = form::word_for(other);
+            Err(ApiError::bad_request(&format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {word} into Go value of type {GO_HEAD}"
+            )))
+        }
+    }
+}

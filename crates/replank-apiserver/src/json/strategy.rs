@@ -102,6 +102,28 @@ pub(super) fn kept_by_status(resource: &ResourceType) -> &'static [&'static str]
     }
 }
 
+/// Whether a deletion answers with what is gone, where others answer with a Status (`ReturnDeletedObject`).
+pub(super) fn returns_deleted(resource: &ResourceType) -> bool {
+    let name = (&*resource.name.group, &*resource.name.plural);
+    matches!(
+        name,
+        (
+            "",
+            "namespaces"
+                | "persistentvolumeclaims"
+                | "persistentvolumes"
+                | "pods"
+                | "podtemplates"
+                | "resourcequotas"
+                | "serviceaccounts"
+                | "services"
+        ) | (
+            "storage.k8s.io",
+            "csidrivers" | "csinodes" | "storageclasses" | "volumeattachments" | "volumeattributesclasses"
+        ) | ("resource.k8s.io", _)
+    )
+}
+
 /// Where etcd has an object; some of its errors say so.
 pub(super) fn storage_key(resource: &ResourceType, key: &Key) -> String {
     let (group, plural) = (&*resource.name.group, &*resource.name.plural);

@@ -1,5 +1,7 @@
 //! How a write is to be made: what a request says beside its body (`CreateOptions`, `UpdateOptions`, `PatchOptions`).
 
+use serde_json::Value;
+
 use super::Effect;
 use super::path::Address;
 use super::request::{Method, Request};
@@ -54,7 +56,8 @@ impl Terms {
     pub(super) fn read(address: &Address, request: &Request) -> Result<Self, ApiError> {
         let Some(wire) = &request.wire else { return Ok(Self::own(address.effect(&request.body)?)) };
         let options = match request.method {
-            Method::Get | Method::Delete => return Ok(Self::own(address.effect(&request.body)?)),
+            Method::Get => return Ok(Self::own(Effect::Real)),
+            Method::Delete => return Ok(Self::own(deletion_effect(address, &request.body))),
             Method::Post => "CreateOptions",
             Method::Put => "UpdateOptions",
             Method::Patch => "PatchOptions",
@@ -131,6 +134,13 @@ impl Terms {
     }
 }
 
+/// Whether a deletion is a dry run; what is none of the known words is refused with the other options.
+fn deletion_effect(address: &Address, body: &Value) -> Effect {
+    let in_body = body.get("dryRun").and_then(Value::as_array).is_some_and(|words| !words.is_empty());
+    let is_dry = in_body || address.parameter("dryRun").is_some();
+    if is_dry { Effect::DryRun } else { Effect::Real }
+}
+
 /// The manager's name where none is given: what `User-Agent` begins with.
 fn of_agent(agent: &str) -> String {
     let first = agent.split('/').next().unwrap_or_default();
@@ -163,5 +173,5 @@ fn bad_manager(name: &str) -> Vec<Cause> {
 }
 
 fn listed(words: &[&str]) -> String {
-    serde_json::Value::from(words.to_vec()).to_string()
+    Value::from(words.to_vec()).to_string()
 }

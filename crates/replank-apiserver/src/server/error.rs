@@ -226,6 +226,12 @@ impl ApiError {
         self
     }
 
+    /// 415: no route takes a body of that kind.
+    #[must_use]
+    pub fn unsupported_media() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type".to_owned())
+    }
+
     /// 415.
     #[must_use]
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
@@ -291,7 +297,10 @@ impl ApiError {
         }
         let details = self.details();
         // Of what is no resource there is nothing to be named, which is said.
-        if !details.is_empty() || matches!((self.code, &self.about), (404 | 405 | 422, None)) {
+        if !details.is_empty()
+            || matches!((self.code, &self.about), (404 | 405 | 422, None))
+            || self.message == "415: Unsupported Media Type"
+        {
             status["details"] = Value::Object(details);
         }
         if let Some(token) = &self.token {

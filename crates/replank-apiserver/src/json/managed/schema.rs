@@ -4,6 +4,7 @@
 use replank_schema::{ListType, Shape, Type, types};
 use serde_json::{Map, Value};
 
+use super::super::form::go_map;
 use super::set::Step;
 
 /// The type of a part of an object.
@@ -61,6 +62,42 @@ impl<'s> Part<'s> {
             Self::CustomRoot(..) | Self::Deduced => false,
             Self::Whole => true,
         }
+    }
+
+    /// What is wrong with a value's type, in the words of structured-merge-diff.
+    pub(super) fn misfit(self, value: &Value) -> Option<String> {
+        if value.is_null() {
+            return None;
+        }
+        let wanted = match self.resolved() {
+            Self::Named(of, _) if !of.fields.is_empty() => "object",
+            Self::Shape(shape) => match (shape.basic.as_deref(), shape.format.as_deref()) {
+                // A scalar that may be more than one thing.
+                (Some("string"), Some("date-time" | "byte" | "int-or-string")) => return None,
+                (Some(basic), _) => basic,
+                (None, _) => return None,
+            },
+            Self::Custom(node, _) if node["x-kubernetes-int-or-string"] == true => return None,
+            Self::Custom(node, _) => node["type"].as_str()?,
+            Self::CustomRoot(..) => "object",
+            Self::Named(..) | Self::Deduced | Self::Whole => return None,
+        };
+        let (fits, words) = match wanted {
+            "object" => (value.is_object(), "map"),
+            "array" => (value.is_array(), "list"),
+            "string" => (value.is_string(), "string"),
+            "boolean" => (value.is_boolean(), "boolean"),
+            "integer" | "number" => (value.is_number(), "numeric (int or float)"),
+            _ => return None,
+        };
+        let shown = || match wanted {
+            "object" | "array" => format!("&{{{}}}", go_map(value)),
+            _ => match value {
+                Value::String(text) => format!("&value.valueUnstructured{{Value:{text:?}}}"),
+                other => format!("&value.valueUnstructured{{Value:{}}}", go_map(other)),
+            },
+        };
+        (!fits).then(|| format!("expected {words}, got {}", shown()))
     }
 
     /// Whether an object may have a member of a name.

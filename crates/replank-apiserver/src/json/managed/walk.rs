@@ -295,6 +295,9 @@ fn steps(items: &Items<'_>, list: &[Value]) -> Result<Vec<Step>, String> {
 
 /// What is wrong with an applied configuration: items of a list that cannot be told apart, or are there twice.
 pub(super) fn check(of: Part<'_>, value: &Value) -> Result<(), String> {
+    if let Some(why) = of.misfit(value) {
+        return Err(why);
+    }
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -442,6 +445,17 @@ mod tests {
         let merged =
             merge(deployment(), &of(&["a", "b", "c"]), &of(&["c", "d", "a"])).expect("it can be merged");
         assert_eq!(merged, of(&["b", "c", "d", "a"]));
+    }
+
+    #[test]
+    fn a_field_of_another_type_or_of_no_type_is_told() {
+        let why = |spec: Value| check(deployment(), &json!({"spec": spec})).expect_err("it is wrong");
+        assert_eq!(why(json!({"foo": 1})), ".spec.foo: field not declared in schema");
+        assert_eq!(
+            why(json!({"replicas": "x"})),
+            ".spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:\"x\"}"
+        );
+        assert_eq!(why(json!({"template": ["a"]})), ".spec.template: expected map, got &{[a]}");
     }
 
     #[test]

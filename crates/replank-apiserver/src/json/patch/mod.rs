@@ -35,11 +35,7 @@ impl PatchType {
             "application/strategic-merge-patch+json" => Ok(Self::Strategic),
             "application/json-patch+json" => Ok(Self::Json),
             "application/apply-patch+yaml" => Ok(Self::Apply),
-            _ => Err(ApiError::unsupported_media_type(&[
-                "application/json-patch+json",
-                "application/merge-patch+json",
-                "application/strategic-merge-patch+json",
-            ])),
+            _ => Err(ApiError::unsupported_media()),
         }
     }
 }

@@ -275,6 +275,13 @@ impl Api {
         }
         let counted = match resource.generation {
             Generation::Absent => false,
+            Generation::Counted if terms.client.is_some() => {
+                // What a client sends back has the members that Go never leaves out.
+                let (mut old, mut new) = (old, value);
+                written(resource, &mut old);
+                written(resource, &mut new);
+                counts(resource, &old, &new)
+            }
             Generation::Counted => counts(resource, &old, &value),
         };
         Ok(match terms.effect {

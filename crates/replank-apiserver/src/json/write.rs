@@ -82,6 +82,9 @@ impl Api {
             self.require_namespace(address)?;
         }
         defaults::fill(resource.kind, &mut value);
+        if terms.client.is_some() {
+            defaults::fill_served(resource.kind, &mut value);
+        }
         if terms.client.is_some()
             && let (Generation::Absent, Some(generation)) = (resource.generation, given_generation)
         {
@@ -105,7 +108,7 @@ impl Api {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
         };
-        if names_version && terms.client.is_some() {
+        if names_version && terms.client.is_some() && !terms.is_accounted {
             return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
         }
         let object = self.prepare(object)?;
@@ -175,6 +178,7 @@ impl Api {
         if kind == PatchType::Apply {
             return self.apply_as(address, body, terms);
         }
+        patch::check_type(&address.resource, kind)?;
         let known = self.existing(address)?;
         let mut value = match terms.client {
             Some(_) => served_at(&address.resource, &known),

@@ -58,6 +58,13 @@ pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     }
 }
 
+/// Fills in what nobody in a rehearsal looks at.
+pub(super) fn fill_served(kind: Kind, value: &mut Value) {
+    if kind == Kind::Job {
+        absent(member(value, "spec"), "manualSelector", false);
+    }
+}
+
 /// Fills in what is left out.
 pub(super) fn fill(kind: Kind, value: &mut Value) {
     match kind {

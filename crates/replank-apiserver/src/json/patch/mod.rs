@@ -43,6 +43,23 @@ impl PatchType {
 /// Operations of one JSON patch, as upstream.
 const OPERATIONS_MAX: usize = 10_000;
 
+/// Whether objects of a resource can be patched in a language.
+///
+/// # Errors
+/// 415 for a strategic patch of a kind whose lists have no keys.
+pub(super) fn check_type(resource: &ResourceType, kind: PatchType) -> Result<(), ApiError> {
+    match kind {
+        PatchType::Strategic if resource.kind == Kind::Other && is_custom(resource) => {
+            Err(ApiError::unsupported_media_type(&[
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ]))
+        }
+        PatchType::Strategic | PatchType::Merge | PatchType::Json | PatchType::Apply => Ok(()),
+    }
+}
+
 /// Applies a patch.
 ///
 /// # Errors
@@ -59,10 +76,6 @@ pub(super) fn apply(
             None => merge_patch(value, patch),
             Some(why) => return Err(ApiError::bad_request(&format!("error decoding patch: {why}"))),
         },
-        PatchType::Strategic if resource.kind == Kind::Other && is_custom(resource) => {
-            let accepted = ["application/json-patch+json", "application/merge-patch+json"];
-            return Err(ApiError::unsupported_media_type(&accepted));
-        }
         PatchType::Strategic if patch.is_null() => {}
         PatchType::Strategic => match not_an_object(patch) {
             None => {
@@ -134,8 +147,8 @@ pub(super) fn names_version(kind: PatchType, patch: &Value) -> bool {
 
 /// Custom kinds have no keys of lists; the untyped built-in ones do.
 fn is_custom(resource: &ResourceType) -> bool {
-    let group = &*resource.name.group;
-    group.contains('.') && !group.ends_with(".k8s.io")
+    let name = &resource.name;
+    types().of_kind(&name.group, &resource.version, &name.kind).is_none()
 }
 
 /// Merges a JSON merge patch (RFC 7386) into a value: `null` removes a member, lists are replaced as a whole.

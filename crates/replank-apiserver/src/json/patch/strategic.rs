@@ -100,12 +100,11 @@ fn map(of: Part, value: &mut Value, patch: &Value) -> Result<(), ApiError> {
     retain(members, changes)?;
     for (name, change) in changes {
         if let Some(list) = name.strip_prefix(DELETE_FROM) {
+            let Some(Value::Array(list)) = members.get_mut(list) else { continue };
             let Value::Array(gone) = change else {
                 return Err(ApiError::bad_request("invalid patch format of primitive list"));
             };
-            if let Some(Value::Array(list)) = members.get_mut(list) {
-                list.retain(|item| !gone.contains(item));
-            }
+            list.retain(|item| !gone.contains(item));
         } else if !name.starts_with('$') && !changes.contains_key(&format!("{ORDER}{name}")) {
             member(of, members, name, change)?;
         }
@@ -120,7 +119,7 @@ fn map(of: Part, value: &mut Value, patch: &Value) -> Result<(), ApiError> {
 
 fn unknown_directive(word: &Value, patch: &Value) -> ApiError {
     let word = word.as_str().map_or_else(|| word.to_string(), str::to_owned);
-    ApiError::internal(&format!("Unknown patch type found: {word} in {}", go_map(patch)))
+    ApiError::internal(&format!("unknown patch type: {word} in map: {}", go_map(patch)))
 }
 
 /// Members that are not among the kept ones go.
@@ -286,7 +285,10 @@ fn in_order(
             let is_named = |item: &Value| order.iter().any(|wanted| same(how, wanted, item));
             let is_directive = |item: &Value| item.get(DIRECTIVE).is_some();
             if items.iter().any(|item| !is_directive(item) && !is_named(item)) {
-                return Err(bad());
+                let (items, order) = (go_map(&items.clone().into()), go_map(&order.clone().into()));
+                return Err(ApiError::internal(&format!(
+                    "The order in patch list:\n{items}\n doesn't match $setElementOrder list:\n{order}\n"
+                )));
             }
             list(how, known.as_deref().unwrap_or_default(), items)?
         }

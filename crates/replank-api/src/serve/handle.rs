@@ -1,5 +1,7 @@
 //! One request: who asks, where it leads, and what it is answered with.
 
+use std::sync::Arc;
+
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use hyper::{Method, Request};

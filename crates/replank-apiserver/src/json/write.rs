@@ -330,6 +330,10 @@ impl Api {
         value: &mut Value,
         effect: Effect,
     ) -> Result<(), ApiError> {
+        let (changes, _) = self.has_policies();
+        if !changes {
+            return Ok(());
+        }
         let current = value.clone();
         if self.mutate_by_policies(&attempt(address, old, &current, effect), value)? {
             custom::take_in(&address.resource, value)?;

@@ -117,7 +117,7 @@ impl Api {
         }
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
-        self.agree_with_policies(address, None, &value, terms.effect)?;
+        self.agree_with_policies(address, None, &value, terms)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
@@ -297,7 +297,7 @@ impl Api {
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
-        self.agree_with_policies(address, Some(&old), &value, terms.effect)?;
+        self.agree_with_policies(address, Some(&old), &value, terms)?;
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
         }
@@ -348,10 +348,10 @@ impl Api {
         address: &Address,
         old: Option<&Value>,
         value: &Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<(), ApiError> {
-        let warned = self.ask_policies(&attempt(address, old, value, effect))?;
-        self.warnings.extend(warned);
+        let warned = self.ask_policies(&attempt(address, old, value, terms.effect))?;
+        terms.warnings.extend(warned);
         Ok(())
     }
 

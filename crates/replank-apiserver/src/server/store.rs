@@ -47,8 +47,6 @@ pub struct Api {
     pub(crate) policies: RefCell<Option<Arc<Policies>>>,
     /// Whether the present write is a script's, which may leave out what a simulation does not need.
     pub(crate) is_script: bool,
-    /// What the client of the present request is warned of.
-    pub(crate) warnings: Vec<String>,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
     /// What it does beyond what a rehearsal needs.
@@ -73,7 +71,6 @@ impl Api {
             customs: Customs::default(),
             policies: RefCell::default(),
             is_script: false,
-            warnings: Vec::new(),
             made: (Time::from_millis(0), FxHashMap::default()),
             serving: Serving::default(),
         }

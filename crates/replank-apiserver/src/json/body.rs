@@ -3,11 +3,12 @@
 use replank_schema::{GoId, go_types, types};
 use serde_json::{Map, Value};
 
+use super::custom;
 use super::form;
 use super::patch::PatchType;
 use super::path::Address;
 use super::terms::Terms;
-use crate::server::{ApiError, ResourceType};
+use crate::server::{ApiError, Cause, ResourceName, ResourceType};
 
 const GO_HEAD: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
                        \"json:\\\"kind,omitempty\\\"\" }";
@@ -32,6 +33,12 @@ pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<
         let decoded = form::decode(of, &value).map_err(|why| unreadable(&why))?;
         terms.strict(&decoded.unknown).map_err(|why| unreadable(&why))?;
         value = decoded.object;
+    }
+    if terms.client.is_some() && !terms.is_accounted {
+        let unknown = custom::take_in(&address.resource, &mut value)?;
+        if address.resource.custom.is_some() {
+            terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
+        }
     }
     check_namespace(address, &mut value)?;
     Ok(value)
@@ -63,6 +70,17 @@ fn head(address: &Address, body: Value) -> Result<Map<String, Value>, ApiError> 
     let wanted = address.resource.api_version();
     let kind = if kind.is_empty() { name.kind.to_string() } else { kind };
     let api_version = if api_version.is_empty() { wanted.clone() } else { api_version };
+    if address.resource.custom.is_some() && api_version != wanted {
+        return Err(ApiError::bad_request(&format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
+        )));
+    }
+    if address.resource.custom.is_some() && *kind != *name.kind {
+        let cause = Cause::invalid("kind", &format!("{kind:?}"), &format!("must be {}", name.kind));
+        let given = ResourceName { kind: kind.as_str().into(), ..name.clone() };
+        let of = members.get("metadata").and_then(|meta| meta.get("name")).and_then(Value::as_str);
+        return Err(ApiError::invalid(given, of.unwrap_or_default(), vec![cause]));
+    }
     if *kind != *name.kind || api_version != wanted {
         let why = other_kind(address, &kind, &api_version);
         return Err(cannot_be_handled(address, Some((&kind, &api_version)), &why));
@@ -180,6 +198,9 @@ pub(super) fn patched(
         })?;
         terms.strict(&decoded.unknown).map_err(|why| wrong(&why))?;
         value = decoded.object;
+    } else if address.resource.custom.is_some() {
+        let unknown = custom::take_in(&address.resource, &mut value)?;
+        terms.strict(&unknown).map_err(|why| wrong(&why))?;
     }
     check_namespace(address, &mut value)?;
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();

@@ -32,7 +32,8 @@ const SERVERS_OWN: [&str; 9] = [
 ];
 
 impl Api {
-    /// Creates the object that a manifest describes, in the namespace that it names (`default` without one).
+    /// Creates the object that a manifest describes, in the namespace that it names (`default` without one). Of kinds that no pods come from, only the name is
+    /// looked at: scripts write what a simulation needs of them.
     ///
     /// # Errors
     /// As a server refuses.
@@ -44,7 +45,10 @@ impl Api {
             named => named,
         };
         let address = Address::new(resource, Some(namespace.into()), None);
-        self.create_json(&address, manifest, Effect::Real)
+        self.is_script = true;
+        let made = self.create_json(&address, manifest, Effect::Real);
+        self.is_script = false;
+        made
     }
 
     /// Creates an object in a collection.
@@ -107,9 +111,13 @@ impl Api {
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, None, &mut value, terms.effect)?;
-        refuse(resource, &value, check::new_object(resource, &value))?;
+        let mut causes = check::new_object(resource, &value);
+        if self.is_script && !check::has_pods(resource.kind) && resource.kind != Kind::PodDisruptionBudget {
+            causes.retain(|cause| cause.field.as_deref() == Some("metadata.name"));
+        }
+        refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
-        self.agree_with_policies(address, None, &value, terms.effect)?;
+        self.agree_with_policies(address, None, &value, terms)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
@@ -289,7 +297,7 @@ impl Api {
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
-        self.agree_with_policies(address, Some(&old), &value, terms.effect)?;
+        self.agree_with_policies(address, Some(&old), &value, terms)?;
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
         }
@@ -322,6 +330,10 @@ impl Api {
         value: &mut Value,
         effect: Effect,
     ) -> Result<(), ApiError> {
+        let (changes, _) = self.has_policies();
+        if !changes {
+            return Ok(());
+        }
         let current = value.clone();
         if self.mutate_by_policies(&attempt(address, old, &current, effect), value)? {
             custom::take_in(&address.resource, value)?;
@@ -336,10 +348,10 @@ impl Api {
         address: &Address,
         old: Option<&Value>,
         value: &Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<(), ApiError> {
-        let warned = self.ask_policies(&attempt(address, old, value, effect))?;
-        self.warnings.extend(warned);
+        let warned = self.ask_policies(&attempt(address, old, value, terms.effect))?;
+        terms.warnings.extend(warned);
         Ok(())
     }
 

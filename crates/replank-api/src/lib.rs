@@ -4,6 +4,7 @@
 //! for it.
 
 pub mod answer;
+pub mod auth;
 mod meta;
 pub mod mirror;
 pub mod owner;
@@ -17,6 +18,7 @@ pub mod serve;
 pub mod served;
 mod wire;
 
+pub use auth::{Authorization, TokenSigner};
 pub use owner::{Cluster, Owner};
 pub use pace::Pace;
 pub use pki::{Identity, Kubeconfig};

@@ -1,10 +1,14 @@
 //! Who a served cluster is: its own authority, its certificate, its token, and the kubeconfig that holds them.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use serde_json::json;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::auth::TokenSigner;
 
 /// An authority, a certificate that it has signed, and a token.
 #[derive(Debug)]
@@ -13,6 +17,8 @@ pub struct Identity {
     pub authority: String,
     /// What a client shows.
     pub token: String,
+    /// The key for tokens of service accounts.
+    pub signer: Arc<TokenSigner>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
 }
@@ -40,6 +46,7 @@ impl Identity {
         Ok(Self {
             authority: issuer.pem(),
             token: URL_SAFE_NO_PAD.encode(tail),
+            signer: Arc::new(TokenSigner::generate().map_err(|_| rcgen::Error::RingUnspecified)?),
             chain: vec![certificate.der().clone()],
             key: PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())),
         })

@@ -16,7 +16,7 @@ use crate::served::{Older, OlderVersion, Versions};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
     /// To a resource.
-    Resource(Target),
+    Resource(Box<Target>),
     /// To none, in a group version that is served.
     NoResource,
     /// Nowhere in particular: paths that are not of resources are looked at by their words.
@@ -100,7 +100,7 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
     if is_out_of_place || is_odd || !has_part {
         return Route::NoResource;
     }
-    Route::Resource(Target {
+    Route::Resource(Box::new(Target {
         resource,
         namespace: namespace.map(|namespace| Namespace::from(unescape(namespace, false).as_str())),
         name: name.map(|name| Name::from(name.as_str())),
@@ -108,7 +108,7 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
         is_custom,
         is_watch,
         older: older.map(|older| Older::new(older, served.clone())),
-    })
+    }))
 }
 
 /// Whether anything is served of a group version.

@@ -3,8 +3,12 @@
 //! The world knows nothing of the wire, and the wire nothing of the world; here they are joined.
 
 mod api_services;
+mod bootstrap;
+mod controllers;
 mod nodes;
+mod trust;
 mod world;
 
 pub use nodes::{Fleet, nodes};
+pub use trust::Trust;
 pub use world::{Begin, begin};

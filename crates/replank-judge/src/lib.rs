@@ -6,12 +6,17 @@
 mod agenda;
 mod assets;
 mod client;
+pub mod differential;
 mod kubelets;
 mod plane;
 pub mod record;
 pub mod replay;
+mod served;
+mod wire;
 
 pub use assets::{Assets, find as find_assets};
 pub use client::{Answer, Client, Method};
 pub use kubelets::{Kubelets, NodeSpec};
 pub use plane::ControlPlane;
+pub use served::Served;
+pub use wire::{Endpoint, Received, Sent};

@@ -2,6 +2,7 @@
 //!
 //! Each table is read from the embedded file when it is first asked for, once.
 
+mod bootstrap;
 mod columns;
 mod discovery;
 mod go;
@@ -10,6 +11,7 @@ mod proto;
 mod table;
 mod types;
 
+pub use bootstrap::bootstrap;
 pub use columns::{Column, columns};
 pub use discovery::{
     Discovery, Group, GroupName, Resource, ResponseKind, Scope, Subresource, Version, discovery,

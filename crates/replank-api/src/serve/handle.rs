@@ -1,17 +1,18 @@
 //! One request: who asks, where it leads, and what it is answered with.
 
+use std::sync::Arc;
+
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
+use super::access::{Access, Admitted};
 use super::render::{self, Renderer};
-use super::write;
+use super::write::{self, Gate};
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};
 use crate::owner::Owner;
-use crate::pki::Identity;
 use crate::query::Query;
 use crate::read;
 use crate::route::{Route, Target, no_resource, not_allowed, route};
@@ -22,19 +23,14 @@ use crate::wire::{self, Endpoint};
 #[derive(Debug)]
 pub(super) struct Handler {
     owner: Owner,
-    identity: Option<Identity>,
+    access: Access,
     meta: Meta,
     versions: Arc<dyn Versions>,
 }
 
 impl Handler {
-    pub(super) fn new(
-        owner: Owner,
-        identity: Option<Identity>,
-        meta: Meta,
-        versions: Arc<dyn Versions>,
-    ) -> Self {
-        Self { owner, identity, meta, versions }
+    pub(super) fn new(owner: Owner, access: Access, meta: Meta, versions: Arc<dyn Versions>) -> Self {
+        Self { owner, access, meta, versions }
     }
 
     /// Answers a request.
@@ -54,16 +50,20 @@ impl Handler {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if !self.is_known(&request) {
-            return answer::refusal(&ApiError::unauthorized());
-        }
         let path = request.uri().path().to_owned();
         let query = Query::read(request.uri().query().unwrap_or_default());
+        let admitted = match self.access.enter(request.method(), &path, &query, request.headers()) {
+            Ok(admitted) => admitted,
+            Err(error) => return render::refusal(&error, None),
+        };
+        if let Some(keys) = self.access.keys(&path, host(&request)) {
+            return answer::json(200, &keys);
+        }
         let snapshot = self.owner.mirror().snapshot();
         match route(&path, &snapshot, &self.versions) {
             Route::Resource(target) => {
                 let warning = self.warning(&target);
-                let mut answer = self.resource(request, target, query).await;
+                let mut answer = self.resource(request, &admitted, *target, query).await;
                 answer::warn(&mut answer, warning.as_slice());
                 answer
             }
@@ -86,17 +86,13 @@ impl Handler {
         self.versions.warning(group, version, &target.resource.name.kind).filter(|_| !target.is_custom)
     }
 
-    /// Whether the client has shown the token.
-    fn is_known(&self, request: &Request<Incoming>) -> bool {
-        let Some(identity) = &self.identity else { return true };
-        let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = shown.and_then(|shown| shown.split_once(' '));
-        token.is_some_and(|(scheme, token)| {
-            scheme.eq_ignore_ascii_case("bearer") && identity.accepts(token.trim())
-        })
-    }
-
-    async fn resource(&self, request: Request<Incoming>, target: Target, query: Query) -> Answer {
+    async fn resource(
+        &self,
+        request: Request<Incoming>,
+        admitted: &Admitted,
+        target: Target,
+        query: Query,
+    ) -> Answer {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
         let is_watch = is_get && target.part.is_none() && (target.is_watch || query.is_set("watch"));
@@ -108,7 +104,8 @@ impl Handler {
             return render.refusal(&refusal);
         }
         if !is_get || !is_plain {
-            return write::write(&self.owner, request, &target, render).await;
+            let gate = Gate { access: &self.access, admitted };
+            return write::write(&self.owner, gate, request, &target, render).await;
         }
         if is_watch {
             return self.watch(target, &query, render).await;
@@ -158,6 +155,13 @@ fn agreed(
         Ok(accepted) => Ok(Renderer::new(accepted)),
         Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
     }
+}
+
+/// The name that the client calls the server by.
+fn host(request: &Request<Incoming>) -> &str {
+    let authority = request.uri().authority().map(hyper::http::uri::Authority::as_str);
+    let header = request.headers().get(HOST).and_then(|value| value.to_str().ok());
+    authority.or(header).unwrap_or_default()
 }
 
 /// Objects can be read by many threads at once.

@@ -15,7 +15,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 
+use super::access::Access;
 use super::handle::Handler;
+use crate::auth::Authorization;
 use crate::meta::Meta;
 use crate::owner::Owner;
 use crate::pki::Identity;
@@ -30,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub enum Listen {
     /// With TLS, and a token.
-    Tls(Identity),
+    Tls(Identity, Authorization),
     /// In plain text, whoever asks: for tests, on loopback.
     Plain,
 }
@@ -56,12 +58,13 @@ impl Server {
         stop: watch::Receiver<bool>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
-        let (acceptor, identity) = match how {
-            Listen::Plain => (None, None),
-            Listen::Tls(identity) => (Some(acceptor(&identity)?), Some(identity)),
+        let (acceptor, identity, mode) = match how {
+            Listen::Plain => (None, None, Authorization::AlwaysAllow),
+            Listen::Tls(identity, mode) => (Some(acceptor(&identity)?), Some(identity), mode),
         };
+        let access = Access::new(owner.clone(), identity, mode);
         let meta = Meta::new(listener.local_addr()?, versions.clone());
-        let handler = Arc::new(Handler::new(owner, identity, meta, versions));
+        let handler = Arc::new(Handler::new(owner, access, meta, versions));
         Ok(Self { listener, handler, acceptor, stop })
     }
 

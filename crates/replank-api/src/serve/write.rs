@@ -10,6 +10,7 @@ use replank_model::object::meta::Key;
 use replank_schema::discovery;
 use serde_json::Value;
 
+use super::access::{Access, Admitted};
 use super::render::Renderer;
 use crate::answer::{self, Answer};
 use crate::mirror::{Mirror, StorageId};
@@ -21,9 +22,19 @@ use crate::wire;
 /// The largest body of a request, as upstream.
 const BODY_MAX: usize = 3 * 1024 * 1024;
 
+/// Who asks, let in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate<'a> {
+    /// The gate.
+    pub(super) access: &'a Access,
+    /// Who has passed it.
+    pub(super) admitted: &'a Admitted,
+}
+
 /// Has a request answered by the owner.
 pub(super) async fn write(
     owner: &Owner,
+    gate: Gate<'_>,
     request: Request<Incoming>,
     target: &Target,
     render: Renderer,
@@ -58,6 +69,13 @@ pub(super) async fn write(
         json::Method::Get | json::Method::Delete => false,
     };
     let request = json::Request { method, path, content_type, body, wire: Some(wire) };
+    if let Some(question) = gate.admitted.question(&request.path) {
+        let answered = gate.access.answer(gate.admitted, &question, &request.body);
+        return answered.map_or_else(|error| render.refusal(&error), |value| render.value(201, &value));
+    }
+    if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
+        return render.refusal(&error);
+    }
     match owner.request(request).await {
         Some(Response { code, body, warnings }) => {
             let body = match &target.older {

@@ -7,6 +7,7 @@
 mod answer;
 mod body;
 mod check;
+mod custom;
 mod defaults;
 mod evict;
 mod fields;
@@ -15,8 +16,10 @@ mod managed;
 mod parts;
 mod patch;
 mod path;
+mod policies;
 mod read;
 mod request;
+mod rules;
 mod scale;
 mod selection;
 mod store;
@@ -46,7 +49,10 @@ pub use request::{Method, Request, Response, Wire, read_delete_options};
 impl Api {
     /// Answers a request.
     pub fn handle(&mut self, request: &Request) -> Response {
-        store::handle(self, request)
+        self.warnings.clear();
+        let mut response = store::handle(self, request);
+        response.warnings.append(&mut self.warnings);
+        response
     }
 
     /// The object at an address.
@@ -78,6 +84,7 @@ impl Api {
         let options = delete_options(address, options)?;
         let known = self.existing(address)?;
         self.check_deletable(&known)?;
+        self.ask_about_deletion(address, &known, effect)?;
         let (last, is_left) = match effect {
             Effect::DryRun => self.deletion_of(&known, &options)?,
             Effect::Real => {
@@ -110,6 +117,28 @@ impl Api {
             }
         }
         Ok(self.as_list(address, &items))
+    }
+
+    fn ask_about_deletion(
+        &mut self,
+        address: &Address,
+        known: &Object,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let old = answer::served_at(&address.resource, known);
+        let attempt = policies::Attempt {
+            operation: "DELETE",
+            resource: &address.resource,
+            subresource: "",
+            namespace: known.meta().namespace.as_str(),
+            name: known.meta().name.as_str(),
+            object: None,
+            old: Some(&old),
+            is_dry: effect == Effect::DryRun,
+        };
+        let warned = self.ask_policies(&attempt)?;
+        self.warnings.extend(warned);
+        Ok(())
     }
 
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {

@@ -11,8 +11,9 @@ use super::answer::{member, served_at};
 use super::managed::{Keeper, Part};
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
+use super::policies::{self, Attempt};
 use super::terms::Terms;
-use super::{Effect, body, check, defaults, form, parts, strategy};
+use super::{Effect, body, check, custom, defaults, form, parts, strategy};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -67,6 +68,7 @@ impl Api {
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
         let mut value = body::read(address, body, terms)?;
+        self.check_going(&address.resource, &value)?;
         let resource = &address.resource;
         let names_version = value.pointer("/metadata/resourceVersion").is_some_and(|text| text != "");
         let given_generation = value.pointer("/metadata/generation").cloned();
@@ -102,8 +104,11 @@ impl Api {
             members.remove("status");
         }
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, None, &mut value, terms.effect)?;
+        refuse(resource, &value, check::new_object(resource, &value))?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::new_object(resource, &value, &object))?;
+        self.agree_with_policies(address, None, &value, terms.effect)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
@@ -114,7 +119,11 @@ impl Api {
         let object = self.prepare(object)?;
         terms.has_created = true;
         Ok(match terms.effect {
-            Effect::Real => self.store(object),
+            Effect::Real => {
+                let stored = self.store(object);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object,
         })
     }
@@ -231,7 +240,9 @@ impl Api {
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
         let resource = &address.resource;
+        custom::take_in(resource, &mut value)?;
         let mut old = render(known);
+        custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
         let deletion = deletion_given(&old, &value);
@@ -256,7 +267,8 @@ impl Api {
         }
         defaults::fill(resource.kind, &mut value);
         defaults::at_update(resource.kind, &old, &mut value);
-        let object = self.project(resource, value.clone())?;
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
         let mut causes = deletion;
         causes.extend(match address.subresource {
             // What may not be changed otherwise is changed here.
@@ -271,9 +283,12 @@ impl Api {
                 | Subresource::Binding
                 | Subresource::Approval
                 | Subresource::Finalize,
-            ) => check::update(resource, &old, &value, known, &object),
+            ) => check::update(resource, &old, &value, known),
         });
-        refuse(resource, &object, causes)?;
+        refuse(resource, &value, causes)?;
+        let object = self.project(resource, value.clone())?;
+        let object = self.reallocate(known, object)?;
+        self.agree_with_policies(address, Some(&old), &value, terms.effect)?;
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
         }
@@ -289,9 +304,84 @@ impl Api {
             Generation::Counted => counts(resource, &old, &value),
         };
         Ok(match terms.effect {
-            Effect::Real => self.replace(known.clone(), object, counted),
+            Effect::Real => {
+                let stored = self.replace(known.clone(), object, counted);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object.map_meta(|meta| meta.generation += i64::from(counted)),
         })
+    }
+
+    /// Has policies change an object, and fills in what they leave out.
+    fn change_by_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &mut Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let current = value.clone();
+        if self.mutate_by_policies(&attempt(address, old, &current, effect), value)? {
+            custom::take_in(&address.resource, value)?;
+            defaults::fill(address.resource.kind, value);
+        }
+        Ok(())
+    }
+
+    /// Asks the policies that may refuse a write.
+    fn agree_with_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let warned = self.ask_policies(&attempt(address, old, value, effect))?;
+        self.warnings.extend(warned);
+        Ok(())
+    }
+
+    /// What a checker says of a policy stands in its status.
+    fn check_types(&mut self, stored: &Object) {
+        if stored.kind_name() != "ValidatingAdmissionPolicy" {
+            return;
+        }
+        let mut value = render(stored);
+        let warnings = policies::type_warnings(self, &value["spec"]);
+        let checking = match warnings.is_empty() {
+            true => serde_json::json!({}),
+            false => serde_json::json!({"expressionWarnings": warnings}),
+        };
+        let status =
+            serde_json::json!({"observedGeneration": stored.meta().generation, "typeChecking": checking});
+        if value.get("status") != Some(&status) {
+            value["status"] = status;
+            if let Ok(object) = self.projector.object(value) {
+                self.replace(stored.clone(), object, false);
+            }
+        }
+    }
+
+    /// What follows from a write: a definition decides about names of its group, a policy is checked.
+    fn settle(&mut self, stored: &Object) {
+        self.check_types(stored);
+        if let Object::CustomResourceDefinition(definition) = stored {
+            let group = definition.spec.group.clone();
+            self.settle_definitions(&group);
+        }
+    }
+
+    /// Nothing is made of a definition that is on its way out.
+    fn check_going(&self, resource: &ResourceType, value: &Value) -> Result<(), ApiError> {
+        let is_going = resource.custom.as_ref().is_some_and(|custom| custom.is_going);
+        if !is_going {
+            return Ok(());
+        }
+        let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let key = replank_model::object::meta::Key::cluster(Name::from(name));
+        let why = "create not allowed while custom resource definition is terminating";
+        Err(ApiError::forbidden(resource.name.clone(), &key, why))
     }
 
     /// What becomes of a write that changes nothing: nothing, unless the object was only waiting for it to go.
@@ -428,11 +518,12 @@ fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
     ApiError::bad_request(&format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
 }
 
-fn refuse(resource: &ResourceType, object: &Object, causes: Vec<Cause>) -> Result<(), ApiError> {
+fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<(), ApiError> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(resource.name.clone(), object.meta().name.as_str(), causes))
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(ApiError::invalid(resource.name.clone(), name, causes))
 }
 
 /// Puts a member back to what it was.
@@ -542,5 +633,26 @@ fn alike(old: Option<&Value>, new: Option<&Value>) -> bool {
         (Some(old), Some(new)) => old == new || (is_empty(old) && is_empty(new)),
         (Some(one), None) | (None, Some(one)) => is_empty(one),
         (None, None) => true,
+    }
+}
+
+/// A write as policies see it.
+fn attempt<'a>(
+    address: &'a Address,
+    old: Option<&'a Value>,
+    value: &'a Value,
+    effect: Effect,
+) -> Attempt<'a> {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let subresource = address.subresource.map_or("", Subresource::as_str);
+    Attempt {
+        operation: if old.is_some() { "UPDATE" } else { "CREATE" },
+        resource: &address.resource,
+        subresource,
+        namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
+        name: text("/metadata/name"),
+        object: Some(value),
+        old,
+        is_dry: effect == Effect::DryRun,
     }
 }

@@ -61,6 +61,9 @@ impl Api {
         if let Object::Namespace(namespace) = known {
             return Ok(self.delete_namespace(namespace, options));
         }
+        if let Object::CustomResourceDefinition(_) = known {
+            return self.delete_definition(known, options);
+        }
         match grace(known, options.grace_seconds) {
             Grace::Pending => Ok(known.clone()),
             Grace::None => Ok(self.delete_without_grace(known, options.propagation)),

@@ -166,6 +166,17 @@ impl ApiError {
         Self { about: resource.about(key.name.as_str()), ..Self::new(403, "Forbidden", message) }
     }
 
+    /// 403: somebody may not do something, to objects or (`None`) on a path (`forbiddenMessage`).
+    #[must_use]
+    pub fn forbidden_to_user(about: Option<About>, why: &str) -> Self {
+        let whom = match &about {
+            None => String::new(),
+            Some(about) if about.name.is_empty() => format!("{} is ", qualify(&about.kind, &about.group)),
+            Some(about) => format!("{} \"{}\" is ", qualify(&about.kind, &about.group), about.name),
+        };
+        Self { about: about.map(Box::new), ..Self::new(403, "Forbidden", format!("{whom}forbidden: {why}")) }
+    }
+
     /// 403, the namespace is on its way out (admission plugin NamespaceLifecycle).
     #[must_use]
     pub fn namespace_terminating(resource: impl Into<ResourceName>, key: &Key) -> Self {
@@ -298,7 +309,7 @@ impl ApiError {
         let details = self.details();
         // Of what is no resource there is nothing to be named, which is said.
         if !details.is_empty()
-            || matches!((self.code, &self.about), (404 | 405 | 422, None))
+            || matches!((self.code, &self.about), (403 | 404 | 405 | 422, None))
             || self.message == "415: Unsupported Media Type"
         {
             status["details"] = Value::Object(details);

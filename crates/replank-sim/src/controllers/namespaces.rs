@@ -172,7 +172,9 @@ fn delete_others(ctx: &mut Ctx<'_>, name: &Namespace) -> Left {
         let group = object.api_version().split_once('/').map_or("", |(group, _)| group).to_owned();
         let kind = object.kind();
         let plural = if kind == Kind::Other {
-            format!("{}s", object.kind_name().to_lowercase())
+            let known = ctx.api.resource_type(object.api_version(), object.kind_name());
+            let guess = |_| format!("{}s", object.kind_name().to_lowercase());
+            known.map_or_else(guess, |known| known.name.plural.to_string())
         } else {
             kind.plural().to_owned()
         };

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use replank_api::Release;
+use replank_api::{Authorization, Release};
 
 use crate::ends;
 use crate::snapshot::ReadArgs;
@@ -68,6 +68,14 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// Who may do what. With RBAC roles and bindings decide; the kubeconfig's user may do anything.
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Mode::Rbac)]
+    pub(crate) authorization_mode: Mode,
+
+    /// Admission plugins that are left out, separated by commas. Without ServiceAccount pods mount no tokens.
+    #[arg(long, value_name = "PLUGINS", value_enum, value_delimiter = ',')]
+    pub(crate) disable_admission_plugins: Vec<Plugin>,
+
     /// How snapshots are read.
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -80,4 +88,32 @@ pub(crate) enum Clock {
     Real,
     /// Sixty times as fast: an hour in a minute. Clients see times of the future.
     Fast,
+}
+
+/// Who may do what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Whoever shows a token may do anything.
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+    /// Roles and bindings decide.
+    #[value(name = "RBAC")]
+    Rbac,
+}
+
+impl From<Mode> for Authorization {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::AlwaysAllow => Self::AlwaysAllow,
+            Mode::Rbac => Self::Rbac,
+        }
+    }
+}
+
+/// Admission plugins that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plugin {
+    /// Pods have a service account, and mount its token.
+    #[value(name = "ServiceAccount")]
+    ServiceAccount,
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
-use replank_cluster::{Begin, Fleet, begin, nodes};
+use replank_apiserver::Serving;
+use replank_cluster::{Begin, Fleet, Trust, begin, nodes};
 use replank_facts::coverage::Question;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
 use tokio::sync::watch;
 
-use super::args::{Clock, UpArgs};
+use super::args::{Clock, Plugin, UpArgs};
 use super::kubeconfig;
 use super::versions::Lifecycle;
 use crate::exit::Exit;
@@ -37,16 +38,25 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
         Clock::Real => Pace::Real,
         Clock::Fast => Pace::fast(60.0),
     };
+    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
+    let identity = Identity::new(names).map_err(Failure::internal)?;
+    let trust = Trust { authority: identity.authority.clone(), signer: identity.signer.clone() };
+    let serving = Serving {
+        accounts: !args.disable_admission_plugins.contains(&Plugin::ServiceAccount),
+        addresses: true,
+    };
     let (owner, world) = begin(Begin {
         view,
         seed: args.seed,
         kubelet: KubeletModel::Fake,
         cloud: CloudTimings::default(),
         pace,
+        trust,
+        serving,
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
-    let served = runtime.block_on(serve(args, owner.clone(), (&held, &pods), printer, interrupt));
+    let served = runtime.block_on(serve(args, owner.clone(), identity, (&held, &pods), printer, interrupt));
     owner.stop();
     // What is still open is cut off; nothing is lost, for nothing is kept.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -67,17 +77,17 @@ fn objects(args: &UpArgs, printer: &mut Printer) -> Result<View, Failure> {
 async fn serve(
     args: &UpArgs,
     owner: Owner,
+    identity: Identity,
     (nodes, pods): (&str, &str),
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let address = SocketAddr::new(args.address, args.port);
-    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
-    let identity = Identity::new(names).map_err(Failure::internal)?;
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
     let versions = Arc::new(Lifecycle::of(args.kubernetes_version));
     let (stop, stopped) = watch::channel(false);
-    let server = Server::bind(address, Listen::Tls(identity), owner, versions, stopped).await;
+    let how = Listen::Tls(identity, args.authorization_mode.into());
+    let server = Server::bind(address, how, owner, versions, stopped).await;
     let server = server
         .with_context(|| format!("cannot listen on {address}"))
         .map_err(|error| Failure::usage(error).next("take another port: --port 0 takes a free one"))?;

@@ -72,8 +72,8 @@ fn built_in_groups(served: &dyn Versions) -> Vec<Group> {
         let newer = discovery().all().find(|one| one.name() == older.newer_group);
         let newer =
             newer.and_then(|group| group.versions.iter().find(|one| one.version == older.newer_version));
-        let known = newer.into_iter().flat_map(|version| &version.resources);
-        let Some(resource) = known.filter(|one| one.response_kind.kind == older.kind).next().cloned() else {
+        let mut known = newer.into_iter().flat_map(|version| &version.resources);
+        let Some(resource) = known.find(|one| one.response_kind.kind == older.kind).cloned() else {
             continue;
         };
         let at = groups.iter().position(|group| group.name() == older.group).unwrap_or_else(|| {

@@ -81,10 +81,7 @@ fn group_version(paths: &Value) -> Option<(String, String)> {
 
 /// Of types that all groups share (DeleteOptions, WatchEvent), a document tells the kinds of the core group and of its own.
 fn tell_kinds(name: &str, schema: &mut Value, own: Option<&(String, String)>) {
-    let kind = match name.rsplit('.').next() {
-        Some(kind @ ("DeleteOptions" | "WatchEvent")) => kind,
-        Some(_) | None => return,
-    };
+    let Some(kind @ ("DeleteOptions" | "WatchEvent")) = name.rsplit('.').next() else { return };
     let mut kinds = vec![json!({"group": "", "version": "v1", "kind": kind})];
     if let Some((group, version)) = own.filter(|(group, _)| !group.is_empty()) {
         kinds.push(json!({"group": group, "version": version, "kind": kind}));

@@ -35,10 +35,21 @@ pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<
         let unreadable = |why: &str| cannot_be_handled(address, None, why);
         let decoded = form::decode(of, &value).map_err(|why| unreadable(&why))?;
         terms.strict(&decoded.unknown).map_err(|why| unreadable(&why))?;
-        value = decoded.object;
+        value = with_reset(&value, decoded.object);
     }
     check_namespace(address, &mut value)?;
     Ok(value)
+}
+
+/// An empty list of managers says that all are to be forgotten, where no list says nothing.
+fn with_reset(given: &Value, mut read: Value) -> Value {
+    let managers = given.get("metadata").and_then(|meta| meta.get("managedFields"));
+    if managers.and_then(Value::as_array).is_some_and(Vec::is_empty)
+        && let Some(Value::Object(meta)) = read.get_mut("metadata")
+    {
+        meta.insert("managedFields".to_owned(), Value::Array(Vec::new()));
+    }
+    read
 }
 
 /// What every object begins with: kind and version, which must be those of the address where they are given.
@@ -217,7 +228,7 @@ pub(super) fn patched(
             PatchType::Merge | PatchType::Json | PatchType::Apply => wrong(&why),
         })?;
         terms.strict(&decoded.unknown).map_err(|why| wrong(&why))?;
-        value = decoded.object;
+        value = with_reset(&value, decoded.object);
     }
     check_namespace(address, &mut value)?;
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();

@@ -251,40 +251,13 @@ impl Api {
         }
         self.keep_account(address, Some(known), &mut value, terms);
         keep_servers_own(&old, &mut value, terms.client.is_some());
-        match (resource.status, address.subresource) {
-            (_, Some(Subresource::Status)) => keep_all_but_status(resource, &old, &mut value),
-            (
-                _,
-                Some(
-                    part @ (Subresource::EphemeralContainers
-                    | Subresource::Resize
-                    | Subresource::Approval
-                    | Subresource::Finalize),
-                ),
-            ) => parts::only_part(part, &old, &mut value),
-            (StatusWrites::Apart, _) => keep(&old, &mut value, "status"),
-            (StatusWrites::WithObject, _) => {}
-        }
+        keep_other_parts(address, &old, &mut value);
         defaults::fill(resource.kind, &mut value);
         defaults::at_update(resource.kind, &old, &mut value);
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
         let mut causes = deletion;
-        causes.extend(match address.subresource {
-            // What may not be changed otherwise is changed here.
-            Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
-                parts::check(part, &old, &value)
-            }
-            None
-            | Some(
-                Subresource::Status
-                | Subresource::Scale
-                | Subresource::Eviction
-                | Subresource::Binding
-                | Subresource::Approval
-                | Subresource::Finalize,
-            ) => check::update(resource, &old, &value, known),
-        });
+        causes.extend(wrong(address, &old, &value, known));
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
@@ -524,6 +497,44 @@ fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<
     }
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     Err(ApiError::invalid(resource.name.clone(), name, causes))
+}
+
+/// Puts back what a write at an address does not change.
+fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
+    let resource = &address.resource;
+    match (resource.status, address.subresource) {
+        (_, Some(Subresource::Status)) => keep_all_but_status(resource, old, value),
+        (
+            _,
+            Some(
+                part @ (Subresource::EphemeralContainers
+                | Subresource::Resize
+                | Subresource::Approval
+                | Subresource::Finalize),
+            ),
+        ) => parts::only_part(part, old, value),
+        (StatusWrites::Apart, _) => keep(old, value, "status"),
+        (StatusWrites::WithObject, _) => {}
+    }
+}
+
+/// What is wrong with a change at an address.
+fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<Cause> {
+    match address.subresource {
+        // What may not be changed otherwise is changed here.
+        Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
+            parts::check(part, old, value)
+        }
+        None
+        | Some(
+            Subresource::Status
+            | Subresource::Scale
+            | Subresource::Eviction
+            | Subresource::Binding
+            | Subresource::Approval
+            | Subresource::Finalize,
+        ) => check::update(&address.resource, old, value, known),
+    }
 }
 
 /// Puts a member back to what it was.

@@ -39,7 +39,7 @@ pub struct Target {
     /// Whether it is asked for by the old form of a watch, `/api/v1/watch/pods`.
     pub is_watch: bool,
     /// The version that it is asked for in, where that is older than the one that is kept.
-    pub older: Option<Older>,
+    pub older: Option<Box<Older>>,
 }
 
 impl Target {
@@ -107,7 +107,7 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
         part,
         is_custom,
         is_watch,
-        older: older.map(|older| Older::new(older, served.clone())),
+        older: older.map(|older| Box::new(Older::new(older, served.clone()))),
     }))
 }
 

@@ -323,8 +323,12 @@ mod tests {
             "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}});
         send(&mut served, Method::Post, services, web);
         let pod = json!({"metadata": {"name": "p", "labels": {"app": "x"}},
-            "spec": {"containers": [{"name": "c", "image": "i"}]}});
+            "spec": {"schedulerName": "manual", "containers": [{"name": "c", "image": "i"}]}});
         assert_eq!(send(&mut served, Method::Post, "/api/v1/namespaces/default/pods", pod).code, 201);
+        // The test plays the kubelet.
+        let running = json!({"status": {"phase": "Running", "podIP": "10.7.0.1", "podIPs": [{"ip": "10.7.0.1"}],
+            "conditions": [{"type": "Ready", "status": "True"}]}});
+        send(&mut served, Method::Patch, "/api/v1/namespaces/default/pods/p/status", running);
         pass(&mut served, Span::from_secs(60));
         let endpoints = other(&served, "Endpoints", "default", "web").expect("it is there");
         let subset = &endpoints["subsets"][0];

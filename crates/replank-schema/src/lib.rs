@@ -5,6 +5,7 @@
 mod bootstrap;
 mod columns;
 mod discovery;
+mod go;
 mod paths;
 mod proto;
 mod table;
@@ -15,6 +16,7 @@ pub use columns::{Column, columns};
 pub use discovery::{
     Discovery, Group, GroupName, Resource, ResponseKind, Scope, Subresource, Version, discovery,
 };
+pub use go::{GoForm, GoId, GoMember, GoOwn, GoStruct, GoType, GoTypes, GoZero, go_types};
 pub use paths::{Operation, Path, paths};
 pub use proto::{Form, Message, MessageField, message, messages};
 pub use types::{Gvk, ListType, Shape, Type, Types, types};

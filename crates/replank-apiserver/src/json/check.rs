@@ -70,7 +70,7 @@ pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &
 }
 
 /// Whether the kind is one in which pods are submitted: these have a validation of their own, word for word upstream's.
-fn has_pods(kind: Kind) -> bool {
+pub(super) fn has_pods(kind: Kind) -> bool {
     match kind {
         Kind::Pod
         | Kind::Deployment

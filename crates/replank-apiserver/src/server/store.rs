@@ -45,8 +45,8 @@ pub struct Api {
     pub(crate) customs: Customs,
     /// Policies in CEL, where they have been read since they changed.
     pub(crate) policies: RefCell<Option<Arc<Policies>>>,
-    /// What the client of the present request is warned of.
-    pub(crate) warnings: Vec<String>,
+    /// Whether the present write is a script's, which may leave out what a simulation does not need.
+    pub(crate) is_script: bool,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
     /// What it does beyond what a rehearsal needs.
@@ -70,7 +70,7 @@ impl Api {
             events: EventLog::default(),
             customs: Customs::default(),
             policies: RefCell::default(),
-            warnings: Vec::new(),
+            is_script: false,
             made: (Time::from_millis(0), FxHashMap::default()),
             serving: Serving::default(),
         }

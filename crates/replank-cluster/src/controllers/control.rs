@@ -1,14 +1,14 @@
 //! All of them, and what makes them look.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::Object;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
-use replank_model::text::Name;
+use replank_model::text::{Name, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::Change;
-use replank_sim::{SERVICE_NAME_LABEL, World};
+use replank_sim::World;
 
 use super::accounts::{ACCOUNT, AUTHORITY, furnish};
 use super::aggregation::{GROUP, add_up};
@@ -31,11 +31,19 @@ pub(crate) struct Controllers {
     tokens: BTreeSet<Key>,
     /// Cluster roles that others are added up to.
     aggregates: BTreeSet<Key>,
+    /// What each Service selects, for those that select anything.
+    selectors: BTreeMap<Key, Vec<(Text, Text)>>,
 }
 
 impl Controllers {
     pub(crate) fn new(trust: Trust) -> Self {
-        Self { trust, queue: Queue::default(), tokens: BTreeSet::new(), aggregates: BTreeSet::new() }
+        Self {
+            trust,
+            queue: Queue::default(),
+            tokens: BTreeSet::new(),
+            aggregates: BTreeSet::new(),
+            selectors: BTreeMap::new(),
+        }
     }
 
     /// When something is to be looked at next.
@@ -51,20 +59,45 @@ impl Controllers {
         let (key, at, is_gone) = (one.meta().key(), now + REACTION, new.is_none());
         match one {
             Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), now),
-            Object::Service(_) => {
+            Object::Pod(_) => self.note_pod(old.as_ref(), new.as_ref(), at),
+            Object::Service(service) => {
+                let selector = service.spec.selector.pairs().to_vec();
+                match is_gone || selector.is_empty() {
+                    true => self.selectors.remove(&key),
+                    false => self.selectors.insert(key.clone(), selector),
+                };
                 self.queue.add(Task::Endpoints(key.clone()), at);
                 self.queue.add(Task::Mirror(key), at);
-            }
-            // The slices of a Service change when its endpoints do.
-            Object::EndpointSlice(slice) => {
-                if let Some(service) = slice.meta.labels.get(SERVICE_NAME_LABEL) {
-                    let service = Key { name: Name::new(service.clone()), ..key };
-                    self.queue.add(Task::Endpoints(service), at);
-                }
             }
             Object::Other(other) => self.note_other(other, key, at, is_gone),
             _ => {}
         }
+    }
+
+    /// The Services that select a pod, or did, have other endpoints where it is reached otherwise.
+    fn note_pod(&mut self, old: Option<&Object>, new: Option<&Object>, at: Time) {
+        let reached = |object: Option<&Object>| match object {
+            Some(Object::Pod(pod)) => {
+                let ends = (pod.is_terminal(), pod.is_terminating(), pod.is_ready());
+                Some((pod.status.pod_ip.clone(), pod.meta.labels.clone(), pod.node.clone(), ends))
+            }
+            Some(_) | None => None,
+        };
+        let (was, is) = (reached(old), reached(new));
+        let Some(namespace) = new.or(old).map(|pod| pod.meta().namespace.clone()) else { return };
+        if was == is || self.selectors.is_empty() {
+            return;
+        }
+        let first = Key { namespace: namespace.clone(), name: Name::default() };
+        let of_namespace = self.selectors.range(first..).take_while(|(key, _)| key.namespace == namespace);
+        let selected = of_namespace.filter(|(_, selector)| {
+            [&was, &is]
+                .into_iter()
+                .flatten()
+                .any(|(_, labels, ..)| selector.iter().all(|(label, value)| labels.get(label) == Some(value)))
+        });
+        let services: Vec<Key> = selected.map(|(key, _)| key.clone()).collect();
+        services.into_iter().for_each(|key| self.queue.add(Task::Endpoints(key), at));
     }
 
     fn note_other(&mut self, other: &Other, key: Key, at: Time, is_gone: bool) {

@@ -34,9 +34,9 @@ pub(super) fn store(value: &mut Value) {
     let storage = versions.into_iter().flatten().find(|version| version["storage"] == true);
     let Some(name) = storage.map(|version| version["name"].clone()) else { return };
     let stored = &mut member(value, "status")["storedVersions"];
-    match stored {
-        Value::Array(all) if all.contains(&name) => {}
-        Value::Array(all) => all.push(name),
-        other => *other = json!([name]),
+    let mut all = stored.as_array().cloned().unwrap_or_default();
+    if !all.contains(&name) {
+        all.push(name);
     }
+    *stored = all.into();
 }

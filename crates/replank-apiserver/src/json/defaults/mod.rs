@@ -4,6 +4,7 @@
 mod core;
 mod definition;
 mod missing;
+mod others;
 mod policies;
 mod workload;
 
@@ -70,6 +71,13 @@ pub(super) fn fill_other(resource: &ResourceType, value: &mut Value) {
     }
 }
 
+/// Fills in what nobody in a rehearsal looks at.
+pub(super) fn fill_served(kind: Kind, value: &mut Value) {
+    if kind == Kind::Job {
+        absent(member(value, "spec"), "manualSelector", false);
+    }
+}
+
 /// Fills in what is left out.
 pub(super) fn fill(kind: Kind, value: &mut Value) {
     match kind {
@@ -95,16 +103,16 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
             absent(value, "reclaimPolicy", "Delete");
             absent(value, "volumeBindingMode", "Immediate");
         }
+        Kind::CsiDriver => core::driver(member(value, "spec")),
         Kind::Namespace
         | Kind::Node
-        | Kind::CsiDriver
         | Kind::CsiNode
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
         | Kind::ResourceQuota
         | Kind::ControllerRevision
-        | Kind::PodDisruptionBudget
-        | Kind::Other => {}
+        | Kind::PodDisruptionBudget => {}
+        Kind::Other => others::fill(value),
     }
 }

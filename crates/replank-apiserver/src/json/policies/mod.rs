@@ -52,6 +52,12 @@ impl Api {
         made
     }
 
+    /// Whether there are policies that change objects, and such that refuse writes.
+    pub(super) fn has_policies(&self) -> (bool, bool) {
+        let policies = self.policies();
+        (!policies.mutating.is_empty(), !policies.validating.is_empty())
+    }
+
     /// Asks the policies that may refuse a write. What the client is warned of.
     ///
     /// # Errors

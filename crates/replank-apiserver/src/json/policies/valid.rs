@@ -17,7 +17,7 @@ pub(in super::super) fn check_policy(kind: &str, value: &Value) -> Vec<Cause> {
     match kind {
         "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" => policy(kind, name, spec, &mut causes),
         "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding" => {
-            binding(kind, spec, &mut causes)
+            binding(kind, spec, &mut causes);
         }
         _ => {}
     }
@@ -42,9 +42,7 @@ fn policy(kind: &str, name: &str, spec: &Value, causes: &mut Vec<Cause>) {
     constraints(spec, causes);
     let has_params = spec.get("paramKind").is_some_and(Value::is_object);
     let mut known = names(&Type::Dyn, has_params.then_some(Type::Dyn));
-    for name in ["namespaceObject"] {
-        known.insert(name.to_owned(), Type::Dyn);
-    }
+    known.insert("namespaceObject".to_owned(), Type::Dyn);
     conditions(spec, &known, causes);
     variables(spec, &mut known, causes);
     if kind == "MutatingAdmissionPolicy" {

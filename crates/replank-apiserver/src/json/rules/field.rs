@@ -48,7 +48,8 @@ pub(super) fn check(value: &Value, at: &str, rule: &str, detail: &str, causes: &
         "port" | "min" | "max" | "within" => {
             let number = match value {
                 Value::Null if looks == Looks::Always => Some(0),
-                other => other.as_i64(),
+                Value::Number(number) => number.as_i64(),
+                Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => None,
             };
             if let Some(number) = number {
                 self::number(number, at, rule, detail, causes);
@@ -66,7 +67,7 @@ pub(super) fn check(value: &Value, at: &str, rule: &str, detail: &str, causes: &
         "selector" => selector(value, at, causes),
         "unique" | "unitem" | "uniqueitems" => unique(value, at, rule, detail, causes),
         "modes" => {
-            modes(value, at, &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"], causes)
+            modes(value, at, &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"], causes);
         }
         "modewords" => modes(value, at, &detail.split(',').collect::<Vec<_>>(), causes),
         "storage" => {
@@ -90,8 +91,13 @@ enum Looks {
 }
 
 /// One cause for each problem of a text.
-pub(super) fn refuse_all(text: &str, at: &str, problems: Vec<String>, causes: &mut Vec<Cause>) {
-    causes.extend(problems.iter().map(|why| Cause::invalid(at, &quoted(text), why)));
+pub(super) fn refuse_all(
+    text: &str,
+    at: &str,
+    problems: impl IntoIterator<Item = String>,
+    causes: &mut Vec<Cause>,
+) {
+    causes.extend(problems.into_iter().map(|why| Cause::invalid(at, &quoted(text), &why)));
 }
 
 fn text(text: &str, at: &str, rule: &str, detail: &str, causes: &mut Vec<Cause>) {

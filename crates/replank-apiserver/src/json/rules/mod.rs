@@ -64,26 +64,26 @@ pub(super) fn check(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     };
     let mut causes = Vec::new();
     for row in rows().get(key.as_str()).into_iter().flatten() {
-        follow(value, &row.path, String::new(), row, &mut causes);
+        follow(value, &row.path, "", row, &mut causes);
     }
     more::check(&key, value, &mut causes);
     causes
 }
 
 /// Follows a path to every field that it leads to.
-fn follow(value: &Value, path: &[Step], at: String, row: &Row, causes: &mut Vec<Cause>) {
+fn follow(value: &Value, path: &[Step], at: &str, row: &Row, causes: &mut Vec<Cause>) {
     let Some((step, rest)) = path.split_first() else {
-        field::check(value, &at, row.rule, row.detail, causes);
+        field::check(value, at, row.rule, row.detail, causes);
         return;
     };
     let at = if at.is_empty() { step.name.to_owned() } else { format!("{at}.{}", step.name) };
     let member = value.get(step.name).unwrap_or(&Value::Null);
     if step.is_list {
         for (index, item) in member.as_array().into_iter().flatten().enumerate() {
-            follow(item, rest, format!("{at}[{index}]"), row, causes);
+            follow(item, rest, &format!("{at}[{index}]"), row, causes);
         }
     } else if !(step.is_pointer && member.is_null()) {
-        follow(member, rest, at, row, causes);
+        follow(member, rest, &at, row, causes);
     }
 }
 

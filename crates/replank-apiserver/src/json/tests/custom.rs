@@ -22,7 +22,7 @@ fn definition(plural: &str, kind: &str) -> Value {
             "names": {"plural": plural, "kind": kind}}})
 }
 
-fn widget(name: &str, spec: Value) -> Value {
+fn widget(name: &str, spec: &Value) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 
@@ -64,7 +64,7 @@ fn a_definition_is_established_and_its_names_are_its_own() {
 #[test]
 fn objects_are_completed_pruned_and_refused_by_their_schema() {
     let mut api = with_widgets();
-    let made = send(&mut api, Method::Post, WIDGETS, widget("a", json!({"size": 3, "unknown": 1})));
+    let made = send(&mut api, Method::Post, WIDGETS, widget("a", &json!({"size": 3, "unknown": 1})));
     assert_eq!((made.code, &made.body["spec"]), (201, &json!({"size": 3, "color": "blue"})));
     for (spec, message, field) in [
         (
@@ -84,7 +84,7 @@ fn objects_are_completed_pruned_and_refused_by_their_schema() {
             "spec.color",
         ),
     ] {
-        let refused = send(&mut api, Method::Post, WIDGETS, widget("b", spec));
+        let refused = send(&mut api, Method::Post, WIDGETS, widget("b", &spec));
         let (text, fields) = told(&refused.body);
         assert_eq!(refused.code, 422);
         assert!(text.contains(message), "{text}");
@@ -103,15 +103,15 @@ fn objects_are_completed_pruned_and_refused_by_their_schema() {
 #[test]
 fn a_definition_goes_after_its_objects() {
     let mut api = with_widgets();
-    let mut held = widget("held", json!({"size": 1}));
+    let mut held = widget("held", &json!({"size": 1}));
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
     assert_eq!(send(&mut api, Method::Post, WIDGETS, held).code, 201);
-    assert_eq!(send(&mut api, Method::Post, WIDGETS, widget("free", json!({"size": 1}))).code, 201);
+    assert_eq!(send(&mut api, Method::Post, WIDGETS, widget("free", &json!({"size": 1}))).code, 201);
     let path = format!("{DEFINITIONS}/widgets.example.com");
     let going = send(&mut api, Method::Delete, &path, Value::Null);
     assert_eq!(going.body["metadata"]["finalizers"], json!(["customresourcecleanup.apiextensions.k8s.io"]));
     assert_eq!(send(&mut api, Method::Get, &format!("{WIDGETS}/free"), Value::Null).code, 404);
-    let refused = send(&mut api, Method::Post, WIDGETS, widget("late", json!({"size": 1})));
+    let refused = send(&mut api, Method::Post, WIDGETS, widget("late", &json!({"size": 1})));
     assert_eq!(refused.code, 403);
     let freed = json!({"metadata": {"finalizers": null}});
     assert_eq!(send(&mut api, Method::Patch, &format!("{WIDGETS}/held"), freed).code, 200);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
+use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
 use super::access::{Access, Admitted};
@@ -57,7 +58,11 @@ impl Handler {
             Err(error) => return render::refusal(&error, None),
         };
         if let Some(keys) = self.access.keys(&path, host(&request)) {
-            return answer::json(200, &keys);
+            let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
+            return match *request.method() {
+                Method::GET => answer::whole(200, media_type, keys.to_string()),
+                _ => answer::refusal(&ApiError::method_not_allowed()),
+            };
         }
         let snapshot = self.owner.mirror().snapshot();
         match route(&path, &snapshot, &self.versions) {

@@ -4,6 +4,8 @@
 //! for it.
 
 pub mod answer;
+mod client;
+pub mod manage;
 mod meta;
 pub mod mirror;
 pub mod owner;
@@ -16,8 +18,11 @@ pub mod route;
 pub mod serve;
 mod wire;
 
+pub use client::{CallError, Client, Sent, call};
+pub use hyper::Method;
+pub use manage::Manage;
 pub use owner::{Cluster, Owner};
 pub use pace::Pace;
-pub use pki::{Identity, Kubeconfig};
+pub use pki::{Identity, Kubeconfig, Secrets};
 pub use release::Release;
 pub use serve::{Listen, Server};

@@ -1,24 +1,30 @@
 //! A world as the owner of a served cluster sees it.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
+use std::io;
 use std::rc::Rc;
+use std::thread::JoinHandle;
 
-use replank_api::{Cluster, Owner, Pace};
+use replank_api::{Cluster, Manage, Owner, Pace};
 use replank_apiserver::ResourceType;
 use replank_apiserver::json::{Request, Response};
+use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use replank_rehearse::completed;
 use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
-use std::thread::JoinHandle;
+use serde_json::{Value, json};
+
+use crate::faults::Faults;
+use crate::journal::{Files, Kept};
+use crate::keeper::{self, Keeper};
 
 /// What a served cluster begins with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Begin {
     /// Everything there is.
-    pub view: View,
+    pub start: Start,
     /// Seed of all randomness.
     pub seed: u64,
     /// How kubelets behave.
@@ -27,37 +33,79 @@ pub struct Begin {
     pub cloud: CloudTimings,
     /// How time passes.
     pub pace: Pace,
+    /// The files that it is kept in, if it is to survive the process.
+    pub files: Option<Files>,
+}
+
+/// What a cluster starts from.
+#[derive(Debug)]
+pub enum Start {
+    /// Objects, from which everything else follows.
+    Objects(Box<View>),
+    /// What was kept of an earlier process.
+    Kept(Box<Kept>),
 }
 
 /// Begins a cluster in a thread of its own.
 ///
+/// # Errors
+/// Where the files cannot be written, or hold what cannot be read.
+///
 /// # Panics
 /// Where a thread cannot be begun.
-#[must_use]
-pub fn begin(begin: Begin) -> (Owner, JoinHandle<()>) {
-    let Begin { view, seed, kubelet, cloud, pace } = begin;
-    let settings = Settings { start: pace.now(), seed, kubelet, cloud };
-    let make = move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings)));
-    match Owner::spawn(make, pace) {
-        Ok(begun) => begun,
-        Err(never) => match never {},
-    }
+pub fn begin(begin: Begin) -> io::Result<(Owner, JoinHandle<io::Result<()>>)> {
+    let pace = begin.pace.clone();
+    let make = move || Ok::<Box<dyn Cluster>, io::Error>(Box::new(Served::new(begin)?));
+    Owner::spawn(make, pace)
 }
 
 /// A world, and what has changed in it since somebody asked.
 struct Served {
     world: World,
     changes: Rc<RefCell<Vec<Change>>>,
+    faults: Faults,
+    keeper: Option<Keeper>,
 }
 
 impl Served {
-    fn new(view: View, settings: Settings) -> Self {
-        let mut world = World::new(settings, completed(view));
+    fn new(begin: Begin) -> io::Result<Self> {
+        let Begin { start, seed, kubelet, cloud, pace, files } = begin;
+        let settings = Settings { start: pace.now(), seed, kubelet, cloud };
+        let (mut world, faults, kept) = match start {
+            Start::Objects(view) => (World::new(settings, completed(*view)), Faults::default(), None),
+            Start::Kept(kept) => {
+                let known = (kept.version, kept.log_len);
+                let (world, faults) = resume(settings, *kept)?;
+                (world, faults, Some(known))
+            }
+        };
         world.assume_operators();
         let changes = Rc::<RefCell<Vec<Change>>>::default();
         world.observe(Box::new(Taker(changes.clone())));
-        Self { world, changes }
+        let keeper = files.map(|files| Keeper::begin(files, &world, &faults, kept)).transpose()?;
+        Ok(Self { world, changes, faults, keeper })
     }
+
+    fn status(&self) -> Value {
+        let view = self.world.view();
+        json!({
+            "nodes": view.nodes.len(), "pods": view.pods.len(), "objects": view.objects().len(),
+            "resourceVersion": self.world.version().to_string(),
+            "next": self.world.next_due().map(|due| due.to_string()),
+            "faults": self.faults.going_on(), "isKept": self.keeper.is_some(),
+        })
+    }
+}
+
+/// A world that goes on from what was kept.
+fn resume(settings: Settings, kept: Kept) -> io::Result<(World, Faults)> {
+    let remembered = keeper::remembered(&kept).map_err(io::Error::other)?;
+    // Names and uids are drawn by the seed and counters that begin anew: another seed draws others.
+    let seed = settings.seed ^ kept.version.rotate_left(32) ^ settings.start.as_millis().unsigned_abs();
+    let start = settings.start.max(Time::from_millis(kept.time));
+    let view: View = kept.objects.into_iter().map(Delta::Put).collect();
+    let world = World::resume(Settings { start, seed, ..settings }, view, remembered.world, kept.version);
+    Ok((world, remembered.faults))
 }
 
 /// Keeps changes until they are asked for.
@@ -96,5 +144,21 @@ impl Cluster for Served {
 
     fn take_changes(&mut self) -> Vec<Change> {
         self.changes.take()
+    }
+
+    fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.keep(&self.world, &self.faults, changes),
+            None => Ok(()),
+        }
+    }
+
+    fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
+        match ask {
+            Manage::Status | Manage::Advance { .. } => Ok(self.status()),
+            Manage::Faults => Ok(self.faults.list()),
+            Manage::Start { words } => self.faults.start(&mut self.world, words),
+            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
+        }
     }
 }

@@ -208,7 +208,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-cluster",
         ours: &["replank-api", "replank-apiserver", "replank-model", "replank-rehearse", "replank-sim"],
-        others: &["serde_json", "tokio"],
+        others: &["rustc-hash", "serde", "serde_json", "thiserror", "tokio", "xxhash-rust"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,

@@ -7,7 +7,7 @@ use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
 use super::render::{self, Renderer};
-use super::write;
+use super::{manage, write};
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Meta, not_found};
 use crate::owner::Owner;
@@ -50,6 +50,7 @@ impl Handler {
         match route(&path, &snapshot) {
             Route::Resource(target) => self.resource(request, target, query).await,
             Route::NoResource => answer::refusal(&no_resource()),
+            Route::Other if path == crate::manage::PATH => manage::manage(&self.owner, request).await,
             Route::Other => {
                 let (method, headers) = (request.method(), request.headers());
                 let ask = Ask { method, path: &path, query: &query, headers };

@@ -2,6 +2,7 @@
 
 mod handle;
 mod listen;
+mod manage;
 mod render;
 mod write;
 

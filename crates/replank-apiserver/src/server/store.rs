@@ -60,6 +60,11 @@ impl Api {
         }
     }
 
+    /// Goes on with a counter of versions that is further than any object shows: the last write may have been a deletion.
+    pub fn go_on_from(&mut self, version: u64) {
+        self.version = self.version.max(version);
+    }
+
     /// Everything there is.
     #[must_use]
     pub fn view(&self) -> &View {

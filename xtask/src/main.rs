@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo xtask help`.
 
 mod bench;
+mod bench_cluster;
 mod bench_helm;
 mod bench_scan;
 mod conformance;

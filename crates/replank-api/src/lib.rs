@@ -5,6 +5,8 @@
 
 pub mod answer;
 pub mod auth;
+mod client;
+pub mod manage;
 mod meta;
 pub mod mirror;
 pub mod owner;
@@ -19,9 +21,12 @@ pub mod served;
 mod wire;
 
 pub use auth::{Authorization, TokenSigner};
+pub use client::{CallError, Client, Sent, call};
+pub use hyper::Method;
+pub use manage::Manage;
 pub use owner::{Cluster, Owner};
 pub use pace::Pace;
-pub use pki::{Identity, Kubeconfig};
+pub use pki::{Identity, Kubeconfig, Secrets};
 pub use release::Release;
 pub use serve::{Listen, Server};
 pub use served::{Newest, OlderVersion, Versions};

@@ -5,10 +5,14 @@
 mod api_services;
 mod bootstrap;
 mod controllers;
+mod faults;
+mod journal;
+mod keeper;
 mod nodes;
 mod trust;
 mod world;
 
+pub use journal::{Files, JournalError, Kept};
 pub use nodes::{Fleet, nodes};
 pub use trust::Trust;
-pub use world::{Begin, begin};
+pub use world::{Begin, Start, begin};

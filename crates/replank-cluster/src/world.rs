@@ -1,30 +1,35 @@
 //! A world as the owner of a served cluster sees it.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
+use std::io;
 use std::rc::Rc;
+use std::thread::JoinHandle;
 
 use crate::api_services;
-use replank_api::{Cluster, Owner, Pace};
+use replank_api::{Cluster, Manage, Owner, Pace};
 use replank_apiserver::json::{Method, Request, Response};
 use replank_apiserver::{ResourceType, Serving};
+use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use replank_rehearse::completed;
 use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
-use serde_json::Value;
-use std::thread::JoinHandle;
+use serde_json::{Value, json};
+
+use crate::faults::Faults;
+use crate::journal::{Files, Kept};
+use crate::keeper::{self, Keeper};
 
 use crate::bootstrap::furnish;
 use crate::controllers::Controllers;
 use crate::trust::Trust;
 
 /// What a served cluster begins with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Begin {
     /// Everything there is.
-    pub view: View,
+    pub start: Start,
     /// Seed of all randomness.
     pub seed: u64,
     /// How kubelets behave.
@@ -37,22 +42,30 @@ pub struct Begin {
     pub trust: Trust,
     /// What the API server does beyond what a rehearsal needs.
     pub serving: Serving,
+    /// The files that it is kept in, if it is to survive the process.
+    pub files: Option<Files>,
+}
+
+/// What a cluster starts from.
+#[derive(Debug)]
+pub enum Start {
+    /// Objects, from which everything else follows.
+    Objects(Box<View>),
+    /// What was kept of an earlier process.
+    Kept(Box<Kept>),
 }
 
 /// Begins a cluster in a thread of its own.
 ///
+/// # Errors
+/// Where the files cannot be written, or hold what cannot be read.
+///
 /// # Panics
 /// Where a thread cannot be begun.
-#[must_use]
-pub fn begin(begin: Begin) -> (Owner, JoinHandle<()>) {
-    let Begin { view, seed, kubelet, cloud, pace, trust, serving } = begin;
-    let settings = Settings { start: pace.now(), seed, kubelet, cloud };
-    let make =
-        move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings, trust, serving)));
-    match Owner::spawn(make, pace) {
-        Ok(begun) => begun,
-        Err(never) => match never {},
-    }
+pub fn begin(begin: Begin) -> io::Result<(Owner, JoinHandle<io::Result<()>>)> {
+    let pace = begin.pace.clone();
+    let make = move || Ok::<Box<dyn Cluster>, io::Error>(Box::new(Served::new(begin)?));
+    Owner::spawn(make, pace)
 }
 
 /// A world, and what has changed in it since somebody asked.
@@ -66,29 +79,53 @@ struct Served {
     services: Vec<String>,
     /// Whether a definition has changed since the services were last looked at.
     has_definitions: bool,
+    faults: Faults,
+    keeper: Option<Keeper>,
 }
 
 impl Served {
-    fn new(view: View, settings: Settings, trust: Trust, serving: Serving) -> Self {
-        let start = settings.start;
-        let mut world = World::new(settings, completed(view));
+    fn new(begin: Begin) -> io::Result<Self> {
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving } = begin;
+        let settings = Settings { start: pace.now(), seed, kubelet, cloud };
+        let begins = settings.start;
+        let (mut world, faults, kept) = match start {
+            Start::Objects(view) => (World::new(settings, completed(*view)), Faults::default(), None),
+            Start::Kept(kept) => {
+                let known = (kept.version, kept.log_len);
+                let (world, faults) = resume(settings, *kept)?;
+                (world, faults, Some(known))
+            }
+        };
         world.assume_operators();
-        furnish(&mut world);
-        world.request(|api| api.serve(serving));
+        let untold = Rc::<RefCell<Vec<Change>>>::default();
+        // What is kept of an earlier process is what it had answered: whatever is made from here on is new to it.
+        let keeper = files.map(|files| Keeper::begin(files, &world, &faults, kept)).transpose()?;
         let mut controllers = Controllers::new(trust);
         for change in world.view().as_changes() {
             controllers.note(world.now(), &change);
         }
-        let untold = Rc::<RefCell<Vec<Change>>>::default();
         world.observe(Box::new(Taker(untold.clone())));
+        furnish(&mut world);
+        world.request(|api| api.serve(serving));
         let changes = Vec::new();
-        let mut served =
-            Self { world, controllers, untold, changes, services: Vec::new(), has_definitions: false };
-        for service in api_services::built_in(start) {
+        let mut served = Self {
+            world,
+            controllers,
+            untold,
+            changes,
+            services: Vec::new(),
+            has_definitions: false,
+            faults,
+            keeper,
+        };
+        for service in api_services::built_in(begins) {
             served.register(service);
         }
         served.keep_services();
-        served
+        served.note();
+        let made = std::mem::take(&mut served.changes);
+        served.keep(&made)?;
+        Ok(served)
     }
 
     /// Tells the controllers what has changed.
@@ -138,6 +175,27 @@ impl Served {
         let write = json_request(Method::Put, path, made);
         self.world.request(|api| api.handle(&write));
     }
+
+    fn status(&self) -> Value {
+        let view = self.world.view();
+        json!({
+            "nodes": view.nodes.len(), "pods": view.pods.len(), "objects": view.objects().len(),
+            "resourceVersion": self.world.version().to_string(),
+            "next": self.world.next_due().map(|due| due.to_string()),
+            "faults": self.faults.going_on(), "isKept": self.keeper.is_some(),
+        })
+    }
+}
+
+/// A world that goes on from what was kept.
+fn resume(settings: Settings, kept: Kept) -> io::Result<(World, Faults)> {
+    let remembered = keeper::remembered(&kept).map_err(io::Error::other)?;
+    // Names and uids are drawn by the seed and counters that begin anew: another seed draws others.
+    let seed = settings.seed ^ kept.version.rotate_left(32) ^ settings.start.as_millis().unsigned_abs();
+    let start = settings.start.max(Time::from_millis(kept.time));
+    let view: View = kept.objects.into_iter().map(Delta::Put).collect();
+    let world = World::resume(Settings { start, seed, ..settings }, view, remembered.world, kept.version);
+    Ok((world, remembered.faults))
 }
 
 /// Whether a change is one of a CustomResourceDefinition.
@@ -202,6 +260,24 @@ impl Cluster for Served {
     fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
+
+    fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.keep(&self.world, &self.faults, changes),
+            None => Ok(()),
+        }
+    }
+
+    fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
+        let answer = match ask {
+            Manage::Status | Manage::Advance { .. } => Ok(self.status()),
+            Manage::Faults => Ok(self.faults.list()),
+            Manage::Start { words } => self.faults.start(&mut self.world, words),
+            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
+        };
+        self.tell();
+        answer
+    }
 }
 
 #[cfg(test)]
@@ -220,12 +296,20 @@ mod tests {
     const START: Time = Time::from_millis(1_764_000_000_000);
 
     fn served() -> Served {
-        let settings =
-            Settings { start: START, seed: 1, kubelet: KubeletModel::Fake, cloud: CloudTimings::default() };
         let signer = Arc::new(TokenSigner::generate().expect("there is chance"));
         let trust = Trust { authority: "the authority".to_owned(), signer };
         let view = nodes(Fleet { nodes: 1, zones: 1 }, "v1.36.2", START);
-        Served::new(view, settings, trust, Serving { accounts: true, addresses: true })
+        let begin = Begin {
+            start: Start::Objects(Box::new(view)),
+            seed: 1,
+            kubelet: KubeletModel::Fake,
+            cloud: CloudTimings::default(),
+            pace: Pace::Step(START),
+            trust,
+            serving: Serving { accounts: true, addresses: true },
+            files: None,
+        };
+        Served::new(begin).expect("nothing is kept")
     }
 
     fn send(served: &mut Served, method: Method, path: &str, body: Value) -> Response {
@@ -352,5 +436,21 @@ mod tests {
         let addresses: Vec<&str> =
             slices.iter().flat_map(|(_, slice)| &slice.endpoints).map(|one| &*one.addresses[0]).collect();
         assert_eq!(addresses, ["10.9.9.9"]);
+    }
+
+    fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.keep(&self.world, &self.faults, changes),
+            None => Ok(()),
+        }
+    }
+
+    fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
+        match ask {
+            Manage::Status | Manage::Advance { .. } => Ok(self.status()),
+            Manage::Faults => Ok(self.faults.list()),
+            Manage::Start { words } => self.faults.start(&mut self.world, words),
+            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
+        }
     }
 }

@@ -8,6 +8,7 @@ pub mod cron;
 pub mod delta;
 pub mod labels;
 pub mod object;
+pub mod pairs;
 mod reader;
 pub mod text;
 pub mod validation;

@@ -233,7 +233,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-schema",
             "replank-sim",
         ],
-        others: &["base64", "serde_json", "tokio"],
+        others: &["base64", "rustc-hash", "serde", "serde_json", "thiserror", "tokio", "xxhash-rust"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,

@@ -10,6 +10,7 @@ use replank_model::object::Object;
 
 use super::access::{Access, Admitted};
 use super::render::{self, Renderer};
+use super::manage;
 use super::write::{self, Gate};
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};
@@ -76,6 +77,7 @@ impl Handler {
                 not_found()
             }
             Route::NoResource => answer::refusal(&no_resource()),
+            Route::Other if path == crate::manage::PATH => manage::manage(&self.owner, request).await,
             Route::Other => {
                 let (method, headers) = (request.method(), request.headers());
                 let ask = Ask { method, path: &path, query: &query, headers };

@@ -3,6 +3,7 @@
 mod access;
 mod handle;
 mod listen;
+mod manage;
 mod render;
 mod write;
 

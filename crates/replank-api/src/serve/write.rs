@@ -1,5 +1,7 @@
 //! Requests that the owner of the world answers: whatever changes something.
 
+use std::time::Duration;
+
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, USER_AGENT};
@@ -21,6 +23,9 @@ use crate::wire;
 
 /// The largest body of a request, as upstream.
 const BODY_MAX: usize = 3 * 1024 * 1024;
+
+/// How long a client may take to send one.
+const BODY_WITHIN: Duration = Duration::from_secs(60);
 
 /// Who asks, let in.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +52,8 @@ pub(super) async fn write(
     let content_type = content_type.unwrap_or_default().to_owned();
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
     let wire = Wire { user_agent: user_agent.unwrap_or_default().to_owned(), duplicates: Vec::new() };
-    let bytes = match Limited::new(request.into_body(), BODY_MAX).collect().await {
+    let whole = Limited::new(request.into_body(), BODY_MAX).collect();
+    let bytes = match tokio::time::timeout(BODY_WITHIN, whole).await.unwrap_or_else(|late| Err(late.into())) {
         Ok(whole) => whole.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
             return render.refusal(&ApiError::too_large(BODY_MAX));

@@ -76,6 +76,11 @@ impl Api {
         }
     }
 
+    /// Goes on with a counter of versions that is further than any object shows: the last write may have been a deletion.
+    pub fn go_on_from(&mut self, version: u64) {
+        self.version = self.version.max(version);
+    }
+
     /// Does more from now on than a rehearsal needs.
     pub fn serve(&mut self, serving: Serving) {
         self.serving = serving;

@@ -93,3 +93,11 @@ fn what_makes_no_sense_is_refused_with_its_place() {
     }
     assert!(parse("self.x ==").is_err() && parse("(1").is_err() && parse("'a").is_err());
 }
+
+#[test]
+fn what_is_too_deep_is_refused() {
+    assert!(parse(&"(".repeat(5_000)).is_err());
+    assert!(parse(&vec!["1"; 5_000].join(" + ")).is_err());
+    assert!(parse(&format!("self{}", ".a".repeat(5_000))).is_err());
+    assert!(parse(&vec!["true"; 100].join(" && ")).is_ok());
+}

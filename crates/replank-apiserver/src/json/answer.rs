@@ -3,8 +3,7 @@
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
-use super::custom;
-use super::form;
+use super::{custom, form};
 use crate::server::ResourceType;
 
 /// The object as it is served.

@@ -3,11 +3,10 @@
 use replank_schema::{GoId, go_types, types};
 use serde_json::{Map, Value};
 
-use super::custom;
-use super::form;
 use super::patch::PatchType;
 use super::path::Address;
 use super::terms::Terms;
+use super::{custom, form};
 use crate::server::{ApiError, Cause, ResourceName, ResourceType};
 
 const GO_HEAD: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
@@ -23,8 +22,12 @@ pub(super) fn go_type(resource: &ResourceType) -> Option<GoId> {
 /// # Errors
 /// 400 where it is no object of the kind.
 pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
-    let members = head(address, body)?;
+    let members = head(address, body, terms.client.is_some())?;
     let mut value = Value::Object(members);
+    let unknown = custom::take_in(&address.resource, &mut value)?;
+    if terms.client.is_some() && !terms.is_accounted && address.resource.custom.is_some() {
+        terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
+    }
     if terms.client.is_some()
         && !terms.is_accounted
         && let Some(of) = go_type(&address.resource)
@@ -32,20 +35,25 @@ pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<
         let unreadable = |why: &str| cannot_be_handled(address, None, why);
         let decoded = form::decode(of, &value).map_err(|why| unreadable(&why))?;
         terms.strict(&decoded.unknown).map_err(|why| unreadable(&why))?;
-        value = decoded.object;
-    }
-    if terms.client.is_some() && !terms.is_accounted {
-        let unknown = custom::take_in(&address.resource, &mut value)?;
-        if address.resource.custom.is_some() {
-            terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
-        }
+        value = with_reset(&value, decoded.object);
     }
     check_namespace(address, &mut value)?;
     Ok(value)
 }
 
+/// An empty list of managers says that all are to be forgotten, where no list says nothing.
+fn with_reset(given: &Value, mut read: Value) -> Value {
+    let managers = given.get("metadata").and_then(|meta| meta.get("managedFields"));
+    if managers.and_then(Value::as_array).is_some_and(Vec::is_empty)
+        && let Some(Value::Object(meta)) = read.get_mut("metadata")
+    {
+        meta.insert("managedFields".to_owned(), Value::Array(Vec::new()));
+    }
+    read
+}
+
 /// What every object begins with: kind and version, which must be those of the address where they are given.
-fn head(address: &Address, body: Value) -> Result<Map<String, Value>, ApiError> {
+fn head(address: &Address, body: Value, is_wire: bool) -> Result<Map<String, Value>, ApiError> {
     let name = &address.resource.name;
     let unrecognized = |why: &str, shown: &str| {
         ApiError::bad_request(&format!(
@@ -68,6 +76,9 @@ fn head(address: &Address, body: Value) -> Result<Map<String, Value>, ApiError> 
     let text = |member: &str| members.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (kind, api_version) = (text("kind"), text("apiVersion"));
     let wanted = address.resource.api_version();
+    if is_wire && address.resource.custom.is_some() {
+        check_custom_head(address, &members, &kind, &api_version)?;
+    }
     let kind = if kind.is_empty() { name.kind.to_string() } else { kind };
     let api_version = if api_version.is_empty() { wanted.clone() } else { api_version };
     if address.resource.custom.is_some() && api_version != wanted {
@@ -88,6 +99,33 @@ fn head(address: &Address, body: Value) -> Result<Map<String, Value>, ApiError> 
     members.insert("kind".to_owned(), kind.into());
     members.insert("apiVersion".to_owned(), wanted.into());
     Ok(members)
+}
+
+/// A custom resource says itself what it is (`apiextensions-apiserver`, `customresource_handler.go`).
+fn check_custom_head(
+    address: &Address,
+    members: &Map<String, Value>,
+    kind: &str,
+    api_version: &str,
+) -> Result<(), ApiError> {
+    let name = &address.resource.name;
+    let shown = || Value::Object(members.clone()).to_string();
+    for (text, member) in [(kind, "Kind"), (api_version, "apiVersion")] {
+        if text.is_empty() {
+            let body = shown();
+            return Err(ApiError::bad_request(&format!(
+                "the object provided is unrecognized (must be of type {}): Object '{member}' is missing in '{body}' ({body})",
+                name.kind
+            )));
+        }
+    }
+    if api_version == address.resource.api_version() && kind != &*name.kind {
+        let object = members.get("metadata").and_then(|meta| meta.get("name")).and_then(Value::as_str);
+        let cause = Cause::invalid("kind", &format!("{kind:?}"), &format!("must be {}", name.kind));
+        let given = ResourceName { kind: kind.into(), ..name.clone() };
+        return Err(ApiError::invalid(given, object.unwrap_or_default(), vec![cause]));
+    }
+    Ok(())
 }
 
 /// Why an object of another kind is none of the address'.
@@ -190,6 +228,10 @@ pub(super) fn patched(
             }
         }
     }
+    let unknown = custom::take_in(&address.resource, &mut value)?;
+    if address.resource.custom.is_some() {
+        terms.strict(&unknown).map_err(|why| wrong(&why))?;
+    }
     if let Some(of) = go_type(&address.resource) {
         let decoded = form::decode(of, &value);
         let decoded = decoded.map_err(|why| match kind {
@@ -197,10 +239,7 @@ pub(super) fn patched(
             PatchType::Merge | PatchType::Json | PatchType::Apply => wrong(&why),
         })?;
         terms.strict(&decoded.unknown).map_err(|why| wrong(&why))?;
-        value = decoded.object;
-    } else if address.resource.custom.is_some() {
-        let unknown = custom::take_in(&address.resource, &mut value)?;
-        terms.strict(&unknown).map_err(|why| wrong(&why))?;
+        value = with_reset(&value, decoded.object);
     }
     check_namespace(address, &mut value)?;
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
@@ -240,6 +279,7 @@ pub(super) fn check_applied(address: &Address, body: &Value) -> Result<(), ApiEr
 /// 500 where a field has another type, 400 where the object is another one.
 pub(super) fn applied(address: &Address, value: Value, terms: &mut Terms) -> Result<Value, ApiError> {
     let mut value = value;
+    custom::take_in(&address.resource, &mut value)?;
     if let Some(of) = go_type(&address.resource) {
         let decoded = form::decode(of, &value).map_err(|why| ApiError::internal(&why))?;
         terms

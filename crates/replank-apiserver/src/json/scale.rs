@@ -110,6 +110,7 @@ fn as_scale(address: &Address) -> Address {
     part.resource.name =
         ResourceName { group: "autoscaling".into(), plural: "scales".into(), kind: "Scale".into() };
     part.resource.version = "v1".into();
+    part.resource.custom = None;
     part
 }
 

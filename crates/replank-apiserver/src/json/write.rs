@@ -72,12 +72,11 @@ impl Api {
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
         let mut value = body::read(address, body, terms)?;
+        self.check_going(&address.resource, &value)?;
         let resource = &address.resource;
         let names_version = value.pointer("/metadata/resourceVersion").is_some_and(|text| text != "");
         let given_generation = value.pointer("/metadata/generation").cloned();
         let managers = value.pointer("/metadata/managedFields").cloned();
-        custom::take_in(resource, &mut value)?;
-        self.check_going(resource, &value)?;
         let meta = member(&mut value, "metadata");
         if let Value::Object(meta) = meta {
             SERVERS_OWN.iter().for_each(|own| {
@@ -260,40 +259,13 @@ impl Api {
         }
         self.keep_account(address, Some(known), &mut value, terms);
         keep_servers_own(&old, &mut value, terms.client.is_some());
-        match (resource.status, address.subresource) {
-            (_, Some(Subresource::Status)) => keep_all_but_status(resource, &old, &mut value),
-            (
-                _,
-                Some(
-                    part @ (Subresource::EphemeralContainers
-                    | Subresource::Resize
-                    | Subresource::Approval
-                    | Subresource::Finalize),
-                ),
-            ) => parts::only_part(part, &old, &mut value),
-            (StatusWrites::Apart, _) => keep(&old, &mut value, "status"),
-            (StatusWrites::WithObject, _) => {}
-        }
+        keep_other_parts(address, &old, &mut value);
         defaults::fill(resource.kind, &mut value);
         defaults::at_update(resource.kind, &old, &mut value);
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
         let mut causes = deletion;
-        causes.extend(match address.subresource {
-            // What may not be changed otherwise is changed here.
-            Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
-                parts::check(part, &old, &value)
-            }
-            None
-            | Some(
-                Subresource::Status
-                | Subresource::Scale
-                | Subresource::Eviction
-                | Subresource::Binding
-                | Subresource::Approval
-                | Subresource::Finalize,
-            ) => check::update(resource, &old, &value, known),
-        });
+        causes.extend(wrong(address, &old, &value, known));
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
@@ -522,26 +494,6 @@ impl Api {
     }
 }
 
-/// A write as policies see it.
-fn attempt<'a>(
-    address: &'a Address,
-    old: Option<&'a Value>,
-    value: &'a Value,
-    effect: Effect,
-) -> Attempt<'a> {
-    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    Attempt {
-        operation: if old.is_some() { "UPDATE" } else { "CREATE" },
-        resource: &address.resource,
-        subresource: address.subresource.map_or("", Subresource::as_str),
-        namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
-        name: text("/metadata/name"),
-        object: Some(value),
-        old,
-        is_dry: effect == Effect::DryRun,
-    }
-}
-
 fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
     let why = match error {
         ProjectError::Member { path, message, .. } => format!("{path}: {message}"),
@@ -557,6 +509,44 @@ fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<
     }
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     Err(ApiError::invalid(resource.name.clone(), name, causes))
+}
+
+/// Puts back what a write at an address does not change.
+fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
+    let resource = &address.resource;
+    match (resource.status, address.subresource) {
+        (_, Some(Subresource::Status)) => keep_all_but_status(resource, old, value),
+        (
+            _,
+            Some(
+                part @ (Subresource::EphemeralContainers
+                | Subresource::Resize
+                | Subresource::Approval
+                | Subresource::Finalize),
+            ),
+        ) => parts::only_part(part, old, value),
+        (StatusWrites::Apart, _) => keep(old, value, "status"),
+        (StatusWrites::WithObject, _) => {}
+    }
+}
+
+/// What is wrong with a change at an address.
+fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<Cause> {
+    match address.subresource {
+        // What may not be changed otherwise is changed here.
+        Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
+            parts::check(part, old, value)
+        }
+        None
+        | Some(
+            Subresource::Status
+            | Subresource::Scale
+            | Subresource::Eviction
+            | Subresource::Binding
+            | Subresource::Approval
+            | Subresource::Finalize,
+        ) => check::update(&address.resource, old, value, known),
+    }
 }
 
 /// Puts a member back to what it was.
@@ -666,5 +656,26 @@ fn alike(old: Option<&Value>, new: Option<&Value>) -> bool {
         (Some(old), Some(new)) => old == new || (is_empty(old) && is_empty(new)),
         (Some(one), None) | (None, Some(one)) => is_empty(one),
         (None, None) => true,
+    }
+}
+
+/// A write as policies see it.
+fn attempt<'a>(
+    address: &'a Address,
+    old: Option<&'a Value>,
+    value: &'a Value,
+    effect: Effect,
+) -> Attempt<'a> {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let subresource = address.subresource.map_or("", Subresource::as_str);
+    Attempt {
+        operation: if old.is_some() { "UPDATE" } else { "CREATE" },
+        resource: &address.resource,
+        subresource,
+        namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
+        name: text("/metadata/name"),
+        object: Some(value),
+        old,
+        is_dry: effect == Effect::DryRun,
     }
 }

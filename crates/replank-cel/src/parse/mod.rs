@@ -8,7 +8,10 @@ use crate::fault::{Fault, Faults};
 use token::{Kind, Token};
 
 /// How deeply expressions may nest: a guard for the stack.
-const DEPTH_MAX: u32 = 200;
+const DEPTH_MAX: u32 = 100;
+
+/// How many operators, fields or methods may follow on each other: each is one level deeper for whoever evaluates them.
+const CHAIN_MAX: u32 = 400;
 
 /// Names that are kept for other languages.
 const RESERVED: [&str; 17] = [
@@ -119,6 +122,7 @@ impl Parser {
             [&["||"], &["&&"], &["<", "<=", ">=", ">", "==", "!=", "in"], &["+", "-"], &["*", "/", "%"]];
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
+        let mut chain = 0;
         loop {
             let operator = operators.iter().find(|operator| match self.peek() {
                 Kind::Mark(mark) => mark == *operator,
@@ -128,10 +132,22 @@ impl Parser {
             let Some(operator) = operator else { return Ok(left) };
             let at = self.at();
             self.next += 1;
+            chain += 1;
+            self.check_chain(chain)?;
             let right = self.binary(level + 1)?;
             let function = if *operator == "in" { "@in".to_owned() } else { format!("_{operator}_") };
             left = call(at, &function, vec![left, right]);
         }
+    }
+
+    fn check_chain(&self, chain: u32) -> Result<(), Fault> {
+        if chain > CHAIN_MAX {
+            return Err(Fault {
+                at: self.at(),
+                message: "expression recursion limit exceeded: 250".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     fn unary(&mut self) -> Parsed {
@@ -162,8 +178,11 @@ impl Parser {
 
     fn member(&mut self) -> Parsed {
         let mut of = self.primary()?;
+        let mut chain = 0;
         loop {
             let at = self.at();
+            chain += 1;
+            self.check_chain(chain)?;
             if self.take(".?")
                 || (self.is(".") && self.tokens[self.next + 1].kind == Kind::Mark("?") && {
                     self.next += 2;

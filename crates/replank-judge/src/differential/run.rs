@@ -148,20 +148,24 @@ impl Pair<'_> {
         }
         for _ in 0..LENGTH {
             let step = walk.next(draw);
-            let status = self.step(&step, &name, moves(kind), &mut memories)?;
-            walk.ended(status);
+            let (status, other) = self.step(&step, &name, moves(kind), &mut memories)?;
+            if let Some(alone) = walk.ended(status, other) {
+                for server in [self.reference, self.served] {
+                    remove(server, &format!("{}/{alone}", kind.collection(namespace)))?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// One request to both; the reference's status.
+    /// One request to both; the status of each.
     fn step(
         &self,
         step: &Step,
         resource: &str,
         moving: bool,
         memories: &mut (Memory, Memory),
-    ) -> Result<u16> {
+    ) -> Result<(u16, u16)> {
         let (first, second) = (step.fill(&memories.0), step.fill(&memories.1));
         let (wanted, got) = std::thread::scope(|scope| {
             let other = scope.spawn(|| self.served.exchange(&second));
@@ -177,7 +181,7 @@ impl Pair<'_> {
         });
         memories.0.learn(&wanted);
         memories.1.learn(&got);
-        let status = wanted.status;
+        let statuses = (wanted.status, got.status);
         let (wanted, got) = (
             normal(&wanted, step.class == Class::Watch, moving),
             normal(&got, step.class == Class::Watch, moving),
@@ -197,10 +201,10 @@ impl Pair<'_> {
             });
         }
         drop(report);
-        if step.settles && status < 300 {
+        if step.settles && statuses.0 < 300 {
             std::thread::sleep(SETTLE);
         }
-        Ok(status)
+        Ok(statuses)
     }
 
     /// Takes away what a walk has left, and what holds it.
@@ -211,13 +215,8 @@ impl Pair<'_> {
             let list = server.exchange(&Sent::new("GET", mine.as_str()))?.json();
             for item in list["items"].as_array().into_iter().flatten() {
                 let path = format!("{collection}/{}", item["metadata"]["name"].as_str().unwrap_or_default());
-                if !kind.is_namespaced {
-                    server.exchange(&Sent::new("DELETE", path.as_str()))?;
-                }
-                if item["metadata"]["finalizers"].is_array() {
-                    let patch = json!({"metadata": {"finalizers": null}}).to_string().into_bytes();
-                    server
-                        .exchange(&Sent::new("PATCH", path).typed("application/merge-patch+json", patch))?;
+                if !kind.is_namespaced || item["metadata"]["finalizers"].is_array() {
+                    remove(server, &path)?;
                 }
             }
         }
@@ -247,6 +246,14 @@ impl Pair<'_> {
         }
         Ok(())
     }
+}
+
+/// Deletes an object, and what holds it.
+fn remove(server: &Endpoint, path: &str) -> Result<()> {
+    server.exchange(&Sent::new("DELETE", path))?;
+    let patch = json!({"metadata": {"finalizers": null}}).to_string().into_bytes();
+    server.exchange(&Sent::new("PATCH", path).typed("application/merge-patch+json", patch))?;
+    Ok(())
 }
 
 /// Every resource, those that clusters are made of more often.

@@ -39,14 +39,23 @@ impl<'a> Walk<'a> {
         Self { kind, namespace, id, names: Vec::new(), made: 0, pending: None, settles }
     }
 
-    /// Learns how the last request ended on the reference.
-    pub(super) fn ended(&mut self, status: u16) {
-        match self.pending.take() {
+    /// Learns how the last request ended on the reference and on the other. What then is on one of them alone is returned: it would make all that follows
+    /// differ.
+    pub(super) fn ended(&mut self, status: u16, other: u16) -> Option<String> {
+        let pending = self.pending.take();
+        if let Some(Pending::Made(name) | Pending::Gone(name)) = &pending
+            && (status < 300) != (other < 300)
+        {
+            self.names.retain(|each| each != name);
+            return Some(name.clone());
+        }
+        match pending {
             Some(Pending::Made(name)) if status < 300 && !self.names.contains(&name) => self.names.push(name),
             Some(Pending::Gone(name)) if status < 300 => self.names.retain(|each| *each != name),
             Some(Pending::AllGone) if status < 300 => self.names.clear(),
             Some(Pending::Made(_) | Pending::Gone(_) | Pending::AllGone) | None => {}
         }
+        None
     }
 
     /// The next request.

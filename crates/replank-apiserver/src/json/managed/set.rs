@@ -147,19 +147,6 @@ impl Set {
         rest
     }
 
-    /// What is one of the other's paths, or below one.
-    pub(super) fn only_under(&self, other: &Self) -> Self {
-        let mut rest = Self::default();
-        for (step, node) in &self.0 {
-            match other.0.get(step) {
-                Some(there) if there.is_member => rest.keep(step, node.is_member, node.below.clone()),
-                Some(there) => rest.keep(step, false, node.below.only_under(&there.below)),
-                None => {}
-            }
-        }
-        rest
-    }
-
     fn combine(
         &self,
         other: &Self,
@@ -255,7 +242,6 @@ mod tests {
         assert_eq!(a.difference(&b), of_paths(&["spec.a", "meta"]));
         assert_eq!(a.intersection(&b), of_paths(&["spec.b"]));
         assert_eq!(a.recursive_difference(&b), of_paths(&["meta"]));
-        assert_eq!(a.only_under(&of_paths(&["spec"])), of_paths(&["spec.a", "spec.b"]));
         assert_eq!(a.union(&b), of_paths(&["spec", "spec.a", "spec.b", "meta"]));
     }
 }

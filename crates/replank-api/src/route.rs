@@ -216,6 +216,9 @@ mod tests {
 
     #[test]
     fn what_discovery_does_not_list_is_not_allowed() {
+        assert_eq!(refused(&Method::GET, "/apis/authorization.k8s.io/v1/subjectaccessreviews"), Some(405));
+        assert_eq!(refused(&Method::POST, "/apis/authorization.k8s.io/v1/subjectaccessreviews"), None);
+        assert_eq!(refused(&Method::GET, "/apis/authorization.k8s.io/v1/subjectaccessreviews/x"), Some(404));
         assert_eq!(refused(&Method::DELETE, "/api/v1/namespaces"), Some(405));
         assert_eq!(refused(&Method::POST, "/api/v1/namespaces/a/pods/x"), Some(405));
         assert_eq!(refused(&Method::POST, "/api/v1/namespaces/a/pods/x/eviction"), None);

@@ -224,6 +224,5 @@ mod tests {
         assert_eq!(refused(&Method::POST, "/api/v1/namespaces/a/pods/x/eviction"), None);
         assert_eq!(refused(&Method::PUT, "/api/v1/namespaces/a/pods"), Some(405));
         assert_eq!(refused(&Method::POST, "/api/v1/pods"), Some(405));
-        assert_eq!(refused(&Method::GET, "/api/v1/bindings"), Some(404));
     }
 }

@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(pods["items"].as_array().map(Vec::len), Some(1));
         assert_eq!(
             pods["items"][0]["containers"][0]["usage"],
-            json!({"cpu": "100000000n", "memory": "71679Ki"})
+            json!({"cpu": "100000000n", "memory": "71680Ki"})
         );
         let node = ask(&["nodes", "n"], "");
         assert_eq!(node["usage"]["cpu"], "161000000n");

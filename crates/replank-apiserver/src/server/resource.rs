@@ -73,7 +73,9 @@ static BUILT_IN: LazyLock<Vec<ResourceType>> = LazyLock::new(|| {
     let mut all: Vec<ResourceType> = Kind::TYPED.iter().copied().map(ResourceType::typed).collect();
     for group in discovery().all() {
         for version in &group.versions {
-            for resource in version.resources.iter().filter(|resource| is_kept(resource)) {
+            for resource in
+                version.resources.iter().filter(|resource| is_kept(resource) || is_review(resource))
+            {
                 let is_typed = all.iter().any(|typed| {
                     *typed.name.group == *group.name() && *typed.name.kind == *resource.response_kind.kind
                 });
@@ -89,6 +91,11 @@ static BUILT_IN: LazyLock<Vec<ResourceType>> = LazyLock::new(|| {
 /// Whether objects of a resource are kept: they can be created and listed.
 fn is_kept(resource: &Resource) -> bool {
     ["create", "list"].iter().all(|verb| resource.verbs.iter().any(|one| one == verb))
+}
+
+/// Whether it is a question that is asked by creating it: the wire answers these, none is kept.
+fn is_review(resource: &Resource) -> bool {
+    resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
 }
 
 impl ResourceType {

@@ -46,7 +46,16 @@ impl Lifecycle {
         let table = Table::embedded();
         let step = Step::minor(1, u64::from(release.minor));
         let latest = Step::minor(1, u64::from(Release::LATEST.minor));
-        let older = table.rows().iter().filter_map(|row| older(&table, row, step, latest)).collect();
+        let mut older: Vec<OlderVersion> =
+            table.rows().iter().filter_map(|row| older(&table, row, step, latest)).collect();
+        // The one kind that the latest serves in two versions; the newer one is kept.
+        older.push(OlderVersion {
+            group: "autoscaling".to_owned(),
+            version: "v1".to_owned(),
+            kind: "HorizontalPodAutoscaler".to_owned(),
+            newer_group: "autoscaling".to_owned(),
+            newer_version: "v2".to_owned(),
+        });
         Self { table, release, step, older }
     }
 
@@ -160,7 +169,7 @@ mod tests {
         let at_24 = older(24);
         assert!(at_24.iter().any(|one| one == "policy/v1beta1 PodDisruptionBudget"), "{at_24:?}");
         assert!(!at_24.iter().any(|one| one.starts_with("extensions")), "{at_24:?}");
-        assert_eq!(older(36), Vec::<String>::new());
+        assert_eq!(older(36), ["autoscaling/v1 HorizontalPodAutoscaler"]);
         assert!(!of(20).serves("policy", "v1", "PodDisruptionBudget"));
         assert!(of(21).serves("policy", "v1", "PodDisruptionBudget"));
     }

@@ -84,6 +84,7 @@ fn built_in_groups(served: &dyn Versions) -> Vec<Group> {
         });
         let versions = &mut groups[at].versions;
         match versions.iter_mut().find(|one| one.version == older.version) {
+            Some(known) if known.resources.iter().any(|one| one.resource == resource.resource) => {}
             Some(known) => known.resources.push(resource),
             None => versions.push(Version {
                 version: older.version.clone(),

@@ -43,7 +43,7 @@ impl Text {
 
 /// A number as Go writes it.
 fn number(value: f64) -> String {
-    if value >= 1e6 { format!("1e+{:02}", value.log10()) } else { value.to_string() }
+    if value >= 1e6 { format!("1e+{:02.0}", value.log10()) } else { value.to_string() }
 }
 
 fn escaped(text: &str) -> String {

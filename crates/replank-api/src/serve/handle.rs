@@ -9,8 +9,8 @@ use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
 use super::access::{Access, Admitted};
-use super::render::{self, Renderer};
 use super::manage;
+use super::render::{self, Renderer};
 use super::write::{self, Gate};
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};

@@ -110,6 +110,7 @@ impl Api {
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, None, &mut value, terms.effect)?;
+        self.name_account(resource.kind, &mut value);
         let mut causes = check::new_object(resource, &value);
         if self.is_script && !check::has_pods(resource.kind) && resource.kind != Kind::PodDisruptionBudget {
             causes.retain(|cause| cause.field.as_deref() == Some("metadata.name"));

@@ -20,6 +20,20 @@ pub(super) const UNNAMED: &str = "00000";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 impl Api {
+    /// Names the account of a new pod that names none, before the pod is validated: some volumes need it.
+    pub(crate) fn name_account(&self, kind: Kind, value: &mut Value) {
+        let is_mirror = value["metadata"]["annotations"].get(MIRROR).is_some();
+        if !self.serving().accounts || kind != Kind::Pod || is_mirror || !value["spec"].is_object() {
+            return;
+        }
+        let spec = &mut value["spec"];
+        let given = |member: &str| spec[member].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+        let name = given("serviceAccountName").or_else(|| given("serviceAccount"));
+        let name = name.unwrap_or_else(|| "default".to_owned());
+        spec["serviceAccountName"] = name.as_str().into();
+        spec["serviceAccount"] = name.into();
+    }
+
     /// Completes a pod's spec, or refuses the pod.
     pub(super) fn admit_account(&self, pod: &Pod, value: &mut Value) -> Result<(), ApiError> {
         let forbidden = |why: &str| ApiError::forbidden(Kind::Pod, &pod.meta.key(), why);
@@ -181,6 +195,20 @@ mod tests {
         let mount = json!([{"name": name, "readOnly": true, "mountPath": PATH}]);
         assert_eq!(spec["containers"][0]["volumeMounts"], mount);
         assert_eq!(spec["containers"][1]["volumeMounts"][0]["name"], "x");
+    }
+
+    #[test]
+    fn a_pod_without_an_account_may_ask_for_its_token() {
+        let mut api = api();
+        let token =
+            json!({"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}});
+        let made = make(&mut api, "p", json!({"volumes": [token]}));
+        assert_eq!(
+            (made.code, &made.body["spec"]["serviceAccountName"]),
+            (201, &json!("default")),
+            "{}",
+            made.body
+        );
     }
 
     #[test]

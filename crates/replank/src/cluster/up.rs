@@ -35,7 +35,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let listener = listen(SocketAddr::new(args.address, args.port))?;
     let (files, kept) = match &args.data_dir {
-        Some(dir) => data_dir::open(dir, &args.kubernetes_version.to_string()).map(|(files, kept)| (Some(files), kept))?,
+        Some(dir) => data_dir::open(dir, &args.kubernetes_version.to_string())
+            .map(|(files, kept)| (Some(files), kept))?,
         None => (None, None),
     };
     let secrets = data_dir::secrets(args.data_dir.as_deref())?;
@@ -55,7 +56,8 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
     let until = || interrupt.is_pressed() || world.is_finished();
-    let served = runtime.block_on(serve(args, (owner.clone(), listener, identity), printer, interrupt, until));
+    let served =
+        runtime.block_on(serve(args, (owner.clone(), listener, identity), printer, interrupt, until));
     owner.stop();
     // What is still open is cut off; what was answered lasts.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -134,10 +136,7 @@ async fn serve(
     kubeconfig::write(&file, &config.write())?;
     interrupt.hold();
     let serving = tokio::spawn(server.run());
-    printer.story(&format!(
-        "serving {held} as Kubernetes {} on https://{address}",
-        args.kubernetes_version
-    ));
+    printer.story(&format!("serving {held} as Kubernetes {} on https://{address}", args.kubernetes_version));
     printer.story("try: kubectl get nodes   (Ctrl-C ends it)");
     printer.data(&format!("export KUBECONFIG={}\n", file.display()))?;
     wait(until).await;

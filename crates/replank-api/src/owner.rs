@@ -1,8 +1,8 @@
 //! The thread that owns the world: it alone changes it, and lets time pass in it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -53,6 +53,30 @@ enum Ask {
 pub struct Owner {
     asks: Sender<Ask>,
     mirror: Arc<Mirror>,
+    clock: Clock,
+}
+
+/// The clock of a world, for those who only look at it.
+#[derive(Clone, Debug)]
+pub struct Clock(Arc<Mutex<Pace>>);
+
+impl Clock {
+    fn new(pace: &Pace) -> Self {
+        Self(Arc::new(Mutex::new(pace.clone())))
+    }
+
+    /// The present moment in the world.
+    ///
+    /// # Panics
+    /// Never: nobody panics while holding it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.0.lock().expect("nobody panics while holding it").now()
+    }
+
+    fn advance(&self, millis: i64) {
+        self.0.lock().expect("nobody panics while holding it").advance(millis);
+    }
 }
 
 impl Owner {
@@ -69,6 +93,8 @@ impl Owner {
     ) -> Result<(Self, JoinHandle<()>), E> {
         let (asks, asked) = channel();
         let (tell, told) = channel();
+        let clock = Clock::new(&pace);
+        let shown = clock.clone();
         let thread = std::thread::Builder::new().name("world".to_owned()).spawn(move || {
             let cluster = match make() {
                 Ok(cluster) => cluster,
@@ -79,11 +105,17 @@ impl Owner {
             };
             let publisher = Publisher::new(cluster.objects(), cluster.custom_resources(), cluster.version());
             drop(tell.send(Ok(publisher.mirror())));
-            Own { cluster, publisher, pace }.run(&asked);
+            Own { cluster, publisher, pace, shown }.run(&asked);
         });
         let thread = thread.expect("a thread can be begun");
         let mirror = told.recv().expect("the thread tells how it went")?;
-        Ok((Self { asks, mirror }, thread))
+        Ok((Self { asks, mirror, clock }, thread))
+    }
+
+    /// The clock of the world.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// What readers see.
@@ -116,6 +148,8 @@ struct Own {
     cluster: Box<dyn Cluster>,
     publisher: Publisher,
     pace: Pace,
+    /// The clock that others look at.
+    shown: Clock,
 }
 
 /// How long the owner sleeps at the most: time passes in the world by itself, and those who look at a clock want to see it.
@@ -137,6 +171,7 @@ impl Own {
                 }
                 Ok(Ask::Advance(millis, reply)) => {
                     self.pace.advance(millis);
+                    self.shown.advance(millis);
                     self.let_time_pass();
                     let _is_awaited = reply.send(self.pace.now()).is_ok();
                 }

@@ -7,11 +7,13 @@ use std::task::{Context, Poll};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::body::{Frame, SizeHint};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
+use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY, WARNING};
 use hyper::{Response, StatusCode};
 use replank_apiserver::ApiError;
 use serde_json::Value;
 use tokio::sync::mpsc;
+
+use crate::wire;
 
 /// The media type of JSON.
 pub const JSON: &str = "application/json";
@@ -126,6 +128,38 @@ fn with_body(code: u16, media_type: &'static str, body: Body) -> Answer {
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    answer
+}
+
+/// An answer in gzip, if it is long enough and all there.
+pub(crate) async fn compressed(mut answer: Answer) -> Answer {
+    if answer.headers().contains_key(CONTENT_ENCODING) {
+        return answer;
+    }
+    let taken = std::mem::replace(answer.body_mut(), Body::Whole(None));
+    let pieces: Vec<Bytes> = match taken {
+        Body::Whole(Some(bytes)) if bytes.len() as u64 > wire::GZIP_THRESHOLD => vec![bytes],
+        Body::Pieces(pieces, length) if length > wire::GZIP_THRESHOLD => pieces.collect(),
+        short @ (Body::Whole(_) | Body::Pieces(..) | Body::Stream(_) | Body::Lasting(..)) => {
+            *answer.body_mut() = short;
+            return answer;
+        }
+    };
+    // It takes a while: others are answered meanwhile.
+    let work = tokio::task::spawn_blocking(move || (wire::compress(&pieces), pieces));
+    let Ok((compressed, pieces)) = work.await else { return answer };
+    *answer.body_mut() = match compressed {
+        Some(bytes) => {
+            let headers = answer.headers_mut();
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+            Body::Whole(Some(bytes))
+        }
+        None => {
+            let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+            Body::Pieces(pieces.into_iter(), length)
+        }
+    };
     answer
 }
 

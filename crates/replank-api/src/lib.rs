@@ -18,6 +18,7 @@ mod release;
 pub mod route;
 pub mod serve;
 pub mod served;
+mod table;
 mod wire;
 
 pub use auth::{Authorization, TokenSigner};

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -83,6 +83,30 @@ impl Reply {
 pub struct Owner {
     asks: Sender<Ask>,
     mirror: Arc<Mirror>,
+    clock: Clock,
+}
+
+/// The clock of a world, for those who only look at it.
+#[derive(Clone, Debug)]
+pub struct Clock(Arc<Mutex<Pace>>);
+
+impl Clock {
+    fn new(pace: &Pace) -> Self {
+        Self(Arc::new(Mutex::new(pace.clone())))
+    }
+
+    /// The present moment in the world.
+    ///
+    /// # Panics
+    /// Never: nobody panics while holding it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.0.lock().expect("nobody panics while holding it").now()
+    }
+
+    fn advance(&self, millis: i64) {
+        self.0.lock().expect("nobody panics while holding it").advance(millis);
+    }
 }
 
 impl Owner {
@@ -99,6 +123,8 @@ impl Owner {
     ) -> Result<(Self, JoinHandle<io::Result<()>>), E> {
         let (asks, asked) = channel();
         let (tell, told) = channel();
+        let clock = Clock::new(&pace);
+        let shown = clock.clone();
         let thread = std::thread::Builder::new().name("world".to_owned()).spawn(move || {
             let cluster = match make() {
                 Ok(cluster) => cluster,
@@ -109,11 +135,17 @@ impl Owner {
             };
             let publisher = Publisher::new(cluster.objects(), cluster.custom_resources(), cluster.version());
             drop(tell.send(Ok(publisher.mirror())));
-            Own { cluster, publisher, pace, replies: Vec::new() }.run(&asked)
+            Own { cluster, publisher, pace, shown, replies: Vec::new() }.run(&asked)
         });
         let thread = thread.expect("a thread can be begun");
         let mirror = told.recv().expect("the thread tells how it went")?;
-        Ok((Self { asks, mirror }, thread))
+        Ok((Self { asks, mirror, clock }, thread))
+    }
+
+    /// The clock of the world.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// What readers see.
@@ -147,6 +179,8 @@ struct Own {
     publisher: Publisher,
     pace: Pace,
     replies: Vec<Reply>,
+    /// The clock that others look at.
+    shown: Clock,
 }
 
 /// How long the owner sleeps at the most: time passes in the world by itself, and those who look at a clock want to see it.
@@ -218,6 +252,7 @@ impl Own {
                         .to_owned(),
                 );
             }
+            self.shown.advance(*millis);
             self.cluster.run_until(self.pace.now());
         }
         let mut answer = self.cluster.manage(ask)?;

@@ -164,12 +164,13 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "replank-api",
-        ours: &["replank-apiserver", "replank-model", "replank-schema"],
+        ours: &["replank-apiserver", "replank-intake", "replank-model", "replank-schema"],
         others: &[
             "arc-swap",
             "base64",
             "bytes",
             "flate2",
+            "granit-parser",
             "http-body-util",
             "hyper",
             "hyper-util",

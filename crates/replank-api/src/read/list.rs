@@ -43,6 +43,10 @@ pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Lis
         labels.is_some_and(|text| !text.is_empty()) || fields.is_some_and(|text| !text.is_empty());
     let from = query.text("continue").map(Continue::read).transpose()?;
     let wanted = options::of_list(query)?;
+    if from.is_some() && query.text("resourceVersion").is_some_and(|version| version != "0") {
+        let why = "specifying resource version is not allowed when using continue";
+        return Err(ApiError::bad_request(why));
+    }
     let (collection, version) = collection(mirror, target, (wanted, from.as_ref())).await?;
     let limit =
         query.number("limit").and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
@@ -114,7 +118,14 @@ async fn collection(
         Wanted::Latest | Wanted::Any => {}
         Wanted::NotOlderThan(version) => await_version(mirror, version).await?,
         Wanted::Exact(version) => {
-            await_version(mirror, version).await?;
+            // One that is not there yet is not waited for.
+            let now = mirror.snapshot().version;
+            if version > now {
+                return Err(ApiError {
+                    retry_after_seconds: None,
+                    ..ApiError::too_large_version(version, now)
+                });
+            }
             return at(mirror, &id, version).map_err(|Behind { since }| too_old(version, since));
         }
     }

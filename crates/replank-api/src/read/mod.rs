@@ -7,6 +7,7 @@ mod list;
 mod options;
 mod page;
 pub mod proto;
+mod shaped;
 mod value;
 mod watch;
 
@@ -14,5 +15,6 @@ pub use encode::{Converted, Encode, Json};
 pub use get::get;
 pub use list::{Listed, list};
 pub use proto::Protobuf;
+pub(crate) use shaped::{Shaped, ShapedWatch};
 pub use value::{list_value, value};
 pub use watch::watch;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
@@ -16,7 +16,7 @@ use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};
 use crate::owner::Owner;
 use crate::query::Query;
-use crate::read;
+use crate::read::{self, Shaped};
 use crate::route::{Route, Target, no_resource, not_allowed, route};
 use crate::served::Versions;
 use crate::wire::{self, Endpoint};
@@ -38,12 +38,17 @@ impl Handler {
     /// Answers a request.
     pub(super) async fn handle(&self, request: Request<Incoming>) -> Answer {
         let is_head = request.method() == Method::HEAD;
+        let encodings = request.headers().get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+        let takes_gzip = encodings.is_some_and(wire::accepts_gzip);
         let query = Query::read(request.uri().query().unwrap_or_default());
         let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let labels =
             Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
         let under_way = self.meta.counter().begin(labels);
         let mut answer = self.answer(request).await;
+        if takes_gzip {
+            answer = answer::compressed(answer).await;
+        }
         under_way.answered(answer.status().as_u16(), answer.body().size_hint().exact());
         if is_head {
             *answer.body_mut() = Body::Whole(None);
@@ -103,7 +108,7 @@ impl Handler {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
         let is_watch = is_get && target.part.is_none() && (target.is_watch || query.is_set("watch"));
-        let render = match agreed(&request, &query, &target, is_watch) {
+        let render = match self.agreed(&request, &query, &target, is_watch) {
             Ok(render) => render,
             Err(answer) => return *answer,
         };
@@ -112,7 +117,7 @@ impl Handler {
         }
         if !is_get || !is_plain {
             let gate = Gate { access: &self.access, admitted };
-            return write::write(&self.owner, gate, request, &target, render).await;
+            return write::write(&self.owner, gate, request, &target, &render).await;
         }
         if is_watch {
             return self.watch(target, &query, render).await;
@@ -128,6 +133,36 @@ impl Handler {
         found.unwrap_or_else(|error| render.refusal(&error))
     }
 
+    /// The encoding that a client and a path agree on.
+    fn agreed(
+        &self,
+        request: &Request<Incoming>,
+        query: &Query,
+        target: &Target,
+        is_watch: bool,
+    ) -> Result<Renderer, Box<Answer>> {
+        let header =
+            |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
+        let endpoint = Endpoint {
+            is_custom: target.is_custom,
+            is_list: is_get && (target.name.is_none() || target.is_watch),
+            is_watch,
+            has_shapes: target.part.as_deref().is_none_or(|part| part == "status"),
+        };
+        match wire::accept(header(ACCEPT), header(USER_AGENT), query, endpoint) {
+            Ok(accepted) => {
+                let (mirror, clock) = (self.owner.mirror(), self.owner.clock().clone());
+                let shaped = Shaped::new(accepted.media.shape, target, &mirror.snapshot(), query, clock);
+                match shaped {
+                    Ok(shaped) => Ok(Renderer::new(accepted, shaped)),
+                    Err(error) => Err(Box::new(render::refusal(&error, accepted.status))),
+                }
+            }
+            Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
+        }
+    }
+
     async fn watch(&self, target: Target, query: &Query, render: Renderer) -> Answer {
         let (encode, media_type) = render.watch(&target);
         match read::watch(self.owner.mirror().clone(), target, query, encode).await {
@@ -141,27 +176,6 @@ impl Handler {
 fn is_of_definition(path: &str, is_built_in: impl Fn(&str) -> bool) -> bool {
     let mut parts = path.trim_matches('/').split('/');
     parts.next() == Some("apis") && parts.next().is_some_and(|group| !is_built_in(group))
-}
-
-/// The encoding that a client and a path agree on.
-fn agreed(
-    request: &Request<Incoming>,
-    query: &Query,
-    target: &Target,
-    is_watch: bool,
-) -> Result<Renderer, Box<Answer>> {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
-    let endpoint = Endpoint {
-        is_custom: target.is_custom,
-        is_list: is_get && (target.name.is_none() || target.is_watch),
-        is_watch,
-        has_shapes: target.part.as_deref().is_none_or(|part| part == "status"),
-    };
-    match wire::accept(header(ACCEPT), header(USER_AGENT), query, endpoint) {
-        Ok(accepted) => Ok(Renderer::new(accepted)),
-        Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
-    }
 }
 
 /// The name that the client calls the server by.

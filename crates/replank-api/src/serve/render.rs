@@ -8,19 +8,20 @@ use serde_json::Value;
 
 use crate::answer::{self, Answer};
 use crate::mirror::Stored;
-use crate::read::{self, Encode, Listed};
+use crate::read::{self, Encode, Listed, Shaped, ShapedWatch};
 use crate::route::Target;
 use crate::wire::{self, Accepted, Encoding, Media, Shape};
 
 /// Writes answers in the encoding that was agreed on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Renderer {
     accepted: Accepted,
+    shaped: Shaped,
 }
 
 impl Renderer {
-    pub(super) fn new(accepted: Accepted) -> Self {
-        Self { accepted }
+    pub(super) fn new(accepted: Accepted, shaped: Shaped) -> Self {
+        Self { accepted, shaped }
     }
 
     /// A refusal.
@@ -29,11 +30,14 @@ impl Renderer {
     }
 
     /// An object, or a Status with its advice to wait.
-    pub(super) fn value(&self, code: u16, value: &Value) -> Answer {
+    pub(super) fn value(&self, code: u16, target: &Target, value: Value) -> Answer {
         if value.get("kind").and_then(Value::as_str) == Some("Status") {
-            return status(code, value, self.accepted.status);
+            return status(code, &value, self.accepted.status);
         }
-        written(code, value, self.accepted.media)
+        match self.shaped.object(target, value) {
+            Ok(value) => written(code, &value, self.accepted.media),
+            Err(error) => self.refusal(&error),
+        }
     }
 
     /// An object that is stored.
@@ -50,7 +54,7 @@ impl Renderer {
                 answer::whole(code, media.encoding.media_type(), read::proto::object(target, stored))
             }
             (Encoding::Json | Encoding::Yaml, _) | (Encoding::Protobuf, _) => {
-                written(code, &read::value(target, stored), media)
+                self.value(code, target, read::value(target, stored))
             }
         }
     }
@@ -69,20 +73,26 @@ impl Renderer {
                 answer::whole(200, media.encoding.media_type(), read::proto::list(target, listed).await)
             }
             (Encoding::Json | Encoding::Yaml, _) | (Encoding::Protobuf, _) => {
-                written(200, &read::list_value(target, listed), media)
+                match self.shaped.list(target, listed) {
+                    Ok(value) => written(200, &value, media),
+                    Err(error) => self.refusal(&error),
+                }
             }
         }
     }
 
     /// How a watch is written, and its media type.
     pub(super) fn watch(&self, target: &Target) -> (Arc<dyn Encode>, &'static str) {
-        let encoding = self.accepted.media.encoding;
-        if target.older.is_some() {
+        let Media { encoding, shape, .. } = self.accepted.media;
+        if target.older.is_some() && shape == Shape::Object {
             return (Arc::new(read::Converted), Encoding::Json.stream_type());
         }
-        let encode: Arc<dyn Encode> = match encoding {
-            Encoding::Json | Encoding::Yaml => Arc::new(read::Json),
-            Encoding::Protobuf => Arc::new(read::Protobuf),
+        let encode: Arc<dyn Encode> = match (encoding, shape) {
+            (Encoding::Json | Encoding::Yaml, Shape::Object) => Arc::new(read::Json),
+            (Encoding::Protobuf, Shape::Object) => Arc::new(read::Protobuf),
+            (encoding, Shape::Table(_) | Shape::Metadata(_) | Shape::MetadataList(_)) => {
+                Arc::new(ShapedWatch::new(self.shaped.clone(), encoding))
+            }
         };
         (encode, encoding.stream_type())
     }
@@ -111,10 +121,9 @@ fn status(code: u16, value: &Value, media: Option<Media>) -> Answer {
 
 fn written(code: u16, value: &Value, media: Media) -> Answer {
     match media.encoding {
-        Encoding::Json | Encoding::Yaml if media.is_pretty => {
-            answer::whole(code, answer::JSON, format!("{value:#}"))
-        }
-        Encoding::Json | Encoding::Yaml => answer::json(code, value),
+        Encoding::Json if media.is_pretty => answer::whole(code, answer::JSON, format!("{value:#}")),
+        Encoding::Json => answer::json(code, value),
+        Encoding::Yaml => answer::whole(code, media.encoding.media_type(), wire::yaml(value)),
         Encoding::Protobuf => match wire::proto(value) {
             Some(bytes) => answer::whole(code, media.encoding.media_type(), bytes),
             None => answer::json(code, value),

@@ -42,7 +42,7 @@ pub(super) async fn write(
     gate: Gate<'_>,
     request: Request<Incoming>,
     target: &Target,
-    render: Renderer,
+    render: &Renderer,
 ) -> Answer {
     let Some(method) = method(request.method()) else {
         return render.refusal(&ApiError::method_not_allowed());
@@ -51,7 +51,7 @@ pub(super) async fn write(
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
-    let wire = Wire { user_agent: user_agent.unwrap_or_default().to_owned(), duplicates: Vec::new() };
+    let user_agent = user_agent.unwrap_or_default().to_owned();
     let whole = Limited::new(request.into_body(), BODY_MAX).collect();
     let bytes = match tokio::time::timeout(BODY_WITHIN, whole).await.unwrap_or_else(|late| Err(late.into())) {
         Ok(whole) => whole.to_bytes(),
@@ -61,11 +61,16 @@ pub(super) async fn write(
         Err(error) => return render.refusal(&ApiError::bad_request(&error.to_string())),
     };
     let expected = expected(method, target);
-    let body = match wire::decode(&content_type, &bytes, expected.as_wire()) {
-        Ok(body) => body.value,
+    let body = match wire::decode(&content_type, &bytes, expected.as_wire(), target.is_custom) {
+        Ok(body) => body,
+        // A patch is read when there is something that it can be applied to.
+        Err(error) if error.code == 400 && matches!(expected, Expected::Patch) => {
+            return render.refusal(&read::get(owner.mirror(), target).err().unwrap_or(error));
+        }
         Err(error) => return render.refusal(&error),
     };
-    let body = match kept_body(body, method, target) {
+    let wire = Wire { user_agent, duplicates: body.duplicates };
+    let body = match kept_body(body.value, method, target) {
         Ok(body) => body,
         Err(error) => return render.refusal(&error),
     };
@@ -77,7 +82,8 @@ pub(super) async fn write(
     let request = json::Request { method, path, content_type, body, wire: Some(wire) };
     if let Some(question) = gate.admitted.question(&request.path) {
         let answered = gate.access.answer(gate.admitted, &question, &request.body);
-        return answered.map_or_else(|error| render.refusal(&error), |value| render.value(201, &value));
+        return answered
+            .map_or_else(|error| render.refusal(&error), |value| render.value(201, target, value));
     }
     if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
         return render.refusal(&error);
@@ -90,7 +96,7 @@ pub(super) async fn write(
             };
             let mut answer = match is_stored {
                 true => answered(owner.mirror(), target, render, code, body),
-                false => render.value(code, &body),
+                false => render.value(code, target, body),
             };
             answer::warn(&mut answer, &warnings);
             answer
@@ -130,14 +136,14 @@ fn kept_body(body: Value, method: json::Method, target: &Target) -> Result<Value
 }
 
 /// The owner's answer. The object that was written is in the mirror by now: whoever asks for it later is given the same bytes.
-fn answered(mirror: &Mirror, target: &Target, render: Renderer, code: u16, body: Value) -> Answer {
+fn answered(mirror: &Mirror, target: &Target, render: &Renderer, code: u16, body: Value) -> Answer {
     if !render.is_cached_json() || target.older.is_some() {
-        return render.value(code, &body);
+        return render.value(code, target, body);
     }
     let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let resource = &target.resource;
     if text("/kind") != &*resource.name.kind {
-        return render.value(code, &body);
+        return render.value(code, target, body);
     }
     let key = Key::new(text("/metadata/namespace"), text("/metadata/name"));
     let version = text("/metadata/resourceVersion").parse().unwrap_or(0);
@@ -148,7 +154,7 @@ fn answered(mirror: &Mirror, target: &Target, render: Renderer, code: u16, body:
             let tail = read::json::keep(resource, stored, body);
             answer::whole(code, answer::JSON, read::json::line(resource, &tail))
         }
-        None => render.value(code, &body),
+        None => render.value(code, target, body),
     }
 }
 
@@ -157,6 +163,7 @@ enum Expected {
     Object(String, String),
     Options,
     Patch,
+    Nothing,
 }
 
 impl Expected {
@@ -165,15 +172,20 @@ impl Expected {
             Self::Object(api_version, kind) => wire::Expected::Object(api_version, kind),
             Self::Options => wire::Expected::Options,
             Self::Patch => wire::Expected::Patch,
+            Self::Nothing => wire::Expected::Nothing,
         }
     }
 }
 
 fn expected(method: json::Method, target: &Target) -> Expected {
+    let part = target.part.as_deref().and_then(|part| part.split('/').next());
+    let is_stream = matches!(part, Some("exec" | "attach" | "portforward" | "proxy" | "log"));
     match method {
+        _ if is_stream => Expected::Nothing,
+        json::Method::Get => Expected::Nothing,
         json::Method::Delete => Expected::Options,
         json::Method::Patch => Expected::Patch,
-        json::Method::Get | json::Method::Post | json::Method::Put => {
+        json::Method::Post | json::Method::Put => {
             let resource = &target.resource;
             let own = || (target.api_version(), resource.name.kind.to_string());
             let known = discovery().resource(&resource.name.group, &resource.version, &resource.name.plural);

@@ -108,7 +108,7 @@ pub(crate) fn accept(
     if !endpoint.is_custom && !is_offered(header, endpoint.is_list) {
         let offered = offered(endpoint.is_list).join(", ");
         let message = format!("406: Not Acceptable\n\nAvailable representations: {offered}");
-        return Err(Box::new(Refused { error: ApiError::not_acceptable(&message), status }));
+        return Err(Box::new(Refused { error: ApiError::unrouted(406, "NotAcceptable", &message), status }));
     }
     let found = negotiate(header, endpoint, is_pretty);
     let found = found.filter(|media| !endpoint.is_watch || media.encoding != Encoding::Yaml);

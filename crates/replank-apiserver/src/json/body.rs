@@ -133,7 +133,7 @@ fn other_kind(address: &Address, kind: &str, api_version: &str) -> String {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     if types().name_of(group, version, kind).is_none() {
         return format!(
-            "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            "no kind {kind:?} is registered for version {api_version:?} in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
         );
     }
     let name = &address.resource.name;
@@ -305,7 +305,7 @@ pub(super) fn options(body: &Value) -> Result<Value, ApiError> {
             Some(kind) => {
                 let given = members.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
                 let version = if given.is_empty() { "meta.k8s.io/v1" } else { given };
-                let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+                let scheme = "in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"";
                 let why = format!("no kind {kind:?} is registered for version {version:?} {scheme}");
                 Err(ApiError::bad_request(&why))
             }

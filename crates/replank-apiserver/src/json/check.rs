@@ -138,7 +138,9 @@ fn new_finalizers(known: &Object, value: &Value) -> Vec<Cause> {
         "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         added.join(", ")
     );
-    vec![Cause::forbidden("metadata.finalizers", &why)]
+    // Found by two checks upstream, and told twice.
+    let cause = Cause::forbidden("metadata.finalizers", &why);
+    vec![cause.clone(), cause]
 }
 
 fn content(kind: Kind, value: &Value) -> Vec<Cause> {

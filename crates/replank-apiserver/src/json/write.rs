@@ -262,6 +262,9 @@ impl Api {
         keep_servers_own(&old, &mut value, terms.client.is_some());
         keep_other_parts(address, &old, &mut value);
         defaults::fill(resource.kind, &mut value);
+        if terms.client.is_some() && resource.kind == Kind::DaemonSet {
+            keep_same_template(resource, &old, &mut value);
+        }
         defaults::at_update(resource.kind, &old, &mut value);
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
@@ -531,6 +534,21 @@ fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
     }
 }
 
+/// A template that a client has sent back is the old one, even if it has members that Go never leaves out.
+fn keep_same_template(resource: &ResourceType, old: &Value, value: &mut Value) {
+    let template = |of: &Value| {
+        let mut whole = of.clone();
+        written(resource, &mut whole);
+        whole.pointer("/spec/template").cloned()
+    };
+    if template(old) == template(value)
+        && let (Some(kept), Some(given)) =
+            (old.pointer("/spec/template"), value.pointer_mut("/spec/template"))
+    {
+        given.clone_from(kept);
+    }
+}
+
 /// What is wrong with a change at an address.
 fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<Cause> {
     match address.subresource {
@@ -637,6 +655,11 @@ fn counts(resource: &ResourceType, old: &Value, new: &Value) -> bool {
         .chain(new_members.keys())
         .any(|name| !skipped(name) && !alike(old_members.get(name), new_members.get(name)));
     let annotations = |value: &Value| value.pointer("/metadata/annotations").cloned();
+    // So do an EndpointSlice's labels (discovery/endpointslice `PrepareForUpdate`).
+    let labels = |value: &Value| value.pointer("/metadata/labels").cloned();
+    if &*resource.name.plural == "endpointslices" && labels(old) != labels(new) {
+        return true;
+    }
     differs || (&*resource.name.plural == "deployments" && annotations(old) != annotations(new))
 }
 

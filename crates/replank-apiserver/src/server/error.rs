@@ -253,6 +253,13 @@ impl ApiError {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
+    /// What the router says before any handler: 406 or 415, about nothing.
+    #[must_use]
+    pub fn unrouted(code: u16, reason: &'static str, message: &str) -> Self {
+        let about = About { group: "".into(), kind: "".into(), name: "".into() };
+        Self { about: Some(Box::new(about)), ..Self::new(code, reason, message.to_owned()) }
+    }
+
     /// 406.
     #[must_use]
     pub fn not_acceptable(message: &str) -> Self {
@@ -309,6 +316,7 @@ impl ApiError {
         let details = self.details();
         // Of what is no resource there is nothing to be named, which is said.
         if !details.is_empty()
+            || self.about.is_some()
             || matches!((self.code, &self.about), (403 | 404 | 405 | 422, None))
             || self.message == "415: Unsupported Media Type"
         {

@@ -56,8 +56,8 @@ pub(crate) fn columns(target: &Target, snapshot: &Snapshot) -> Columns {
     let key = Key::new("", format!("{}.{}", name.plural, name.group).as_str());
     let definitions = ResourceType::built_in("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let definition = definitions.and_then(|definitions| {
-        let stored = snapshot.get(&StorageId::of_resource(&definitions), &key)?;
-        Some(served_at(&definitions, &stored.object))
+        let stored = snapshot.get(&StorageId::of_resource(definitions), &key)?;
+        Some(served_at(definitions, &stored.object))
     });
     let definition = definition.unwrap_or_default();
     let age = replank_schema::columns("", "v1", "configmaps").and_then(|all| all.last());
@@ -125,6 +125,10 @@ pub(crate) fn metadata(object: &Value, version: &str) -> Value {
 }
 
 /// A table of some rows, of a list or an object with such metadata.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "json! takes references, and whoever calls it has no more use for them"
+)]
 pub(crate) fn table(columns: Value, rows: Vec<Value>, of: &Value, version: &str) -> Value {
     let mut metadata = Map::new();
     for member in ["resourceVersion", "continue", "remainingItemCount"] {

@@ -26,7 +26,10 @@ pub(super) fn cells(plural: &str, look: Look<'_>) -> Option<Vec<Value>> {
 fn policy(look: Look<'_>, parts: &str) -> Vec<Value> {
     let kind = match look.at("/spec/paramKind") {
         Value::Null => "<unset>".to_owned(),
-        kind => format!("{}/{}", text(&kind["apiVersion"]), text(&kind["kind"])),
+        kind
+        @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
+            format!("{}/{}", text(&kind["apiVersion"]), text(&kind["kind"]))
+        }
     };
     vec![look.name(), look.list(parts).len().into(), kind.into(), look.age()]
 }
@@ -86,7 +89,11 @@ fn request(look: Look<'_>) -> Vec<Value> {
 fn service(look: Look<'_>) -> Vec<Value> {
     let service = match look.at("/spec/service") {
         Value::Null => "Local".to_owned(),
-        service => format!("{}/{}", text(&service["namespace"]), text(&service["name"])),
+        service @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => format!("{}/{}", text(&service["namespace"]), text(&service["name"])),
     };
     let available = look.list("/status/conditions").iter().find(|one| one["type"] == "Available");
     let status = match available.map(|one| (text(&one["status"]), text(&one["reason"]))) {

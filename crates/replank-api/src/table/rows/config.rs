@@ -8,11 +8,11 @@ use crate::table::look::{Look, text, word_or};
 pub(super) fn cells(plural: &str, look: Look<'_>) -> Option<Vec<Value>> {
     Some(match plural {
         "configmaps" => {
-            let count = |path: &str| look.at(path).as_object().map_or(0, |members| members.len());
+            let count = |path: &str| look.at(path).as_object().map_or(0, serde_json::Map::len);
             vec![look.name(), (count("/data") + count("/binaryData")).into(), look.age()]
         }
         "secrets" => {
-            let count = look.at("/data").as_object().map_or(0, |members| members.len());
+            let count = look.at("/data").as_object().map_or(0, serde_json::Map::len);
             vec![look.name(), look.text("/type").into(), count.into(), look.age()]
         }
         "serviceaccounts" => vec![look.name(), look.age()],
@@ -50,7 +50,11 @@ fn component(look: Look<'_>) -> Vec<Value> {
 fn event(look: Look<'_>) -> Vec<Value> {
     let either = |core: &str, events: &str| match look.at(core) {
         Value::Null => look.at(events),
-        value => value,
+        value @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => value,
     };
     let time = |value: &Value| look.ago(value);
     let began = either("/firstTimestamp", "/deprecatedFirstTimestamp");
@@ -64,7 +68,11 @@ fn event(look: Look<'_>) -> Vec<Value> {
     };
     let count = match series {
         Value::Null => either("/count", "/deprecatedCount").as_i64().filter(|count| *count != 0).unwrap_or(1),
-        series => series["count"].as_i64().unwrap_or(0),
+        series @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => series["count"].as_i64().unwrap_or(0),
     };
     let object = either("/involvedObject", "/regarding");
     let kind = text(&object["kind"]).to_lowercase();
@@ -119,7 +127,11 @@ fn flow_schema(look: Look<'_>) -> Vec<Value> {
 fn priority_level(look: Look<'_>) -> Vec<Value> {
     let or_none = |path: &str| match look.at(path) {
         Value::Null => "<none>".into(),
-        value => value.clone(),
+        value @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => value.clone(),
     };
     vec![
         look.name(),

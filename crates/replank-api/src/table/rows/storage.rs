@@ -58,7 +58,11 @@ fn class_of(look: Look<'_>) -> Value {
 fn volume(look: Look<'_>) -> Vec<Value> {
     let claim = match look.at("/spec/claimRef") {
         Value::Null => String::new(),
-        claim => format!("{}/{}", text(&claim["namespace"]), text(&claim["name"])),
+        claim @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => format!("{}/{}", text(&claim["namespace"]), text(&claim["name"])),
     };
     vec![
         look.name(),

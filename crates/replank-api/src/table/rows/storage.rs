@@ -118,7 +118,11 @@ fn class(look: Look<'_>) -> Vec<Value> {
 fn driver(look: Look<'_>) -> Vec<Value> {
     let requests = match look.at("/spec/tokenRequests") {
         Value::Null => "<unset>".to_owned(),
-        requests => joined(items(requests).iter().map(|one| text(&one["audience"])), ","),
+        requests @ (Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => joined(items(requests).iter().map(|one| text(&one["audience"])), ","),
     };
     let modes = joined(look.list("/spec/volumeLifecycleModes").iter().map(text), ",");
     vec![

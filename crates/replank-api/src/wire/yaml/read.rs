@@ -112,7 +112,11 @@ impl Builder {
             FrameKind::Map(mut members, merged, _) => {
                 let merged = merged.into_iter().flat_map(|one| match one {
                     Value::Array(items) => items,
-                    other => vec![other],
+                    other @ (Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::String(_)
+                    | Value::Object(_)) => vec![other],
                 });
                 for (key, value) in merged.filter_map(|one| one.as_object().cloned()).flatten() {
                     members.entry(key).or_insert(value);

@@ -10,7 +10,12 @@ pub(crate) fn write(value: &Value) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => node(&mut out, value, 0),
         Value::Array(items) if !items.is_empty() => node(&mut out, value, 0),
-        scalar => {
+        scalar @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => {
             out.push_str(&inline(scalar));
             out.push('\n');
         }
@@ -42,7 +47,12 @@ fn node(out: &mut String, value: &Value, indent: usize) {
                     Value::Object(members) if !members.is_empty() => node(out, item, indent + 2),
                     Value::Array(items) if !items.is_empty() => node(out, item, indent + 2),
                     Value::String(words) if is_block(words) => block(out, words, indent + 2),
-                    scalar => {
+                    scalar @ (Value::Null
+                    | Value::Bool(_)
+                    | Value::Number(_)
+                    | Value::String(_)
+                    | Value::Array(_)
+                    | Value::Object(_)) => {
                         out.push_str(&inline(scalar));
                         out.push('\n');
                     }
@@ -68,7 +78,12 @@ fn below(out: &mut String, value: &Value, indent: usize) {
             out.push(' ');
             block(out, words, indent + 2);
         }
-        scalar => {
+        scalar @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => {
             out.push(' ');
             out.push_str(&inline(scalar));
             out.push('\n');

@@ -1,5 +1,6 @@
 //! Answers on the wire: bodies and headers.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -26,6 +27,19 @@ pub enum Body {
     Pieces(std::vec::IntoIter<Bytes>, u64),
     /// Pieces, as they come.
     Stream(mpsc::Receiver<Bytes>),
+    /// The same, and something that is kept until the last has been sent.
+    Lasting(mpsc::Receiver<Bytes>, Box<dyn Any + Send + Sync>),
+}
+
+impl Body {
+    /// Keeps something until the body has been sent, where that takes as long as somebody listens.
+    #[must_use]
+    pub fn keeping(self, kept: impl Any + Send + Sync) -> Self {
+        match self {
+            Self::Stream(pieces) => Self::Lasting(pieces, Box::new(kept)),
+            Self::Whole(_) | Self::Pieces(..) | Self::Lasting(..) => self,
+        }
+    }
 }
 
 /// Small pieces are handed on together, about so many bytes at once: as much as a few TLS records hold.
@@ -61,7 +75,7 @@ impl hyper::body::Body for Body {
             Self::Pieces(pieces, left) => {
                 Poll::Ready(chunk(pieces, left).map(|bytes| Ok(Frame::data(bytes))))
             }
-            Self::Stream(pieces) => {
+            Self::Stream(pieces) | Self::Lasting(pieces, _) => {
                 pieces.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
             }
         }
@@ -71,7 +85,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
             Self::Pieces(_, left) => *left == 0,
-            Self::Stream(_) => false,
+            Self::Stream(_) | Self::Lasting(..) => false,
         }
     }
 
@@ -79,7 +93,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Pieces(_, left) => SizeHint::with_exact(*left),
-            Self::Stream(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Lasting(..) => SizeHint::default(),
         }
     }
 }

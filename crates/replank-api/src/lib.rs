@@ -4,6 +4,7 @@
 //! for it.
 
 pub mod answer;
+pub mod auth;
 mod client;
 pub mod manage;
 mod meta;
@@ -16,8 +17,10 @@ pub mod read;
 mod release;
 pub mod route;
 pub mod serve;
+pub mod served;
 mod wire;
 
+pub use auth::{Authorization, TokenSigner};
 pub use client::{CallError, Client, Sent, call};
 pub use hyper::Method;
 pub use manage::Manage;
@@ -26,3 +29,4 @@ pub use pace::Pace;
 pub use pki::{Identity, Kubeconfig, Secrets};
 pub use release::Release;
 pub use serve::{Listen, Server};
+pub use served::{Newest, OlderVersion, Versions};

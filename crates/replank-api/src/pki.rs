@@ -1,5 +1,7 @@
 //! Who a served cluster is: its own authority, its certificate, its token, and the kubeconfig that holds them.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rcgen::{
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use crate::auth::TokenSigner;
+
 /// An authority, a certificate that it has signed, and a token.
 #[derive(Debug)]
 pub struct Identity {
@@ -16,6 +20,8 @@ pub struct Identity {
     pub authority: String,
     /// What a client shows.
     pub token: String,
+    /// The key for tokens of service accounts.
+    pub signer: Arc<TokenSigner>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
 }
@@ -30,6 +36,8 @@ pub struct Secrets {
     authority_key: String,
     /// What a client shows.
     token: String,
+    /// The key for tokens of service accounts, in base64.
+    signer: String,
 }
 
 impl std::fmt::Debug for Secrets {
@@ -51,7 +59,9 @@ impl Secrets {
         let secret = KeyPair::generate()?.serialize_der();
         let tail =
             secret.get(secret.len().saturating_sub(96)..secret.len().saturating_sub(64)).unwrap_or(&secret);
-        Ok(Self { authority, authority_key, token: URL_SAFE_NO_PAD.encode(tail) })
+        let signer = TokenSigner::generate().map_err(|_| rcgen::Error::RingUnspecified)?;
+        let signer = STANDARD.encode(signer.pkcs8());
+        Ok(Self { authority, authority_key, token: URL_SAFE_NO_PAD.encode(tail), signer })
     }
 }
 
@@ -70,7 +80,9 @@ impl Identity {
     /// # Errors
     /// What the library of certificates says, for a name that cannot be in one, or a key that is none.
     pub fn new(names: Vec<String>, secrets: Secrets) -> Result<Self, rcgen::Error> {
-        let Secrets { authority: certificate, authority_key, token } = secrets;
+        let Secrets { authority: certificate, authority_key, token, signer } = secrets;
+        let signer = STANDARD.decode(signer).ok().and_then(|key| TokenSigner::read(&key).ok());
+        let signer = Arc::new(signer.ok_or(rcgen::Error::CouldNotParseKeyPair)?);
         let issuer = Issuer::new(authority(), KeyPair::from_pem(&authority_key)?);
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
@@ -78,7 +90,7 @@ impl Identity {
         let key = KeyPair::generate()?;
         let chain = vec![params.signed_by(&key, &issuer)?.der().clone()];
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        Ok(Self { authority: certificate, token, chain, key })
+        Ok(Self { authority: certificate, token, signer, chain, key })
     }
 
     /// Whether a token is the one; takes as long for a wrong one as for the right one.

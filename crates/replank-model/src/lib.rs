@@ -15,7 +15,7 @@ pub mod validation;
 pub mod view;
 mod wire;
 
-mod go;
+pub mod go;
 
 pub mod int_or_string;
 pub mod quantity;

@@ -31,7 +31,7 @@ pub use cloud::{
     Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, StatusCheck, TERMINATION_HOOK, TargetChecks,
     Told, VersionNamed,
 };
-pub use controllers::drains::Asked;
+pub use controllers::drains::{Asked, StandingDrain};
 pub use controllers::{
     OPERATOR_REACTION, SERVICE_NAME_LABEL, budget_status, is_kept_up, supply_revisions, takes_share,
 };

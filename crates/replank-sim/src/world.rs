@@ -24,7 +24,7 @@ use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
 use crate::controllers::control::Control;
-use crate::controllers::drains::{Asked, ask};
+use crate::controllers::drains::{Asked, StandingDrain, ask};
 use crate::driver::{self, Driver, DriverBug, Found, Mishaps, Network, Sent};
 use crate::durations::Assumption;
 use crate::event::{DriverDue, Event};
@@ -537,13 +537,20 @@ impl World {
         self.cloud.set_capacity(&mut ctx, capacity.clone(), is_there);
     }
 
-    /// Instances are taken away at a rate from now on.
+    /// Drains that somebody has begun and that have not ended: `kubectl drain` would still be asking.
+    #[must_use]
+    pub fn standing_drains(&self) -> Vec<StandingDrain> {
+        self.control.standing_drains(self.view())
+    }
+
+    /// Somebody drains nodes, one after the other.
     pub(crate) fn drain(&mut self, nodes: Vec<NodeName>) {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.control.drain(&mut ctx, nodes);
     }
 
+    /// Instances are taken away at a rate from now on.
     pub(crate) fn begin_hazard(&mut self, hazard: &Hazard) {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };

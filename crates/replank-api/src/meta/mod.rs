@@ -4,6 +4,10 @@ mod ask;
 mod discovery;
 mod health;
 mod index;
+mod metrics;
+mod openapi;
+mod status;
+mod usage;
 mod version;
 mod written;
 
@@ -16,17 +20,22 @@ use replank_apiserver::ApiError;
 
 pub(crate) use ask::Ask;
 use discovery::{Aggregated, Catalog};
+pub(crate) use metrics::Labels;
+use metrics::{Counter, Metrics};
+use openapi::Documents;
 pub(crate) use written::not_found;
 
 use crate::answer::{self, Answer};
 use crate::mirror::Snapshot;
-use crate::release::Release;
+use crate::pace::Pace;
+use crate::served::Versions;
 
 /// Answers paths that are no resources.
 #[derive(Debug)]
 pub(crate) struct Meta {
     address: SocketAddr,
-    release: Release,
+    versions: Arc<dyn Versions>,
+    metrics: Metrics,
     known: RwLock<Option<Arc<Known>>>,
 }
 
@@ -36,12 +45,18 @@ struct Known {
     catalog: Catalog,
     core: OnceLock<Aggregated>,
     groups: OnceLock<Aggregated>,
+    documents: Documents,
 }
 
 impl Meta {
     /// Of a server at an address.
-    pub(crate) fn new(address: SocketAddr, release: Release) -> Self {
-        Self { address, release, known: RwLock::default() }
+    pub(crate) fn new(address: SocketAddr, versions: Arc<dyn Versions>) -> Self {
+        Self { address, versions, metrics: Metrics::new(), known: RwLock::default() }
+    }
+
+    /// Counts requests.
+    pub(crate) fn counter(&self) -> &Counter {
+        &self.metrics.counter
     }
 
     /// Answers a path that is no resource; `None` for one that leads nowhere.
@@ -50,10 +65,28 @@ impl Meta {
             return Some(answer);
         }
         let path = ask.path.strip_prefix('/')?;
+        match path {
+            "metrics" => return Some(self.metrics.all(snapshot, self.versions.release())),
+            "statusz" => {
+                let text = status::statusz(self.versions.release(), self.metrics.since);
+                return Some(answer::whole(200, answer::TEXT, text));
+            }
+            "flagz" => return Some(answer::whole(200, answer::TEXT, status::flagz(self.address))),
+            "metrics/slis" => return Some(self.metrics.slis()),
+            _ => {}
+        }
+        match path.strip_prefix("openapi/") {
+            Some("v2") => return Some(self.known(snapshot).documents.all(ask)),
+            Some("v3") => return Some(self.known(snapshot).documents.index()),
+            Some(rest) => return Some(self.known(snapshot).documents.one(ask, rest.strip_prefix("v3/")?)),
+            None => {}
+        }
         let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
         match parts.as_slice() {
             [""] => Some(written::laid_out(&index::index(&self.known(snapshot).catalog))),
-            ["version"] => Some(only_read(ask, || written::laid_out(&version::info(self.release)))),
+            ["version"] => {
+                Some(only_read(ask, || written::laid_out(&version::info(self.versions.release()))))
+            }
             ["api"] => Some(only_read(ask, || {
                 let plain = discovery::api_versions(&self.address.to_string());
                 self.discovery(ask, snapshot, |known| &known.core, || written::json(ask, &plain))
@@ -66,6 +99,13 @@ impl Meta {
                 let known = self.known(snapshot);
                 let list = discovery::resource_list(&known.catalog, &known.catalog.core, version);
                 Some(group_version(ask, list.as_ref()))
+            }
+            ["apis", usage::GROUP, "v1beta1", rest @ ..] if !rest.is_empty() => {
+                let now = Pace::outside().floor_seconds().to_string();
+                Some(match usage::usage(rest, ask.query, snapshot, &now)? {
+                    Ok(value) => only_read(ask, || written::json(ask, &value)),
+                    Err(error) => answer::refusal(&error),
+                })
             }
             ["apis", name] => {
                 Some(written::json(ask, &discovery::one_group(self.known(snapshot).catalog.group(name)?)))
@@ -80,8 +120,19 @@ impl Meta {
                 }
                 Some(group_version(ask, list.as_ref()))
             }
+            // A group that is built in answers for all that is below it, even what is not there.
+            ["api", ..] => Some(answer::refusal(&ApiError::no_resource())),
+            ["apis", name, ..] if self.is_built_in(snapshot, name) => {
+                Some(answer::refusal(&ApiError::no_resource()))
+            }
             _ => None,
         }
+    }
+
+    /// Whether a group is built in, at least in part.
+    pub(crate) fn is_built_in(&self, snapshot: &Snapshot, group: &str) -> bool {
+        let known = self.known(snapshot);
+        group.is_empty() || (known.catalog.group(group).is_some() && !known.catalog.stored_group(group))
     }
 
     /// What is worked out of the definitions in a picture.
@@ -92,9 +143,10 @@ impl Meta {
             return known;
         }
         let made = Arc::new(Known {
-            catalog: Catalog::of(snapshot),
+            catalog: Catalog::of(snapshot, &*self.versions),
             core: OnceLock::new(),
             groups: OnceLock::new(),
+            documents: Documents::new(discovery::definitions(snapshot), self.versions.release().minor),
         });
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(made.clone());
         made

@@ -4,6 +4,7 @@ use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 
 use super::json;
+use super::value::value;
 use crate::mirror::Stored;
 use crate::route::Target;
 
@@ -14,6 +15,30 @@ pub trait Encode: Send + Sync {
 
     /// An event that is about no stored object: a bookmark, or an error.
     fn notice(&self, into: &mut BytesMut, what: &str, object: &Value);
+}
+
+/// JSON of objects that are converted before they are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Converted;
+
+impl Encode for Converted {
+    fn event(
+        &self,
+        into: &mut BytesMut,
+        what: &str,
+        (target, stored): (&Target, &Stored),
+        version: Option<u64>,
+    ) {
+        let mut object = value(target, stored);
+        if let Some(version) = version {
+            object["metadata"]["resourceVersion"] = version.to_string().into();
+        }
+        self.notice(into, what, &object);
+    }
+
+    fn notice(&self, into: &mut BytesMut, what: &str, object: &Value) {
+        Json.notice(into, what, object);
+    }
 }
 
 /// JSON, one event a line.

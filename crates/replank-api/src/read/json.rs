@@ -21,7 +21,12 @@ pub(crate) fn keep(resource: &ResourceType, stored: &Stored, value: Value) -> By
 }
 
 fn form(resource: &ResourceType) -> Form {
-    Form { kind: FormKind::JsonTail, version: resource.api_version().into() }
+    // What an object is served as depends on its definition too.
+    let version = match &resource.custom {
+        Some(custom) => format!("{}@{}", resource.api_version(), custom.revision.0),
+        None => resource.api_version(),
+    };
+    Form { kind: FormKind::JsonTail, version: version.into() }
 }
 
 fn tail_of(mut value: Value) -> Bytes {

@@ -10,7 +10,7 @@ pub mod proto;
 mod value;
 mod watch;
 
-pub use encode::{Encode, Json};
+pub use encode::{Converted, Encode, Json};
 pub use get::get;
 pub use list::{Listed, list};
 pub use proto::Protobuf;

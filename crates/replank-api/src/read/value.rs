@@ -10,7 +10,11 @@ use crate::route::Target;
 /// One object.
 #[must_use]
 pub fn value(target: &Target, stored: &Stored) -> Value {
-    served_at(&target.resource, &stored.object)
+    let value = served_at(&target.resource, &stored.object);
+    match &target.older {
+        Some(older) => older.shown(value),
+        None => value,
+    }
 }
 
 /// A list. Items of built-in kinds do not repeat what the list's own kind says.
@@ -27,6 +31,6 @@ pub fn list_value(target: &Target, listed: &Listed) -> Value {
         item
     });
     let items: Vec<Value> = items.collect();
-    json!({"kind": format!("{}List", target.resource.name.kind), "apiVersion": target.resource.api_version(),
+    json!({"kind": format!("{}List", target.resource.name.kind), "apiVersion": target.api_version(),
         "metadata": listed.metadata, "items": items})
 }

@@ -1,54 +1,81 @@
 //! One request: who asks, where it leads, and what it is answered with.
 
-use hyper::body::Incoming;
-use hyper::header::{ACCEPT, AUTHORIZATION, USER_AGENT};
+use std::sync::Arc;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
 
+use super::access::{Access, Admitted};
+use super::manage;
 use super::render::{self, Renderer};
-use super::{manage, write};
+use super::write::{self, Gate};
 use crate::answer::{self, Answer, Body};
-use crate::meta::{Ask, Meta, not_found};
+use crate::meta::{Ask, Labels, Meta, not_found};
 use crate::owner::Owner;
-use crate::pki::Identity;
 use crate::query::Query;
 use crate::read;
-use crate::route::{Route, Target, no_resource, route};
+use crate::route::{Route, Target, no_resource, not_allowed, route};
+use crate::served::Versions;
 use crate::wire::{self, Endpoint};
 
 /// Answers requests.
 #[derive(Debug)]
 pub(super) struct Handler {
     owner: Owner,
-    identity: Option<Identity>,
+    access: Access,
     meta: Meta,
+    versions: Arc<dyn Versions>,
 }
 
 impl Handler {
-    pub(super) fn new(owner: Owner, identity: Option<Identity>, meta: Meta) -> Self {
-        Self { owner, identity, meta }
+    pub(super) fn new(owner: Owner, access: Access, meta: Meta, versions: Arc<dyn Versions>) -> Self {
+        Self { owner, access, meta, versions }
     }
 
     /// Answers a request.
     pub(super) async fn handle(&self, request: Request<Incoming>) -> Answer {
         let is_head = request.method() == Method::HEAD;
+        let query = Query::read(request.uri().query().unwrap_or_default());
+        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let labels =
+            Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
+        let under_way = self.meta.counter().begin(labels);
         let mut answer = self.answer(request).await;
+        under_way.answered(answer.status().as_u16(), answer.body().size_hint().exact());
         if is_head {
             *answer.body_mut() = Body::Whole(None);
         }
-        answer
+        answer.map(|body| body.keeping(under_way))
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if !self.is_known(&request) {
-            return answer::refusal(&ApiError::unauthorized());
-        }
         let path = request.uri().path().to_owned();
         let query = Query::read(request.uri().query().unwrap_or_default());
+        let admitted = match self.access.enter(request.method(), &path, &query, request.headers()) {
+            Ok(admitted) => admitted,
+            Err(error) => return render::refusal(&error, None),
+        };
+        if let Some(keys) = self.access.keys(&path, host(&request)) {
+            let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
+            return match *request.method() {
+                Method::GET => answer::whole(200, media_type, keys.to_string()),
+                _ => answer::refusal(&ApiError::method_not_allowed()),
+            };
+        }
         let snapshot = self.owner.mirror().snapshot();
-        match route(&path, &snapshot) {
-            Route::Resource(target) => self.resource(request, target, query).await,
+        match route(&path, &snapshot, &self.versions) {
+            Route::Resource(target) => {
+                let warning = self.warning(&target);
+                let mut answer = self.resource(request, &admitted, *target, query).await;
+                answer::warn(&mut answer, warning.as_slice());
+                answer
+            }
+            Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
+                not_found()
+            }
             Route::NoResource => answer::refusal(&no_resource()),
             Route::Other if path == crate::manage::PATH => manage::manage(&self.owner, request).await,
             Route::Other => {
@@ -59,17 +86,20 @@ impl Handler {
         }
     }
 
-    /// Whether the client has shown the token.
-    fn is_known(&self, request: &Request<Incoming>) -> bool {
-        let Some(identity) = &self.identity else { return true };
-        let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = shown.and_then(|shown| shown.split_once(' '));
-        token.is_some_and(|(scheme, token)| {
-            scheme.eq_ignore_ascii_case("bearer") && identity.accepts(token.trim())
-        })
+    /// What is said of a version that is to go.
+    fn warning(&self, target: &Target) -> Option<String> {
+        let api_version = target.api_version();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        self.versions.warning(group, version, &target.resource.name.kind).filter(|_| !target.is_custom)
     }
 
-    async fn resource(&self, request: Request<Incoming>, target: Target, query: Query) -> Answer {
+    async fn resource(
+        &self,
+        request: Request<Incoming>,
+        admitted: &Admitted,
+        target: Target,
+        query: Query,
+    ) -> Answer {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
         let is_watch = is_get && target.part.is_none() && (target.is_watch || query.is_set("watch"));
@@ -77,8 +107,12 @@ impl Handler {
             Ok(render) => render,
             Err(answer) => return *answer,
         };
+        if let Some(refusal) = not_allowed(request.method(), &target) {
+            return render.refusal(&refusal);
+        }
         if !is_get || !is_plain {
-            return write::write(&self.owner, request, &target, render).await;
+            let gate = Gate { access: &self.access, admitted };
+            return write::write(&self.owner, gate, request, &target, render).await;
         }
         if is_watch {
             return self.watch(target, &query, render).await;
@@ -95,12 +129,18 @@ impl Handler {
     }
 
     async fn watch(&self, target: Target, query: &Query, render: Renderer) -> Answer {
-        let (encode, media_type) = render.watch();
+        let (encode, media_type) = render.watch(&target);
         match read::watch(self.owner.mirror().clone(), target, query, encode).await {
             Ok(pieces) => answer::stream(media_type, pieces),
             Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// Whether a path is in a group that only definitions declare resources of: what is not there is no Status in it.
+fn is_of_definition(path: &str, is_built_in: impl Fn(&str) -> bool) -> bool {
+    let mut parts = path.trim_matches('/').split('/');
+    parts.next() == Some("apis") && parts.next().is_some_and(|group| !is_built_in(group))
 }
 
 /// The encoding that a client and a path agree on.
@@ -122,6 +162,13 @@ fn agreed(
         Ok(accepted) => Ok(Renderer::new(accepted)),
         Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
     }
+}
+
+/// The name that the client calls the server by.
+fn host(request: &Request<Incoming>) -> &str {
+    let authority = request.uri().authority().map(hyper::http::uri::Authority::as_str);
+    let header = request.headers().get(HOST).and_then(|value| value.to_str().ok());
+    authority.or(header).unwrap_or_default()
 }
 
 /// Objects can be read by many threads at once.

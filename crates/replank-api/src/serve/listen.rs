@@ -15,11 +15,13 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 
+use super::access::Access;
 use super::handle::Handler;
+use crate::auth::Authorization;
 use crate::meta::Meta;
 use crate::owner::Owner;
 use crate::pki::Identity;
-use crate::release::Release;
+use crate::served::Versions;
 
 /// Connections at once. A client holds one or two; informers share one.
 const CONNECTIONS_MAX: usize = 1_024;
@@ -32,7 +34,7 @@ const IDLE_MAX: Duration = Duration::from_secs(90);
 #[derive(Debug)]
 pub enum Listen {
     /// With TLS, and a token.
-    Tls(Identity),
+    Tls(Identity, Authorization),
     /// In plain text, whoever asks: for tests, on loopback.
     Plain,
 }
@@ -46,7 +48,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves on an address that has been taken, in the runtime that it is called in. `stop` ends it when it becomes true.
+    /// Serves on an address that has been taken, in the runtime that it is called in. `versions` says what is served; `stop` ends it when it becomes true.
     ///
     /// # Errors
     /// What the system says, or the library of certificates.
@@ -54,16 +56,18 @@ impl Server {
         listener: std::net::TcpListener,
         how: Listen,
         owner: Owner,
+        versions: Arc<dyn Versions>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        let (acceptor, identity) = match how {
-            Listen::Plain => (None, None),
-            Listen::Tls(identity) => (Some(acceptor(&identity)?), Some(identity)),
+        let (acceptor, identity, mode) = match how {
+            Listen::Plain => (None, None, Authorization::AlwaysAllow),
+            Listen::Tls(identity, mode) => (Some(acceptor(&identity)?), Some(identity), mode),
         };
-        let handler =
-            Arc::new(Handler::new(owner, identity, Meta::new(listener.local_addr()?, Release::LATEST)));
+        let access = Access::new(owner.clone(), identity, mode);
+        let meta = Meta::new(listener.local_addr()?, versions.clone());
+        let handler = Arc::new(Handler::new(owner, access, meta, versions));
         Ok(Self { listener, handler, acceptor, stop })
     }
 

@@ -1,5 +1,6 @@
 //! Serving: connections, and what each request is answered with.
 
+mod access;
 mod handle;
 mod listen;
 mod manage;

@@ -40,6 +40,9 @@ impl Renderer {
     pub(super) fn stored(&self, code: u16, target: &Target, stored: &Stored) -> Answer {
         let media = self.accepted.media;
         match (media.encoding, media.shape) {
+            (Encoding::Json | Encoding::Protobuf, Shape::Object) if target.older.is_some() => {
+                written(code, &read::value(target, stored), media)
+            }
             (Encoding::Json, Shape::Object) if !media.is_pretty => {
                 answer::whole(code, answer::JSON, read::json::object(target, stored))
             }
@@ -56,6 +59,9 @@ impl Renderer {
     pub(super) async fn list(&self, target: &Target, listed: &Listed) -> Answer {
         let media = self.accepted.media;
         match (media.encoding, media.shape) {
+            (Encoding::Json | Encoding::Protobuf, Shape::Object) if target.older.is_some() => {
+                written(200, &read::list_value(target, listed), media)
+            }
             (Encoding::Json, Shape::Object) if !media.is_pretty => {
                 answer::pieces(200, answer::JSON, read::json::list(target, listed).await)
             }
@@ -69,8 +75,11 @@ impl Renderer {
     }
 
     /// How a watch is written, and its media type.
-    pub(super) fn watch(&self) -> (Arc<dyn Encode>, &'static str) {
+    pub(super) fn watch(&self, target: &Target) -> (Arc<dyn Encode>, &'static str) {
         let encoding = self.accepted.media.encoding;
+        if target.older.is_some() {
+            return (Arc::new(read::Converted), Encoding::Json.stream_type());
+        }
         let encode: Arc<dyn Encode> = match encoding {
             Encoding::Json | Encoding::Yaml => Arc::new(read::Json),
             Encoding::Protobuf => Arc::new(read::Protobuf),

@@ -12,6 +12,7 @@ use replank_model::object::meta::Key;
 use replank_schema::discovery;
 use serde_json::Value;
 
+use super::access::{Access, Admitted};
 use super::render::Renderer;
 use crate::answer::{self, Answer};
 use crate::mirror::{Mirror, StorageId};
@@ -26,9 +27,19 @@ const BODY_MAX: usize = 3 * 1024 * 1024;
 /// How long a client may take to send one.
 const BODY_WITHIN: Duration = Duration::from_secs(60);
 
+/// Who asks, let in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate<'a> {
+    /// The gate.
+    pub(super) access: &'a Access,
+    /// Who has passed it.
+    pub(super) admitted: &'a Admitted,
+}
+
 /// Has a request answered by the owner.
 pub(super) async fn write(
     owner: &Owner,
+    gate: Gate<'_>,
     request: Request<Incoming>,
     target: &Target,
     render: Renderer,
@@ -36,7 +47,7 @@ pub(super) async fn write(
     let Some(method) = method(request.method()) else {
         return render.refusal(&ApiError::method_not_allowed());
     };
-    let path = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
+    let path = kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
@@ -54,14 +65,29 @@ pub(super) async fn write(
         Ok(body) => body.value,
         Err(error) => return render.refusal(&error),
     };
+    let body = match kept_body(body, method, target) {
+        Ok(body) => body,
+        Err(error) => return render.refusal(&error),
+    };
     // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
     let is_stored = match method {
         json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
         json::Method::Get | json::Method::Delete => false,
     };
     let request = json::Request { method, path, content_type, body, wire: Some(wire) };
+    if let Some(question) = gate.admitted.question(&request.path) {
+        let answered = gate.access.answer(gate.admitted, &question, &request.body);
+        return answered.map_or_else(|error| render.refusal(&error), |value| render.value(201, &value));
+    }
+    if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
+        return render.refusal(&error);
+    }
     match owner.request(request).await {
         Some(Response { code, body, warnings }) => {
+            let body = match &target.older {
+                Some(older) if body["apiVersion"] == *target.resource.api_version() => older.shown(body),
+                Some(_) | None => body,
+            };
             let mut answer = match is_stored {
                 true => answered(owner.mirror(), target, render, code, body),
                 false => render.value(code, &body),
@@ -73,9 +99,39 @@ pub(super) async fn write(
     }
 }
 
+/// The path of the version that is kept.
+fn kept_path(path: String, target: &Target) -> String {
+    let Some(older) = &target.older else { return path };
+    let of = |api_version: &str| match api_version.contains('/') {
+        true => format!("/apis/{api_version}/"),
+        false => format!("/api/{api_version}/"),
+    };
+    path.replacen(&of(&older.version.api_version()), &of(&target.resource.api_version()), 1)
+}
+
+/// A body in the version that is kept. Patches are taken as they are: they say only what changes.
+fn kept_body(body: Value, method: json::Method, target: &Target) -> Result<Value, ApiError> {
+    let Some(older) = target.older.as_ref().filter(|_| body.is_object()) else { return Ok(body) };
+    match method {
+        json::Method::Post | json::Method::Put if body["apiVersion"] == older.version.api_version() => {
+            older.kept(&body).map_err(|why| ApiError::bad_request(&why))
+        }
+        json::Method::Patch if body["apiVersion"] == older.version.api_version() => {
+            let mut body = body;
+            body["apiVersion"] = target.resource.api_version().to_string().into();
+            Ok(body)
+        }
+        json::Method::Get
+        | json::Method::Delete
+        | json::Method::Post
+        | json::Method::Put
+        | json::Method::Patch => Ok(body),
+    }
+}
+
 /// The owner's answer. The object that was written is in the mirror by now: whoever asks for it later is given the same bytes.
 fn answered(mirror: &Mirror, target: &Target, render: Renderer, code: u16, body: Value) -> Answer {
-    if !render.is_cached_json() {
+    if !render.is_cached_json() || target.older.is_some() {
         return render.value(code, &body);
     }
     let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
@@ -119,7 +175,7 @@ fn expected(method: json::Method, target: &Target) -> Expected {
         json::Method::Patch => Expected::Patch,
         json::Method::Get | json::Method::Post | json::Method::Put => {
             let resource = &target.resource;
-            let own = || (resource.api_version().to_string(), resource.name.kind.to_string());
+            let own = || (target.api_version(), resource.name.kind.to_string());
             let known = discovery().resource(&resource.name.group, &resource.version, &resource.name.plural);
             let part = target.part.as_deref().and_then(|part| {
                 let parts = &known?.subresources;

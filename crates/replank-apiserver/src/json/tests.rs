@@ -1,5 +1,7 @@
 //! Every resource of discovery: each of its verbs is answered.
 
+mod custom;
+
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::Time;

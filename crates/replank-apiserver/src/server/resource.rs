@@ -7,6 +7,7 @@ use replank_model::object::cluster::{CustomResourceDefinition, CustomResourceSca
 use replank_model::text::Text;
 use replank_schema::{Resource, Scope, discovery};
 
+use super::custom::Custom;
 use super::error::{ApiError, ResourceName};
 use super::store::Api;
 
@@ -25,6 +26,8 @@ pub struct ResourceType {
     pub(crate) generation: Generation,
     /// How `status` is written.
     pub(crate) status: StatusWrites,
+    /// What a definition says of its objects; `None` for built-in resources.
+    pub custom: Option<Arc<Custom>>,
     /// The scale subresource.
     pub(crate) scale: Option<Arc<CustomResourceScale>>,
 }
@@ -99,6 +102,14 @@ impl ResourceType {
         })
     }
 
+    /// The built-in resource of a kind.
+    #[must_use]
+    pub fn of_kind(group: &str, version: &str, kind: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|resource| {
+            &*resource.name.kind == kind && &*resource.name.group == group && &*resource.version == version
+        })
+    }
+
     /// Whether objects of a custom resource have a part of their own of that name.
     #[must_use]
     pub fn has_part(&self, part: &str) -> bool {
@@ -128,6 +139,7 @@ impl ResourceType {
             is_namespaced: kind.is_namespaced(),
             generation: if kind.has_generation() { Generation::Counted } else { Generation::Absent },
             status: if has_status(kind) { StatusWrites::Apart } else { StatusWrites::WithObject },
+            custom: None,
             scale: scale_of(kind).map(Arc::new),
         }
     }
@@ -146,11 +158,16 @@ impl ResourceType {
             is_namespaced: resource.scope == Scope::Namespaced,
             generation: if is_counted { Generation::Counted } else { Generation::Absent },
             status: if has_status { StatusWrites::Apart } else { StatusWrites::WithObject },
+            custom: None,
             scale: None,
         }
     }
 
-    fn custom(definition: &CustomResourceDefinition, version: &CustomResourceVersion) -> Self {
+    fn custom(
+        definition: &CustomResourceDefinition,
+        version: &CustomResourceVersion,
+        custom: Option<Arc<Custom>>,
+    ) -> Self {
         let spec = &definition.spec;
         let subresources = version.subresources.as_ref();
         let status = subresources.and_then(|subresources| subresources.status.as_ref());
@@ -165,6 +182,7 @@ impl ResourceType {
             is_namespaced: &*spec.scope == "Namespaced",
             generation: Generation::Counted,
             status: if status.is_some() { StatusWrites::Apart } else { StatusWrites::WithObject },
+            custom,
             scale: subresources.and_then(|subresources| subresources.scale.clone()).map(Arc::new),
         }
     }
@@ -175,9 +193,13 @@ impl Api {
     #[must_use]
     pub fn custom_resources(&self) -> Vec<ResourceType> {
         let definitions = self.view().custom_resource_definitions.sorted();
-        let of = |definition: &CustomResourceDefinition| -> Vec<ResourceType> {
+        let of = |definition: &Arc<CustomResourceDefinition>| -> Vec<ResourceType> {
             let served = definition.spec.versions.iter().filter(|version| version.served);
-            served.map(|version| ResourceType::custom(definition, version)).collect()
+            let of = |version: &CustomResourceVersion| {
+                let custom = self.customs.of(definition, &version.name)?;
+                Some(ResourceType::custom(definition, version, Some(custom)))
+            };
+            served.filter_map(of).collect()
         };
         definitions.into_iter().flat_map(|(_, definition)| of(definition)).collect()
     }
@@ -213,9 +235,12 @@ impl Api {
         }
         for (_, definition) in self.view().custom_resource_definitions.sorted() {
             for served in definition.spec.versions.iter().filter(|served| served.served) {
-                let resource = ResourceType::custom(definition, served);
-                if of_group(&resource) && &*resource.version == version {
-                    return Ok(resource);
+                let resource = ResourceType::custom(definition, served, None);
+                if of_group(&resource)
+                    && &*resource.version == version
+                    && let Some(custom) = self.customs.of(definition, version)
+                {
+                    return Ok(ResourceType { custom: Some(custom), ..resource });
                 }
             }
         }

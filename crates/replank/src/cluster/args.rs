@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use replank_api::{Authorization, Release};
 
 use replank_model::time::Span;
 
@@ -135,6 +136,10 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
+    /// Version of Kubernetes that is served, from 1.15 to 1.36: what it did not serve yet is absent, what it still served is there, converted.
+    #[arg(long, value_name = "VERSION", default_value = "1.36", value_parser = super::versions::read)]
+    pub(crate) kubernetes_version: Release,
+
     /// Directory that the cluster is kept in: it is there again after the process has ended, however that was. Begins with what the directory holds; only an
     /// empty one takes a snapshot.
     #[arg(long, value_name = "DIR")]
@@ -152,6 +157,14 @@ pub(crate) struct UpArgs {
     /// Seed of all randomness.
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
+
+    /// Who may do what. With RBAC roles and bindings decide; the kubeconfig's user may do anything.
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Mode::Rbac)]
+    pub(crate) authorization_mode: Mode,
+
+    /// Admission plugins that are left out, separated by commas. Without ServiceAccount pods mount no tokens.
+    #[arg(long, value_name = "PLUGINS", value_enum, value_delimiter = ',')]
+    pub(crate) disable_admission_plugins: Vec<Plugin>,
 
     /// How snapshots are read.
     #[command(flatten)]
@@ -176,4 +189,32 @@ fn speed(text: &str) -> Result<f64, String> {
         true => Ok(speed),
         false => Err("expected a number from 0.01 to 10000".to_owned()),
     }
+}
+
+/// Who may do what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Whoever shows a token may do anything.
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+    /// Roles and bindings decide.
+    #[value(name = "RBAC")]
+    Rbac,
+}
+
+impl From<Mode> for Authorization {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::AlwaysAllow => Self::AlwaysAllow,
+            Mode::Rbac => Self::Rbac,
+        }
+    }
+}
+
+/// Admission plugins that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plugin {
+    /// Pods have a service account, and mount its token.
+    #[value(name = "ServiceAccount")]
+    ServiceAccount,
 }

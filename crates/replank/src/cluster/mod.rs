@@ -5,6 +5,7 @@ mod call;
 mod data_dir;
 mod kubeconfig;
 mod up;
+mod versions;
 
 pub(crate) use args::{ClusterArgs, ClusterCommand};
 

@@ -1,19 +1,25 @@
 //! `replank cluster up`: begins a cluster, serves it, and ends it cleanly.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use replank_api::mirror::StorageId;
-use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Secrets, Server};
-use replank_cluster::{Begin, Fleet, Kept, Start, begin, nodes};
+use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
+use replank_apiserver::Serving;
+use replank_cluster::{Begin, Fleet, Kept, Start, Trust, begin, nodes};
 use replank_facts::coverage::Question;
+use replank_facts::groups::{GroupBy, from_nodes};
+use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::time::Time;
+use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
 use tokio::sync::watch;
 
-use super::args::{Clock, UpArgs};
+use super::args::{Clock, Plugin, UpArgs};
+use super::versions::Lifecycle;
 use super::{data_dir, kubeconfig};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,8 +28,6 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::snapshot;
 
-/// The version of Kubernetes that is served.
-const VERSION: &str = "v1.36.2";
 /// How often it is looked whether somebody wants it to end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -34,7 +38,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let listener = listen(SocketAddr::new(args.address, args.port))?;
     let (files, kept) = match &args.data_dir {
-        Some(dir) => data_dir::open(dir, VERSION).map(|(files, kept)| (Some(files), kept))?,
+        Some(dir) => data_dir::open(dir, &args.kubernetes_version.to_string())
+            .map(|(files, kept)| (Some(files), kept))?,
         None => (None, None),
     };
     let secrets = data_dir::secrets(args.data_dir.as_deref())?;
@@ -42,12 +47,20 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let pace = pace(args.clock, &start);
     let kubelet = KubeletModel::Served { speed: args.speed };
     let cloud = CloudTimings::default().faster(args.speed);
-    let begun = begin(Begin { start, seed: args.seed, kubelet, cloud, pace, files });
+    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
+    let identity = Identity::new(names, secrets).map_err(Failure::internal)?;
+    let trust = Trust { authority: identity.authority.clone(), signer: identity.signer.clone() };
+    let serving = Serving {
+        accounts: !args.disable_admission_plugins.contains(&Plugin::ServiceAccount),
+        addresses: true,
+    };
+    let begun = begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, files });
     let (owner, world) = begun.context("cannot begin the cluster").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
     let until = || interrupt.is_pressed() || world.is_finished();
-    let served = runtime.block_on(serve(args, (owner.clone(), listener, secrets), printer, interrupt, until));
+    let served =
+        runtime.block_on(serve(args, (owner.clone(), listener, identity), printer, interrupt, until));
     owner.stop();
     // What is still open is cut off; what was answered lasts.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -92,27 +105,39 @@ fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Sta
     }
     if args.snapshots.is_empty() {
         let fleet = Fleet { nodes: args.nodes, zones: args.zones };
-        return Ok(Start::Objects(Box::new(nodes(fleet, VERSION, Pace::outside().floor_seconds()))));
+        let view = nodes(fleet, &args.kubernetes_version.to_string(), Pace::outside().floor_seconds());
+        return Ok(Start::Objects(Box::new(with_groups(view, args))));
     }
     let sources = snapshot::sources(&args.snapshots);
     let (view, ..) = snapshot::read(sources, &args.read, Question::Leftovers, printer)?;
     printer.story("the snapshot's times stay as they are; what was due since then is due at once");
-    Ok(Start::Objects(Box::new(view)))
+    Ok(Start::Objects(Box::new(with_groups(view, args))))
+}
+
+/// The view with what stands behind its nodes, as a rehearsal has it: groups and instances, learnt from the nodes.
+fn with_groups(mut view: View, args: &UpArgs) -> View {
+    for learnt in from_nodes(&view, &GroupBy::Label(args.read.group_label.clone())) {
+        view.apply(Delta::Group(learnt.group.into()));
+        for instance in learnt.instances {
+            view.apply(Delta::Instance(instance.into()));
+        }
+    }
+    view
 }
 
 async fn serve(
     args: &UpArgs,
-    (owner, listener, secrets): (Owner, std::net::TcpListener, Secrets),
+    (owner, listener, identity): (Owner, std::net::TcpListener, Identity),
     printer: &mut Printer,
     interrupt: &Interrupt,
     until: impl Fn() -> bool,
 ) -> Result<Exit, Failure> {
-    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
-    let identity = Identity::new(names, secrets).map_err(Failure::internal)?;
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
     let held = held(&owner);
     let (stop, stopped) = watch::channel(false);
-    let server = Server::begin(listener, Listen::Tls(identity), owner, stopped);
+    let versions = Arc::new(Lifecycle::of(args.kubernetes_version));
+    let how = Listen::Tls(identity, args.authorization_mode.into());
+    let server = Server::begin(listener, how, owner, versions, stopped);
     let server = server.context("cannot serve").map_err(Failure::internal)?;
     let address = server.address().context("cannot tell the address").map_err(Failure::internal)?;
     let file = kubeconfig::place(args.kubeconfig.as_deref(), args.data_dir.as_deref(), address.port());
@@ -125,7 +150,8 @@ async fn serve(
     kubeconfig::write(&file, &config.write())?;
     interrupt.hold();
     let serving = tokio::spawn(server.run());
-    printer.story(&format!("serving {held} as Kubernetes {VERSION} on https://{address}"));
+    let version = args.kubernetes_version;
+    printer.story(&format!("serving {held} as Kubernetes {version} on https://{address}"));
     printer.story("try: kubectl get nodes   (Ctrl-C ends it)");
     printer.data(&format!("export KUBECONFIG={}\n", file.display()))?;
     wait(until).await;

@@ -47,6 +47,14 @@ impl Definition {
         text(&self.whole["spec"]["names"]["plural"])
     }
 
+    /// The kind of its lists.
+    pub(crate) fn list_kind(&self) -> String {
+        match text(&self.names()["listKind"]) {
+            "" => format!("{}List", self.kind()),
+            known => known.to_owned(),
+        }
+    }
+
     /// Whether its objects live in a namespace.
     pub(crate) fn scope(&self) -> Scope {
         if self.whole["spec"]["scope"] == "Namespaced" { Scope::Namespaced } else { Scope::Cluster }

@@ -7,5 +7,5 @@ mod plain;
 
 pub(crate) use aggregated::{Aggregated, MEDIA, aggregated};
 pub(crate) use catalog::Catalog;
-pub(crate) use custom::state;
+pub(crate) use custom::{Definition, definitions, state};
 pub(crate) use plain::{ApiResourceList, api_versions, group_list, one_group, resource_list};

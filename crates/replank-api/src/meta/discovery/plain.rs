@@ -94,6 +94,7 @@ fn api_group(group: &Group, (kind, api_version): (&'static str, &'static str)) -
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApiResourceList {
     kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
     api_version: &'static str,
     group_version: String,
     resources: Vec<ApiResource>,
@@ -139,7 +140,9 @@ pub(crate) fn resource_list(catalog: &Catalog, group: &Group, version: &str) -> 
         resources.extend(one.subresources.iter().map(|part| subresource(one, part, (name, version))));
     }
     let group_version = if name.is_empty() { version.to_owned() } else { format!("{name}/{version}") };
-    Some(ApiResourceList { kind: "APIResourceList", api_version: "v1", group_version, resources })
+    // The core group is listed in the oldest form of the list, which had no version.
+    let api_version = if name.is_empty() { "" } else { "v1" };
+    Some(ApiResourceList { kind: "APIResourceList", api_version, group_version, resources })
 }
 
 /// A part names group and version only where they are not those of the resource.
@@ -185,7 +188,7 @@ mod tests {
     use crate::mirror::Publisher;
 
     fn catalog() -> Catalog {
-        Catalog::of(&Publisher::new([], Vec::new(), 1).mirror().snapshot())
+        Catalog::of(&Publisher::new([], Vec::new(), 1).mirror().snapshot(), &crate::served::Newest)
     }
 
     fn resources(group: &str, version: &str) -> Vec<Value> {

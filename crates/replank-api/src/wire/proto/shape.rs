@@ -82,6 +82,9 @@ pub(super) fn name_of(group: &str, version: &str, kind: &str) -> Option<String> 
     if group == "meta.k8s.io" && matches!(kind, "PartialObjectMetadata" | "PartialObjectMetadataList") {
         return Some(format!("k8s.io.apimachinery.pkg.apis.meta.v1.{kind}"));
     }
+    // These are kinds of every group and version.
+    let (group, version) =
+        if matches!(kind, "DeleteOptions" | "WatchEvent") { ("", "v1") } else { (group, version) };
     let name = types().name_of(group, version, kind)?;
     Some(format!("k8s.io.{}", name.strip_prefix("io.k8s.")?).replace('-', "_"))
 }
@@ -149,6 +152,12 @@ fn special(name: &str) -> Option<Special> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_group_has_options_of_deletions() {
+        let expected = Some("k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions".to_owned());
+        assert_eq!(name_of("apiextensions.k8s.io", "v1", "DeleteOptions"), expected);
+    }
 
     #[test]
     fn every_kind_has_a_message_and_every_message_its_parts() {

@@ -17,6 +17,7 @@ use replank_rehearse::completed;
 use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
 use serde_json::{Value, json};
 
+use crate::api_services;
 use crate::faults::Faults;
 use crate::journal::{Files, Kept};
 use crate::keeper::{self, Keeper};
@@ -436,21 +437,5 @@ mod tests {
         let addresses: Vec<&str> =
             slices.iter().flat_map(|(_, slice)| &slice.endpoints).map(|one| &*one.addresses[0]).collect();
         assert_eq!(addresses, ["10.9.9.9"]);
-    }
-
-    fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
-        match &mut self.keeper {
-            Some(keeper) => keeper.keep(&self.world, &self.faults, changes),
-            None => Ok(()),
-        }
-    }
-
-    fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
-        match ask {
-            Manage::Status | Manage::Advance { .. } => Ok(self.status()),
-            Manage::Faults => Ok(self.faults.list()),
-            Manage::Start { words } => self.faults.start(&mut self.world, words),
-            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
-        }
     }
 }

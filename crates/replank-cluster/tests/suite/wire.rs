@@ -2,11 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use replank_api::{Listen, Owner, Pace, Server};
-use replank_cluster::{Begin, Fleet, Start, begin, nodes};
+use replank_api::{Listen, Newest, Owner, Pace, Server, TokenSigner};
+use replank_apiserver::Serving;
+use replank_cluster::{Begin, Fleet, Start, Trust, begin, nodes};
 use replank_sim::{CloudTimings, KubeletModel};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -23,12 +25,15 @@ pub(crate) struct Served {
 impl Served {
     pub(crate) fn begin(count: u32) -> Self {
         let view = nodes(Fleet { nodes: count, zones: 3 }, "v1.36.2", Pace::outside());
+        let signer = TokenSigner::generate().expect("there is chance");
         let (owner, world) = begin(Begin {
             start: Start::Objects(Box::new(view)),
             seed: 1,
             kubelet: KubeletModel::Served { speed: 1.0 },
             cloud: CloudTimings::default(),
             pace: Pace::Real,
+            trust: Trust { authority: String::new(), signer: Arc::new(signer) },
+            serving: Serving { accounts: false, addresses: true },
             files: None,
         })
         .expect("nothing is written");
@@ -38,7 +43,8 @@ impl Served {
         let (stop, stopped) = watch::channel(false);
         let of = owner.clone();
         runtime.block_on(async {
-            let server = Server::begin(listener, Listen::Plain, of, stopped).expect("it is free");
+            let server =
+                Server::begin(listener, Listen::Plain, of, Arc::new(Newest), stopped).expect("it is free");
             tokio::spawn(server.run());
         });
         Self { address, owner, runtime, stop, world }

@@ -10,8 +10,11 @@ use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
 use replank_apiserver::Serving;
 use replank_cluster::{Begin, Fleet, Kept, Start, Trust, begin, nodes};
 use replank_facts::coverage::Question;
+use replank_facts::groups::{GroupBy, from_nodes};
+use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::time::Time;
+use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
 use tokio::sync::watch;
 
@@ -108,7 +111,18 @@ fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Sta
     let sources = snapshot::sources(&args.snapshots);
     let (view, ..) = snapshot::read(sources, &args.read, Question::Leftovers, printer)?;
     printer.story("the snapshot's times stay as they are; what was due since then is due at once");
-    Ok(Start::Objects(Box::new(view)))
+    Ok(Start::Objects(Box::new(with_groups(view, args))))
+}
+
+/// The view with what stands behind its nodes, as a rehearsal has it: groups and instances, learnt from the nodes.
+fn with_groups(mut view: View, args: &UpArgs) -> View {
+    for learnt in from_nodes(&view, &GroupBy::Label(args.read.group_label.clone())) {
+        view.apply(Delta::Group(learnt.group.into()));
+        for instance in learnt.instances {
+            view.apply(Delta::Instance(instance.into()));
+        }
+    }
+    view
 }
 
 async fn serve(

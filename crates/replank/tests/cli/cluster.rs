@@ -118,8 +118,13 @@ async fn check(config: &Kubeconfig, acknowledged: &Acknowledged, seen: u64) -> u
     let (code, body) = client.request(get(&path)).await.expect("it answers");
     let first = body.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let event: Value = serde_json::from_slice(first).unwrap_or_default();
-    let is_told =
-        code == 410 || event["object"]["code"] == 410 || seen >= version(&list) || event["type"] == "ADDED";
+    // Nothing is missed where no object is newer than what was seen.
+    let newest = there.values().copied().max().unwrap_or(0);
+    let is_told = code == 410
+        || event["object"]["code"] == 410
+        || event["type"] == "ADDED"
+        || event["type"] == "MODIFIED"
+        || newest <= seen;
     assert!(is_told, "{code} {event}");
     version(&list)
 }

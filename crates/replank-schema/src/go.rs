@@ -298,10 +298,9 @@ mod tests {
 
     fn members(kind: (&str, &str, &str)) -> &'static GoStruct {
         let types = go_types();
-        match &types.get(types.of_kind(kind.0, kind.1, kind.2).expect("it is served")).form {
-            GoForm::Struct(members) => members,
-            other => panic!("{kind:?} is {other:?}"),
-        }
+        let form = &types.get(types.of_kind(kind.0, kind.1, kind.2).expect("it is served")).form;
+        let GoForm::Struct(members) = form else { panic!("{kind:?} is {form:?}") };
+        members
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn head(address: &Address, body: Value, is_wire: bool) -> Result<Map<String, Val
     let mut members = match body {
         Value::Object(members) => members,
         Value::Null => return Err(unrecognized("unexpected end of JSON input", "<empty>")),
-        other => {
+        other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let why =
                 format!("json: cannot unmarshal {} into Go value of type {GO_HEAD}", form::word_for(&other));
             let hex: String = other.to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -310,8 +310,8 @@ pub(super) fn options(body: &Value) -> Result<Value, ApiError> {
                 Err(ApiError::bad_request(&why))
             }
         },
-        other => {
-            let word = form::word_for(other);
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            let word = form::word_for(body);
             Err(ApiError::bad_request(&format!(
                 "couldn't get version/kind; json parse error: json: cannot unmarshal {word} into Go value of type {GO_HEAD}"
             )))

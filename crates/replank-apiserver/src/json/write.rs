@@ -425,7 +425,7 @@ impl Api {
         let definition = self.view().custom_resource_definitions.by_key(&key)?;
         let definition = render(&Object::CustomResourceDefinition(definition.clone()));
         let versions = definition.pointer("/spec/versions")?.as_array()?;
-        let version = versions.iter().find(|version| version["name"] == &*resource.version)?;
+        let version = versions.iter().find(|version| version["name"] == *resource.version)?;
         version.pointer("/schema/openAPIV3Schema").cloned()
     }
 

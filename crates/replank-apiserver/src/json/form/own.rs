@@ -22,7 +22,9 @@ pub(super) fn read(of: GoOwn, value: &Value) -> Result<Value, Wrong> {
         GoOwn::MicroTime => time(value, "2006-01-02T15:04:05.000000Z07:00"),
         GoOwn::Duration => match value {
             Value::String(_) => Ok(value.clone()),
-            other => Err(Wrong::Type(word_for(other).to_owned(), "string")),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                Err(Wrong::Type(word_for(value).to_owned(), "string"))
+            }
         },
         GoOwn::Any => Ok(value.clone()),
     }
@@ -53,7 +55,9 @@ pub(in crate::json) fn word_for(value: &Value) -> &'static str {
 fn quantity(value: &Value) -> Result<Value, Wrong> {
     let text = match value {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
     };
     let quantity: Quantity = text.trim().parse().map_err(|error| Wrong::Text(format!("{error}")))?;
     Ok(quantity.to_string().into())
@@ -66,7 +70,9 @@ fn int_or_string(value: &Value) -> Result<Value, Wrong> {
             Ok(value.clone())
         }
         Value::Number(number) => Err(Wrong::Type(format!("number {number}"), "int32")),
-        other => Err(Wrong::Type(word_for(other).to_owned(), "int32")),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(Wrong::Type(word_for(value).to_owned(), "int32"))
+        }
     }
 }
 

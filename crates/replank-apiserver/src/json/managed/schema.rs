@@ -94,7 +94,9 @@ impl<'s> Part<'s> {
             "object" | "array" => format!("&{{{}}}", go_map(value)),
             _ => match value {
                 Value::String(text) => format!("&value.valueUnstructured{{Value:{text:?}}}"),
-                other => format!("&value.valueUnstructured{{Value:{}}}", go_map(other)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    format!("&value.valueUnstructured{{Value:{}}}", go_map(value))
+                }
             },
         };
         (!fits).then(|| format!("expected {words}, got {}", shown()))

@@ -185,10 +185,7 @@ impl Set {
     pub(super) fn to_json(&self) -> Value {
         let mut members = Map::new();
         for (step, node) in &self.0 {
-            let mut below = match node.below.to_json() {
-                Value::Object(below) => below,
-                _ => Map::new(),
-            };
+            let mut below = node.below.to_json().as_object().cloned().unwrap_or_default();
             if node.is_member && !below.is_empty() {
                 below.insert(".".to_owned(), Value::Object(Map::new()));
             }

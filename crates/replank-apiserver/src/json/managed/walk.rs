@@ -388,7 +388,7 @@ fn rest(of: Part<'_>, value: &Value, gone: &Set) -> Value {
     removed(of, value, gone).unwrap_or_else(|| match value {
         Value::Object(_) => Value::Object(Map::new()),
         Value::Array(_) => Value::Array(Vec::new()),
-        other => other.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     })
 }
 

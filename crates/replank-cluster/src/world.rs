@@ -5,7 +5,6 @@ use std::io;
 use std::rc::Rc;
 use std::thread::JoinHandle;
 
-use crate::api_services;
 use replank_api::{Cluster, Manage, Owner, Pace};
 use replank_apiserver::json::{Method, Request, Response};
 use replank_apiserver::{ResourceType, Serving};

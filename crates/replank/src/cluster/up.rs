@@ -106,7 +106,7 @@ fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Sta
     if args.snapshots.is_empty() {
         let fleet = Fleet { nodes: args.nodes, zones: args.zones };
         let view = nodes(fleet, &args.kubernetes_version.to_string(), Pace::outside().floor_seconds());
-        return Ok(Start::Objects(Box::new(view)));
+        return Ok(Start::Objects(Box::new(with_groups(view, args))));
     }
     let sources = snapshot::sources(&args.snapshots);
     let (view, ..) = snapshot::read(sources, &args.read, Question::Leftovers, printer)?;

@@ -107,7 +107,9 @@ impl Handler {
     ) -> Answer {
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
-        let is_watch = is_get && target.part.is_none() && (target.is_watch || query.is_set("watch"));
+        let is_watch = is_get
+            && target.part.is_none()
+            && (target.is_watch || (target.name.is_none() && query.is_set("watch")));
         let render = match self.agreed(&request, &query, &target, is_watch) {
             Ok(render) => render,
             Err(answer) => return *answer,

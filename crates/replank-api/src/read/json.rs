@@ -7,6 +7,7 @@ use replank_model::object::Object;
 use serde_json::Value;
 
 use super::list::Listed;
+use super::value::list_metadata;
 use crate::mirror::{Form, FormKind, Stored};
 use crate::route::Target;
 
@@ -63,7 +64,7 @@ pub(crate) fn line(resource: &ResourceType, tail: &Bytes) -> Bytes {
 pub async fn list(target: &Target, listed: &Listed) -> Vec<Bytes> {
     let kind = format!("{}List", target.resource.name.kind);
     let head = head(&kind, &target.resource);
-    let metadata = &listed.metadata;
+    let metadata = list_metadata(target, listed);
     let item = match target.is_custom {
         true => Bytes::from(self::head(&target.resource.name.kind, &target.resource)),
         false => Bytes::from_static(b"{"),

@@ -151,10 +151,9 @@ fn table(real: &Value, ours: &Value) {
 
 /// A figure; of several, the best.
 fn number(figures: &Value, at: &str) -> Option<f64> {
-    match figures.pointer(at)? {
-        Value::Array(runs) => runs.iter().filter_map(Value::as_f64).min_by(f64::total_cmp),
-        one => one.as_f64(),
-    }
+    let found = figures.pointer(at)?;
+    let Value::Array(runs) = found else { return found.as_f64() };
+    runs.iter().filter_map(Value::as_f64).min_by(f64::total_cmp)
 }
 
 /// Of all processes together.

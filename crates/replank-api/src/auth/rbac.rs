@@ -165,6 +165,7 @@ mod tests {
     use super::*;
     use crate::mirror::Publisher;
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn object(kind: &str, namespace: &str, name: &str, rest: Value) -> Object {
         let mut value = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
             "metadata": {"name": name, "resourceVersion": "2"}});

@@ -364,6 +364,7 @@ mod tests {
         api.handle(&Request { method, path, content_type: content_type.to_owned(), body, wire: None })
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn make(api: &mut Api, name: &str, spec: Value) -> Response {
         send(api, Method::Post, "", json!({"metadata": {"name": name}, "spec": spec}))
     }

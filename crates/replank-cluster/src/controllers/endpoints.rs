@@ -57,17 +57,17 @@ pub(super) fn keep(api: &mut Api, key: &Key) {
             pods.iter().filter_map(|pod| find(&pod.status.conditions, "Ready")?.last_transition_time).max()
         }
     };
-    write(api, key, known, (labels, subsets, trigger.map(|time| time.to_string())));
+    write(api, key, known.as_ref(), (labels, subsets, trigger.map(|time| time.to_string())));
 }
 
 /// Stores what is to be, if it is not.
 fn write(
     api: &mut Api,
     key: &Key,
-    known: Option<Value>,
+    known: Option<&Value>,
     (labels, subsets, trigger): (Map<String, Value>, Vec<Value>, Option<String>),
 ) {
-    let mut next = known.clone().unwrap_or_else(|| {
+    let mut next = known.cloned().unwrap_or_else(|| {
         json!({"apiVersion": "v1", "kind": "Endpoints",
             "metadata": {"name": key.name.as_str(), "namespace": key.namespace.as_str()}})
     });
@@ -76,7 +76,7 @@ fn write(
         true => next.as_object_mut().map(|members| members.remove("subsets")),
         false => next.as_object_mut().map(|members| members.insert("subsets".to_owned(), subsets.into())),
     };
-    if known.as_ref() == Some(&next) {
+    if known == Some(&next) {
         return;
     }
     let annotations = &mut next["metadata"]["annotations"];
@@ -95,9 +95,12 @@ fn is_listed(pod: &Pod, service: &Service) -> bool {
     !pod.is_terminal() && !pod.status.pod_ip.is_empty() && (may_go || !pod.is_terminating())
 }
 
+/// Ports, and the addresses of pods that are ready and of others.
+type Subset = (Vec<Value>, Vec<Value>, Vec<Value>);
+
 /// Addresses by the ports that they are reached at (`RepackSubsets`).
 fn subsets(pods: &[Arc<Pod>], service: &Service) -> Vec<Value> {
-    let mut by_ports: BTreeMap<String, (Vec<Value>, Vec<Value>, Vec<Value>)> = BTreeMap::new();
+    let mut by_ports: BTreeMap<String, Subset> = BTreeMap::new();
     let mut sorted: Vec<&Arc<Pod>> = pods.iter().collect();
     sorted.sort_by(|a, b| a.status.pod_ip.cmp(&b.status.pod_ip));
     for pod in sorted {

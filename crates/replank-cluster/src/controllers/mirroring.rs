@@ -64,14 +64,14 @@ fn wanted(endpoints: &Value) -> Vec<Value> {
             let all: Vec<Value> =
                 listed("addresses", true).into_iter().chain(listed("notReadyAddresses", false)).collect();
             if !all.is_empty() {
-                slices.push(slice(endpoints, family, all, &subset["ports"]));
+                slices.push(slice(endpoints, family, &all, &subset["ports"]));
             }
         }
     }
     slices
 }
 
-fn slice(endpoints: &Value, family: &str, all: Vec<Value>, ports: &Value) -> Value {
+fn slice(endpoints: &Value, family: &str, all: &[Value], ports: &Value) -> Value {
     let meta = &endpoints["metadata"];
     let mut labels: Map<String, Value> = meta["labels"].as_object().cloned().unwrap_or_default();
     labels.insert(SERVICE.to_owned(), meta["name"].clone());

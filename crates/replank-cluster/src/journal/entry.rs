@@ -54,10 +54,10 @@ pub(super) fn memory_is(record: &mut String, memory: &str) {
 /// What an object is found by, whichever version of its kind it is written in.
 fn name_of(object: &Object) -> String {
     let Key { namespace, name } = object.meta().key();
-    match object {
-        Object::Other(other) => format!("{}/{}/{namespace}/{name}", other.group(), other.kind),
-        _ => format!("{}/{namespace}/{name}", object.kind()),
+    if let Object::Other(other) = object {
+        return format!("{}/{}/{namespace}/{name}", other.group(), other.kind);
     }
+    format!("{}/{namespace}/{name}", object.kind())
 }
 
 impl<'b> Latest<'b> {

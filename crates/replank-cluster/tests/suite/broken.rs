@@ -187,7 +187,12 @@ fn wrong(value: &mut Value, chance: &mut Chance) {
             let at = chance.below(items.len());
             wrong(&mut items[at], chance);
         }
-        value => {
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => {
             let odd = odd();
             *value = odd[chance.below(odd.len())].clone();
         }

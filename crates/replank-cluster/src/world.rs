@@ -16,6 +16,7 @@ use replank_rehearse::completed;
 use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
 use serde_json::{Value, json};
 
+use crate::api_services;
 use crate::faults::Faults;
 use crate::journal::{Files, Kept};
 use crate::keeper::{self, Keeper};

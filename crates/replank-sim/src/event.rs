@@ -2,7 +2,6 @@
 //! they put on the agenda, so that none of them needs to know another.
 
 use replank_model::object::Kind;
-use serde::{Deserialize, Serialize};
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,7 +233,7 @@ pub(crate) enum ScheduleDue {
 }
 
 /// One thing that the cloud is to do. The numbers are positions in its lists of groups, instances and messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloudDue {
     /// A group compares what it has with what it wants.
     Reconcile(u32),

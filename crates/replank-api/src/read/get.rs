@@ -1,19 +1,20 @@
 //! One object.
 
-use std::sync::Arc;
-
 use replank_apiserver::ApiError;
+use replank_apiserver::json::served_at;
+use serde_json::Value;
 
-use crate::mirror::{Mirror, StorageId, Stored};
+use crate::mirror::{Mirror, StorageId};
 use crate::route::Target;
 
-/// One object.
+/// One object as it is served.
 ///
 /// # Errors
 /// 404.
-pub fn get(mirror: &Mirror, target: &Target) -> Result<Arc<Stored>, ApiError> {
+pub fn get(mirror: &Mirror, target: &Target) -> Result<Value, ApiError> {
     let key = target.key().unwrap_or_default();
     let snapshot = mirror.snapshot();
     let found = snapshot.get(&StorageId::of_resource(&target.resource), &key);
-    found.cloned().ok_or_else(|| ApiError::not_found(target.resource.name.clone(), &key))
+    let stored = found.ok_or_else(|| ApiError::not_found(target.resource.name.clone(), &key))?;
+    Ok(served_at(&target.resource, &stored.object))
 }

@@ -55,7 +55,6 @@ mod arrivals;
 mod balancer;
 mod batch;
 mod beyond;
-mod canary;
 mod clear;
 mod close;
 mod context;

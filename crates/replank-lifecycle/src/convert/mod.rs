@@ -52,8 +52,7 @@ pub fn convert(table: &Table, object: &mut Tree, to: &Gvk, target: Release) -> R
 }
 
 /// Whether one is a version of the same kind as the other, and there is a way between them.
-#[must_use]
-pub fn leads(from: &Gvk, to: &Gvk) -> bool {
+pub(crate) fn leads(from: &Gvk, to: &Gvk) -> bool {
     Family::between(from, to).is_some()
 }
 

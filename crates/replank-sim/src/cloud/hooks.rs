@@ -8,15 +8,14 @@ use replank_model::text::{InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::Refusal;
 use replank_protocol::lifecycle::Action;
-use serde::{Deserialize, Serialize};
 
 /// Instances that are held.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub(super) struct Holds {
     by_instance: BTreeMap<InstanceId, Hold>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Hold {
     at: Transition,
     since: Time,
@@ -24,7 +23,7 @@ struct Hold {
     is_abandoned: bool,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Open {
     hook: LifecycleHook,
     until: Time,

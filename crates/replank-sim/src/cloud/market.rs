@@ -11,7 +11,6 @@ use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::time::{Span, Time};
 
 use replank_apiserver::draw::{Draws, Purpose};
-use serde::{Deserialize, Serialize};
 
 /// Periods for which a hazard is drawn beforehand: a month of hours. No rehearsal lasts longer.
 const PERIODS_MAX: u64 = 31 * 24;
@@ -21,7 +20,7 @@ const RECOMMENDED_BEFORE: (Span, Span) = (Span::from_secs(60), Span::from_secs(1
 const RECOMMENDED_IN: u64 = 2;
 
 /// Capacity of a type, in a zone, on a market; what is not named is any.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Market.
     pub market: Option<Market>,
@@ -48,7 +47,7 @@ impl Capacity {
 }
 
 /// A share, in hundredths of a percent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u32);
 
 impl Rate {
@@ -81,7 +80,7 @@ impl fmt::Display for Rate {
 }
 
 /// What takes instances away at a rate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hazard {
     /// Something befalls spot instances, so many an hour. What is said of a type or a zone holds there in place of what is said of any.
     Spot {
@@ -106,7 +105,7 @@ pub enum Hazard {
 }
 
 /// What befalls spot instances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotEvent {
     /// They are taken back.
     Interruption,
@@ -185,7 +184,7 @@ pub(super) struct Threatened<'a> {
 }
 
 /// What a hazard does to an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blow {
     /// It may be taken back soon.
     Recommended,
@@ -196,7 +195,7 @@ pub(super) enum Blow {
 }
 
 /// A blow to come: position of the hazard, its target, its kind.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Plan {
     hazard: usize,
     instance: InstanceId,
@@ -204,14 +203,14 @@ struct Plan {
 }
 
 /// Shortages and hazards, as a script has said so far.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub(super) struct Markets {
     short: Vec<Capacity>,
     hazards: Vec<Hazarded>,
     plans: Vec<Plan>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 struct Hazarded {
     hazard: Hazard,
     since: Time,

@@ -8,10 +8,9 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use serde::{Deserialize, Serialize};
 
 /// Which machines a fault is about, by their image.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ImageName {
     /// The one that launch templates name so.
     Named(Text),
@@ -22,7 +21,7 @@ pub enum ImageName {
 }
 
 /// How nodes of an image misbehave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFault {
     /// The kubelet never ends a pod that is told to stop (kubernetes#51835 has a hundred stories); only the end of the instance
     /// helps.
@@ -38,9 +37,8 @@ pub enum ImageFault {
 }
 
 /// The faults that hold at present.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ImageFaults {
-    #[serde(with = "replank_model::pairs")]
+#[derive(Debug, Default)]
+pub(super) struct ImageFaults {
     faults: BTreeMap<ImageName, ImageFault>,
     /// Launch template that each group had at the beginning.
     first: BTreeMap<GroupName, LaunchTemplateRef>,

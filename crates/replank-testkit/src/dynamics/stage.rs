@@ -289,13 +289,7 @@ impl<'a> Stage<'a> {
     }
 
     fn send(&mut self, method: Method, path: &str, content_type: &str, body: Value) -> Response {
-        let request = Request {
-            method,
-            path: path.to_owned(),
-            content_type: content_type.to_owned(),
-            body,
-            wire: None,
-        };
+        let request = Request { method, path: path.to_owned(), content_type: content_type.to_owned(), body };
         self.world.request(|api| api.handle(&request))
     }
 

@@ -8,8 +8,7 @@ use crate::text::Text;
 use crate::time::Span;
 
 /// A target group whose targets are instances (Elastic Load Balancing `TargetGroup`, target type `instance`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetGroup {
     /// Its ARN.
     pub arn: Text,
@@ -50,8 +49,7 @@ impl TargetGroup {
 }
 
 /// An instance in a target group (DescribeTargetHealth). One that is `unused` because it is not registered is not listed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     /// The target group's ARN.
     pub group: Text,

@@ -14,6 +14,7 @@ use replank_model::time::Span;
 use replank_testkit::big::BigCluster;
 use serde_json::Value;
 
+use crate::bench_cluster::ClusterArgs;
 use crate::list::List;
 
 pub(crate) use super::memory::watch;
@@ -35,6 +36,8 @@ pub(crate) struct Args {
     /// Measures scans of a generated tree of manifests and of a dump of Helm's releases instead.
     #[arg(long)]
     scan: bool,
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 /// DESIGN's floor and aim for a size: seconds.
@@ -64,6 +67,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(binary) => binary.clone(),
         None => build()?,
     };
+    if let Some(script) = &args.cluster.cluster {
+        println!("{}", machine());
+        println!("load before: {}\n", load());
+        crate::bench_cluster::run(&binary, script.as_deref())?;
+        println!("\nload after: {}", load());
+        return Ok(());
+    }
     if args.scan {
         println!("{}", machine());
         println!("load before: {}\n", load());
@@ -156,7 +166,7 @@ fn build() -> Result<PathBuf> {
 }
 
 /// The cluster and a plan that rolls all of it, a twentieth at a time.
-fn files(dir: &Path, cluster: BigCluster) -> Result<(PathBuf, PathBuf)> {
+pub(crate) fn files(dir: &Path, cluster: BigCluster) -> Result<(PathBuf, PathBuf)> {
     let snapshot = dir.join(format!("big-{}.json.gz", cluster.nodes()));
     let mut list = List::gzip(&snapshot)?;
     for object in cluster.objects() {

@@ -1,11 +1,16 @@
 //! Chores of the workspace: `cargo xtask help`.
 
 mod bench;
+mod bench_cluster;
 mod bench_helm;
 mod bench_scan;
+mod conformance;
+mod control_plane;
 mod deps;
+mod differential;
 mod docs;
 mod fixes;
+mod judged;
 mod layers;
 mod licences;
 mod list;
@@ -45,6 +50,12 @@ enum Task {
     Replay(replay::Args),
     /// Plays scenarios on a real control plane, and writes down what it does.
     Record(record::Args),
+    /// Brings the programs of a real control plane, starts one, and stops it.
+    ControlPlane(control_plane::Args),
+    /// Runs Kubernetes' conformance tests on the served cluster, or on a real control plane.
+    Conformance(conformance::Args),
+    /// Sends generated requests to a real control plane and to the served cluster, and prints how far they agree.
+    Differential(differential::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
     Docs(docs::Args),
     /// Fixes a copy of a directory of manifests and asks Kubernetes' own validation, and kustomize, what they say of it.
@@ -61,6 +72,9 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(args),
         Task::Replay(args) => replay::run(args),
         Task::Record(args) => record::run(args),
+        Task::ControlPlane(args) => control_plane::run(args),
+        Task::Conformance(args) => conformance::run(args),
+        Task::Differential(args) => differential::run(args),
         Task::Docs(args) => docs::run(args),
         Task::ValidateFixes(args) => fixes::run(args),
     };

@@ -1,13 +1,13 @@
 //! Rehearsals carried out on a real control plane, and a table of what agrees.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use replank_judge::replay::{Means, Outcome, Scene, clean, of_dump, replay, scenes};
 
+use crate::judged::{assets, replank};
 use crate::root;
 
 #[derive(Debug, clap::Args)]
@@ -46,17 +46,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(file) => vec![of_dump(file, &args.arguments)?],
         None => choose(&args.clusters)?,
     };
-    let assets = match replank_judge::find_assets(&root(), &root().join("target/control-plane")) {
+    let assets = match assets() {
         Err(error) if args.if_there => {
             println!("SKIPPED: nothing was replayed: {error:#}");
             return Ok(());
         }
         found => found?,
     };
-    let replank = match &args.replank {
-        Some(path) => path.clone(),
-        None => build()?,
-    };
+    let replank = replank(args.replank.as_deref())?;
     let folder = root().join(&args.folder);
     clean(&folder)?;
     std::fs::create_dir_all(&folder)?;
@@ -125,12 +122,4 @@ fn choose(names: &[String]) -> Result<Vec<Scene>> {
             found.with_context(|| format!("there is no cluster {name:?}: there are {known}"))
         })
         .collect()
-}
-
-fn build() -> Result<PathBuf> {
-    let done =
-        Command::new("cargo").args(["build", "-p", "replank", "--locked"]).current_dir(root()).status()?;
-    ensure!(done.success(), "cargo build failed");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("debug/replank"))
 }

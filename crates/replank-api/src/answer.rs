@@ -1,16 +1,19 @@
 //! Answers on the wire: bodies and headers.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use hyper::body::{Frame, SizeHint};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
+use hyper::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY, WARNING};
 use hyper::{Response, StatusCode};
 use replank_apiserver::ApiError;
 use serde_json::Value;
 use tokio::sync::mpsc;
+
+use crate::wire;
 
 /// The media type of JSON.
 pub const JSON: &str = "application/json";
@@ -22,8 +25,43 @@ pub const TEXT: &str = "text/plain; charset=utf-8";
 pub enum Body {
     /// All of it, until it has been taken.
     Whole(Option<Bytes>),
+    /// Pieces that are there, and how many bytes they are together.
+    Pieces(std::vec::IntoIter<Bytes>, u64),
     /// Pieces, as they come.
     Stream(mpsc::Receiver<Bytes>),
+    /// The same, and something that is kept until the last has been sent.
+    Lasting(mpsc::Receiver<Bytes>, Box<dyn Any + Send + Sync>),
+}
+
+impl Body {
+    /// Keeps something until the body has been sent, where that takes as long as somebody listens.
+    #[must_use]
+    pub fn keeping(self, kept: impl Any + Send + Sync) -> Self {
+        match self {
+            Self::Stream(pieces) => Self::Lasting(pieces, Box::new(kept)),
+            Self::Whole(_) | Self::Pieces(..) | Self::Lasting(..) => self,
+        }
+    }
+}
+
+/// Small pieces are handed on together, about so many bytes at once: as much as a few TLS records hold.
+const CHUNK_LEN: usize = 64 * 1024;
+
+/// The next few pieces as one.
+fn chunk(pieces: &mut std::vec::IntoIter<Bytes>, left: &mut u64) -> Option<Bytes> {
+    let first = pieces.next()?;
+    if first.len() >= CHUNK_LEN {
+        *left -= first.len() as u64;
+        return Some(first);
+    }
+    let mut chunk = BytesMut::with_capacity(CHUNK_LEN);
+    chunk.put_slice(&first);
+    while let Some(next) = pieces.as_slice().first().filter(|next| chunk.len() + next.len() <= CHUNK_LEN) {
+        chunk.put_slice(next);
+        pieces.next();
+    }
+    *left -= chunk.len() as u64;
+    Some(chunk.freeze())
 }
 
 impl hyper::body::Body for Body {
@@ -36,20 +74,28 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Stream(pieces) => {
+            Self::Pieces(pieces, left) => {
+                Poll::Ready(chunk(pieces, left).map(|bytes| Ok(Frame::data(bytes))))
+            }
+            Self::Stream(pieces) | Self::Lasting(pieces, _) => {
                 pieces.poll_recv(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        match self {
+            Self::Whole(bytes) => bytes.is_none(),
+            Self::Pieces(_, left) => *left == 0,
+            Self::Stream(_) | Self::Lasting(..) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Stream(_) => SizeHint::default(),
+            Self::Pieces(_, left) => SizeHint::with_exact(*left),
+            Self::Stream(_) | Self::Lasting(..) => SizeHint::default(),
         }
     }
 }
@@ -61,6 +107,13 @@ pub type Answer = Response<Body>;
 #[must_use]
 pub fn whole(code: u16, media_type: &'static str, body: impl Into<Bytes>) -> Answer {
     with_body(code, media_type, Body::Whole(Some(body.into())))
+}
+
+/// An answer whose body is put together from pieces.
+#[must_use]
+pub fn pieces(code: u16, media_type: &'static str, pieces: Vec<Bytes>) -> Answer {
+    let len = pieces.iter().map(|piece| piece.len() as u64).sum();
+    with_body(code, media_type, Body::Pieces(pieces.into_iter(), len))
 }
 
 /// An answer whose body comes piece by piece.
@@ -75,6 +128,38 @@ fn with_body(code: u16, media_type: &'static str, body: Body) -> Answer {
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    answer
+}
+
+/// An answer in gzip, if it is long enough and all there.
+pub(crate) async fn compressed(mut answer: Answer) -> Answer {
+    if answer.headers().contains_key(CONTENT_ENCODING) {
+        return answer;
+    }
+    let taken = std::mem::replace(answer.body_mut(), Body::Whole(None));
+    let pieces: Vec<Bytes> = match taken {
+        Body::Whole(Some(bytes)) if bytes.len() as u64 > wire::GZIP_THRESHOLD => vec![bytes],
+        Body::Pieces(pieces, length) if length > wire::GZIP_THRESHOLD => pieces.collect(),
+        short @ (Body::Whole(_) | Body::Pieces(..) | Body::Stream(_) | Body::Lasting(..)) => {
+            *answer.body_mut() = short;
+            return answer;
+        }
+    };
+    // It takes a while: others are answered meanwhile.
+    let work = tokio::task::spawn_blocking(move || (wire::compress(&pieces), pieces));
+    let Ok((compressed, pieces)) = work.await else { return answer };
+    *answer.body_mut() = match compressed {
+        Some(bytes) => {
+            let headers = answer.headers_mut();
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+            Body::Whole(Some(bytes))
+        }
+        None => {
+            let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+            Body::Pieces(pieces.into_iter(), length)
+        }
+    };
     answer
 }
 

@@ -4,6 +4,9 @@
 //! for it.
 
 pub mod answer;
+pub mod auth;
+mod client;
+pub mod manage;
 mod meta;
 pub mod mirror;
 pub mod owner;
@@ -11,10 +14,20 @@ pub mod pace;
 mod pki;
 mod query;
 pub mod read;
+mod release;
 pub mod route;
 pub mod serve;
+pub mod served;
+mod table;
+mod wire;
 
+pub use auth::{Authorization, TokenSigner};
+pub use client::{CallError, Client, Sent, call};
+pub use hyper::Method;
+pub use manage::Manage;
 pub use owner::{Cluster, Owner};
 pub use pace::Pace;
-pub use pki::{Identity, Kubeconfig};
+pub use pki::{Identity, Kubeconfig, Secrets};
+pub use release::Release;
 pub use serve::{Listen, Server};
+pub use served::{Newest, OlderVersion, Versions};

@@ -1,17 +1,21 @@
 //! The thread that owns the world: it alone changes it, and lets time pass in it.
 
-use std::sync::Arc;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use replank_apiserver::ResourceType;
 use replank_apiserver::json::{Request, Response};
+use replank_apiserver::{ApiError, ResourceType};
 use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::Change;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::manage::Manage;
 use crate::mirror::{Mirror, Publisher};
 use crate::pace::Pace;
 
@@ -37,14 +41,41 @@ pub trait Cluster {
 
     /// What has changed since this was last asked.
     fn take_changes(&mut self) -> Vec<Change>;
+
+    /// Makes changes last that [`Cluster::take_changes`] has given, before anybody is told of them.
+    ///
+    /// # Errors
+    /// Where it cannot be written: nothing that was asked since is answered, and the cluster ends.
+    fn keep(&mut self, changes: &[Change]) -> io::Result<()>;
+
+    /// Answers what only somebody who looks after the simulation asks.
+    ///
+    /// # Errors
+    /// Why it cannot be done, in words.
+    fn manage(&mut self, ask: &Manage) -> Result<Value, String>;
 }
 
 /// What the owner is asked.
 enum Ask {
     Request(Box<Request>, oneshot::Sender<Response>),
-    /// Lets so much time pass at once, in a world whose time does not pass by itself.
-    Advance(i64, oneshot::Sender<Time>),
+    Manage(Manage, oneshot::Sender<Result<Value, String>>),
     Stop,
+}
+
+/// What has been answered, and is told when it lasts.
+enum Reply {
+    Request(Response, oneshot::Sender<Response>),
+    Manage(Result<Value, String>, oneshot::Sender<Result<Value, String>>),
+}
+
+impl Reply {
+    fn send(self) {
+        // Who does not wait for the answer any more has nothing to be told.
+        let _is_awaited = match self {
+            Self::Request(response, reply) => reply.send(response).is_ok(),
+            Self::Manage(answer, reply) => reply.send(answer).is_ok(),
+        };
+    }
 }
 
 /// How the owner is reached.
@@ -52,6 +83,30 @@ enum Ask {
 pub struct Owner {
     asks: Sender<Ask>,
     mirror: Arc<Mirror>,
+    clock: Clock,
+}
+
+/// The clock of a world, for those who only look at it.
+#[derive(Clone, Debug)]
+pub struct Clock(Arc<Mutex<Pace>>);
+
+impl Clock {
+    fn new(pace: &Pace) -> Self {
+        Self(Arc::new(Mutex::new(pace.clone())))
+    }
+
+    /// The present moment in the world.
+    ///
+    /// # Panics
+    /// Never: nobody panics while holding it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.0.lock().expect("nobody panics while holding it").now()
+    }
+
+    fn advance(&self, millis: i64) {
+        self.0.lock().expect("nobody panics while holding it").advance(millis);
+    }
 }
 
 impl Owner {
@@ -65,24 +120,32 @@ impl Owner {
     pub fn spawn<E: Send + 'static>(
         make: impl FnOnce() -> Result<Box<dyn Cluster>, E> + Send + 'static,
         pace: Pace,
-    ) -> Result<(Self, JoinHandle<()>), E> {
+    ) -> Result<(Self, JoinHandle<io::Result<()>>), E> {
         let (asks, asked) = channel();
         let (tell, told) = channel();
+        let clock = Clock::new(&pace);
+        let shown = clock.clone();
         let thread = std::thread::Builder::new().name("world".to_owned()).spawn(move || {
             let cluster = match make() {
                 Ok(cluster) => cluster,
                 Err(error) => {
                     drop(tell.send(Err(error)));
-                    return;
+                    return Ok(());
                 }
             };
             let publisher = Publisher::new(cluster.objects(), cluster.custom_resources(), cluster.version());
             drop(tell.send(Ok(publisher.mirror())));
-            Own { cluster, publisher, pace }.run(&asked);
+            Own { cluster, publisher, pace, shown, replies: Vec::new() }.run(&asked)
         });
         let thread = thread.expect("a thread can be begun");
         let mirror = told.recv().expect("the thread tells how it went")?;
-        Ok((Self { asks, mirror }, thread))
+        Ok((Self { asks, mirror, clock }, thread))
+    }
+
+    /// The clock of the world.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// What readers see.
@@ -98,10 +161,10 @@ impl Owner {
         answer.await.ok()
     }
 
-    /// Lets time pass at once; `None` when the cluster has been stopped.
-    pub async fn advance(&self, millis: i64) -> Option<Time> {
+    /// Has somebody who looks after the simulation answered; `None` when the cluster has been stopped.
+    pub async fn manage(&self, ask: Manage) -> Option<Result<Value, String>> {
         let (reply, answer) = oneshot::channel();
-        self.asks.send(Ask::Advance(millis, reply)).ok()?;
+        self.asks.send(Ask::Manage(ask, reply)).ok()?;
         answer.await.ok()
     }
 
@@ -115,44 +178,95 @@ struct Own {
     cluster: Box<dyn Cluster>,
     publisher: Publisher,
     pace: Pace,
+    replies: Vec<Reply>,
+    /// The clock that others look at.
+    shown: Clock,
 }
 
 /// How long the owner sleeps at the most: time passes in the world by itself, and those who look at a clock want to see it.
 const NAP_MAX: Duration = Duration::from_secs(1);
+/// What is asked while the owner is busy is answered together: written once, published once. So many at the most, and for so long, lest the first wait for
+/// the last.
+const TOGETHER_MAX: usize = 256;
+const TOGETHER_FOR: Duration = Duration::from_millis(10);
 
 impl Own {
-    fn run(mut self, asked: &Receiver<Ask>) {
+    fn run(mut self, asked: &Receiver<Ask>) -> io::Result<()> {
         loop {
-            self.let_time_pass();
+            self.cluster.run_until(self.pace.now());
+            self.publish()?;
             let due = self.cluster.next_due();
             let nap = due.map_or(NAP_MAX, |due| self.pace.until(due)).min(NAP_MAX);
-            match asked.recv_timeout(nap) {
-                Ok(Ask::Request(request, reply)) => {
-                    self.let_time_pass();
-                    let answer = self.cluster.handle(&request);
-                    self.publish();
-                    // Who does not wait for the answer any more has nothing to be told.
-                    let _is_awaited = reply.send(answer).is_ok();
+            let mut next = match asked.recv_timeout(nap) {
+                Ok(ask) => Some(ask),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => None,
+            };
+            let began = Instant::now();
+            while let Some(ask) = next {
+                if let Ask::Stop = ask {
+                    return self.publish();
                 }
-                Ok(Ask::Advance(millis, reply)) => {
-                    self.pace.advance(millis);
-                    self.let_time_pass();
-                    let _is_awaited = reply.send(self.pace.now()).is_ok();
-                }
-                Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) => {}
+                self.cluster.run_until(self.pace.now());
+                self.answer(ask);
+                let is_full = self.replies.len() >= TOGETHER_MAX || began.elapsed() >= TOGETHER_FOR;
+                next = if is_full { None } else { asked.try_recv().ok() };
             }
+            self.publish()?;
         }
     }
 
-    fn let_time_pass(&mut self) {
-        self.cluster.run_until(self.pace.now());
-        self.publish();
+    fn answer(&mut self, ask: Ask) {
+        match ask {
+            Ask::Request(request, reply) => {
+                let answer = self.handle(&request);
+                self.replies.push(Reply::Request(answer, reply));
+            }
+            Ask::Manage(ask, reply) => {
+                let answer = self.manage(&ask);
+                self.replies.push(Reply::Manage(answer, reply));
+            }
+            Ask::Stop => {}
+        }
     }
 
-    fn publish(&mut self) {
+    /// Answers a request. One that ends in a panic is answered as upstream does (apiserver `pkg/server/filters/wrap.go`), and the
+    /// cluster goes on: a write stores whole objects, one at a time.
+    fn handle(&mut self, request: &Request) -> Response {
+        let answered = catch_unwind(AssertUnwindSafe(|| self.cluster.handle(request)));
+        answered.unwrap_or_else(|_| {
+            let why = format!(
+                "This request caused apiserver to panic. Look in the logs for details: {:?} {}",
+                request.method, request.path
+            );
+            let refusal = ApiError::internal(&why);
+            Response { code: refusal.code, body: refusal.to_status(), warnings: Vec::new() }
+        })
+    }
+
+    fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
+        if let Manage::Advance { millis } = ask {
+            if !self.pace.advance(*millis) {
+                return Err(
+                    "time passes by itself here: only a cluster begun with --clock step can be advanced"
+                        .to_owned(),
+                );
+            }
+            self.shown.advance(*millis);
+            self.cluster.run_until(self.pace.now());
+        }
+        let mut answer = self.cluster.manage(ask)?;
+        answer["now"] = self.pace.now().to_string().into();
+        answer["clock"] = self.pace.word().into();
+        Ok(answer)
+    }
+
+    /// Makes what has happened last, shows it, and tells those who have asked for it.
+    fn publish(&mut self) -> io::Result<()> {
+        let changes = self.cluster.take_changes();
+        self.cluster.keep(&changes)?;
         let mut has_definitions = false;
-        for change in self.cluster.take_changes() {
+        for change in changes {
             if let Change::Object { old, new, .. } = &change {
                 let one = new.as_ref().or(old.as_ref());
                 has_definitions |= matches!(one, Some(Object::CustomResourceDefinition(_)));
@@ -163,5 +277,7 @@ impl Own {
             self.publisher.set_custom(self.cluster.custom_resources());
         }
         self.publisher.publish(self.cluster.version());
+        self.replies.drain(..).for_each(Reply::send);
+        Ok(())
     }
 }

@@ -30,10 +30,10 @@ impl Pace {
         Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// Time that passes so many times as fast as outside, from now on.
+    /// Time that passes so many times as fast as outside, from a moment on.
     #[must_use]
-    pub fn fast(factor: f64) -> Self {
-        Self::Fast { factor, began: Instant::now(), from: Self::outside() }
+    pub fn fast(factor: f64, from: Time) -> Self {
+        Self::Fast { factor, began: Instant::now(), from }
     }
 
     /// The present moment in the world.
@@ -61,10 +61,24 @@ impl Pace {
         }
     }
 
-    /// Lets so many milliseconds pass at once, where time does not pass by itself.
-    pub fn advance(&mut self, millis: i64) {
-        if let Self::Step(now) = self {
-            *now = Time::from_millis(now.as_millis() + millis.max(0));
+    /// Lets so many milliseconds pass at once, where time does not pass by itself; whether that is so here.
+    pub fn advance(&mut self, millis: i64) -> bool {
+        match self {
+            Self::Step(now) => {
+                *now = Time::from_millis(now.as_millis().saturating_add(millis.max(0)));
+                true
+            }
+            Self::Real | Self::Fast { .. } => false,
+        }
+    }
+
+    /// The word that it is asked for by.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Fast { .. } => "fast",
+            Self::Step(_) => "step",
         }
     }
 }

@@ -1,10 +1,17 @@
 //! Who a served cluster is: its own authority, its certificate, its token, and the kubeconfig that holds them.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
-use serde_json::json;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use crate::auth::TokenSigner;
 
 /// An authority, a certificate that it has signed, and a token.
 #[derive(Debug)]
@@ -13,36 +20,77 @@ pub struct Identity {
     pub authority: String,
     /// What a client shows.
     pub token: String,
+    /// The key for tokens of service accounts.
+    pub signer: Arc<TokenSigner>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
 }
 
-impl Identity {
-    /// A new identity for names and addresses.
+/// What makes an identity: whoever has it is taken for the cluster. It is plain data, to be kept where nobody else reads it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Secrets {
+    /// The authority's certificate, in PEM.
+    authority: String,
+    /// The authority's key, in PEM.
+    authority_key: String,
+    /// What a client shows.
+    token: String,
+    /// The key that signs tokens of service accounts: PKCS#8, in base64.
+    account_key: String,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    /// New ones.
     ///
     /// # Errors
-    /// What the library of certificates says, for a name that cannot be in one.
-    pub fn new(names: Vec<String>) -> Result<Self, rcgen::Error> {
-        let mut authority = CertificateParams::default();
-        authority.distinguished_name.push(DnType::CommonName, "replank");
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
-        let mut params = CertificateParams::new(names)?;
-        params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
-        params.use_authority_key_identifier_extension = true;
+    /// What the library of certificates says.
+    pub fn generate() -> Result<Self, rcgen::Error> {
         let key = KeyPair::generate()?;
-        let certificate = params.signed_by(&key, &issuer)?;
+        let authority_key = key.serialize_pem();
+        let authority = CertifiedIssuer::self_signed(authority(), key)?.pem();
         // The secret of a fresh key is as good a source of chance as any, and the only one that is needed.
         let secret = KeyPair::generate()?.serialize_der();
         let tail =
             secret.get(secret.len().saturating_sub(96)..secret.len().saturating_sub(64)).unwrap_or(&secret);
-        Ok(Self {
-            authority: issuer.pem(),
-            token: URL_SAFE_NO_PAD.encode(tail),
-            chain: vec![certificate.der().clone()],
-            key: PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())),
-        })
+        let signer = TokenSigner::generate().map_err(|_| rcgen::Error::RingUnspecified)?;
+        let token = URL_SAFE_NO_PAD.encode(tail);
+        Ok(Self { authority, authority_key, token, account_key: STANDARD.encode(signer.pkcs8()) })
+    }
+}
+
+/// The authority's certificate, before it is signed.
+fn authority() -> CertificateParams {
+    let mut authority = CertificateParams::default();
+    authority.distinguished_name.push(DnType::CommonName, "replank");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    authority
+}
+
+impl Identity {
+    /// An identity for names and addresses, with a certificate of its own.
+    ///
+    /// # Errors
+    /// What the library of certificates says, for a name that cannot be in one, or a key that is none.
+    pub fn new(names: Vec<String>, secrets: Secrets) -> Result<Self, rcgen::Error> {
+        let Secrets { authority: certificate, authority_key, token, account_key } = secrets;
+        let account_key = STANDARD.decode(account_key).map_err(|_| rcgen::Error::CouldNotParseKeyPair)?;
+        let signer = TokenSigner::read(&account_key).map_err(|_| rcgen::Error::CouldNotParseKeyPair)?;
+        let issuer = Issuer::new(authority(), KeyPair::from_pem(&authority_key)?);
+        let mut params = CertificateParams::new(names)?;
+        params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let chain = vec![params.signed_by(&key, &issuer)?.der().clone()];
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Ok(Self { authority: certificate, token, signer: Arc::new(signer), chain, key })
     }
 
     /// Whether a token is the one; takes as long for a wrong one as for the right one.
@@ -71,6 +119,32 @@ pub struct Kubeconfig {
 }
 
 impl Kubeconfig {
+    /// Reads a file as [`Kubeconfig::write`] writes it: the context that is the current one.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub fn read(file: &Value) -> Result<Self, String> {
+        let text = |path: &str| file.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        let context = text("/current-context").ok_or("it has no current-context")?;
+        let entry = |list: &str, name: &str| {
+            let entries = file.get(list).and_then(Value::as_array).into_iter().flatten();
+            let mut named = entries.filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
+            named.next().cloned().ok_or_else(|| format!("{list} has no {name}"))
+        };
+        let of = |entry: &Value, path: &str| entry.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        let named = entry("contexts", &context)?;
+        let cluster = entry("clusters", &of(&named, "/context/cluster").unwrap_or_default())?;
+        let user = entry("users", &of(&named, "/context/user").unwrap_or_default())?;
+        let server = of(&cluster, "/cluster/server").ok_or("its cluster has no server")?;
+        let data = of(&cluster, "/cluster/certificate-authority-data")
+            .ok_or("its cluster has no certificate-authority-data")?;
+        let bytes = STANDARD.decode(data).map_err(|error| format!("certificate-authority-data: {error}"))?;
+        let authority =
+            String::from_utf8(bytes).map_err(|error| format!("certificate-authority-data: {error}"))?;
+        let token = of(&user, "/user/token").ok_or("its user has no token")?;
+        Ok(Self { context, server, authority, token })
+    }
+
     /// The file that kubectl and others read. JSON is YAML.
     #[must_use]
     pub fn write(&self) -> String {
@@ -96,14 +170,28 @@ mod tests {
 
     #[test]
     fn only_the_right_token_is_accepted() {
-        let identity =
-            Identity::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).expect("names are fine");
+        let new = || {
+            let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+            Identity::new(names, Secrets::generate().expect("chance is at hand")).expect("names are fine")
+        };
+        let identity = new();
         assert!(identity.token.len() > 30);
         assert!(identity.accepts(&identity.token));
         for wrong in ["", "x", &format!("{}x", identity.token), &identity.token[1..]] {
             assert!(!identity.accepts(wrong), "{wrong}");
         }
-        let other = Identity::new(vec!["localhost".to_owned()]).expect("names are fine");
-        assert_ne!(identity.token, other.token);
+        assert_ne!(identity.token, new().token);
+    }
+
+    #[test]
+    fn kept_secrets_make_the_same_authority_and_token() {
+        let secrets = Secrets::generate().expect("chance is at hand");
+        let kept: Secrets = serde_json::from_str(&serde_json::to_string(&secrets).expect("it is plain"))
+            .expect("it was written");
+        let names = || vec!["localhost".to_owned()];
+        let first = Identity::new(names(), secrets).expect("names are fine");
+        let second = Identity::new(names(), kept).expect("names are fine");
+        assert_eq!((&first.authority, &first.token), (&second.authority, &second.token));
+        assert_ne!(first.chain, second.chain, "the key of the server is its own each time");
     }
 }

@@ -21,6 +21,11 @@ impl Query {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// All values of a parameter.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// The value of a parameter, unless it is empty.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

@@ -1,18 +1,22 @@
 //! Paths: which resource, which object, which part of it.
 
+use std::sync::Arc;
+
+use hyper::Method;
 use replank_apiserver::{ApiError, ResourceType};
 use replank_model::object::meta::Key;
 use replank_model::text::{Name, Namespace};
-use replank_schema::discovery;
+use replank_schema::{Resource, discovery};
 
 use crate::mirror::Snapshot;
 use crate::query::unescape;
+use crate::served::{Older, OlderVersion, Versions};
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
     /// To a resource.
-    Resource(Target),
+    Resource(Box<Target>),
     /// To none, in a group version that is served.
     NoResource,
     /// Nowhere in particular: paths that are not of resources are looked at by their words.
@@ -34,9 +38,19 @@ pub struct Target {
     pub is_custom: bool,
     /// Whether it is asked for by the old form of a watch, `/api/v1/watch/pods`.
     pub is_watch: bool,
+    /// The version that it is asked for in, where that is older than the one that is kept.
+    pub older: Option<Box<Older>>,
 }
 
 impl Target {
+    /// `apiVersion` of the objects as they are asked for.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        self.older
+            .as_ref()
+            .map_or_else(|| self.resource.api_version().to_string(), |older| older.version.api_version())
+    }
+
     /// Namespace and name of the object.
     #[must_use]
     pub fn key(&self) -> Option<Key> {
@@ -46,14 +60,14 @@ impl Target {
 
 /// Finds out where a path leads.
 #[must_use]
-pub fn route(path: &str, snapshot: &Snapshot) -> Route {
+pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Route {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
         ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
         _ => return Route::Other,
     };
-    if !is_served(group, version, snapshot) {
+    if !is_served(group, version, snapshot, &**served) {
         return Route::Other;
     }
     let (is_watch, rest) = match rest {
@@ -72,7 +86,7 @@ pub fn route(path: &str, snapshot: &Snapshot) -> Route {
         [plural, name, part @ ..] => (*plural, Some(*name), Some(part.join("/"))),
         [] => return Route::NoResource,
     };
-    let Some((resource, is_custom)) = find(group, version, plural, snapshot) else {
+    let Some((resource, is_custom, older)) = find(group, version, plural, (snapshot, served)) else {
         return Route::NoResource;
     };
     let name = name.map(|name| unescape(name, false));
@@ -86,32 +100,49 @@ pub fn route(path: &str, snapshot: &Snapshot) -> Route {
     if is_out_of_place || is_odd || !has_part {
         return Route::NoResource;
     }
-    Route::Resource(Target {
+    Route::Resource(Box::new(Target {
         resource,
         namespace: namespace.map(|namespace| Namespace::from(unescape(namespace, false).as_str())),
         name: name.map(|name| Name::from(name.as_str())),
         part,
         is_custom,
         is_watch,
-    })
+        older: older.map(|older| Box::new(Older::new(older, served.clone()))),
+    }))
 }
 
 /// Whether anything is served of a group version.
-fn is_served(group: &str, version: &str, snapshot: &Snapshot) -> bool {
+fn is_served(group: &str, version: &str, snapshot: &Snapshot, served: &dyn Versions) -> bool {
     let of_discovery = discovery().all().filter(|one| one.name() == group);
     let mut versions = of_discovery.flat_map(|one| &one.versions);
-    versions.any(|one| one.version == version)
+    let is_there = |one: &Resource| served.serves(group, version, &one.response_kind.kind);
+    versions.any(|one| one.version == version && one.resources.iter().any(is_there))
+        || served.older().iter().any(|one| one.group == group && one.version == version)
         || snapshot.custom.iter().any(|one| &*one.name.group == group && &*one.version == version)
 }
 
-fn find(group: &str, version: &str, plural: &str, snapshot: &Snapshot) -> Option<(ResourceType, bool)> {
-    if let Some(resource) = ResourceType::built_in(group, version, plural) {
-        return Some((resource.clone(), false));
+/// The resource, whether a definition declares it, and the older version that it is asked for in.
+fn find(
+    group: &str,
+    version: &str,
+    plural: &str,
+    (snapshot, served): (&Snapshot, &Arc<dyn Versions>),
+) -> Option<(ResourceType, bool, Option<OlderVersion>)> {
+    if let Some(resource) = ResourceType::built_in(group, version, plural)
+        && served.serves(group, version, &resource.name.kind)
+    {
+        return Some((resource.clone(), false, None));
+    }
+    for older in served.older().iter().filter(|one| one.group == group && one.version == version) {
+        let newer = ResourceType::built_in(&older.newer_group, &older.newer_version, plural);
+        if let Some(newer) = newer.filter(|newer| *newer.name.kind == *older.kind) {
+            return Some((newer.clone(), false, Some(older.clone())));
+        }
     }
     let is_it = |one: &&ResourceType| {
         &*one.name.group == group && &*one.version == version && &*one.name.plural == plural
     };
-    Some((snapshot.custom.iter().find(is_it)?.clone(), true))
+    Some((snapshot.custom.iter().find(is_it)?.clone(), true, None))
 }
 
 /// Whether objects of a resource have such a part.
@@ -127,8 +158,71 @@ fn has_part(resource: &ResourceType, is_custom: bool, part: &str) -> bool {
     parts.iter().any(|one| one.subresource == part || (one.subresource == "proxy" && word == "proxy"))
 }
 
+/// Why a method cannot be used where a path leads, if it cannot: discovery lists what can. An object that has no method at all is not there.
+#[must_use]
+pub fn not_allowed(method: &Method, target: &Target) -> Option<ApiError> {
+    let name = &target.resource.name;
+    let known = discovery().resource(&name.group, &target.resource.version, &name.plural)?;
+    let word = target.part.as_deref().map(|part| part.split('/').next().unwrap_or_default());
+    let verbs = match word {
+        Some(word) => &known.subresources.iter().find(|part| part.subresource == word)?.verbs,
+        None => &known.verbs,
+    };
+    let is_collection = target.name.is_none() && word.is_none();
+    let of_objects = ["get", "update", "patch", "delete"];
+    if !is_collection && word.is_none() && !verbs.iter().any(|verb| of_objects.contains(&&**verb)) {
+        return Some(ApiError::no_resource());
+    }
+    // All namespaces at once can only be listed.
+    let is_of_all = is_collection && target.resource.is_namespaced && target.namespace.is_none();
+    if is_of_all && !verbs.iter().any(|verb| verb == "list") {
+        return Some(ApiError::no_resource());
+    }
+    let verb = match (method.as_str(), is_collection) {
+        ("GET", true) => "list",
+        _ if is_of_all => return Some(ApiError::method_not_allowed()),
+        ("GET", false) => "get",
+        ("POST", true) => "create",
+        ("POST", false) if word.is_some() => "create",
+        ("PUT", false) => "update",
+        ("PATCH", false) => "patch",
+        ("DELETE", false) => "delete",
+        ("DELETE", true) => "deletecollection",
+        _ => return Some(ApiError::method_not_allowed()),
+    };
+    (!verbs.iter().any(|known| known == verb)).then(ApiError::method_not_allowed)
+}
+
 /// What is said of a path that leads to no resource.
 #[must_use]
 pub fn no_resource() -> ApiError {
     ApiError::no_resource()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mirror::Publisher;
+    use crate::served::Newest;
+
+    fn refused(method: &Method, path: &str) -> Option<u16> {
+        let snapshot = Publisher::new([], Vec::new(), 1).mirror().snapshot();
+        let served: Arc<dyn Versions> = Arc::new(Newest);
+        let Route::Resource(target) = route(path, &snapshot, &served) else {
+            panic!("{path} leads to a resource")
+        };
+        not_allowed(method, &target).map(|error| error.code)
+    }
+
+    #[test]
+    fn what_discovery_does_not_list_is_not_allowed() {
+        assert_eq!(refused(&Method::GET, "/apis/authorization.k8s.io/v1/subjectaccessreviews"), Some(405));
+        assert_eq!(refused(&Method::POST, "/apis/authorization.k8s.io/v1/subjectaccessreviews"), None);
+        assert_eq!(refused(&Method::GET, "/apis/authorization.k8s.io/v1/subjectaccessreviews/x"), Some(404));
+        assert_eq!(refused(&Method::DELETE, "/api/v1/namespaces"), Some(405));
+        assert_eq!(refused(&Method::POST, "/api/v1/namespaces/a/pods/x"), Some(405));
+        assert_eq!(refused(&Method::POST, "/api/v1/namespaces/a/pods/x/eviction"), None);
+        assert_eq!(refused(&Method::PUT, "/api/v1/namespaces/a/pods"), Some(405));
+        assert_eq!(refused(&Method::POST, "/api/v1/pods"), Some(405));
+    }
 }

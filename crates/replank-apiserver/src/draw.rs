@@ -62,6 +62,10 @@ pub enum Purpose {
     HealthCheck = 24,
     /// When a target of a load balancer is registered, checked or deregistered.
     Target = 25,
+    /// Addresses and ports of Services.
+    Address = 26,
+    /// Suffixes of the volumes with tokens.
+    TokenVolume = 27,
 }
 
 /// The source of all draws of one run.

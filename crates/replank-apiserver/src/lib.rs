@@ -14,7 +14,7 @@ mod server;
 pub use clock::Clock;
 pub use json::Store;
 pub use server::{
-    About, Api, ApiError, Cause, DISRUPTION_TARGET, DeleteOptions, Effect, EventRecord, EventType, Eviction,
-    EvictionRefusal, FOREGROUND, ORPHAN, Propagation, ResourceName, ResourceType, quota,
+    About, Api, ApiError, Cause, Custom, DISRUPTION_TARGET, DeleteOptions, Effect, EventRecord, EventType,
+    Eviction, EvictionRefusal, FOREGROUND, ORPHAN, Propagation, ResourceName, ResourceType, Serving, quota,
     set_allowed_condition, set_disruption_condition,
 };

@@ -2,8 +2,17 @@
 //!
 //! The world knows nothing of the wire, and the wire nothing of the world; here they are joined.
 
+mod api_services;
+mod bootstrap;
+mod controllers;
+mod faults;
+mod journal;
+mod keeper;
 mod nodes;
+mod trust;
 mod world;
 
+pub use journal::{Files, JournalError, Kept};
 pub use nodes::{Fleet, nodes};
-pub use world::{Begin, begin};
+pub use trust::Trust;
+pub use world::{Begin, Start, begin};

@@ -15,22 +15,14 @@ pub struct Fleet {
     pub zones: u32,
 }
 
-/// The namespaces of every cluster, and nodes of one group, all of them Ready.
+/// Nodes of one group, all of them Ready.
 ///
 /// # Panics
 /// Never: what is made is well formed.
 #[must_use]
 pub fn nodes(fleet: Fleet, version: &str, now: Time) -> View {
-    let names = ["default", "kube-node-lease", "kube-public", "kube-system"];
-    let namespaces = names.map(|name| {
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "uid": format!("namespace-{name}"),
-            "resourceVersion": "1", "creationTimestamp": now.to_string(),
-            "labels": {"kubernetes.io/metadata.name": name}},
-            "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}})
-    });
     let nodes = (0..fleet.nodes).map(|number| node(number, fleet.zones.max(1), version, now));
-    let objects = namespaces.into_iter().chain(nodes);
-    objects.map(|value| Delta::Put(Object::from_json(value).expect("it is well formed"))).collect()
+    nodes.map(|value| Delta::Put(Object::from_json(value).expect("it is well formed"))).collect()
 }
 
 /// A node as large as an m6i.xlarge, of the group `default`.

@@ -1,24 +1,35 @@
 //! A world as the owner of a served cluster sees it.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
+use std::io;
 use std::rc::Rc;
+use std::thread::JoinHandle;
 
-use replank_api::{Cluster, Owner, Pace};
-use replank_apiserver::ResourceType;
-use replank_apiserver::json::{Request, Response};
+use replank_api::{Cluster, Manage, Owner, Pace};
+use replank_apiserver::json::{Method, Request, Response};
+use replank_apiserver::{ResourceType, Serving};
+use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use replank_rehearse::completed;
 use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
-use std::thread::JoinHandle;
+use serde_json::{Value, json};
+
+use crate::api_services;
+use crate::faults::Faults;
+use crate::journal::{Files, Kept};
+use crate::keeper::{self, Keeper};
+
+use crate::bootstrap::furnish;
+use crate::controllers::Controllers;
+use crate::trust::Trust;
 
 /// What a served cluster begins with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Begin {
     /// Everything there is.
-    pub view: View,
+    pub start: Start,
     /// Seed of all randomness.
     pub seed: u64,
     /// How kubelets behave.
@@ -27,37 +38,175 @@ pub struct Begin {
     pub cloud: CloudTimings,
     /// How time passes.
     pub pace: Pace,
+    /// What the cluster's own components know.
+    pub trust: Trust,
+    /// What the API server does beyond what a rehearsal needs.
+    pub serving: Serving,
+    /// The files that it is kept in, if it is to survive the process.
+    pub files: Option<Files>,
+}
+
+/// What a cluster starts from.
+#[derive(Debug)]
+pub enum Start {
+    /// Objects, from which everything else follows.
+    Objects(Box<View>),
+    /// What was kept of an earlier process.
+    Kept(Box<Kept>),
 }
 
 /// Begins a cluster in a thread of its own.
 ///
+/// # Errors
+/// Where the files cannot be written, or hold what cannot be read.
+///
 /// # Panics
 /// Where a thread cannot be begun.
-#[must_use]
-pub fn begin(begin: Begin) -> (Owner, JoinHandle<()>) {
-    let Begin { view, seed, kubelet, cloud, pace } = begin;
-    let settings = Settings { start: pace.now(), seed, kubelet, cloud };
-    let make = move || Ok::<Box<dyn Cluster>, Infallible>(Box::new(Served::new(view, settings)));
-    match Owner::spawn(make, pace) {
-        Ok(begun) => begun,
-        Err(never) => match never {},
-    }
+pub fn begin(begin: Begin) -> io::Result<(Owner, JoinHandle<io::Result<()>>)> {
+    let pace = begin.pace.clone();
+    let make = move || Ok::<Box<dyn Cluster>, io::Error>(Box::new(Served::new(begin)?));
+    Owner::spawn(make, pace)
 }
 
 /// A world, and what has changed in it since somebody asked.
 struct Served {
     world: World,
-    changes: Rc<RefCell<Vec<Change>>>,
+    controllers: Controllers,
+    /// Changes that the controllers have not been told of.
+    untold: Rc<RefCell<Vec<Change>>>,
+    changes: Vec<Change>,
+    /// Names of the APIServices that stand for what definitions declare.
+    services: Vec<String>,
+    /// Whether a definition has changed since the services were last looked at.
+    has_definitions: bool,
+    faults: Faults,
+    keeper: Option<Keeper>,
 }
 
 impl Served {
-    fn new(view: View, settings: Settings) -> Self {
-        let mut world = World::new(settings, completed(view));
+    fn new(begin: Begin) -> io::Result<Self> {
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving } = begin;
+        let settings = Settings { start: pace.now(), seed, kubelet, cloud };
+        let begins = settings.start;
+        let (mut world, faults, kept) = match start {
+            Start::Objects(view) => (World::new(settings, completed(*view)), Faults::default(), None),
+            Start::Kept(kept) => {
+                let known = (kept.version, kept.log_len);
+                let (world, faults) = resume(settings, *kept)?;
+                (world, faults, Some(known))
+            }
+        };
         world.assume_operators();
-        let changes = Rc::<RefCell<Vec<Change>>>::default();
-        world.observe(Box::new(Taker(changes.clone())));
-        Self { world, changes }
+        let untold = Rc::<RefCell<Vec<Change>>>::default();
+        // What is kept of an earlier process is what it had answered: whatever is made from here on is new to it.
+        let keeper = files.map(|files| Keeper::begin(files, &world, &faults, kept)).transpose()?;
+        let mut controllers = Controllers::new(trust);
+        for change in world.view().as_changes() {
+            controllers.note(world.now(), &change);
+        }
+        world.observe(Box::new(Taker(untold.clone())));
+        furnish(&mut world);
+        world.request(|api| api.serve(serving));
+        let changes = Vec::new();
+        let mut served = Self {
+            world,
+            controllers,
+            untold,
+            changes,
+            services: Vec::new(),
+            has_definitions: false,
+            faults,
+            keeper,
+        };
+        for service in api_services::built_in(begins) {
+            served.register(service);
+        }
+        served.keep_services();
+        served.note();
+        let made = std::mem::take(&mut served.changes);
+        served.keep(&made)?;
+        Ok(served)
     }
+
+    /// Tells the controllers what has changed.
+    fn tell(&mut self) {
+        self.note();
+        if std::mem::take(&mut self.has_definitions) {
+            self.keep_services();
+            self.note();
+        }
+    }
+
+    fn note(&mut self) {
+        let now = self.world.now();
+        for change in self.untold.take() {
+            self.has_definitions |= is_of_definition(&change);
+            self.controllers.note(now, &change);
+            self.changes.push(change);
+        }
+    }
+
+    /// Keeps an APIService for each version that definitions declare.
+    fn keep_services(&mut self) {
+        let wanted = api_services::custom(&self.world.custom_resources(), self.world.now());
+        for name in self.services.iter().filter(|name| !wanted.contains_key(*name)) {
+            let path = format!("{}/{name}", api_services::PATH);
+            let request = json_request(Method::Delete, path, Value::Null);
+            self.world.request(|api| api.handle(&request));
+        }
+        let known = std::mem::replace(&mut self.services, wanted.keys().cloned().collect());
+        for (_, service) in wanted.into_iter().filter(|(name, _)| !known.contains(name)) {
+            self.register(service);
+        }
+    }
+
+    /// Creates an APIService with its status, unless it is there.
+    fn register(&mut self, service: Value) {
+        let status = service["status"].clone();
+        let create = json_request(Method::Post, api_services::PATH.to_owned(), service);
+        let created = self.world.request(|api| api.handle(&create));
+        if created.code != 201 {
+            return;
+        }
+        let mut made = created.body;
+        made["status"] = status;
+        let name = made["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{}/{name}/status", api_services::PATH);
+        let write = json_request(Method::Put, path, made);
+        self.world.request(|api| api.handle(&write));
+    }
+
+    fn status(&self) -> Value {
+        let view = self.world.view();
+        json!({
+            "nodes": view.nodes.len(), "pods": view.pods.len(), "objects": view.objects().len(),
+            "resourceVersion": self.world.version().to_string(),
+            "next": self.world.next_due().map(|due| due.to_string()),
+            "faults": self.faults.going_on(), "isKept": self.keeper.is_some(),
+        })
+    }
+}
+
+/// A world that goes on from what was kept.
+fn resume(settings: Settings, kept: Kept) -> io::Result<(World, Faults)> {
+    let remembered = keeper::remembered(&kept).map_err(io::Error::other)?;
+    // Names and uids are drawn by the seed and counters that begin anew: another seed draws others.
+    let seed = settings.seed ^ kept.version.rotate_left(32) ^ settings.start.as_millis().unsigned_abs();
+    let start = settings.start.max(Time::from_millis(kept.time));
+    let view: View = kept.objects.into_iter().map(Delta::Put).collect();
+    let world = World::resume(Settings { start, seed, ..settings }, view, remembered.world, kept.version);
+    Ok((world, remembered.faults))
+}
+
+/// Whether a change is one of a CustomResourceDefinition.
+fn is_of_definition(change: &Change) -> bool {
+    let Change::Object { old, new, .. } = change else { return false };
+    matches!(new.as_ref().or(old.as_ref()), Some(Object::CustomResourceDefinition(_)))
+}
+
+/// A request of the program itself.
+fn json_request(method: Method, path: String, body: Value) -> Request {
+    Request { method, path, content_type: String::new(), body, wire: None }
 }
 
 /// Keeps changes until they are asked for.
@@ -71,15 +220,29 @@ impl Observer for Taker {
 
 impl Cluster for Served {
     fn handle(&mut self, request: &Request) -> Response {
-        self.world.request(|api| api.handle(request))
+        let response = self.world.request(|api| api.handle(request));
+        self.tell();
+        // What a new namespace has is there before anybody can ask for it.
+        self.controllers.run(&mut self.world);
+        self.tell();
+        response
     }
 
     fn run_until(&mut self, moment: Time) {
-        self.world.run_until(moment);
+        loop {
+            let due = self.controllers.next_due().filter(|due| *due <= moment);
+            self.world.run_until(due.unwrap_or(moment));
+            self.tell();
+            self.controllers.run(&mut self.world);
+            self.tell();
+            if self.controllers.next_due().is_none_or(|due| due > moment) && due.is_none() {
+                return;
+            }
+        }
     }
 
     fn next_due(&self) -> Option<Time> {
-        self.world.next_due()
+        [self.world.next_due(), self.controllers.next_due()].into_iter().flatten().min()
     }
 
     fn version(&self) -> u64 {
@@ -95,6 +258,183 @@ impl Cluster for Served {
     }
 
     fn take_changes(&mut self) -> Vec<Change> {
-        self.changes.take()
+        std::mem::take(&mut self.changes)
+    }
+
+    fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.keep(&self.world, &self.faults, changes),
+            None => Ok(()),
+        }
+    }
+
+    fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
+        let answer = match ask {
+            Manage::Status | Manage::Advance { .. } => Ok(self.status()),
+            Manage::Faults => Ok(self.faults.list()),
+            Manage::Start { words } => self.faults.start(&mut self.world, words),
+            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
+        };
+        self.tell();
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use replank_api::TokenSigner;
+    use replank_apiserver::json::Method;
+    use replank_model::object::meta::Key;
+    use replank_model::time::Span;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::nodes::{Fleet, nodes};
+
+    const START: Time = Time::from_millis(1_764_000_000_000);
+
+    fn served() -> Served {
+        let signer = Arc::new(TokenSigner::generate().expect("there is chance"));
+        let trust = Trust { authority: "the authority".to_owned(), signer };
+        let view = nodes(Fleet { nodes: 1, zones: 1 }, "v1.36.2", START);
+        let begin = Begin {
+            start: Start::Objects(Box::new(view)),
+            seed: 1,
+            kubelet: KubeletModel::Fake,
+            cloud: CloudTimings::default(),
+            pace: Pace::Step(START),
+            trust,
+            serving: Serving { accounts: true, addresses: true },
+            files: None,
+        };
+        Served::new(begin).expect("nothing is kept")
+    }
+
+    fn send(served: &mut Served, method: Method, path: &str, body: Value) -> Response {
+        let path = path.to_owned();
+        served.handle(&Request {
+            method,
+            path,
+            content_type: "application/merge-patch+json".to_owned(),
+            body,
+            wire: None,
+        })
+    }
+
+    fn other(served: &Served, kind: &str, namespace: &str, name: &str) -> Option<Value> {
+        let group = if kind == "ClusterRole" { "rbac.authorization.k8s.io" } else { "" };
+        let found = served.world.view().other(group, kind, &Key::new(namespace, name))?;
+        Some(replank_model::object::render(&Object::Other(found.clone())))
+    }
+
+    fn pass(served: &mut Served, span: Span) {
+        let until = served.world.now() + span;
+        served.run_until(until);
+    }
+
+    #[test]
+    fn a_namespace_has_an_account_and_the_authority_at_once_and_they_come_back() {
+        let mut served = served();
+        send(&mut served, Method::Post, "/api/v1/namespaces", json!({"metadata": {"name": "a"}}));
+        assert!(other(&served, "ServiceAccount", "a", "default").is_some());
+        let map = other(&served, "ConfigMap", "a", "kube-root-ca.crt").expect("it is there");
+        assert_eq!(map["data"], json!({"ca.crt": "the authority"}));
+        send(&mut served, Method::Delete, "/api/v1/namespaces/a/serviceaccounts/default", Value::Null);
+        let map = "/api/v1/namespaces/a/configmaps/kube-root-ca.crt";
+        send(&mut served, Method::Patch, map, json!({"data": {"ca.crt": "x", "y": "z"}}));
+        pass(&mut served, Span::from_millis(50));
+        assert!(other(&served, "ServiceAccount", "a", "default").is_some());
+        let map = other(&served, "ConfigMap", "a", "kube-root-ca.crt").expect("it is there");
+        assert_eq!(map["data"], json!({"ca.crt": "the authority"}));
+    }
+
+    #[test]
+    fn a_secret_of_an_account_is_filled_and_goes_with_it() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let secret = |account: &str| {
+            json!({"metadata": {"name": account, "annotations":
+            {"kubernetes.io/service-account.name": account}}, "type": "kubernetes.io/service-account-token"})
+        };
+        let path = "/api/v1/namespaces/default/secrets";
+        send(&mut served, Method::Post, path, secret("default"));
+        send(&mut served, Method::Post, path, secret("nobody"));
+        pass(&mut served, Span::from_millis(50));
+        let filled = other(&served, "Secret", "default", "default").expect("it is there");
+        assert_eq!(filled["data"]["namespace"], "ZGVmYXVsdA==");
+        assert!(filled["data"]["token"].as_str().is_some_and(|token| token.len() > 100));
+        assert!(other(&served, "Secret", "default", "nobody").is_none());
+        send(&mut served, Method::Delete, "/api/v1/namespaces/default/serviceaccounts/default", Value::Null);
+        pass(&mut served, Span::from_millis(50));
+        assert!(other(&served, "Secret", "default", "default").is_none());
+    }
+
+    #[test]
+    fn roles_are_added_up() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let before = other(&served, "ClusterRole", "", "view").expect("it is built in");
+        let rule = json!({"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get"]});
+        let role = json!({"metadata": {"name": "widgets",
+            "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}}, "rules": [rule]});
+        send(&mut served, Method::Post, "/apis/rbac.authorization.k8s.io/v1/clusterroles", role);
+        pass(&mut served, Span::from_millis(100));
+        let has = |role: &str, served: &Served| {
+            let role = other(served, "ClusterRole", "", role).expect("it is built in");
+            role["rules"].as_array().is_some_and(|rules| rules.contains(&rule))
+        };
+        assert!(has("view", &served) && has("admin", &served));
+        send(
+            &mut served,
+            Method::Delete,
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/widgets",
+            Value::Null,
+        );
+        pass(&mut served, Span::from_millis(100));
+        assert!(!has("view", &served));
+        let after = other(&served, "ClusterRole", "", "view").expect("it is built in");
+        assert_eq!(after["rules"], before["rules"]);
+    }
+
+    #[test]
+    fn endpoints_follow_pods_and_slices_follow_endpoints_kept_by_hand() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let services = "/api/v1/namespaces/default/services";
+        let web = json!({"metadata": {"name": "web"}, "spec": {"selector": {"app": "x"},
+            "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}});
+        send(&mut served, Method::Post, services, web);
+        let pod = json!({"metadata": {"name": "p", "labels": {"app": "x"}},
+            "spec": {"schedulerName": "manual", "containers": [{"name": "c", "image": "i"}]}});
+        assert_eq!(send(&mut served, Method::Post, "/api/v1/namespaces/default/pods", pod).code, 201);
+        // The test plays the kubelet.
+        let running = json!({"status": {"phase": "Running", "podIP": "10.7.0.1", "podIPs": [{"ip": "10.7.0.1"}],
+            "conditions": [{"type": "Ready", "status": "True"}]}});
+        send(&mut served, Method::Patch, "/api/v1/namespaces/default/pods/p/status", running);
+        pass(&mut served, Span::from_secs(60));
+        let endpoints = other(&served, "Endpoints", "default", "web").expect("it is there");
+        let subset = &endpoints["subsets"][0];
+        assert_eq!(subset["addresses"][0]["targetRef"]["name"], "p", "{endpoints}");
+        assert_eq!(subset["ports"], json!([{"name": "http", "port": 8080, "protocol": "TCP"}]));
+        send(&mut served, Method::Delete, &format!("{services}/web"), Value::Null);
+        pass(&mut served, Span::from_secs(1));
+        assert!(other(&served, "Endpoints", "default", "web").is_none());
+
+        send(
+            &mut served,
+            Method::Post,
+            services,
+            json!({"metadata": {"name": "hand"}, "spec": {"ports": [{"port": 80}]}}),
+        );
+        let by_hand = json!({"metadata": {"name": "hand"},
+            "subsets": [{"addresses": [{"ip": "10.9.9.9"}], "ports": [{"port": 8080}]}]});
+        send(&mut served, Method::Post, "/api/v1/namespaces/default/endpoints", by_hand);
+        pass(&mut served, Span::from_millis(50));
+        let slices = served.world.view().endpoint_slices.sorted();
+        let addresses: Vec<&str> =
+            slices.iter().flat_map(|(_, slice)| &slice.endpoints).map(|one| &*one.addresses[0]).collect();
+        assert_eq!(addresses, ["10.9.9.9"]);
     }
 }

@@ -111,13 +111,10 @@ pub fn is_of_eks(node: &Node) -> bool {
         || node.status.node_info.kubelet_version.contains("-eks-")
 }
 
-/// The nodes of the control plane: those with its label or taint. On EKS there are none, and where API servers run as pods, only their nodes are: on other
-/// nodes a person has used the name for a role.
+/// The nodes of the control plane: those with its label or taint. Where API servers run as pods, only their nodes are, and on EKS there are none otherwise: on
+/// other nodes a person has used the name for a role.
 #[must_use]
 pub fn control_plane_nodes(view: &View) -> BTreeSet<NodeName> {
-    if view.nodes.unordered().any(|(_, node)| is_of_eks(node)) {
-        return BTreeSet::new();
-    }
     let is_server = |pod: &Pod| {
         pod.meta.namespace.as_str() == "kube-system"
             && pod.meta.labels.value("component") == Some("kube-apiserver")
@@ -125,6 +122,9 @@ pub fn control_plane_nodes(view: &View) -> BTreeSet<NodeName> {
     let pods = view.pods.unordered().map(|(_, pod)| pod);
     let servers: BTreeSet<NodeName> =
         pods.filter(|pod| is_server(pod)).filter_map(|pod| pod.node.clone()).collect();
+    if servers.is_empty() && view.nodes.unordered().any(|(_, node)| is_of_eks(node)) {
+        return BTreeSet::new();
+    }
     let says_so = |node: &Node| {
         node.spec.taints.iter().any(|taint| CONTROL_PLANE.contains(&&*taint.key))
             || CONTROL_PLANE.iter().any(|key| node.meta.labels.contains_key(key))

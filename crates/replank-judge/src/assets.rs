@@ -4,11 +4,14 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 /// The programs that make a control plane, in one folder.
 const PROGRAMS: [&str; 5] =
     ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+
+/// Where those are that were built here, in the cache.
+pub const BUILT: &str = "built";
 
 /// A folder that holds all of them.
 #[derive(Clone, Debug)]
@@ -21,13 +24,20 @@ impl Assets {
         self.0.join(name)
     }
 
+    /// Where they are.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
     fn in_folder(folder: &Path) -> Option<Self> {
         PROGRAMS.iter().all(|name| folder.join(name).is_file()).then(|| Self(folder.to_owned()))
     }
 }
 
 /// Finds them: in `KUBEBUILDER_ASSETS`, a folder; else in `REPLANK_CONTROL_PLANE`, a folder or a `.tar.xz` of one; else in an archive
-/// `shared/control-plane/control-plane-*.tar.xz` beside the checkout. An archive is unpacked once, into `cache`.
+/// `shared/control-plane/control-plane-*.tar.xz` beside the checkout, unpacked once, into `cache`;
+/// else those that were built there before.
 ///
 /// # Errors
 /// None of them is there, or one that was named is not what it should be.
@@ -51,10 +61,13 @@ pub fn find(checkout: &Path, cache: &Path) -> Result<Assets> {
     let beside = checkout.parent().map(|parent| parent.join("shared/control-plane"));
     match beside.as_deref().and_then(archive_in) {
         Some(archive) => unpack(&archive, cache),
-        None => bail!(
-            "there is no control plane: set KUBEBUILDER_ASSETS to a folder with {}, or REPLANK_CONTROL_PLANE to a .tar.xz of one",
-            PROGRAMS.join(", ")
-        ),
+        None => Assets::in_folder(&cache.join(BUILT)).with_context(|| {
+            format!(
+                "there is no control plane: set KUBEBUILDER_ASSETS to a folder with {}, or REPLANK_CONTROL_PLANE to a .tar.xz of one, or \
+                 build it: cargo xtask control-plane build",
+                PROGRAMS.join(", ")
+            )
+        }),
     }
 }
 

@@ -5,13 +5,21 @@
 
 mod agenda;
 mod assets;
+mod building;
 mod client;
+pub mod conformance;
+pub mod differential;
 mod kubelets;
 mod plane;
 pub mod record;
 pub mod replay;
+mod served;
+mod wire;
 
-pub use assets::{Assets, find as find_assets};
+pub use assets::{Assets, BUILT, find as find_assets};
+pub use building::build as build_assets;
 pub use client::{Answer, Client, Method};
 pub use kubelets::{Kubelets, NodeSpec};
 pub use plane::ControlPlane;
+pub use served::Served;
+pub use wire::{Endpoint, Received, Sent};

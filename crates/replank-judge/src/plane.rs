@@ -46,6 +46,14 @@ impl ControlPlane {
         &self.client
     }
 
+    /// Its processes: the name and the id of each.
+    pub fn processes(&self) -> impl Iterator<Item = (&'static str, u32)> + '_ {
+        self.processes
+            .iter()
+            .filter(|(name, _)| *name != "kubectl proxy")
+            .map(|(name, child)| (*name, child.id()))
+    }
+
     /// The kubeconfig of its administrator.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {

@@ -50,6 +50,12 @@ pub(crate) fn parse_int(text: &[u8]) -> Result<i64, NumError> {
     value.ok_or(NumError::Range)
 }
 
+/// A text as a Go string literal, as `%q` writes it.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    Quoted(text).to_string()
+}
+
 /// `%q`: a Go string literal. Printable characters stay as they are, in whatever script.
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 

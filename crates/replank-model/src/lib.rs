@@ -8,13 +8,14 @@ pub mod cron;
 pub mod delta;
 pub mod labels;
 pub mod object;
+pub mod pairs;
 mod reader;
 pub mod text;
 pub mod validation;
 pub mod view;
 mod wire;
 
-mod go;
+pub mod go;
 
 pub mod int_or_string;
 pub mod quantity;

@@ -82,6 +82,13 @@ impl<E> Agenda<E> {
         self.at(self.now() + span, event);
     }
 
+    /// What is due that `of` picks, with its time, in the order in which it is due.
+    pub(crate) fn pending<T>(&self, of: impl Fn(&E) -> Option<T>) -> Vec<(Time, T)> {
+        let mut entries: Vec<&Entry<E>> = self.heap.iter().map(|Reverse(entry)| entry).collect();
+        entries.sort_unstable();
+        entries.into_iter().filter_map(|entry| Some((entry.at, of(&entry.event)?))).collect()
+    }
+
     /// When the next event is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse(entry)| entry.at)

@@ -2,6 +2,7 @@
 //! they put on the agenda, so that none of them needs to know another.
 
 use replank_model::object::Kind;
+use serde::{Deserialize, Serialize};
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +234,7 @@ pub(crate) enum ScheduleDue {
 }
 
 /// One thing that the cloud is to do. The numbers are positions in its lists of groups, instances and messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CloudDue {
     /// A group compares what it has with what it wants.
     Reconcile(u32),

@@ -29,7 +29,7 @@ use crate::event::{Event, KubeletDue as Due, Step};
 use crash::BackOff;
 use delays::Delays;
 pub(crate) use fake::STUCK;
-use faults::ImageFaults;
+pub(crate) use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
 use replank_apiserver::DeleteOptions;
 
@@ -81,6 +81,16 @@ impl Kubelets {
             without_volumes: BTreeMap::new(),
             faults: ImageFaults::default(),
         }
+    }
+
+    /// Which machines are off, and how nodes misbehave.
+    pub(crate) fn misbehaving(&self) -> (&BTreeSet<NodeName>, &ImageFaults) {
+        (&self.silent, &self.faults)
+    }
+
+    /// Takes in how nodes misbehave, from another time.
+    pub(crate) fn remember(&mut self, faults: ImageFaults) {
+        self.faults = faults;
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -280,6 +290,7 @@ impl Kubelets {
     fn take_over(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         match self.model {
             KubeletModel::Fake => {}
+            KubeletModel::Served { .. } => self.go_on(ctx, slot, pod),
             KubeletModel::Learnt(_) => {
                 let delays = Delays::of(&self.model, ctx, pod);
                 if let Some(ready) = delays.ready.filter(|_| !pod.is_ready()) {
@@ -289,6 +300,23 @@ impl Kubelets {
                     self.after(ctx, run, slot, Step::Exit);
                 }
             }
+        }
+    }
+
+    /// A pod whose kubelet has started again goes on from where it was: what has passed of its delays since its containers started is over.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        let delays = Delays::of(&self.model, ctx, pod);
+        let since =
+            pod.status.container_statuses.iter().filter_map(|one| one.state.running.as_ref()?.started_at);
+        let since = since.min().or(pod.status.start_time).unwrap_or(ctx.api.now());
+        let left = |span: Span| (since + span - ctx.api.now()).max(Span::ZERO);
+        let ready = delays.ready.filter(|_| !pod.is_ready()).map(left);
+        let run = delays.run.map(left);
+        if let Some(ready) = ready {
+            self.after(ctx, ready, slot, Step::Ready);
+        }
+        if let Some(run) = run {
+            self.after(ctx, run, slot, Step::Exit);
         }
     }
 

@@ -17,6 +17,7 @@ mod durations;
 mod event;
 mod kubelet;
 pub mod load;
+mod memory;
 mod scheduling;
 pub mod script;
 #[cfg(test)]
@@ -30,13 +31,14 @@ pub use cloud::{
     Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, StatusCheck, TERMINATION_HOOK, TargetChecks,
     Told, VersionNamed,
 };
-pub use controllers::drains::Asked;
+pub use controllers::drains::{Asked, StandingDrain};
 pub use controllers::{
     OPERATOR_REACTION, SERVICE_NAME_LABEL, budget_status, is_kept_up, supply_revisions, takes_share,
 };
 pub use driver::{DriverBug, Fate, LATE_DELIVERY_MAX, Mishaps, Network, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, workload_of};
 pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
+pub use memory::Memory;
 pub use replank_apiserver::draw::{Draw, Draws, Purpose};
 pub use ties::TieBreaker;
 pub use timing::{CloudTimings, Range};

@@ -42,7 +42,7 @@ pub(crate) fn running(name: &str, node: &str) -> Value {
 impl World {
     pub(crate) fn send(&mut self, method: Method, path: &str, body: Value) -> Response {
         let content_type = "application/merge-patch+json".to_owned();
-        let request = Request { method, path: path.to_owned(), content_type, body };
+        let request = Request { method, path: path.to_owned(), content_type, body, wire: None };
         self.request(|api| api.handle(&request))
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_facts::groups::instance_id_of;
 use replank_hpa::{Rival, Scale, ScaleError};
 use replank_model::delta::Delta;
+use replank_model::object::Object;
 use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::cloud::{HealthStatus, Instance, Market};
 use replank_model::object::condition::{self, ConditionStatus};
@@ -23,12 +24,13 @@ use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
 use crate::controllers::control::Control;
-use crate::controllers::drains::{Asked, ask};
+use crate::controllers::drains::{Asked, StandingDrain, ask};
 use crate::driver::{self, Driver, DriverBug, Found, Mishaps, Network, Sent};
 use crate::durations::Assumption;
 use crate::event::{DriverDue, Event};
 use crate::kubelet::{ImageFault, ImageName, KubeletModel, Kubelets, PodAct};
 use crate::load::Load;
+use crate::memory::{self, Memory, Remembered};
 use crate::scheduling::Scheduling;
 use crate::ties::{SharedTies, TieBreaker};
 use crate::timing::CloudTimings;
@@ -99,12 +101,36 @@ pub struct World {
     driver: Option<Driver>,
     trace: Trace,
     observers: Vec<Box<dyn Observer>>,
+    /// Counts what may have changed the memory.
+    touched: u64,
 }
 
 impl World {
     /// A world that begins with everything in a view as it is. Controllers look at each object once.
     #[must_use]
     pub fn new(settings: Settings, view: View) -> Self {
+        Self::begin(settings, view, None)
+    }
+
+    /// A world that goes on: with everything in a view, with what another remembered, and with that one's counter of versions. Controllers look at each
+    /// object once; what was due in the cloud meanwhile is due at once.
+    #[must_use]
+    pub fn resume(settings: Settings, mut view: View, memory: Memory, version: u64) -> Self {
+        let groups = memory.groups.iter().map(|group| Delta::Group(group.clone().into()));
+        let instances = memory.instances.iter().map(|instance| Delta::Instance(instance.clone().into()));
+        let messages = memory.messages.iter().map(|message| Delta::Message(message.clone().into()));
+        for delta in groups.chain(instances).chain(messages) {
+            view.apply(delta);
+        }
+        let silent = memory.silent.clone();
+        let mut world = Self::begin(settings, view, Some((memory, version)));
+        for node in &silent {
+            world.silence(node);
+        }
+        world
+    }
+
+    fn begin(settings: Settings, view: View, known: Option<(Memory, u64)>) -> Self {
         let clock = Clock::new(settings.start);
         let draws = Draws::new(settings.seed);
         let changes = view.as_changes();
@@ -120,10 +146,18 @@ impl World {
             driver: None,
             trace: Trace::default(),
             observers: Vec::new(),
+            touched: 0,
             api: Api::new(clock, view, draws),
         };
-        for change in &changes {
-            world.tell(change);
+        match known {
+            None => changes.iter().for_each(|change| world.tell(change)),
+            Some((memory, version)) => {
+                world.api.go_on_from(version);
+                changes.iter().for_each(|change| world.tell_others(change));
+                world.cloud.remember(memory.cloud);
+                world.kubelets.remember(memory.faults);
+                memory::put_down(&mut world.agenda, memory.due);
+            }
         }
         let mut ctx = Ctx {
             api: &mut world.api,
@@ -279,6 +313,34 @@ impl World {
     #[must_use]
     pub fn next_due(&self) -> Option<Time> {
         self.agenda.next_due()
+    }
+
+    /// What it remembers that its objects do not tell, as JSON that reads as [`Memory`].
+    #[must_use]
+    pub fn memory(&self) -> String {
+        let view = self.api.view();
+        let (silent, faults) = self.kubelets.misbehaving();
+        let remembered = Remembered {
+            groups: view.groups().values().map(|group| &**group).collect(),
+            instances: view.instances().values().map(|instance| &**instance).collect(),
+            messages: view.messages().values().map(|message| &**message).collect(),
+            cloud: &self.cloud,
+            due: memory::due(&self.agenda),
+            silent,
+            faults,
+        };
+        serde_json::to_string(&remembered).expect("it is plain data")
+    }
+
+    /// A number that rises when [`World::memory`] may have changed.
+    #[must_use]
+    pub fn touched(&self) -> u64 {
+        self.touched
+    }
+
+    /// Notes that something was changed from outside that its objects do not tell.
+    pub(crate) fn touch(&mut self) {
+        self.touched += 1;
     }
 
     /// The hash of everything that has happened so far.
@@ -475,13 +537,20 @@ impl World {
         self.cloud.set_capacity(&mut ctx, capacity.clone(), is_there);
     }
 
-    /// Instances are taken away at a rate from now on.
+    /// Drains that somebody has begun and that have not ended: `kubectl drain` would still be asking.
+    #[must_use]
+    pub fn standing_drains(&self) -> Vec<StandingDrain> {
+        self.control.standing_drains(self.view())
+    }
+
+    /// Somebody drains nodes, one after the other.
     pub(crate) fn drain(&mut self, nodes: Vec<NodeName>) {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.control.drain(&mut ctx, nodes);
     }
 
+    /// Instances are taken away at a rate from now on.
     pub(crate) fn begin_hazard(&mut self, hazard: &Hazard) {
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
@@ -563,6 +632,7 @@ impl World {
             Event::Kubelet(due) => self.kubelets.handle(&mut ctx, due),
             Event::Schedule(due) => self.scheduling.handle(&mut ctx, due),
             Event::Cloud(due) => {
+                self.touched += 1;
                 if let Some(node) = self.cloud.handle(&mut ctx, due) {
                     self.kubelets.fall_silent(&node);
                     self.control.node_fell_silent(&mut ctx, &node);
@@ -700,11 +770,33 @@ impl World {
     }
 
     fn tell(&mut self, change: &Change) {
+        let is_cloud = match change {
+            Change::Group { .. } | Change::Instance { .. } | Change::Message { .. } => true,
+            Change::Object { old, new, .. } => {
+                let is_node = |one: &Option<Object>| matches!(one, Some(Object::Node(_)));
+                old.is_none() != new.is_none() && (is_node(old) || is_node(new))
+            }
+            Change::Unread(_) | Change::Stale => false,
+        };
+        self.touched += u64::from(is_cloud);
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.scheduling.watch(&mut ctx, change);
         self.kubelets.watch(&mut ctx, change);
         self.cloud.watch(&mut ctx, change);
+        self.workloads.watch(&mut ctx, change);
+        self.control.watch(&mut ctx, change);
+        if let Some(driver) = &mut self.driver {
+            driver.watch(&mut self.agenda, &self.draws, change);
+        }
+    }
+
+    /// As [`World::tell`], to all but the cloud, which knows already.
+    fn tell_others(&mut self, change: &Change) {
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.scheduling.watch(&mut ctx, change);
+        self.kubelets.watch(&mut ctx, change);
         self.workloads.watch(&mut ctx, change);
         self.control.watch(&mut ctx, change);
         if let Some(driver) = &mut self.driver {

@@ -110,6 +110,9 @@ pub(crate) const ENDS: &[Ends] = &[
         ..NOTHING
     },
     Ends { command: "cluster up", passes: "interrupted, and ended cleanly", ..NOTHING },
+    Ends { command: "cluster advance", passes: "the time has passed", ..NOTHING },
+    Ends { command: "cluster faults", passes: "shown, started or ended", ..NOTHING },
+    Ends { command: "cluster status", ..NOTHING },
 ];
 
 impl Ends {

@@ -78,6 +78,6 @@ rules! {
     OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
     LeftToProvisioner = "left-to-provisioner", "externally managed nodes, left to their provisioner: Karpenter, EKS Auto Mode, Fargate";
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
-    StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, and no other finding tells of";
-    Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, and no other finding tells of";
+    StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, if no other finding explains it";
+    Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, if no other finding explains it";
 }

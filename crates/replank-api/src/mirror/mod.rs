@@ -18,4 +18,4 @@ pub use readers::Mirror;
 pub use ring::{Behind, Ring};
 pub use snapshot::{Collection, Snapshot, undone};
 pub use storage::StorageId;
-pub use stored::Stored;
+pub use stored::{Form, FormKind, Stored};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use replank_apiserver::ResourceType;
 use replank_model::object::Object;
-use replank_model::object::meta::Key;
+use replank_model::object::meta::{Key, ResourceVersion};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
 use super::event::{Event, Happening};
@@ -57,14 +57,17 @@ impl Snapshot {
             Some(object) => {
                 let what = if before.is_some() { Happening::Modified } else { Happening::Added };
                 let version = object.meta().resource_version.0;
-                let object = Arc::new(Stored { object });
+                let object = Arc::new(Stored::new(object));
                 collection.insert_mut(key, object.clone());
                 Event { what, version, object, before }
             }
             None => {
                 collection.remove_mut(&key);
-                let last = Arc::new(Stored { object: old?.clone() });
-                Event { what: Happening::Deleted, version: last.version(), object: last, before }
+                // A removal has a version of its own, the one after the last: who has seen the object's is told of it.
+                let last = old?.clone();
+                let version = last.meta().resource_version.0.max(self.version + 1);
+                let last = last.map_meta(|meta| meta.resource_version = ResourceVersion(version));
+                Event { what: Happening::Deleted, version, object: Arc::new(Stored::new(last)), before }
             }
         };
         self.objects.insert_mut(id.clone(), collection);
@@ -85,4 +88,23 @@ pub fn undone(mut collection: Collection, events: &[Arc<Event>]) -> Collection {
         }
     }
     collection
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_removal_has_a_version_of_its_own() {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b",
+            "resourceVersion": "7"}});
+        let object = Object::from_json(object).expect("it is well formed");
+        let mut snapshot = Snapshot::new(7, Vec::new());
+        let id = StorageId::of(&object);
+        snapshot.apply(&id, None, Some(object.clone()));
+        let event = snapshot.apply(&id, Some(&object), None).expect("it was there");
+        assert_eq!((event.what, event.version, event.object.version()), (Happening::Deleted, 8, 8));
+    }
 }

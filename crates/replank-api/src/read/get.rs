@@ -1,20 +1,19 @@
 //! One object.
 
-use replank_apiserver::ApiError;
-use replank_apiserver::json::served_at;
-use serde_json::Value;
+use std::sync::Arc;
 
-use crate::mirror::{Mirror, StorageId};
+use replank_apiserver::ApiError;
+
+use crate::mirror::{Mirror, StorageId, Stored};
 use crate::route::Target;
 
-/// One object as it is served.
+/// One object.
 ///
 /// # Errors
 /// 404.
-pub fn get(mirror: &Mirror, target: &Target) -> Result<Value, ApiError> {
+pub fn get(mirror: &Mirror, target: &Target) -> Result<Arc<Stored>, ApiError> {
     let key = target.key().unwrap_or_default();
     let snapshot = mirror.snapshot();
     let found = snapshot.get(&StorageId::of_resource(&target.resource), &key);
-    let stored = found.ok_or_else(|| ApiError::not_found(target.resource.name.clone(), &key))?;
-    Ok(served_at(&target.resource, &stored.object))
+    found.cloned().ok_or_else(|| ApiError::not_found(target.resource.name.clone(), &key))
 }

@@ -4,24 +4,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use replank_apiserver::ApiError;
-use replank_apiserver::json::{Selection, served_at};
+use replank_apiserver::json::Selection;
+use replank_model::object::meta::Key;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::options::{self, Wanted};
 use super::page::Continue;
-use crate::mirror::{Behind, Collection, Mirror, StorageId, Stored, undone};
+use crate::mirror::{Behind, Collection, ListKey, Mirror, StorageId, Stored, undone};
 use crate::query::Query;
 use crate::route::Target;
 
 /// How long a list waits for a version that is not there yet, as upstream does.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// A list as it is served.
+/// What a list holds; how it is written is the encoding's matter.
+#[derive(Debug)]
+pub struct Listed {
+    /// `metadata` of the list.
+    pub metadata: Value,
+    /// Its items, in order.
+    pub items: Vec<Arc<Stored>>,
+}
+
+/// What a list holds.
 ///
 /// # Errors
 /// 400 and 422 for options that cannot be read or do not go together, 410 for a version that is not kept any more, 504 for one that does not come.
-pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Value, ApiError> {
+pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Listed, ApiError> {
     let labels = query.get("labelSelector");
     let mut fields = query.get("fieldSelector").map(str::to_owned);
     // An object that is watched by its path.
@@ -33,6 +43,10 @@ pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Val
         labels.is_some_and(|text| !text.is_empty()) || fields.is_some_and(|text| !text.is_empty());
     let from = query.text("continue").map(Continue::read).transpose()?;
     let wanted = options::of_list(query)?;
+    if from.is_some() && query.text("resourceVersion").is_some_and(|version| version != "0") {
+        let why = "specifying resource version is not allowed when using continue";
+        return Err(ApiError::bad_request(why));
+    }
     let (collection, version) = collection(mirror, target, (wanted, from.as_ref())).await?;
     let limit =
         query.number("limit").and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
@@ -45,23 +59,7 @@ pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Val
             metadata["remainingItemCount"] = page.more.into();
         }
     }
-    let items: Vec<Value> = page.items.iter().map(|stored| item(target, stored)).collect();
-    Ok(
-        json!({"kind": format!("{}List", target.resource.name.kind), "apiVersion": target.resource.api_version(),
-        "metadata": metadata, "items": items}),
-    )
-}
-
-/// An item of a list: built-in kinds do not repeat what the list's own kind says.
-fn item(target: &Target, stored: &Stored) -> Value {
-    let mut value = served_at(&target.resource, &stored.object);
-    if !target.is_custom
-        && let Value::Object(members) = &mut value
-    {
-        members.remove("kind");
-        members.remove("apiVersion");
-    }
-    value
+    Ok(Listed { metadata, items: page.items })
 }
 
 struct Page {
@@ -81,9 +79,14 @@ impl Page {
         from: Option<&Continue>,
         limit: Option<usize>,
     ) {
-        for (key, stored) in collection {
-            let is_elsewhere = target.namespace.as_ref().is_some_and(|wanted| *wanted != key.0.namespace);
-            if is_elsewhere || from.is_some_and(|from| !from.is_before(&key.0.to_string())) {
+        let wanted = target.namespace.as_ref();
+        // Those of one namespace stand side by side.
+        let first = ListKey(Key { namespace: wanted.cloned().unwrap_or_default(), ..Key::default() });
+        for (key, stored) in collection.range(first..) {
+            if wanted.is_some_and(|wanted| *wanted != key.0.namespace) {
+                break;
+            }
+            if from.is_some_and(|from| !from.is_before(&key.0.to_string())) {
                 continue;
             }
             if !selection.matches(&stored.object) {
@@ -115,7 +118,14 @@ async fn collection(
         Wanted::Latest | Wanted::Any => {}
         Wanted::NotOlderThan(version) => await_version(mirror, version).await?,
         Wanted::Exact(version) => {
-            await_version(mirror, version).await?;
+            // One that is not there yet is not waited for.
+            let now = mirror.snapshot().version;
+            if version > now {
+                return Err(ApiError {
+                    retry_after_seconds: None,
+                    ..ApiError::too_large_version(version, now)
+                });
+            }
             return at(mirror, &id, version).map_err(|Behind { since }| too_old(version, since));
         }
     }

@@ -1,11 +1,20 @@
 //! Reading: one object, a list, or a watch, from the read model alone.
 
+mod encode;
 mod get;
+pub mod json;
 mod list;
 mod options;
 mod page;
+pub mod proto;
+mod shaped;
+mod value;
 mod watch;
 
+pub use encode::{Converted, Encode, Json};
 pub use get::get;
-pub use list::list;
-pub use watch::{Write, watch};
+pub use list::{Listed, list};
+pub use proto::Protobuf;
+pub(crate) use shaped::{Shaped, ShapedWatch};
+pub use value::{list_value, value};
+pub use watch::watch;

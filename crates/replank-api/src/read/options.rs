@@ -1,5 +1,7 @@
 //! The options of lists and watches, and which of them go together (apimachinery `internalversion/validation`).
 
+use std::num::IntErrorKind;
+
 use replank_apiserver::{ApiError, Cause, ResourceName};
 
 use crate::query::Query;
@@ -22,6 +24,7 @@ pub(super) enum Wanted {
 /// # Errors
 /// 400 where it is no number, 422 where options do not go together.
 pub(super) fn of_list(query: &Query) -> Result<Wanted, ApiError> {
+    numbers(query)?;
     let mut causes = Vec::new();
     let word = query.text("resourceVersionMatch");
     let version = query.text("resourceVersion");
@@ -33,7 +36,7 @@ pub(super) fn of_list(query: &Query) -> Result<Wanted, ApiError> {
             causes.push(forbidden("resourceVersionMatch", "is forbidden when continue is provided"));
         }
         if !matches!(word, "Exact" | "NotOlderThan") {
-            causes.push(unsupported(word, &["Exact", "NotOlderThan"]));
+            causes.push(unsupported(word, &["Exact", "NotOlderThan", ""]));
         }
         if word == "Exact" && version == Some("0") {
             let why = "\"exact\" is forbidden for resourceVersion \"0\"";
@@ -45,7 +48,8 @@ pub(super) fn of_list(query: &Query) -> Result<Wanted, ApiError> {
     }
     refuse(causes)?;
     let Some(version) = version else { return Ok(Wanted::Latest) };
-    let number = number(version)?;
+    let number =
+        number(version).map_err(|why| ApiError::bad_request(&format!("invalid resource version: {why}")))?;
     let has_limit = query.number("limit").is_some_and(|limit| limit > 0);
     Ok(match (number, word) {
         (0, _) => Wanted::Any,
@@ -74,6 +78,7 @@ pub(super) enum Begin {
 /// # Errors
 /// 400 where the version is no number, 422 where options do not go together.
 pub(super) fn of_watch(query: &Query) -> Result<Begin, ApiError> {
+    numbers(query)?;
     let mut causes = Vec::new();
     let word = query.text("resourceVersionMatch");
     let initial = query.boolean("sendInitialEvents");
@@ -96,7 +101,13 @@ pub(super) fn of_watch(query: &Query) -> Result<Begin, ApiError> {
         None => {}
     }
     refuse(causes)?;
-    let version = query.text("resourceVersion").map(number).transpose()?;
+    if query.text("continue").is_some() {
+        return refuse(vec![forbidden("resourceVersionMatch", "is forbidden when continue is provided")])
+            .map(|()| Begin::Latest);
+    }
+    // A watch is begun with it as it is, and whoever fails to says no more than that.
+    let version = query.text("resourceVersion").map(number).transpose();
+    let version = version.map_err(|why| ApiError::internal(&why))?;
     Ok(match (initial, version) {
         (Some(true), version) => Begin::List(version.unwrap_or(0)),
         (Some(false), None) => Begin::Latest,
@@ -105,11 +116,24 @@ pub(super) fn of_watch(query: &Query) -> Result<Begin, ApiError> {
     })
 }
 
-fn number(text: &str) -> Result<u64, ApiError> {
+/// Options that are numbers.
+fn numbers(query: &Query) -> Result<(), ApiError> {
+    for name in ["limit", "timeoutSeconds"] {
+        let Some(text) = query.text(name) else { continue };
+        if let Err(error) = text.parse::<i64>() {
+            let is_large = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+            let why = if is_large { "value out of range" } else { "invalid syntax" };
+            return Err(ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| {
-        let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
-        let cause = Cause::invalid("resourceVersion", &format!("{text:?}"), &why);
-        ApiError::bad_request(&format!("resourceVersion: {}", cause.message))
+        format!(
+            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+        )
     })
 }
 
@@ -152,6 +176,12 @@ mod tests {
         assert_eq!(list("resourceVersion=7"), Ok(Wanted::NotOlderThan(7)));
         assert_eq!(list("resourceVersion=7&limit=5"), Ok(Wanted::Exact(7)));
         assert_eq!(list("resourceVersion=7&resourceVersionMatch=Exact"), Ok(Wanted::Exact(7)));
+        assert_eq!(list("limit=x").unwrap_err(), "strconv.ParseInt: parsing \"x\": invalid syntax");
+        let refused = list("resourceVersion=x").unwrap_err();
+        assert!(
+            refused.starts_with("invalid resource version: resourceVersion: Invalid value: \"x\""),
+            "{refused}"
+        );
         let refused = list("sendInitialEvents=true&resourceVersionMatch=NotOlderThan").unwrap_err();
         assert_eq!(
             refused,

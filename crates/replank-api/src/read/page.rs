@@ -1,12 +1,15 @@
 //! Pages of a list: where the next one begins.
 
-use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::{DecodeError, Engine};
 use replank_apiserver::ApiError;
 use serde::{Deserialize, Serialize};
 
+use crate::wire;
+
 /// What a client hands back to be given the next page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Continue {
     /// The form of the token.
     v: String,
@@ -49,11 +52,28 @@ impl Continue {
     /// # Errors
     /// 400 for what is none.
     pub(super) fn read(text: &str) -> Result<Self, ApiError> {
-        let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
-        let token: Option<Self> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        token.filter(|token| token.v == FORM && !token.start.is_empty()).ok_or_else(|| {
-            ApiError::bad_request("continue key is not valid: illegal base64 data or unknown form")
-        })
+        let refused = |why: &str| {
+            ApiError::bad_request(&format!("invalid continue token: continue key is not valid: {why}"))
+        };
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+            let at = match error {
+                DecodeError::InvalidByte(at, _) => at,
+                DecodeError::InvalidLastSymbol { offset, .. } => offset,
+                DecodeError::InvalidLength(length) => length.saturating_sub(length % 4),
+                DecodeError::InvalidPadding => text.len(),
+            };
+            refused(&format!("illegal base64 data at input byte {at}"))
+        })?;
+        let value = wire::json(&bytes).map_err(|why| refused(&why))?;
+        let token: Self = serde_json::from_value(value).map_err(|error| refused(&error.to_string()))?;
+        match (token.v.as_str(), token.rv, token.start.as_str()) {
+            (FORM, 0, _) => {
+                Err(refused(&format!("incorrect encoded start resourceVersion (version {FORM})")))
+            }
+            (FORM, _, "") => Err(refused(&format!("encoded start of key empty (version {FORM})"))),
+            (FORM, ..) => Ok(token),
+            (other, ..) => Err(refused(&format!("server does not recognize this encoded version {other}"))),
+        }
     }
 }
 
@@ -69,6 +89,10 @@ mod tests {
             token.is_before("shop/web-10") && !token.is_before("shop/web-1") && token.is_before("shop/web-2")
         );
         assert_eq!(token.anew().version(), None);
-        assert_eq!(Continue::read("nonsense").unwrap_err().code, 400);
+        let refused = |text: &str| Continue::read(text).unwrap_err().message;
+        let prefix = "invalid continue token: continue key is not valid: ";
+        assert_eq!(refused("x"), format!("{prefix}illegal base64 data at input byte 0"));
+        assert_eq!(refused("abc"), format!("{prefix}invalid character 'i' looking for beginning of value"));
+        assert_eq!(refused("e30"), format!("{prefix}server does not recognize this encoded version "));
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use replank_apiserver::ApiError;
-use replank_apiserver::json::{Selection, served_at};
-use serde_json::{Value, json};
+use replank_apiserver::json::Selection;
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::encode::Encode;
 use super::list::{await_version, too_old};
 use super::options::{self, Begin};
 use crate::mirror::{Behind, Event, Happening, Mirror, Ring, StorageId, Stored};
@@ -25,8 +26,10 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// How long a watch lasts that names no time: upstream draws between 30 and 60 minutes.
 const LASTS: Duration = Duration::from_secs(45 * 60);
 
-/// How an object is written into a watch.
-pub type Write = Arc<dyn Fn(&str, Value) -> Bytes + Send + Sync>;
+/// How long a client may take no more of what there is. A sleeping client keeps neither its connection nor the objects that it has not read.
+const SLOW_MAX: Duration = Duration::from_secs(30);
+/// Events that come together go together, up to so many bytes.
+const PIECE_LEN: usize = 64 * 1024;
 
 /// Begins a watch; the pieces of its answer.
 ///
@@ -36,7 +39,7 @@ pub async fn watch(
     mirror: Arc<Mirror>,
     target: Target,
     query: &Query,
-    write: Write,
+    encode: Arc<dyn Encode>,
 ) -> Result<mpsc::Receiver<Bytes>, ApiError> {
     let name = target.name.as_ref().map(|name| format!("metadata.name={name}"));
     let fields = name.as_deref().or(query.get("fieldSelector"));
@@ -51,7 +54,8 @@ pub async fn watch(
     }
     let (sender, pieces) = mpsc::channel(PIECES_MAX);
     let has_bookmarks = query.is_set("allowWatchBookmarks");
-    let watcher = Watcher { mirror, ring, target, selection, write, sender, until, has_bookmarks };
+    let piece = BytesMut::new();
+    let watcher = Watcher { mirror, ring, target, selection, encode, sender, piece, until, has_bookmarks };
     tokio::spawn(watcher.run(begin));
     Ok(pieces)
 }
@@ -61,8 +65,10 @@ struct Watcher {
     ring: Arc<Ring>,
     target: Target,
     selection: Selection,
-    write: Write,
+    encode: Arc<dyn Encode>,
     sender: mpsc::Sender<Bytes>,
+    /// What has been written and not handed on yet.
+    piece: BytesMut,
     until: Instant,
     has_bookmarks: bool,
 }
@@ -76,20 +82,21 @@ enum Over {
 }
 
 impl Watcher {
-    async fn run(self, begin: Begin) {
+    async fn run(mut self, begin: Begin) {
         if let Err(Over::Refused(error)) = self.tell_all(begin).await {
-            let piece = (self.write)("ERROR", error.to_status());
-            drop(self.sender.send(piece).await);
+            self.encode.notice(&mut self.piece, "ERROR", &error.to_status());
+            drop(self.flush().await);
         }
     }
 
-    async fn tell_all(&self, begin: Begin) -> Result<(), Over> {
+    async fn tell_all(&mut self, begin: Begin) -> Result<(), Over> {
         let mut version = self.tell_objects(begin).await?;
         let mut next =
             self.ring.after(version).map_err(|Behind { since }| Over::Refused(too_old(version, since)))?;
         let mut bookmark = Instant::now() + BOOKMARK_EVERY;
+        let ring = self.ring.clone();
         loop {
-            let more = self.ring.more();
+            let more = ring.more();
             let mut more = std::pin::pin!(more);
             more.as_mut().enable();
             let events = self.ring.from(next, EVENTS_MAX).map_err(|_| Over::Done)?;
@@ -99,6 +106,7 @@ impl Watcher {
                 self.tell(event).await?;
             }
             if !events.is_empty() {
+                self.flush().await?;
                 continue;
             }
             tokio::select! {
@@ -118,7 +126,7 @@ impl Watcher {
     }
 
     /// What is there at the beginning; the version from which on changes are to be told.
-    async fn tell_objects(&self, begin: Begin) -> Result<u64, Over> {
+    async fn tell_objects(&mut self, begin: Begin) -> Result<u64, Over> {
         let snapshot = self.mirror.snapshot();
         match begin {
             Begin::After(version) => return Ok(version),
@@ -126,9 +134,12 @@ impl Watcher {
             Begin::Objects | Begin::List(_) => {}
         }
         let collection = snapshot.collection(&StorageId::of_resource(&self.target.resource));
-        for (_, stored) in collection.iter().filter(|(_, stored)| self.is_wanted(stored)) {
-            self.send(Happening::Added, stored, None).await?;
+        for (_, stored) in &collection {
+            if self.is_wanted(stored) {
+                self.send(Happening::Added, stored, None).await?;
+            }
         }
+        self.flush().await?;
         if matches!(begin, Begin::List(_)) && self.has_bookmarks {
             self.tell_bookmark(snapshot.version, true).await?;
         }
@@ -142,7 +153,7 @@ impl Watcher {
     }
 
     /// A change as it is seen through the selectors: an object that comes to match appears, one that ceases to match goes.
-    async fn tell(&self, event: &Event) -> Result<(), Over> {
+    async fn tell(&mut self, event: &Event) -> Result<(), Over> {
         let was = event.before.as_ref().filter(|before| self.is_wanted(before));
         let is = event.what != Happening::Deleted && self.is_wanted(&event.object);
         match (was, is) {
@@ -157,15 +168,15 @@ impl Watcher {
     }
 
     /// `version` is that of the change, where the object does not have it itself.
-    async fn send(&self, what: Happening, stored: &Stored, version: Option<u64>) -> Result<(), Over> {
-        let mut object = served_at(&self.target.resource, &stored.object);
-        if let Some(version) = version {
-            object["metadata"]["resourceVersion"] = version.to_string().into();
+    async fn send(&mut self, what: Happening, stored: &Stored, version: Option<u64>) -> Result<(), Over> {
+        self.encode.event(&mut self.piece, what.as_str(), (&self.target, stored), version);
+        match self.piece.len() < PIECE_LEN {
+            true => Ok(()),
+            false => self.flush().await,
         }
-        self.pass((self.write)(what.as_str(), object)).await
     }
 
-    async fn tell_bookmark(&self, version: u64, is_end_of_objects: bool) -> Result<(), Over> {
+    async fn tell_bookmark(&mut self, version: u64, is_end_of_objects: bool) -> Result<(), Over> {
         let resource = &self.target.resource;
         let mut metadata = json!({"resourceVersion": version.to_string()});
         if is_end_of_objects {
@@ -173,13 +184,18 @@ impl Watcher {
         }
         let object =
             json!({"kind": &*resource.name.kind, "apiVersion": resource.api_version(), "metadata": metadata});
-        self.pass((self.write)("BOOKMARK", object)).await
+        self.encode.notice(&mut self.piece, "BOOKMARK", &object);
+        self.flush().await
     }
 
-    /// Hands a piece on; one that the client does not take in time ends the watch.
-    async fn pass(&self, piece: Bytes) -> Result<(), Over> {
-        let sent = tokio::time::timeout_at(self.until, self.sender.send(piece)).await;
-        match sent {
+    /// Hands on what has been written; a client that does not take it in time ends the watch.
+    async fn flush(&mut self) -> Result<(), Over> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let piece = self.piece.split().freeze();
+        let until = self.until.min(Instant::now() + SLOW_MAX);
+        match tokio::time::timeout_at(until, self.sender.send(piece)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(Over::Done),
         }

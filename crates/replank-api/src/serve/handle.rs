@@ -2,104 +2,189 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
-use hyper::header::AUTHORIZATION;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
-use serde_json::{Value, json};
 
-use super::write;
-use crate::answer::{self, Answer, Body, TEXT};
-use crate::meta::meta;
+use super::access::{Access, Admitted};
+use super::manage;
+use super::render::{self, Renderer};
+use super::write::{self, Gate};
+use crate::answer::{self, Answer, Body};
+use crate::meta::{Ask, Labels, Meta, not_found};
 use crate::owner::Owner;
-use crate::pki::Identity;
 use crate::query::Query;
-use crate::read;
-use crate::route::{Route, Target, no_resource, route};
+use crate::read::{self, Shaped};
+use crate::route::{Route, Target, no_resource, not_allowed, route};
+use crate::served::Versions;
+use crate::wire::{self, Endpoint};
 
 /// Answers requests.
 #[derive(Debug)]
 pub(super) struct Handler {
     owner: Owner,
-    identity: Option<Identity>,
+    access: Access,
+    meta: Meta,
+    versions: Arc<dyn Versions>,
 }
 
 impl Handler {
-    pub(super) fn new(owner: Owner, identity: Option<Identity>) -> Self {
-        Self { owner, identity }
+    pub(super) fn new(owner: Owner, access: Access, meta: Meta, versions: Arc<dyn Versions>) -> Self {
+        Self { owner, access, meta, versions }
     }
 
     /// Answers a request.
     pub(super) async fn handle(&self, request: Request<Incoming>) -> Answer {
         let is_head = request.method() == Method::HEAD;
+        let encodings = request.headers().get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+        let takes_gzip = encodings.is_some_and(wire::accepts_gzip);
+        let query = Query::read(request.uri().query().unwrap_or_default());
+        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let labels =
+            Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
+        let under_way = self.meta.counter().begin(labels);
         let mut answer = self.answer(request).await;
+        if takes_gzip {
+            answer = answer::compressed(answer).await;
+        }
+        under_way.answered(answer.status().as_u16(), answer.body().size_hint().exact());
         if is_head {
             *answer.body_mut() = Body::Whole(None);
         }
-        answer
+        answer.map(|body| body.keeping(under_way))
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if !self.is_known(&request) {
-            return answer::refusal(&ApiError::unauthorized());
-        }
         let path = request.uri().path().to_owned();
         let query = Query::read(request.uri().query().unwrap_or_default());
+        let admitted = match self.access.enter(request.method(), &path, &query, request.headers()) {
+            Ok(admitted) => admitted,
+            Err(error) => return render::refusal(&error, None),
+        };
+        if let Some(keys) = self.access.keys(&path, host(&request)) {
+            let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
+            return match *request.method() {
+                Method::GET => answer::whole(200, media_type, keys.to_string()),
+                _ => answer::refusal(&ApiError::method_not_allowed()),
+            };
+        }
         let snapshot = self.owner.mirror().snapshot();
-        match route(&path, &snapshot) {
-            Route::Resource(target) => self.resource(request, target, query).await,
+        match route(&path, &snapshot, &self.versions) {
+            Route::Resource(target) => {
+                let warning = self.warning(&target);
+                let mut answer = self.resource(request, &admitted, *target, query).await;
+                answer::warn(&mut answer, warning.as_slice());
+                answer
+            }
+            Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
+                not_found()
+            }
             Route::NoResource => answer::refusal(&no_resource()),
+            Route::Other if path == crate::manage::PATH => manage::manage(&self.owner, request).await,
             Route::Other => {
-                let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
-                match meta(&path, query.get("verbose").is_some()) {
-                    Some(_) if !is_read => answer::refusal(&ApiError::method_not_allowed()),
-                    Some(answer) => answer,
-                    None => answer::whole(404, TEXT, "404 page not found\n"),
-                }
+                let (method, headers) = (request.method(), request.headers());
+                let ask = Ask { method, path: &path, query: &query, headers };
+                self.meta.answer(&ask, &snapshot).unwrap_or_else(not_found)
             }
         }
     }
 
-    /// Whether the client has shown the token.
-    fn is_known(&self, request: &Request<Incoming>) -> bool {
-        let Some(identity) = &self.identity else { return true };
-        let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = shown.and_then(|shown| shown.split_once(' '));
-        token.is_some_and(|(scheme, token)| {
-            scheme.eq_ignore_ascii_case("bearer") && identity.accepts(token.trim())
-        })
+    /// What is said of a version that is to go.
+    fn warning(&self, target: &Target) -> Option<String> {
+        let api_version = target.api_version();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        self.versions.warning(group, version, &target.resource.name.kind).filter(|_| !target.is_custom)
     }
 
-    async fn resource(&self, request: Request<Incoming>, target: Target, query: Query) -> Answer {
-        let is_get = request.method() == Method::GET;
+    async fn resource(
+        &self,
+        request: Request<Incoming>,
+        admitted: &Admitted,
+        target: Target,
+        query: Query,
+    ) -> Answer {
+        let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
         let is_plain = target.part.as_deref().is_none_or(|part| part == "status");
-        if !is_get || !is_plain {
-            return write::write(&self.owner, request).await;
+        let is_watch = is_get
+            && target.part.is_none()
+            && (target.is_watch || (target.name.is_none() && query.is_set("watch")));
+        let render = match self.agreed(&request, &query, &target, is_watch) {
+            Ok(render) => render,
+            Err(answer) => return *answer,
+        };
+        if let Some(refusal) = not_allowed(request.method(), &target) {
+            return render.refusal(&refusal);
         }
-        let is_watch = target.is_watch || query.is_set("watch");
-        if target.part.is_none() && is_watch {
-            return self.watch(target, &query).await;
+        if !is_get || !is_plain {
+            let gate = Gate { access: &self.access, admitted };
+            return write::write(&self.owner, gate, request, &target, &render).await;
+        }
+        if is_watch {
+            return self.watch(target, &query, render).await;
         }
         let mirror = self.owner.mirror();
         let found = match target.name {
-            Some(_) => read::get(mirror, &target),
-            None => read::list(mirror, &target, &query).await,
+            Some(_) => read::get(mirror, &target).map(|stored| render.stored(200, &target, &stored)),
+            None => match read::list(mirror, &target, &query).await {
+                Ok(listed) => Ok(render.list(&target, &listed).await),
+                Err(error) => Err(error),
+            },
         };
-        match found {
-            Ok(value) => answer::json(200, &value),
-            Err(error) => answer::refusal(&error),
+        found.unwrap_or_else(|error| render.refusal(&error))
+    }
+
+    /// The encoding that a client and a path agree on.
+    fn agreed(
+        &self,
+        request: &Request<Incoming>,
+        query: &Query,
+        target: &Target,
+        is_watch: bool,
+    ) -> Result<Renderer, Box<Answer>> {
+        let header =
+            |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
+        let endpoint = Endpoint {
+            is_custom: target.is_custom,
+            is_list: is_get && (target.name.is_none() || target.is_watch),
+            is_watch,
+            has_shapes: target.part.as_deref().is_none_or(|part| part == "status"),
+        };
+        match wire::accept(header(ACCEPT), header(USER_AGENT), query, endpoint) {
+            Ok(accepted) => {
+                let (mirror, clock) = (self.owner.mirror(), self.owner.clock().clone());
+                let shaped = Shaped::new(accepted.media.shape, target, &mirror.snapshot(), query, clock);
+                match shaped {
+                    Ok(shaped) => Ok(Renderer::new(accepted, shaped)),
+                    Err(error) => Err(Box::new(render::refusal(&error, accepted.status))),
+                }
+            }
+            Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
         }
     }
 
-    async fn watch(&self, target: Target, query: &Query) -> Answer {
-        let write =
-            Arc::new(|what: &str, object: Value| answer::line(&json!({"type": what, "object": object})));
-        match read::watch(self.owner.mirror().clone(), target, query, write).await {
-            Ok(pieces) => answer::stream(answer::JSON, pieces),
-            Err(error) => answer::refusal(&error),
+    async fn watch(&self, target: Target, query: &Query, render: Renderer) -> Answer {
+        let (encode, media_type) = render.watch(&target);
+        match read::watch(self.owner.mirror().clone(), target, query, encode).await {
+            Ok(pieces) => answer::stream(media_type, pieces),
+            Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// Whether a path is in a group that only definitions declare resources of: what is not there is no Status in it.
+fn is_of_definition(path: &str, is_built_in: impl Fn(&str) -> bool) -> bool {
+    let mut parts = path.trim_matches('/').split('/');
+    parts.next() == Some("apis") && parts.next().is_some_and(|group| !is_built_in(group))
+}
+
+/// The name that the client calls the server by.
+fn host(request: &Request<Incoming>) -> &str {
+    let authority = request.uri().authority().map(hyper::http::uri::Authority::as_str);
+    let header = request.headers().get(HOST).and_then(|value| value.to_str().ok());
+    authority.or(header).unwrap_or_default()
 }
 
 /// Objects can be read by many threads at once.

@@ -15,20 +15,26 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 
+use super::access::Access;
 use super::handle::Handler;
+use crate::auth::Authorization;
+use crate::meta::Meta;
 use crate::owner::Owner;
 use crate::pki::Identity;
+use crate::served::Versions;
 
 /// Connections at once. A client holds one or two; informers share one.
 const CONNECTIONS_MAX: usize = 1_024;
-/// How long a client may take for the TLS handshake, and for the head of a request.
+/// How long a client may take for the TLS handshake.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may take for the head of a request, its pause since the last one included: upstream's idle timeout.
+const IDLE_MAX: Duration = Duration::from_secs(90);
 
 /// How clients are listened to.
 #[derive(Debug)]
 pub enum Listen {
     /// With TLS, and a token.
-    Tls(Identity),
+    Tls(Identity, Authorization),
     /// In plain text, whoever asks: for tests, on loopback.
     Plain,
 }
@@ -42,22 +48,26 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds an address. `stop` ends it when it becomes true.
+    /// Serves on an address that has been taken, in the runtime that it is called in. `versions` says what is served; `stop` ends it when it becomes true.
     ///
     /// # Errors
-    /// The address is taken, or may not be used.
-    pub async fn bind(
-        address: SocketAddr,
+    /// What the system says, or the library of certificates.
+    pub fn begin(
+        listener: std::net::TcpListener,
         how: Listen,
         owner: Owner,
+        versions: Arc<dyn Versions>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        let (acceptor, identity) = match how {
-            Listen::Plain => (None, None),
-            Listen::Tls(identity) => (Some(acceptor(&identity)?), Some(identity)),
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let (acceptor, identity, mode) = match how {
+            Listen::Plain => (None, None, Authorization::AlwaysAllow),
+            Listen::Tls(identity, mode) => (Some(acceptor(&identity)?), Some(identity), mode),
         };
-        let handler = Arc::new(Handler::new(owner, identity));
+        let access = Access::new(owner.clone(), identity, mode);
+        let meta = Meta::new(listener.local_addr()?, versions.clone());
+        let handler = Arc::new(Handler::new(owner, access, meta, versions));
         Ok(Self { listener, handler, acceptor, stop })
     }
 
@@ -127,7 +137,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(250);
     let service = service_fn(move |request| {
         let handler = handler.clone();

@@ -7,48 +7,70 @@ use replank_model::object::{Kind, Object};
 use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
+use super::custom;
+use super::policies;
+use super::rules;
 use crate::server::Cause;
 use crate::server::ResourceType;
 
 const IMMUTABLE: &str = "field is immutable";
 
 /// What is wrong with a new object.
-pub(super) fn new_object(resource: &ResourceType, value: &Value, object: &Object) -> Vec<Cause> {
+pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     if has_pods(resource.kind) {
         return invalid(value);
     }
-    let mut causes = Vec::new();
-    let meta = object.meta();
-    if meta.name.is_empty() && meta.generate_name.is_none() {
-        causes.push(Cause::required("metadata.name", "name or generateName is required"));
-    } else if !meta.name.is_empty() {
-        causes.extend(bad_name(resource.kind, meta.name.as_str()));
+    if &*resource.name.plural == "podtemplates" {
+        return invalid(value);
     }
+    let mut causes = rules::metadata(resource, value);
+    causes.extend(rules::check(resource, value));
     causes.extend(content(resource.kind, value));
+    causes.extend(other(resource, value));
+    causes.extend(definition(resource.kind, None, value));
+    causes.extend(custom::check(resource, None, value));
     causes
 }
 
+/// Kinds that are held untyped.
+fn other(resource: &ResourceType, value: &Value) -> Vec<Cause> {
+    match &*resource.name.group {
+        "admissionregistration.k8s.io" => policies::valid::check_policy(&resource.name.kind, value),
+        _ => Vec::new(),
+    }
+}
+
+fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
+    if kind != Kind::CustomResourceDefinition {
+        return Vec::new();
+    }
+    replank_custom::definition::check(value, old).into_iter().map(custom::cause).collect()
+}
+
 /// What is wrong with a change. What was wrong before may stay.
-pub(super) fn update(
-    resource: &ResourceType,
-    old: &Value,
-    new: &Value,
-    known: &Object,
-    object: &Object,
-) -> Vec<Cause> {
-    let mut causes = new_finalizers(known, object);
+pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &Object) -> Vec<Cause> {
+    let mut causes = new_finalizers(known, new);
     causes.extend(unchangeable(resource.kind, old, new));
     if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
         let was = invalid(old);
         causes.extend(invalid(new).into_iter().filter(|cause| !was.contains(cause)));
     } else {
         causes.extend(content(resource.kind, new));
+        let was = rules::check(resource, old);
+        causes.extend(rules::check(resource, new).into_iter().filter(|cause| !was.contains(cause)));
+        let was = rules::metadata(resource, old);
+        causes.extend(rules::metadata(resource, new).into_iter().filter(|cause| !was.contains(cause)));
     }
+    if old.get("spec") != new.get("spec") {
+        causes.extend(other(resource, new));
+    }
+    causes.extend(definition(resource.kind, Some(old), new));
+    causes.extend(custom::check(resource, Some(old), new));
     causes
 }
 
 /// Whether the kind is one in which pods are submitted: these have a validation of their own, word for word upstream's.
-fn has_pods(kind: Kind) -> bool {
+pub(super) fn has_pods(kind: Kind) -> bool {
     match kind {
         Kind::Pod
         | Kind::Deployment
@@ -96,16 +118,17 @@ fn invalid(value: &Value) -> Vec<Cause> {
 }
 
 /// An object on its way out may lose finalizers, not gain them.
-fn new_finalizers(known: &Object, object: &Object) -> Vec<Cause> {
+fn new_finalizers(known: &Object, value: &Value) -> Vec<Cause> {
     if !known.meta().is_terminating() {
         return Vec::new();
     }
     let had = &known.meta().finalizers;
-    let added: Vec<String> = object
-        .meta()
-        .finalizers
-        .iter()
-        .filter(|name| !had.contains(name))
+    let given = value.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let added: Vec<String> = given
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .filter(|name| !had.iter().any(|one| &**one == *name))
         .map(|name| format!("{name:?}"))
         .collect();
     if added.is_empty() {
@@ -115,7 +138,9 @@ fn new_finalizers(known: &Object, object: &Object) -> Vec<Cause> {
         "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         added.join(", ")
     );
-    vec![Cause::forbidden("metadata.finalizers", &why)]
+    // Found by two checks upstream, and told twice.
+    let cause = Cause::forbidden("metadata.finalizers", &why);
+    vec![cause.clone(), cause]
 }
 
 fn content(kind: Kind, value: &Value) -> Vec<Cause> {
@@ -312,36 +337,6 @@ fn below_zero(value: &Value, paths: &[impl AsRef<str>]) -> Vec<Cause> {
 
 fn below(path: &str, number: i64) -> Cause {
     Cause::invalid(path, &number.to_string(), "must be greater than or equal to 0")
-}
-
-/// Names are DNS subdomains; a namespace's and a Service's are labels (`ValidateObjectMeta`).
-fn bad_name(kind: Kind, name: &str) -> Option<Cause> {
-    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let label = |part: &str| {
-        let bytes = part.as_bytes();
-        !bytes.is_empty()
-            && bytes.iter().all(|byte| letter(*byte) || *byte == b'-')
-            && letter(bytes[0])
-            && letter(bytes[bytes.len() - 1])
-    };
-    let shown = format!("{name:?}");
-    if matches!(kind, Kind::Namespace | Kind::Service) {
-        if kind == Kind::Namespace && name.contains('.') && name.split('.').all(label) {
-            return Some(Cause::invalid("metadata.name", &shown, "must not contain dots"));
-        }
-        let why = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
-                   start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
-                   validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-        return (!label(name)).then(|| Cause::invalid("metadata.name", &shown, why));
-    }
-    // Custom kinds and roles choose their own rules; colons are theirs.
-    if kind == Kind::Other || name.split('.').all(label) {
-        return None;
-    }
-    let why = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
-               must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-               '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-    Some(Cause::invalid("metadata.name", &shown, why))
 }
 
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {

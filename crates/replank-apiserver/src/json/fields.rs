@@ -76,13 +76,16 @@ fn more(resource: &ResourceType) -> Option<&'static [&'static str]> {
 /// Whether lists of a resource can be selected by a field.
 pub(super) fn is_supported(resource: &ResourceType, field: &str) -> bool {
     let is_common = field == "metadata.name" || field == "metadata.namespace";
-    is_common || more(resource).is_some_and(|fields| fields.contains(&field))
+    let is_selectable = |path: &String| path.strip_prefix('.') == Some(field);
+    let is_declared = resource.custom.as_ref().is_some_and(|custom| custom.fields.iter().any(is_selectable));
+    is_common || is_declared || more(resource).is_some_and(|fields| fields.contains(&field))
 }
 
 /// What the server says of a field that it does not select by (400).
 pub(super) fn refusal(resource: &ResourceType, field: &str) -> ApiError {
     ApiError::bad_request(&match more(resource) {
         Some(_) => format!("field label not supported: {field}"),
+        None if resource.custom.is_some() => format!("field label not supported: {field}"),
         None => {
             format!(
                 "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""

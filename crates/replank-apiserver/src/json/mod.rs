@@ -5,34 +5,46 @@
 //! does, what it refuses is refused with the same Status.
 
 mod answer;
+mod body;
 mod check;
+mod custom;
 mod defaults;
 mod evict;
 mod fields;
+mod form;
+mod managed;
+mod parts;
 mod patch;
 mod path;
+mod policies;
 mod read;
 mod request;
+mod rules;
 mod scale;
 mod selection;
 mod store;
+mod strategy;
+mod terms;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use answer::served_at;
 pub use patch::{PatchType, merge_patch};
 pub use path::{Address, Subresource};
 pub use selection::Selection;
 pub use store::{Store, handle};
+pub use terms::Terms;
 
 pub use crate::server::{Effect, ResourceType};
 
 use crate::server::{Api, ApiError, DeleteOptions};
 
-pub use request::{Method, Request, Response, read_delete_options};
+pub use request::{Method, Request, Response, Wire, read_delete_options};
 
 impl Api {
     /// Answers a request.
@@ -69,18 +81,19 @@ impl Api {
         let options = delete_options(address, options)?;
         let known = self.existing(address)?;
         self.check_deletable(&known)?;
-        match effect {
-            Effect::DryRun => Ok(answer::deleted(&address.resource, &known)),
+        self.ask_about_deletion(address, &known, effect)?;
+        let (last, is_left) = match effect {
+            Effect::DryRun => self.deletion_of(&known, &options)?,
             Effect::Real => {
                 let last = self.delete_known(&known, &options)?;
-                let is_left = self.at(address).is_some();
-                Ok(if is_left || matches!(last, Object::Pod(_)) {
-                    answer::served(&last)
-                } else {
-                    answer::deleted(&address.resource, &last)
-                })
+                (last, self.at(address).is_some())
             }
-        }
+        };
+        Ok(if is_left || strategy::returns_deleted(&address.resource) {
+            answer::served_at(&address.resource, &last)
+        } else {
+            answer::deleted(&address.resource, &last)
+        })
     }
 
     /// Deletes every object of a namespace that the address' selectors match.
@@ -103,6 +116,30 @@ impl Api {
         Ok(self.as_list(address, &items))
     }
 
+    fn ask_about_deletion(
+        &mut self,
+        address: &Address,
+        known: &Object,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let (_, refuses) = self.has_policies();
+        if !refuses {
+            return Ok(());
+        }
+        let old = answer::served_at(&address.resource, known);
+        let attempt = policies::Attempt {
+            operation: "DELETE",
+            resource: &address.resource,
+            subresource: "",
+            namespace: known.meta().namespace.as_str(),
+            name: known.meta().name.as_str(),
+            object: None,
+            old: Some(&old),
+            is_dry: effect == Effect::DryRun,
+        };
+        self.ask_policies(&attempt).map(drop)
+    }
+
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {
         // Plugin NamespaceLifecycle.
         const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
@@ -119,14 +156,23 @@ impl Api {
 
 /// Reads meta/v1 DeleteOptions from a body, and what the query says in its place.
 fn delete_options(address: &Address, body: &Value) -> Result<DeleteOptions, ApiError> {
-    let mut merged = json!({});
-    if let Value::Object(members) = body {
-        merged = Value::Object(members.clone());
+    let mut merged = body::options(body)?;
+    for member in ["gracePeriodSeconds", "propagationPolicy", "orphanDependents"] {
+        let Some(text) = address.parameter(member) else { continue };
+        merged[member] = match member {
+            "gracePeriodSeconds" => {
+                let seconds = text.parse::<i64>();
+                seconds.map(Value::from).map_err(|_| {
+                    ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+                })?
+            }
+            "orphanDependents" => Value::from(!matches!(text, "false" | "0")),
+            _ => Value::from(text),
+        };
     }
-    for member in ["gracePeriodSeconds", "propagationPolicy"] {
-        if let Some(text) = address.parameter(member) {
-            merged[member] = text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from);
-        }
+    let dry: Vec<&str> = address.parameters_named("dryRun").collect();
+    if !dry.is_empty() {
+        merged["dryRun"] = Value::from(dry);
     }
     read_delete_options(&merged)
 }

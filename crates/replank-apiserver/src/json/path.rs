@@ -32,6 +32,33 @@ pub enum Subresource {
     Scale,
     /// `eviction`, of pods.
     Eviction,
+    /// `binding`, of pods.
+    Binding,
+    /// `ephemeralcontainers`, of pods.
+    EphemeralContainers,
+    /// `resize`, of pods.
+    Resize,
+    /// `approval`, of certificate signing requests.
+    Approval,
+    /// `finalize`, of namespaces.
+    Finalize,
+}
+
+impl Subresource {
+    /// The part's name in a path.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Scale => "scale",
+            Self::Eviction => "eviction",
+            Self::Binding => "binding",
+            Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
+            Self::Approval => "approval",
+            Self::Finalize => "finalize",
+        }
+    }
 }
 
 impl Address {
@@ -67,6 +94,11 @@ impl Address {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// All values of a query parameter.
+    pub(super) fn parameters_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.parameters.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
     /// Whether the request is a dry run, by its query or its body (DeleteOptions).
     pub(super) fn effect(&self, body: &Value) -> Result<Effect, ApiError> {
         let in_body = body.get("dryRun").and_then(|list| list.get(0)).and_then(Value::as_str);
@@ -95,15 +127,22 @@ impl Api {
         let resolve = |plural: &str| self.resource_of_plural(&api_version, plural);
         // `namespaces/x/pods` is a resource in a namespace, `namespaces/x` and `namespaces/x/status` are the namespace.
         let (namespace, rest) = match rest {
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() && *rest != ["status"] => {
+            ["namespaces", namespace, rest @ ..]
+                if !rest.is_empty() && *rest != ["status"] && *rest != ["finalize"] =>
+            {
                 (Some(Namespace::from(*namespace)), rest)
             }
             rest => (None, rest),
         };
         let (plural, name, subresource) = match rest {
+            // Bindings are made, not kept: what is written is a part of a pod.
+            ["bindings"] if api_version == "v1" => ("pods", None, Some(Subresource::Binding)),
             [plural] => (*plural, None, None),
             [plural, name] => (*plural, Some(Name::from(*name)), None),
-            [plural, name, part] => (*plural, Some(Name::from(*name)), Some(subresource(part)?)),
+            [plural, name, part] => {
+                let part = subresource(&resolve(plural)?, part)?;
+                (*plural, Some(Name::from(*name)), Some(part))
+            }
             _ => return Err(ApiError::no_resource()),
         };
         let parameters = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
@@ -120,13 +159,20 @@ impl Api {
     }
 }
 
-fn subresource(word: &str) -> Result<Subresource, ApiError> {
-    match word {
-        "status" => Ok(Subresource::Status),
-        "scale" => Ok(Subresource::Scale),
-        "eviction" => Ok(Subresource::Eviction),
-        _ => Err(ApiError::no_resource()),
-    }
+/// The part of a resource that a word in a path names, if the resource has it.
+fn subresource(resource: &ResourceType, word: &str) -> Result<Subresource, ApiError> {
+    let part = match (word, &*resource.name.plural) {
+        ("status", _) => Subresource::Status,
+        ("scale", _) => Subresource::Scale,
+        ("eviction", "pods") => Subresource::Eviction,
+        ("binding", "pods") => Subresource::Binding,
+        ("ephemeralcontainers", "pods") => Subresource::EphemeralContainers,
+        ("resize", "pods") => Subresource::Resize,
+        ("approval", "certificatesigningrequests") => Subresource::Approval,
+        ("finalize", "namespaces") => Subresource::Finalize,
+        _ => return Err(ApiError::no_resource()),
+    };
+    Ok(part)
 }
 
 /// Takes percent escapes and pluses out of a part of a query.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::answer::{served, served_at};
 use super::path::Address;
 use super::selection::Selection;
-use crate::server::{Api, ApiError, EventRecord};
+use crate::server::{Api, ApiError, EventRecord, ResourceType};
 
 impl Api {
     /// One object as it is served.
@@ -76,9 +76,14 @@ impl Api {
     }
 
     fn all_of(&self, address: &Address) -> Vec<Object> {
-        let name = &address.resource.name;
-        if address.resource.kind != Kind::Other {
-            return self.view().objects_of(address.resource.kind);
+        self.resource_objects(&address.resource)
+    }
+
+    /// Every object of a resource.
+    pub(super) fn resource_objects(&self, resource: &ResourceType) -> Vec<Object> {
+        let name = &resource.name;
+        if resource.kind != Kind::Other {
+            return self.view().objects_of(resource.kind);
         }
         self.view()
             .others()

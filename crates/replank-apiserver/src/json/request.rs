@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::server::{ApiError, DeleteOptions, Propagation};
+use crate::server::{ApiError, Cause, DeleteOptions, Propagation, ResourceName};
 
 /// What a request wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,17 @@ pub struct Request {
     pub content_type: String,
     /// The body; `Null` for none.
     pub body: Value,
+    /// What the wire knows besides; `None` for requests of the program itself, whose writes name no manager of fields.
+    pub wire: Option<Wire>,
+}
+
+/// What is known of a request that came over the wire, beside what it asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wire {
+    /// `User-Agent`; it names the manager of the fields that are written where no other name is given.
+    pub user_agent: String,
+    /// Paths of members that stand twice in their object, such as `spec.replicas`, in the order in which they are read.
+    pub duplicates: Vec<String>,
 }
 
 /// An answer.
@@ -39,6 +50,8 @@ pub struct Response {
     pub code: u16,
     /// The body.
     pub body: Value,
+    /// What the client is warned of, in `Warning` headers.
+    pub warnings: Vec<String>,
 }
 
 /// Reads meta/v1 DeleteOptions.
@@ -46,8 +59,11 @@ pub struct Response {
 /// # Errors
 /// 422 where a word is unknown.
 pub fn read_delete_options(value: &Value) -> Result<DeleteOptions, ApiError> {
-    let propagation = match value.get("propagationPolicy").and_then(Value::as_str) {
-        None => match value.get("orphanDependents").and_then(Value::as_bool) {
+    let word = value.get("propagationPolicy").and_then(Value::as_str);
+    let orphans = value.get("orphanDependents").and_then(Value::as_bool);
+    let mut causes = Vec::new();
+    let propagation = match word {
+        None => match orphans {
             Some(true) => Some(Propagation::Orphan),
             Some(false) => Some(Propagation::Background),
             None => None,
@@ -57,15 +73,36 @@ pub fn read_delete_options(value: &Value) -> Result<DeleteOptions, ApiError> {
         Some("Orphan") => Some(Propagation::Orphan),
         Some(word) => {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
-            let cause = crate::server::Cause::not_supported("propagationPolicy", word, &supported);
-            let options = crate::server::ResourceName {
-                group: "meta.k8s.io".into(),
-                plural: "deleteoptions".into(),
-                kind: "DeleteOptions".into(),
-            };
-            return Err(ApiError::invalid(options, "", vec![cause]));
+            causes.push(Cause::not_supported("propagationPolicy", word, &supported));
+            None
         }
     };
+    if let (Some(word), Some(_)) = (word, orphans) {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        causes = vec![Cause::invalid("propagationPolicy", &format!("{word:?}"), why)];
+    }
+    let dry: Vec<&str> = value
+        .get("dryRun")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if dry.iter().any(|word| *word != "All") {
+        causes.push(Cause {
+            reason: "FieldValueNotSupported",
+            message: format!("Unsupported value: {}: supported values: \"All\"", Value::from(dry)),
+            field: Some("dryRun".to_owned()),
+        });
+    }
+    if !causes.is_empty() {
+        let options = ResourceName {
+            group: "meta.k8s.io".into(),
+            plural: "deleteoptions".into(),
+            kind: "DeleteOptions".into(),
+        };
+        return Err(ApiError::invalid(options, "", causes));
+    }
     let preconditions = value.get("preconditions");
     let text = |member: &str| preconditions?.get(member)?.as_str();
     Ok(DeleteOptions {

@@ -5,10 +5,12 @@ use replank_model::selector::{LabelSelector, Selector};
 use serde_json::{Value, json};
 
 use super::Effect;
-use super::answer::member;
+use super::answer::{member, served_at};
+use super::body;
 use super::patch::{self, PatchType};
 use super::path::Address;
-use crate::server::{Api, ApiError};
+use super::terms::Terms;
+use crate::server::{Api, ApiError, Cause, ResourceName, ResourceType};
 
 impl Api {
     /// The scale of an object.
@@ -23,14 +25,21 @@ impl Api {
     ///
     /// # Errors
     /// As a server refuses.
-    pub fn update_scale(
+    pub(super) fn update_scale(
         &mut self,
         address: &Address,
         body: &Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<Value, ApiError> {
         scale(address, &self.existing(address)?)?;
-        self.write_scale(address, body, effect)
+        if terms.client.is_none() {
+            return self.write_scale(address, body, terms);
+        }
+        let part = as_scale(address);
+        let body = body::read(&part, body.clone(), terms)?;
+        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        body::check_name(&part, name)?;
+        self.write_scale(address, &body, terms)
     }
 
     /// Changes the scale by a patch.
@@ -44,27 +53,82 @@ impl Api {
         body: &Value,
         effect: Effect,
     ) -> Result<Value, ApiError> {
+        self.patch_scale_as(address, kind, body, &mut Terms::own(effect))
+    }
+
+    /// As [`Api::patch_scale`], in the way that a request asks for.
+    pub(super) fn patch_scale_as(
+        &mut self,
+        address: &Address,
+        kind: PatchType,
+        body: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
         let mut after = scale(address, &self.existing(address)?)?;
-        patch::apply(&address.resource, kind, &mut after, body)?;
+        let part = as_scale(address);
+        patch::apply(&part.resource, kind, &mut after, body)?;
+        if terms.client.is_some() {
+            after = body::patched(&part, kind, after, body, terms)?;
+        }
         if !patch::names_version(kind, body) {
             member(&mut after, "metadata")["resourceVersion"] = Value::Null;
         }
-        self.write_scale(address, &after, effect)
+        self.write_scale(address, &after, terms)
     }
 
-    fn write_scale(&mut self, address: &Address, after: &Value, effect: Effect) -> Result<Value, ApiError> {
+    fn write_scale(
+        &mut self,
+        address: &Address,
+        after: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
         let replicas = after.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into());
         let path = address.resource.scale.as_ref().map_or("", |scale| &*scale.spec_replicas_path);
-        let mut change = json!({});
-        set(&mut change, path, replicas);
-        if let Some(version) = after.pointer("/metadata/resourceVersion").filter(|version| !version.is_null())
-        {
-            member(&mut change, "metadata")["resourceVersion"] = version.clone();
+        let known = self.existing(address)?;
+        check_replicas(address, &known, &replicas)?;
+        let mut whole = match terms.client {
+            Some(_) => served_at(&address.resource, &known),
+            None => render(&known),
+        };
+        set(&mut whole, path, replicas);
+        let version =
+            after.pointer("/metadata/resourceVersion").cloned().filter(|version| !version.is_null());
+        if let Some(version) = version {
+            member(&mut whole, "metadata")["resourceVersion"] = version;
         }
-        let whole = Address { subresource: None, ..address.clone() };
-        let written = self.patch_json(&whole, PatchType::Merge, &change, effect)?;
+        if let Some(uid) = after.pointer("/metadata/uid").filter(|uid| !uid.is_null()) {
+            member(&mut whole, "metadata")["uid"] = uid.clone();
+        }
+        let written = self.write_over(address, &known, whole, terms)?;
         scale(address, &written)
     }
+}
+
+/// The address as that of a Scale: what is sent there is one, whatever is scaled.
+fn as_scale(address: &Address) -> Address {
+    let mut part = address.clone();
+    part.resource.name =
+        ResourceName { group: "autoscaling".into(), plural: "scales".into(), kind: "Scale".into() };
+    part.resource.version = "v1".into();
+    part.resource.custom = None;
+    part
+}
+
+/// Nothing has less than no replicas; built-in kinds and custom ones say so in other words.
+fn check_replicas(address: &Address, known: &Object, replicas: &Value) -> Result<(), ApiError> {
+    let Some(number) = replicas.as_i64().filter(|number| *number < 0) else { return Ok(()) };
+    let resource = &address.resource;
+    let is_built_in =
+        ResourceType::built_in(&resource.name.group, &resource.version, &resource.name.plural).is_some();
+    let name = known.meta().name.as_str();
+    if is_built_in {
+        let why = "must be greater than or equal to 0";
+        let cause = Cause::invalid("spec.replicas", &number.to_string(), why);
+        return Err(ApiError::invalid(as_scale(address).resource.name, name, vec![cause]));
+    }
+    let path = resource.scale.as_ref().map_or("", |scale| &*scale.spec_replicas_path);
+    let cause = Cause::invalid(path, &number.to_string(), "should be a non-negative integer");
+    Err(ApiError::invalid(resource.name.clone(), name, vec![cause]))
 }
 
 /// An object's scale.

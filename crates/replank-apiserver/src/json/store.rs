@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answer::served_at;
-use super::{Address, Effect, Method, PatchType, Request, Response, Subresource};
+use super::{Address, Effect, Method, PatchType, Request, Response, Subresource, Terms};
 use crate::server::{Api, ApiError};
 
 /// Objects behind addresses, as JSON. A server on a wire needs nothing else of the simulated cluster; [`Api`] is the
@@ -33,13 +33,13 @@ pub trait Store {
     ///
     /// # Errors
     /// What admission and validation say, and 409 if the name is taken.
-    fn create(&mut self, address: &Address, body: Value, effect: Effect) -> Result<Value, ApiError>;
+    fn create(&mut self, address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError>;
 
     /// Replaces an object, or its subresource.
     ///
     /// # Errors
     /// 404, 409 if it is another incarnation or version than the body names, 422 where the body is invalid.
-    fn update(&mut self, address: &Address, body: Value, effect: Effect) -> Result<Value, ApiError>;
+    fn update(&mut self, address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError>;
 
     /// Changes a part of an object, or of its subresource.
     ///
@@ -50,7 +50,7 @@ pub trait Store {
         address: &Address,
         kind: PatchType,
         patch: &Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<Value, ApiError>;
 
     /// Deletes an object, or all of a collection that the address' selectors match; `options` are DeleteOptions.
@@ -64,6 +64,12 @@ pub trait Store {
     /// # Errors
     /// 404, 429 if a disruption budget allows no eviction, and see [`crate::EvictionRefusal`].
     fn evict(&mut self, address: &Address, body: &Value) -> Result<Value, ApiError>;
+
+    /// Binds the pod at an address, or the one that `body`, a v1 Binding, names.
+    ///
+    /// # Errors
+    /// 404, 409 where the pod has a node already, or may have none yet.
+    fn bind(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Value, ApiError>;
 }
 
 impl Store for Api {
@@ -73,9 +79,17 @@ impl Store for Api {
 
     fn get(&self, address: &Address) -> Result<Value, ApiError> {
         match address.subresource {
-            None | Some(Subresource::Status) => self.get_json(address),
+            None
+            | Some(
+                Subresource::Status
+                | Subresource::EphemeralContainers
+                | Subresource::Resize
+                | Subresource::Approval,
+            ) => self.get_json(address),
             Some(Subresource::Scale) => self.get_scale(address),
-            Some(Subresource::Eviction) => Err(ApiError::method_not_allowed()),
+            Some(Subresource::Eviction | Subresource::Binding | Subresource::Finalize) => {
+                Err(ApiError::method_not_allowed())
+            }
         }
     }
 
@@ -83,17 +97,22 @@ impl Store for Api {
         self.list_json(address)
     }
 
-    fn create(&mut self, address: &Address, body: Value, effect: Effect) -> Result<Value, ApiError> {
-        self.create_json(address, body, effect).map(|object| served_at(&address.resource, &object))
+    fn create(&mut self, address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
+        self.create_as(address, body, terms).map(|object| served_at(&address.resource, &object))
     }
 
-    fn update(&mut self, address: &Address, body: Value, effect: Effect) -> Result<Value, ApiError> {
+    fn update(&mut self, address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
         match address.subresource {
-            None | Some(Subresource::Status) => {
-                self.update_json(address, body, effect).map(|object| served_at(&address.resource, &object))
-            }
-            Some(Subresource::Scale) => self.update_scale(address, &body, effect),
-            Some(Subresource::Eviction) => Err(ApiError::method_not_allowed()),
+            None
+            | Some(
+                Subresource::Status
+                | Subresource::EphemeralContainers
+                | Subresource::Resize
+                | Subresource::Approval
+                | Subresource::Finalize,
+            ) => self.update_as(address, body, terms).map(|object| served_at(&address.resource, &object)),
+            Some(Subresource::Scale) => self.update_scale(address, &body, terms),
+            Some(Subresource::Eviction | Subresource::Binding) => Err(ApiError::method_not_allowed()),
         }
     }
 
@@ -102,14 +121,22 @@ impl Store for Api {
         address: &Address,
         kind: PatchType,
         patch: &Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<Value, ApiError> {
         match address.subresource {
-            None | Some(Subresource::Status) => self
-                .patch_json(address, kind, patch, effect)
-                .map(|object| served_at(&address.resource, &object)),
-            Some(Subresource::Scale) => self.patch_scale(address, kind, patch, effect),
-            Some(Subresource::Eviction) => Err(ApiError::method_not_allowed()),
+            None
+            | Some(
+                Subresource::Status
+                | Subresource::EphemeralContainers
+                | Subresource::Resize
+                | Subresource::Approval,
+            ) => {
+                self.patch_as(address, kind, patch, terms).map(|object| served_at(&address.resource, &object))
+            }
+            Some(Subresource::Scale) => self.patch_scale_as(address, kind, patch, terms),
+            Some(Subresource::Eviction | Subresource::Binding | Subresource::Finalize) => {
+                Err(ApiError::method_not_allowed())
+            }
         }
     }
 
@@ -123,33 +150,56 @@ impl Store for Api {
     fn evict(&mut self, address: &Address, body: &Value) -> Result<Value, ApiError> {
         self.evict_json(address, body)
     }
+
+    fn bind(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Value, ApiError> {
+        self.bind_json(address, body, terms)
+    }
 }
 
 /// Answers a request.
 pub fn handle(store: &mut dyn Store, request: &Request) -> Response {
-    match answer(store, request) {
-        Ok((code, body)) => Response { code, body },
-        Err(error) => Response { code: error.code, body: error.to_status() },
+    let mut warnings = Vec::new();
+    match answer(store, request, &mut warnings) {
+        Ok((code, body)) => Response { code, body, warnings },
+        Err(error) => Response { code: error.code, body: error.to_status(), warnings },
     }
 }
 
-fn answer(store: &mut dyn Store, request: &Request) -> Result<(u16, Value), ApiError> {
+fn answer(
+    store: &mut dyn Store,
+    request: &Request,
+    warnings: &mut Vec<String>,
+) -> Result<(u16, Value), ApiError> {
     let address = store.address(&request.path)?;
-    let effect = address.effect(&request.body)?;
+    let mut terms = Terms::read(&address, request)?;
+    let answered = answer_as(store, &address, request, &mut terms);
+    warnings.append(&mut terms.warnings);
+    answered
+}
+
+fn answer_as(
+    store: &mut dyn Store,
+    address: &Address,
+    request: &Request,
+    terms: &mut Terms,
+) -> Result<(u16, Value), ApiError> {
     let body = &request.body;
     match (request.method, &address.name, address.subresource) {
-        (Method::Get, None, None) => Ok((200, store.list(&address)?)),
-        (Method::Get, Some(_), None | Some(Subresource::Status | Subresource::Scale)) => {
-            Ok((200, store.get(&address)?))
+        (Method::Get, None, None) => Ok((200, store.list(address)?)),
+        (Method::Get, Some(_), _) => Ok((200, store.get(address)?)),
+        (Method::Post, None, None) => Ok((201, store.create(address, body.clone(), terms)?)),
+        (Method::Post, Some(_), Some(Subresource::Eviction)) => Ok((201, store.evict(address, body)?)),
+        (Method::Post, _, Some(Subresource::Binding)) => Ok((201, store.bind(address, body, terms)?)),
+        (Method::Put, Some(_), _) => {
+            let written = store.update(address, body.clone(), terms)?;
+            Ok((if terms.has_created { 201 } else { 200 }, written))
         }
-        (Method::Post, None, None) => Ok((201, store.create(&address, body.clone(), effect)?)),
-        (Method::Post, Some(_), Some(Subresource::Eviction)) => Ok((201, store.evict(&address, body)?)),
-        (Method::Put, Some(_), _) => Ok((200, store.update(&address, body.clone(), effect)?)),
         (Method::Patch, Some(_), _) => {
             let kind = PatchType::of(&request.content_type)?;
-            Ok((200, store.patch(&address, kind, body, effect)?))
+            let written = store.patch(address, kind, body, terms)?;
+            Ok((if terms.has_created { 201 } else { 200 }, written))
         }
-        (Method::Delete, _, None) => Ok((200, store.delete(&address, body, effect)?)),
+        (Method::Delete, _, None) => Ok((200, store.delete(address, body, terms.effect)?)),
         (Method::Get | Method::Post | Method::Put | Method::Patch | Method::Delete, _, _) => {
             Err(ApiError::method_not_allowed())
         }

@@ -5,10 +5,15 @@ use replank_model::object::{Kind, Object, ProjectError, render};
 use replank_model::text::Name;
 use serde_json::{Map, Value};
 
-use super::answer::member;
+use replank_schema::types;
+
+use super::answer::{member, served_at};
+use super::managed::{Keeper, Part};
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
-use super::{Effect, check, defaults};
+use super::policies::{self, Attempt};
+use super::terms::Terms;
+use super::{Effect, body, check, custom, defaults, form, parts, strategy};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -27,7 +32,8 @@ const SERVERS_OWN: [&str; 9] = [
 ];
 
 impl Api {
-    /// Creates the object that a manifest describes, in the namespace that it names (`default` without one).
+    /// Creates the object that a manifest describes, in the namespace that it names (`default` without one). Of kinds that no pods come from, only the name is
+    /// looked at: scripts write what a simulation needs of them.
     ///
     /// # Errors
     /// As a server refuses.
@@ -39,7 +45,10 @@ impl Api {
             named => named,
         };
         let address = Address::new(resource, Some(namespace.into()), None);
-        self.create_json(&address, manifest, Effect::Real)
+        self.is_script = true;
+        let made = self.create_json(&address, manifest, Effect::Real);
+        self.is_script = false;
+        made
     }
 
     /// Creates an object in a collection.
@@ -52,7 +61,22 @@ impl Api {
         body: Value,
         effect: Effect,
     ) -> Result<Object, ApiError> {
-        let mut value = self.readable(address, body)?;
+        self.create_as(address, body, &mut Terms::own(effect))
+    }
+
+    /// As [`Api::create_json`], in the way that a request asks for.
+    pub(super) fn create_as(
+        &mut self,
+        address: &Address,
+        body: Value,
+        terms: &mut Terms,
+    ) -> Result<Object, ApiError> {
+        let mut value = body::read(address, body, terms)?;
+        self.check_going(&address.resource, &value)?;
+        let resource = &address.resource;
+        let names_version = value.pointer("/metadata/resourceVersion").is_some_and(|text| text != "");
+        let given_generation = value.pointer("/metadata/generation").cloned();
+        let managers = value.pointer("/metadata/managedFields").cloned();
         let meta = member(&mut value, "metadata");
         if let Value::Object(meta) = meta {
             SERVERS_OWN.iter().for_each(|own| {
@@ -63,7 +87,19 @@ impl Api {
             meta["namespace"] = namespace.as_str().into();
             self.require_namespace(address)?;
         }
-        let resource = &address.resource;
+        defaults::fill(resource.kind, &mut value);
+        if terms.client.is_some() {
+            defaults::fill_served(resource.kind, &mut value);
+        }
+        if terms.client.is_some()
+            && let (Generation::Absent, Some(generation)) = (resource.generation, given_generation)
+        {
+            member(&mut value, "metadata")["generation"] = generation;
+        }
+        if let Some(managers) = managers.filter(|_| terms.client.is_some()) {
+            member(&mut value, "metadata")["managedFields"] = managers;
+        }
+        self.keep_account(address, None, &mut value, terms);
         // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`).
         if resource.status == StatusWrites::Apart
             && resource.kind != Kind::Node
@@ -71,17 +107,32 @@ impl Api {
         {
             members.remove("status");
         }
-        defaults::fill(resource.kind, &mut value);
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, None, &mut value, terms.effect)?;
+        self.name_account(resource.kind, &mut value);
+        let mut causes = check::new_object(resource, &value);
+        if self.is_script && !check::has_pods(resource.kind) && resource.kind != Kind::PodDisruptionBudget {
+            causes.retain(|cause| cause.field.as_deref() == Some("metadata.name"));
+        }
+        refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::new_object(resource, &value, &object))?;
+        self.agree_with_policies(address, None, &value, terms)?;
         let object = match resource.generation {
             Generation::Counted => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
         };
+        if names_version && terms.client.is_some() && !terms.is_accounted {
+            return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
+        }
         let object = self.prepare(object)?;
-        Ok(match effect {
-            Effect::Real => self.store(object),
+        terms.has_created = true;
+        Ok(match terms.effect {
+            Effect::Real => {
+                let stored = self.store(object);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object,
         })
     }
@@ -96,23 +147,28 @@ impl Api {
         body: Value,
         effect: Effect,
     ) -> Result<Object, ApiError> {
-        let value = self.readable(address, body)?;
-        let known = self.existing(address)?;
+        self.update_as(address, body, &mut Terms::own(effect))
+    }
+
+    /// As [`Api::update_json`], in the way that a request asks for.
+    pub(super) fn update_as(
+        &mut self,
+        address: &Address,
+        body: Value,
+        terms: &mut Terms,
+    ) -> Result<Object, ApiError> {
+        let value = body::read(address, body, terms)?;
         let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let name = text("/metadata/name");
-        if must_name_version(&address.resource) && text("/metadata/resourceVersion").is_empty() {
-            let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
-            let resource = ResourceName {
-                // The generic registry names the resource here where others name the kind.
-                kind: address.resource.name.plural.clone(),
-                ..address.resource.name.clone()
-            };
-            return Err(ApiError::invalid(resource, name, vec![cause]));
-        }
-        if name != known.meta().name.as_str() {
-            return Err(ApiError::bad_request("the name of the object does not match the name on the URL"));
-        }
-        self.write_over(address, &known, value, effect)
+        body::check_name(address, text("/metadata/name"))?;
+        let known = match self.at(address) {
+            Some(known) => known,
+            None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
+                let collection = Address { name: None, ..address.clone() };
+                return self.create_as(&collection, value, terms);
+            }
+            None => return Err(self.missing(address)),
+        };
+        self.write_over(address, &known, value, terms)
     }
 
     /// Changes a part of an object, or of one of its subresources.
@@ -126,79 +182,255 @@ impl Api {
         body: &Value,
         effect: Effect,
     ) -> Result<Object, ApiError> {
-        let known = self.existing(address)?;
-        let mut value = render(&known);
-        patch::apply(&address.resource, kind, &mut value, body)?;
-        let asked = patch::names_version(kind, body);
-        if !asked && let Some(Value::Object(meta)) = value.get_mut("metadata") {
-            meta.remove("resourceVersion");
-        }
-        self.write_over(address, &known, value, effect)
+        self.patch_as(address, kind, body, &mut Terms::own(effect))
     }
 
-    fn write_over(
+    /// As [`Api::patch_json`], in the way that a request asks for.
+    pub(super) fn patch_as(
+        &mut self,
+        address: &Address,
+        kind: PatchType,
+        body: &Value,
+        terms: &mut Terms,
+    ) -> Result<Object, ApiError> {
+        if kind == PatchType::Apply {
+            return self.apply_as(address, body, terms);
+        }
+        patch::check_type(&address.resource, kind)?;
+        let known = self.existing(address)?;
+        let mut value = match terms.client {
+            Some(_) => served_at(&address.resource, &known),
+            None => render(&known),
+        };
+        patch::apply(&address.resource, kind, &mut value, body)?;
+        if terms.client.is_some() {
+            value = body::patched(address, kind, value, body, terms)?;
+        }
+        self.write_over(address, &known, value, terms)
+    }
+
+    /// Applies a configuration: server-side apply.
+    fn apply_as(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Object, ApiError> {
+        body::check_applied(address, body)?;
+        let Some(client) = terms.client.clone() else {
+            return Err(ApiError::bad_request("an apply names its manager"));
+        };
+        let known = self.at(address);
+        let resource = &address.resource;
+        let live = known.as_ref().map(|known| served_at(resource, known));
+        let schema = self.schema_of(resource);
+        let keeper = self.keeper(address, schema.as_ref());
+        let applied = keeper.apply(live.as_ref(), body, &client.manager, client.force)?;
+        let value = body::applied(address, applied.object, terms)?;
+        terms.is_accounted = true;
+        match known {
+            Some(known) => self.write_over(address, &known, value, terms),
+            None if address.subresource.is_some() => Err(self.missing(address)),
+            None => {
+                let uid = value.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+                if !uid.is_empty() {
+                    let why = format!(
+                        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                    );
+                    let key = address.key().unwrap_or_default();
+                    return Err(ApiError::conflict(resource.name.clone(), &key, &why));
+                }
+                let collection = Address { name: None, ..address.clone() };
+                self.create_as(&collection, value, terms)
+            }
+        }
+    }
+
+    pub(super) fn write_over(
         &mut self,
         address: &Address,
         known: &Object,
         mut value: Value,
-        effect: Effect,
+        terms: &mut Terms,
     ) -> Result<Object, ApiError> {
         let resource = &address.resource;
+        custom::take_in(resource, &mut value)?;
         let mut old = render(known);
+        custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
-        self.check_version(resource, known, &value)?;
-        keep_servers_own(&old, &mut value);
-        match (resource.status, address.subresource) {
-            (_, Some(Subresource::Status)) => keep_all_but_status(&old, &mut value),
-            (StatusWrites::Apart, _) => keep(&old, &mut value, "status"),
-            (StatusWrites::WithObject, _) => {}
+        self.check_version(resource, known, &value, terms)?;
+        let deletion = deletion_given(&old, &value);
+        if terms.client.is_some() {
+            defaults::fill(resource.kind, &mut value);
         }
+        self.keep_account(address, Some(known), &mut value, terms);
+        keep_servers_own(&old, &mut value, terms.client.is_some());
+        keep_other_parts(address, &old, &mut value);
         defaults::fill(resource.kind, &mut value);
+        if terms.client.is_some() && resource.kind == Kind::DaemonSet {
+            keep_same_template(resource, &old, &mut value);
+        }
         defaults::at_update(resource.kind, &old, &mut value);
+        defaults::fill_other(resource, &mut value);
+        self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
+        let mut causes = deletion;
+        causes.extend(wrong(address, &old, &value, known));
+        refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
-        refuse(resource, &object, check::update(resource, &old, &value, known, &object))?;
+        let object = self.reallocate(known, object)?;
+        self.agree_with_policies(address, Some(&old), &value, terms)?;
+        if terms.client.is_some() && says_the_same(resource, known, &object) {
+            return Ok(self.released(known, object, terms));
+        }
         let counted = match resource.generation {
             Generation::Absent => false,
+            Generation::Counted if terms.client.is_some() => {
+                // What a client sends back has the members that Go never leaves out.
+                let (mut old, mut new) = (old, value);
+                written(resource, &mut old);
+                written(resource, &mut new);
+                counts(resource, &old, &new)
+            }
             Generation::Counted => counts(resource, &old, &value),
         };
-        Ok(match effect {
-            Effect::Real => self.replace(known.clone(), object, counted),
+        Ok(match terms.effect {
+            Effect::Real => {
+                let stored = self.replace(known.clone(), object, counted);
+                self.settle(&stored);
+                stored
+            }
             Effect::DryRun => object.map_meta(|meta| meta.generation += i64::from(counted)),
         })
     }
 
-    /// Reads a body as an object of the address' kind.
-    fn readable(&self, address: &Address, body: Value) -> Result<Value, ApiError> {
-        let name = &address.resource.name;
-        let Value::Object(mut members) = body else {
-            return Err(ApiError::bad_request(&format!(
-                "the object provided is unrecognized (must be of type {}): couldn't get version/kind",
-                name.kind
-            )));
+    /// Has policies change an object, and fills in what they leave out.
+    fn change_by_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &mut Value,
+        effect: Effect,
+    ) -> Result<(), ApiError> {
+        let (changes, _) = self.has_policies();
+        if !changes {
+            return Ok(());
+        }
+        let current = value.clone();
+        if self.mutate_by_policies(&attempt(address, old, &current, effect), value)? {
+            custom::take_in(&address.resource, value)?;
+            defaults::fill(address.resource.kind, value);
+        }
+        Ok(())
+    }
+
+    /// Asks the policies that may refuse a write.
+    fn agree_with_policies(
+        &mut self,
+        address: &Address,
+        old: Option<&Value>,
+        value: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), ApiError> {
+        let warned = self.ask_policies(&attempt(address, old, value, terms.effect))?;
+        terms.warnings.extend(warned);
+        Ok(())
+    }
+
+    /// What a checker says of a policy stands in its status.
+    fn check_types(&mut self, stored: &Object) {
+        if stored.kind_name() != "ValidatingAdmissionPolicy" {
+            return;
+        }
+        let mut value = render(stored);
+        let warnings = policies::type_warnings(self, &value["spec"]);
+        let checking = match warnings.is_empty() {
+            true => serde_json::json!({}),
+            false => serde_json::json!({"expressionWarnings": warnings}),
         };
-        members.retain(|_, member| !member.is_null());
-        let text = |member: &str| members.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (kind, api_version) = (text("kind"), text("apiVersion"));
-        let wanted = address.resource.api_version();
-        if (!kind.is_empty() && *kind != *name.kind) || (!api_version.is_empty() && api_version != wanted) {
-            return Err(ApiError::bad_request(&format!(
-                "{kind} in version \"{}\" cannot be handled as a {}",
-                api_version.rsplit('/').next().unwrap_or_default(),
-                name.kind
-            )));
-        }
-        members.insert("kind".to_owned(), (*name.kind).into());
-        members.insert("apiVersion".to_owned(), wanted.into());
-        let value = Value::Object(members);
-        let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-        match &address.namespace {
-            Some(expected) if !namespace.is_empty() && namespace != expected.as_str() => {
-                Err(ApiError::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request",
-                ))
+        let status =
+            serde_json::json!({"observedGeneration": stored.meta().generation, "typeChecking": checking});
+        if value.get("status") != Some(&status) {
+            value["status"] = status;
+            if let Ok(object) = self.projector.object(value) {
+                self.replace(stored.clone(), object, false);
             }
-            Some(_) | None => Ok(value),
         }
+    }
+
+    /// What follows from a write: a definition decides about names of its group, a policy is checked.
+    fn settle(&mut self, stored: &Object) {
+        self.check_types(stored);
+        if let Object::CustomResourceDefinition(definition) = stored {
+            let group = definition.spec.group.clone();
+            self.settle_definitions(&group);
+        }
+    }
+
+    /// Nothing is made of a definition that is on its way out.
+    fn check_going(&self, resource: &ResourceType, value: &Value) -> Result<(), ApiError> {
+        let is_going = resource.custom.as_ref().is_some_and(|custom| custom.is_going);
+        if !is_going {
+            return Ok(());
+        }
+        let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let key = replank_model::object::meta::Key::cluster(Name::from(name));
+        let why = "create not allowed while custom resource definition is terminating";
+        Err(ApiError::forbidden(resource.name.clone(), &key, why))
+    }
+
+    /// What becomes of a write that changes nothing: nothing, unless the object was only waiting for it to go.
+    fn released(&mut self, known: &Object, object: Object, terms: &Terms) -> Object {
+        let meta = known.meta();
+        match terms.effect {
+            Effect::Real if meta.is_terminating() => self.replace(known.clone(), object, false),
+            Effect::Real | Effect::DryRun => known.clone(),
+        }
+    }
+
+    /// Records in a new state who manages what, if the write came over the wire.
+    fn keep_account(&self, address: &Address, known: Option<&Object>, value: &mut Value, terms: &Terms) {
+        let Some(client) = terms.client.as_ref().filter(|_| !terms.is_accounted) else { return };
+        let resource = &address.resource;
+        let live = known.map(|known| served_at(resource, known));
+        let mut new = value.clone();
+        written(resource, &mut new);
+        let schema = self.schema_of(resource);
+        self.keeper(address, schema.as_ref()).update(live.as_ref(), &mut new, &client.manager);
+        let managers = new.get("metadata").and_then(|meta| meta.get("managedFields")).cloned();
+        if let Value::Object(meta) = member(value, "metadata") {
+            match managers {
+                Some(managers) => meta.insert("managedFields".to_owned(), managers),
+                None => meta.remove("managedFields"),
+            };
+        }
+    }
+
+    /// How fields of the objects at an address are managed.
+    fn keeper<'s>(&self, address: &Address, schema: Option<&'s Value>) -> Keeper<'s> {
+        let resource = &address.resource;
+        let (name, version) = (&resource.name, &resource.version);
+        let of = match (types().of_kind(&name.group, version, &name.kind), schema) {
+            (Some(of), _) => Part::Named(of, false),
+            (None, Some(schema)) => Part::CustomRoot(schema, false),
+            (None, None) => Part::Deduced,
+        };
+        Keeper {
+            of,
+            api_version: resource.api_version(),
+            subresource: address.subresource.map_or("", Subresource::as_str),
+            reset: strategy::reset_fields(resource, address.subresource),
+            now: self.timestamp().to_string(),
+        }
+    }
+
+    /// The schema of a custom resource in its version.
+    fn schema_of(&self, resource: &ResourceType) -> Option<Value> {
+        let name = format!("{}.{}", resource.name.plural, resource.name.group);
+        let key = replank_model::object::meta::Key::cluster(name.as_str());
+        let definition = self.view().custom_resource_definitions.by_key(&key)?;
+        let definition = render(&Object::CustomResourceDefinition(definition.clone()));
+        let versions = definition.pointer("/spec/versions")?.as_array()?;
+        let version = versions.iter().find(|version| version["name"] == *resource.version)?;
+        version.pointer("/schema/openAPIV3Schema").cloned()
+    }
+
+    fn missing(&self, address: &Address) -> ApiError {
+        ApiError::not_found(address.resource.name.clone(), &address.key().unwrap_or_default())
     }
 
     fn require_namespace(&self, address: &Address) -> Result<(), ApiError> {
@@ -225,19 +457,42 @@ impl Api {
         Ok(if nameless { object.map_meta(|meta| meta.name = Name::default()) } else { object })
     }
 
-    fn check_version(&self, resource: &ResourceType, known: &Object, value: &Value) -> Result<(), ApiError> {
+    fn check_version(
+        &self,
+        resource: &ResourceType,
+        known: &Object,
+        value: &Value,
+        terms: &Terms,
+    ) -> Result<(), ApiError> {
         let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (version, uid) = (text("/metadata/resourceVersion"), text("/metadata/uid"));
         let meta = known.meta();
+        if !uid.is_empty() && uid != meta.uid.as_str() {
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+                 failed: UID in precondition: {uid}, UID in object meta: {}",
+                strategy::storage_key(resource, &meta.key()),
+                meta.uid
+            );
+            return Err(ApiError::conflict(resource.name.clone(), &meta.key(), &why));
+        }
+        if terms.client.is_some() && version.is_empty() && strategy::must_name_version(resource) {
+            let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
+            let name = ResourceName {
+                // The generic registry names the resource here where others name the kind.
+                kind: resource.name.plural.clone(),
+                ..resource.name.clone()
+            };
+            return Err(ApiError::invalid(name, meta.name.as_str(), vec![cause]));
+        }
         if !version.is_empty() && version != meta.resource_version.0.to_string() {
+            if version.parse::<u64>().is_err() {
+                let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+                return Err(ApiError::internal(&why));
+            }
             let why = "the object has been modified; please apply your changes to the latest version and try \
                        again";
             return Err(ApiError::conflict(resource.name.clone(), &meta.key(), why));
-        }
-        if !uid.is_empty() && uid != meta.uid.as_str() {
-            let why =
-                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", meta.uid);
-            return Err(ApiError::conflict(resource.name.clone(), &meta.key(), &why));
         }
         Ok(())
     }
@@ -252,11 +507,65 @@ fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
     ApiError::bad_request(&format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
 }
 
-fn refuse(resource: &ResourceType, object: &Object, causes: Vec<Cause>) -> Result<(), ApiError> {
+fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<(), ApiError> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(ApiError::invalid(resource.name.clone(), object.meta().name.as_str(), causes))
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(ApiError::invalid(resource.name.clone(), name, causes))
+}
+
+/// Puts back what a write at an address does not change.
+fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
+    let resource = &address.resource;
+    match (resource.status, address.subresource) {
+        (_, Some(Subresource::Status)) => keep_all_but_status(resource, old, value),
+        (
+            _,
+            Some(
+                part @ (Subresource::EphemeralContainers
+                | Subresource::Resize
+                | Subresource::Approval
+                | Subresource::Finalize),
+            ),
+        ) => parts::only_part(part, old, value),
+        (StatusWrites::Apart, _) => keep(old, value, "status"),
+        (StatusWrites::WithObject, _) => {}
+    }
+}
+
+/// A template that a client has sent back is the old one, even if it has members that Go never leaves out.
+fn keep_same_template(resource: &ResourceType, old: &Value, value: &mut Value) {
+    let template = |of: &Value| {
+        let mut whole = of.clone();
+        written(resource, &mut whole);
+        whole.pointer("/spec/template").cloned()
+    };
+    if template(old) == template(value)
+        && let (Some(kept), Some(given)) =
+            (old.pointer("/spec/template"), value.pointer_mut("/spec/template"))
+    {
+        given.clone_from(kept);
+    }
+}
+
+/// What is wrong with a change at an address.
+fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<Cause> {
+    match address.subresource {
+        // What may not be changed otherwise is changed here.
+        Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
+            parts::check(part, old, value)
+        }
+        None
+        | Some(
+            Subresource::Status
+            | Subresource::Scale
+            | Subresource::Eviction
+            | Subresource::Binding
+            | Subresource::Approval
+            | Subresource::Finalize,
+        ) => check::update(&address.resource, old, value, known),
+    }
 }
 
 /// Puts a member back to what it was.
@@ -272,30 +581,65 @@ fn keep(old: &Value, new: &mut Value, name: &str) {
     }
 }
 
-fn keep_servers_own(old: &Value, new: &mut Value) {
+fn keep_servers_own(old: &Value, new: &mut Value, is_accounted: bool) {
     let was = old.get("metadata").cloned().unwrap_or_default();
     let meta = member(new, "metadata");
     for own in SERVERS_OWN.iter().chain(&["name", "generateName"]) {
-        keep(&was, meta, own);
+        if !(is_accounted && *own == "managedFields") {
+            keep(&was, meta, own);
+        }
     }
 }
 
-/// A write of the status subresource leaves the rest alone, save annotations (as the workload kinds' status strategies
-/// do; the Deployment controller writes its revision that way).
-fn keep_all_but_status(old: &Value, new: &mut Value) {
+/// Who wants an object deleted deletes it: a write cannot say so. Found by two checks upstream, and told twice.
+fn deletion_given(old: &Value, new: &Value) -> Vec<Cause> {
+    let of = |value: &Value| value.pointer("/metadata/deletionTimestamp").filter(|at| !at.is_null()).cloned();
+    match (of(old), of(new)) {
+        (None, Some(given)) => {
+            let cause =
+                Cause::invalid("metadata.deletionTimestamp", &given.to_string(), "field is immutable");
+            vec![cause.clone(), cause]
+        }
+        (Some(_) | None, Some(_) | None) => Vec::new(),
+    }
+}
+
+/// A write of the status subresource leaves the rest alone; of the metadata, labels, annotations, owners and finalizers
+/// are written with it, save where the kind's status strategy says otherwise.
+fn keep_all_but_status(resource: &ResourceType, old: &Value, new: &mut Value) {
     let status = new.get("status").cloned();
-    let annotations = new.pointer("/metadata/annotations").cloned();
+    let mut meta = new.get("metadata").cloned().unwrap_or_default();
+    for kept in strategy::kept_by_status(resource) {
+        keep(&old["metadata"], &mut meta, kept);
+    }
     *new = old.clone();
-    let members = member(new, "metadata");
-    if let Value::Object(meta) = members {
-        match annotations {
-            Some(annotations) => meta.insert("annotations".to_owned(), annotations),
-            None => meta.remove("annotations"),
-        };
+    let Value::Object(members) = new else { return };
+    members.insert("metadata".to_owned(), meta);
+    match status {
+        Some(status) => members.insert("status".to_owned(), status),
+        None => members.remove("status"),
+    };
+}
+
+/// Brings an object of a built-in kind into the form in which it is written.
+fn written(resource: &ResourceType, value: &mut Value) {
+    if let Some(of) = body::go_type(resource) {
+        form::encode(of, value);
     }
-    if let (Value::Object(members), Some(status)) = (new, status) {
-        members.insert("status".to_owned(), status);
-    }
+}
+
+/// Whether two states of an object are the same for whoever reads them.
+fn says_the_same(resource: &ResourceType, known: &Object, object: &Object) -> bool {
+    let read = |object: &Object| {
+        let mut value = served_at(resource, object);
+        if let Some(Value::Object(meta)) = value.get_mut("metadata") {
+            for own in ["resourceVersion", "generation"] {
+                meta.remove(own);
+            }
+        }
+        value
+    };
+    read(known) == read(object)
 }
 
 /// Whether two states differ in what is desired: all but metadata, and status where that is written apart.
@@ -311,6 +655,11 @@ fn counts(resource: &ResourceType, old: &Value, new: &Value) -> bool {
         .chain(new_members.keys())
         .any(|name| !skipped(name) && !alike(old_members.get(name), new_members.get(name)));
     let annotations = |value: &Value| value.pointer("/metadata/annotations").cloned();
+    // So do an EndpointSlice's labels (discovery/endpointslice `PrepareForUpdate`).
+    let labels = |value: &Value| value.pointer("/metadata/labels").cloned();
+    if &*resource.name.plural == "endpointslices" && labels(old) != labels(new) {
+        return true;
+    }
     differs || (&*resource.name.plural == "deployments" && annotations(old) != annotations(new))
 }
 
@@ -334,7 +683,23 @@ fn alike(old: Option<&Value>, new: Option<&Value>) -> bool {
     }
 }
 
-/// Kinds whose update must name the version that it changes (`AllowUnconditionalUpdate` is false).
-fn must_name_version(resource: &ResourceType) -> bool {
-    matches!(&*resource.name.plural, "poddisruptionbudgets" | "leases" | "customresourcedefinitions")
+/// A write as policies see it.
+fn attempt<'a>(
+    address: &'a Address,
+    old: Option<&'a Value>,
+    value: &'a Value,
+    effect: Effect,
+) -> Attempt<'a> {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let subresource = address.subresource.map_or("", Subresource::as_str);
+    Attempt {
+        operation: if old.is_some() { "UPDATE" } else { "CREATE" },
+        resource: &address.resource,
+        subresource,
+        namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
+        name: text("/metadata/name"),
+        object: Some(value),
+        old,
+        is_dry: effect == Effect::DryRun,
+    }
 }

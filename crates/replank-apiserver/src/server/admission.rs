@@ -14,6 +14,7 @@ use replank_model::object::{Kind, Object, Resource, render};
 use replank_model::text::{Name, NodeName, Text};
 
 use super::error::ApiError;
+use super::service_account::UNNAMED;
 use super::store::Api;
 
 pub(crate) use super::admitted::Admitted;
@@ -58,7 +59,16 @@ impl Api {
         }
     }
 
-    fn admit_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
+    fn admit_pod(&mut self, pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
+        let mut pod = self.complete_pod(pod)?;
+        if pod.token.as_deref() == Some(UNNAMED) {
+            let suffix = self.token_suffix(&pod);
+            Arc::make_mut(&mut pod).token = Some(suffix);
+        }
+        Ok(pod)
+    }
+
+    fn complete_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
         // A spec that nobody shares is not worth remembering.
         if Arc::strong_count(&pod.spec) == 1 {
             let completed = self.complete(&pod)?;
@@ -66,7 +76,9 @@ impl Api {
             return Ok(pod);
         }
         let address = Arc::as_ptr(&pod.spec) as usize;
+        // Accounts are those of a namespace; templates mostly are, too.
         let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
+        let known = known.filter(|known| !self.serving().accounts || known.namespace == pod.meta.namespace);
         let completed = match known {
             Some(completed) => completed,
             None => {
@@ -83,7 +95,7 @@ impl Api {
     }
 
     fn complete(&self, pod: &Pod) -> Result<Completed, ApiError> {
-        let (mut spec, node) = defaulted(pod);
+        let (mut spec, node, token) = self.defaulted(pod)?;
         for (key, seconds) in BORNE {
             if !spec.tolerations.iter().any(|toleration| tolerates(toleration, key)) {
                 spec.tolerations.push(Toleration {
@@ -97,7 +109,24 @@ impl Api {
         }
         self.resolve_priority(pod, &mut spec)?;
         let spec = if spec == *pod.spec { pod.spec.clone() } else { Arc::new(spec) };
-        Ok(Completed { spec, node })
+        Ok(Completed { spec, node, token, namespace: pod.meta.namespace.clone() })
+    }
+
+    /// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network, an account.
+    /// A node that the template names is not part of it.
+    fn defaulted(&self, pod: &Pod) -> Result<(PodSpec, Option<NodeName>, Option<Text>), ApiError> {
+        let bare =
+            Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), token: pod.token.clone(), ..Pod::default() };
+        let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
+        let mut value = render(&Object::from(bare));
+        default_pod(&mut value);
+        if self.serving().accounts {
+            self.admit_account(pod, &mut value)?;
+        }
+        match Object::from_json(value) {
+            Ok(Object::Pod(pod)) => Ok((PodSpec::clone(&pod.spec), pod.node.clone(), pod.token.clone())),
+            Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
+        }
     }
 
     /// Plugin Priority: the class's value goes into the spec.
@@ -176,25 +205,13 @@ impl Api {
     }
 }
 
-/// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network.
-/// A node that the template names is not part of it.
-fn defaulted(pod: &Pod) -> (PodSpec, Option<NodeName>) {
-    let bare = Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), ..Pod::default() };
-    let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
-    let mut value = render(&Object::from(bare));
-    default_pod(&mut value);
-    match Object::from_json(value) {
-        Ok(Object::Pod(pod)) => (PodSpec::clone(&pod.spec), pod.node.clone()),
-        Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
-    }
-}
-
-fn take(pod: &mut Arc<Pod>, Completed { spec, node }: Completed) {
-    if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() {
+fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, .. }: Completed) {
+    if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() && (token.is_none() || pod.token.is_some()) {
         return;
     }
     let pod = Arc::make_mut(pod);
     pod.spec = spec;
+    pod.token = pod.token.take().or(token);
     pod.node = pod.node.take().or(node);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use replank_model::object::pod::PodSpec;
-use replank_model::text::NodeName;
+use replank_model::text::{Namespace, NodeName, Text};
 use rustc_hash::FxHashMap;
 
 /// Specs that admission has completed, by the address of the template's: so that pods of one template go on sharing
@@ -19,6 +19,10 @@ pub(super) struct Completed {
     pub(super) spec: Arc<PodSpec>,
     /// The node that the template names.
     pub(super) node: Option<NodeName>,
+    /// The suffix of its token volume, if it mounts one: a sign that each pod gets its own.
+    pub(super) token: Option<Text>,
+    /// The namespace of the pod that it was made for.
+    pub(super) namespace: Namespace,
 }
 
 impl Admitted {

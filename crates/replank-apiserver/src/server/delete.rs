@@ -8,7 +8,7 @@ use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
 use replank_model::text::{Text, Uid};
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 
 use super::error::{ApiError, ResourceName};
 use super::store::Api;
@@ -59,7 +59,10 @@ impl Api {
     pub fn delete_known(&mut self, known: &Object, options: &DeleteOptions) -> Result<Object, ApiError> {
         check_preconditions(known, options)?;
         if let Object::Namespace(namespace) = known {
-            return self.delete_namespace(namespace, options);
+            return Ok(self.delete_namespace(namespace, options));
+        }
+        if let Object::CustomResourceDefinition(_) = known {
+            return self.delete_definition(known, options);
         }
         match grace(known, options.grace_seconds) {
             Grace::Pending => Ok(known.clone()),
@@ -68,19 +71,41 @@ impl Api {
         }
     }
 
+    /// What a deletion would leave of an object, and whether it would stay for a while.
+    ///
+    /// # Errors
+    /// `Conflict` if a precondition fails.
+    pub(crate) fn deletion_of(
+        &self,
+        known: &Object,
+        options: &DeleteOptions,
+    ) -> Result<(Object, bool), ApiError> {
+        check_preconditions(known, options)?;
+        let now = self.timestamp();
+        if let Object::Namespace(namespace) = known {
+            let mut namespace = NamespaceObject::clone(namespace);
+            namespace.meta.deletion_timestamp = namespace.meta.deletion_timestamp.or(Some(now));
+            namespace.status.phase = Some(NamespacePhase::Terminating);
+            return Ok((with_propagation(namespace.into(), options.propagation), true));
+        }
+        Ok(match grace(known, options.grace_seconds) {
+            Grace::Pending => (known.clone(), true),
+            Grace::None => {
+                let object = with_propagation(known.clone(), options.propagation);
+                let is_held = !object.meta().finalizers.is_empty();
+                (if is_held { held(object, now) } else { object }, is_held)
+            }
+            Grace::Seconds(seconds) => {
+                let object = graceful(known.clone(), seconds, options.propagation, now);
+                let is_left = seconds > 0 || !object.meta().finalizers.is_empty();
+                (object, is_left)
+            }
+        })
+    }
+
     fn delete_gracefully(&mut self, known: &Object, grace: i64, propagation: Option<Propagation>) -> Object {
         let now = self.timestamp();
-        let object = with_propagation(known.clone(), propagation).map_meta(|meta| {
-            let asked = match (meta.deletion_timestamp, meta.deletion_grace_period_seconds) {
-                (Some(due), Some(given)) => due - Span::from_secs(given),
-                (Some(_) | None, Some(_) | None) => now,
-            };
-            if meta.deletion_timestamp.is_none() && meta.generation > 0 {
-                meta.generation = meta.generation.saturating_add(1);
-            }
-            meta.deletion_timestamp = Some(asked + Span::from_secs(grace));
-            meta.deletion_grace_period_seconds = Some(grace);
-        });
+        let object = graceful(known.clone(), grace, propagation, now);
         // The mark is stored even where the object goes at once: watchers see it, then the removal.
         let object = self.store(object);
         if grace == 0 && object.meta().finalizers.is_empty() { self.remove(object) } else { object }
@@ -91,27 +116,14 @@ impl Api {
         if object.meta().finalizers.is_empty() {
             return self.remove(object);
         }
-        let now = self.timestamp();
-        let object = object.map_meta(|meta| {
-            if meta.deletion_timestamp.is_none() && meta.generation > 0 {
-                meta.generation = meta.generation.saturating_add(1);
-            }
-            meta.deletion_timestamp = Some(meta.deletion_timestamp.map_or(now, |known| known.min(now)));
-            meta.deletion_grace_period_seconds = Some(0);
-        });
+        let object = held(object, self.timestamp());
         if object == *known { object } else { self.store(object) }
     }
 
     /// Namespaces wait, as `Terminating`, until the namespace controller has emptied them.
-    fn delete_namespace(
-        &mut self,
-        known: &Arc<NamespaceObject>,
-        options: &DeleteOptions,
-    ) -> Result<Object, ApiError> {
+    fn delete_namespace(&mut self, known: &Arc<NamespaceObject>, options: &DeleteOptions) -> Object {
         if known.meta.is_terminating() {
-            let why = "The system is ensuring all content is removed from this namespace.  \
-                       Upon completion, this namespace will automatically be purged by the system.";
-            return Err(ApiError::conflict(Kind::Namespace, &known.meta.key(), why));
+            return known.clone().into();
         }
         let mut namespace = NamespaceObject::clone(known);
         namespace.meta.deletion_timestamp = Some(self.timestamp());
@@ -119,10 +131,36 @@ impl Api {
         let is_empty = namespace.spec.finalizers.is_empty();
         let object = with_propagation(namespace.into(), options.propagation);
         if is_empty && object.meta().finalizers.is_empty() {
-            return Ok(self.remove(object));
+            return self.remove(object);
         }
-        Ok(self.store(object))
+        self.store(object)
     }
+}
+
+/// A pod that is given so many seconds.
+fn graceful(object: Object, grace: i64, propagation: Option<Propagation>, now: Time) -> Object {
+    with_propagation(object, propagation).map_meta(|meta| {
+        let asked = match (meta.deletion_timestamp, meta.deletion_grace_period_seconds) {
+            (Some(due), Some(given)) => due - Span::from_secs(given),
+            (Some(_) | None, Some(_) | None) => now,
+        };
+        if meta.deletion_timestamp.is_none() && meta.generation > 0 {
+            meta.generation = meta.generation.saturating_add(1);
+        }
+        meta.deletion_timestamp = Some(asked + Span::from_secs(grace));
+        meta.deletion_grace_period_seconds = Some(grace);
+    })
+}
+
+/// An object that waits for its finalizers.
+fn held(object: Object, now: Time) -> Object {
+    object.map_meta(|meta| {
+        if meta.deletion_timestamp.is_none() && meta.generation > 0 {
+            meta.generation = meta.generation.saturating_add(1);
+        }
+        meta.deletion_timestamp = Some(meta.deletion_timestamp.map_or(now, |known| known.min(now)));
+        meta.deletion_grace_period_seconds = Some(0);
+    })
 }
 
 /// Preconditions are looked at before anything else. The refusal names the kind where others name the resource.

@@ -113,6 +113,13 @@ impl ApiError {
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
+    /// 413: a JSON patch with too many operations.
+    #[must_use]
+    pub fn too_many_operations(most: usize, given: usize) -> Self {
+        let message = format!("The allowed maximum operations in a JSON patch is {most}, got {given}");
+        Self::new(413, "RequestEntityTooLarge", message)
+    }
+
     /// 404.
     #[must_use]
     pub fn not_found(resource: impl Into<ResourceName>, key: &Key) -> Self {
@@ -159,6 +166,17 @@ impl ApiError {
         Self { about: resource.about(key.name.as_str()), ..Self::new(403, "Forbidden", message) }
     }
 
+    /// 403: somebody may not do something, to objects or (`None`) on a path (`forbiddenMessage`).
+    #[must_use]
+    pub fn forbidden_to_user(about: Option<About>, why: &str) -> Self {
+        let whom = match &about {
+            None => String::new(),
+            Some(about) if about.name.is_empty() => format!("{} is ", qualify(&about.kind, &about.group)),
+            Some(about) => format!("{} \"{}\" is ", qualify(&about.kind, &about.group), about.name),
+        };
+        Self { about: about.map(Box::new), ..Self::new(403, "Forbidden", format!("{whom}forbidden: {why}")) }
+    }
+
     /// 403, the namespace is on its way out (admission plugin NamespaceLifecycle).
     #[must_use]
     pub fn namespace_terminating(resource: impl Into<ResourceName>, key: &Key) -> Self {
@@ -177,13 +195,17 @@ impl ApiError {
     #[must_use]
     pub fn invalid(resource: impl Into<ResourceName>, name: &str, causes: Vec<Cause>) -> Self {
         let ResourceName { group, kind, .. } = resource.into();
-        let list = causes
-            .iter()
-            .map(|cause| match cause.field.as_deref() {
+        let mut list: Vec<String> = Vec::new();
+        for cause in &causes {
+            let text = match cause.field.as_deref() {
                 Some(field) => format!("{field}: {}", cause.message),
                 None => cause.message.clone(),
-            })
-            .collect::<Vec<_>>();
+            };
+            // Some checks are made twice; each is named once (`utilerrors.Aggregate`).
+            if !list.contains(&text) {
+                list.push(text);
+            }
+        }
         let list = if list.len() == 1 { list[0].clone() } else { format!("[{}]", list.join(", ")) };
         let message = format!("{} \"{name}\" is invalid: {list}", qualify(&kind, &group));
         let about = Some(Box::new(About { group, kind, name: name.into() }));
@@ -215,6 +237,12 @@ impl ApiError {
         self
     }
 
+    /// 415: no route takes a body of that kind.
+    #[must_use]
+    pub fn unsupported_media() -> Self {
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type".to_owned())
+    }
+
     /// 415.
     #[must_use]
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
@@ -223,6 +251,39 @@ impl ApiError {
             accepted.join(", ")
         );
         Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// What the router says before any handler: 406 or 415, about nothing.
+    #[must_use]
+    pub fn unrouted(code: u16, reason: &'static str, message: &str) -> Self {
+        let about = About { group: "".into(), kind: "".into(), name: "".into() };
+        Self { about: Some(Box::new(about)), ..Self::new(code, reason, message.to_owned()) }
+    }
+
+    /// 406.
+    #[must_use]
+    pub fn not_acceptable(message: &str) -> Self {
+        Self::new(406, "NotAcceptable", message.to_owned())
+    }
+
+    /// 409: others manage fields that an apply would change.
+    #[must_use]
+    pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
+        Self { causes, ..Self::new(409, "Conflict", message) }
+    }
+
+    /// 422: a patch, or what it makes of an object, cannot be done; which object is not said (apiserver `handlers/patch.go`).
+    #[must_use]
+    pub fn unprocessable() -> Self {
+        Self::new(422, "Invalid", "the server rejected our request due to an error in our request".to_owned())
+    }
+
+    /// 422: what a patch makes of an object is none. `shown` is what it makes, or the patch, as text.
+    #[must_use]
+    pub fn invalid_patch(shown: &str, why: &str) -> Self {
+        let nothing = ResourceName { group: "".into(), plural: "".into(), kind: "".into() };
+        let cause = Cause::invalid("patch", &format!("{shown:?}"), why);
+        Self::invalid(nothing, "", vec![cause])
     }
 
     /// 429, with what the client may do about it.
@@ -254,7 +315,11 @@ impl ApiError {
         }
         let details = self.details();
         // Of what is no resource there is nothing to be named, which is said.
-        if !details.is_empty() || matches!((self.code, &self.about), (404 | 405, None)) {
+        if !details.is_empty()
+            || self.about.is_some()
+            || matches!((self.code, &self.about), (403 | 404 | 405 | 422, None))
+            || self.message == "415: Unsupported Media Type"
+        {
             status["details"] = Value::Object(details);
         }
         if let Some(token) = &self.token {

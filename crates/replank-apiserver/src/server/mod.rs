@@ -3,6 +3,8 @@
 mod admission;
 mod admitted;
 mod budget;
+pub(crate) mod custom;
+mod definitions;
 mod delete;
 mod effect;
 mod error;
@@ -10,16 +12,22 @@ mod event_log;
 mod events;
 mod eviction;
 mod job;
+pub(crate) mod policies;
 pub mod quota;
 pub(crate) mod resource;
+mod service;
+mod service_account;
+mod serving;
 mod store;
 
 pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condition};
+pub use custom::Custom;
 pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
 pub use events::{EventRecord, EventType};
 pub use eviction::{Eviction, EvictionRefusal};
 pub use resource::ResourceType;
+pub use serving::Serving;
 pub use store::Api;
 
 pub use effect::Effect;

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
+use replank_model::object::network::Service;
 use replank_model::object::pod::{Container, Pod};
 use replank_model::object::policy::{ResourceQuota, ScopeRequirement};
 use replank_model::object::requests;
 use replank_model::object::resources::{CPU, EPHEMERAL_STORAGE, MEMORY, Resources};
-use replank_model::object::{Kind, Object};
+use replank_model::object::{Kind, Object, render};
 use replank_model::quantity::{Format, Quantity};
 use replank_model::text::{Namespace, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::error::ApiError;
+use super::resource::ResourceType;
 use super::store::Api;
 
 /// What an object counts for, by every name under which a quota may limit it. Ended pods count for nothing but their number
@@ -38,7 +40,11 @@ pub fn usage(object: &Object, now: Time) -> Resources {
             }
             used.set("requests.storage", storage);
         }
-        Object::Service(_) | Object::ReplicationController(_) | Object::ResourceQuota(_) => {
+        Object::Service(service) => {
+            used.set(object.kind().plural(), one());
+            service_usage(service, &mut used);
+        }
+        Object::ReplicationController(_) | Object::ResourceQuota(_) => {
             used.set(object.kind().plural(), one());
         }
         Object::Other(other) if other.group().is_empty() => match &*other.kind {
@@ -55,11 +61,34 @@ fn one() -> Quantity {
     Quantity::from_units(1, Format::DecimalSi)
 }
 
+/// Load balancers, and ports on nodes (pkg/quota/v1/evaluator/core/services.go).
+fn service_usage(service: &Arc<Service>, used: &mut Resources) {
+    let ports = i64::try_from(service.spec.ports.len()).unwrap_or(i64::MAX);
+    let count = |number: i64| Quantity::from_units(number, Format::DecimalSi);
+    match &*service.spec.r#type {
+        "NodePort" => used.set("services.nodeports", count(ports)),
+        "LoadBalancer" => {
+            used.set("services.loadbalancers", one());
+            let rendered = render(&Object::Service(service.clone()));
+            let is_listening = rendered["spec"]["allocateLoadBalancerNodePorts"] != false;
+            used.set("services.nodeports", count(if is_listening { ports } else { 0 }));
+        }
+        _ => {}
+    }
+}
+
 /// `count/deployments.apps`.
 fn count_name(object: &Object) -> String {
     let kind = object.kind();
     let plural = if kind == Kind::Other {
-        format!("{}s", object.kind_name().to_lowercase())
+        // Definitions of custom kinds are not at hand here; their plurals are regular as a rule.
+        let (_, version) = object.api_version().split_once('/').unwrap_or(("", object.api_version()));
+        let group = object.api_version().split_once('/').map_or("", |(group, _)| group);
+        let known = ResourceType::of_kind(group, version, object.kind_name());
+        known.map_or_else(
+            || format!("{}s", object.kind_name().to_lowercase()),
+            |known| known.name.plural.to_string(),
+        )
     } else {
         kind.plural().to_owned()
     };

@@ -5,7 +5,9 @@ use std::sync::{Arc, LazyLock};
 use replank_model::object::Kind;
 use replank_model::object::cluster::{CustomResourceDefinition, CustomResourceScale, CustomResourceVersion};
 use replank_model::text::Text;
+use replank_schema::{Resource, Scope, discovery};
 
+use super::custom::Custom;
 use super::error::{ApiError, ResourceName};
 use super::store::Api;
 
@@ -24,6 +26,8 @@ pub struct ResourceType {
     pub(crate) generation: Generation,
     /// How `status` is written.
     pub(crate) status: StatusWrites,
+    /// What a definition says of its objects; `None` for built-in resources.
+    pub custom: Option<Arc<Custom>>,
     /// The scale subresource.
     pub(crate) scale: Option<Arc<CustomResourceScale>>,
 }
@@ -46,65 +50,53 @@ pub(crate) enum StatusWrites {
     Apart,
 }
 
-/// Built-in resources that are held untyped: API version, kind, plural, namespaced, has a generation and a status apart.
-const UNTYPED: &[(&str, &str, &str, bool, bool, bool)] = &[
-    ("v1", "ConfigMap", "configmaps", true, false, false),
-    ("v1", "Endpoints", "endpoints", true, false, false),
-    ("v1", "Event", "events", true, false, false),
-    ("v1", "LimitRange", "limitranges", true, false, false),
-    ("v1", "PodTemplate", "podtemplates", true, true, false),
-    ("v1", "Secret", "secrets", true, false, false),
-    ("v1", "ServiceAccount", "serviceaccounts", true, false, false),
-    ("events.k8s.io/v1", "Event", "events", true, false, false),
-    ("coordination.k8s.io/v1", "Lease", "leases", true, false, false),
-    ("networking.k8s.io/v1", "Ingress", "ingresses", true, true, true),
-    ("networking.k8s.io/v1", "IngressClass", "ingressclasses", false, true, false),
-    ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", true, true, false),
-    ("networking.k8s.io/v1", "IPAddress", "ipaddresses", false, false, false),
-    ("networking.k8s.io/v1", "ServiceCIDR", "servicecidrs", false, false, true),
-    ("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", false, false, false),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false, false, false),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", false, false, false),
-    ("rbac.authorization.k8s.io/v1", "Role", "roles", true, false, false),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true, false, false),
-    ("resource.k8s.io/v1", "DeviceClass", "deviceclasses", false, true, false),
-    ("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true, false, true),
-    ("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates", true, false, false),
-    ("resource.k8s.io/v1", "ResourceSlice", "resourceslices", false, true, false),
-    ("apiregistration.k8s.io/v1", "APIService", "apiservices", false, false, true),
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingWebhookConfiguration",
-        "mutatingwebhookconfigurations",
-        false,
-        true,
-        false,
-    ),
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-        false,
-        true,
-        false,
-    ),
-    ("certificates.k8s.io/v1", "CertificateSigningRequest", "certificatesigningrequests", false, false, true),
-    ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowschemas", false, true, true),
-    (
-        "flowcontrol.apiserver.k8s.io/v1",
-        "PriorityLevelConfiguration",
-        "prioritylevelconfigurations",
-        false,
-        true,
-        true,
-    ),
+/// Untyped resources that have a `metadata.generation`: group and plural. Read off a running 1.36.2.
+const COUNTED: &[(&str, &str)] = &[
+    ("", "podtemplates"),
+    ("networking.k8s.io", "ingresses"),
+    ("networking.k8s.io", "ingressclasses"),
+    ("networking.k8s.io", "networkpolicies"),
+    ("resource.k8s.io", "deviceclasses"),
+    ("resource.k8s.io", "resourceslices"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"),
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
 ];
 
-/// All built-in resources, made once.
+/// All built-in resources, made once: the typed ones, and whatever else discovery says that objects can be made of.
 static BUILT_IN: LazyLock<Vec<ResourceType>> = LazyLock::new(|| {
-    let typed = Kind::TYPED.iter().copied().map(ResourceType::typed);
-    typed.chain(UNTYPED.iter().map(ResourceType::untyped)).collect()
+    let mut all: Vec<ResourceType> = Kind::TYPED.iter().copied().map(ResourceType::typed).collect();
+    for group in discovery().all() {
+        for version in &group.versions {
+            for resource in
+                version.resources.iter().filter(|resource| is_kept(resource) || is_review(resource))
+            {
+                let is_typed = all.iter().any(|typed| {
+                    *typed.name.group == *group.name() && *typed.name.kind == *resource.response_kind.kind
+                });
+                if !is_typed {
+                    all.push(ResourceType::untyped(group.name(), &version.version, resource));
+                }
+            }
+        }
+    }
+    all
 });
+
+/// Whether objects of a resource are kept: they can be created and listed.
+fn is_kept(resource: &Resource) -> bool {
+    ["create", "list"].iter().all(|verb| resource.verbs.iter().any(|one| one == verb))
+}
+
+/// Whether it is a question that is asked by creating it: the wire answers these, none is kept.
+fn is_review(resource: &Resource) -> bool {
+    resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
+}
 
 impl ResourceType {
     /// A built-in resource of a plural name.
@@ -114,6 +106,14 @@ impl ResourceType {
             &*resource.name.plural == plural
                 && &*resource.name.group == group
                 && &*resource.version == version
+        })
+    }
+
+    /// The built-in resource of a kind.
+    #[must_use]
+    pub fn of_kind(group: &str, version: &str, kind: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|resource| {
+            &*resource.name.kind == kind && &*resource.name.group == group && &*resource.version == version
         })
     }
 
@@ -146,25 +146,35 @@ impl ResourceType {
             is_namespaced: kind.is_namespaced(),
             generation: if kind.has_generation() { Generation::Counted } else { Generation::Absent },
             status: if has_status(kind) { StatusWrites::Apart } else { StatusWrites::WithObject },
+            custom: None,
             scale: scale_of(kind).map(Arc::new),
         }
     }
 
-    fn untyped(row: &(&str, &str, &str, bool, bool, bool)) -> Self {
-        let (api_version, kind, plural, is_namespaced, counted, apart) = *row;
-        let (group, version) = split(api_version);
+    fn untyped(group: &str, version: &str, resource: &Resource) -> Self {
+        let is_counted = COUNTED.contains(&(group, resource.resource.as_str()));
+        let has_status = resource.subresources.iter().any(|part| part.subresource == "status");
         Self {
-            name: ResourceName { group: group.into(), plural: plural.into(), kind: kind.into() },
+            name: ResourceName {
+                group: group.into(),
+                plural: resource.resource.as_str().into(),
+                kind: resource.response_kind.kind.as_str().into(),
+            },
             version: version.into(),
             kind: Kind::Other,
-            is_namespaced,
-            generation: if counted { Generation::Counted } else { Generation::Absent },
-            status: if apart { StatusWrites::Apart } else { StatusWrites::WithObject },
+            is_namespaced: resource.scope == Scope::Namespaced,
+            generation: if is_counted { Generation::Counted } else { Generation::Absent },
+            status: if has_status { StatusWrites::Apart } else { StatusWrites::WithObject },
+            custom: None,
             scale: None,
         }
     }
 
-    fn custom(definition: &CustomResourceDefinition, version: &CustomResourceVersion) -> Self {
+    fn custom(
+        definition: &CustomResourceDefinition,
+        version: &CustomResourceVersion,
+        custom: Option<Arc<Custom>>,
+    ) -> Self {
         let spec = &definition.spec;
         let subresources = version.subresources.as_ref();
         let status = subresources.and_then(|subresources| subresources.status.as_ref());
@@ -179,6 +189,7 @@ impl ResourceType {
             is_namespaced: &*spec.scope == "Namespaced",
             generation: Generation::Counted,
             status: if status.is_some() { StatusWrites::Apart } else { StatusWrites::WithObject },
+            custom,
             scale: subresources.and_then(|subresources| subresources.scale.clone()).map(Arc::new),
         }
     }
@@ -189,9 +200,13 @@ impl Api {
     #[must_use]
     pub fn custom_resources(&self) -> Vec<ResourceType> {
         let definitions = self.view().custom_resource_definitions.sorted();
-        let of = |definition: &CustomResourceDefinition| -> Vec<ResourceType> {
+        let of = |definition: &Arc<CustomResourceDefinition>| -> Vec<ResourceType> {
             let served = definition.spec.versions.iter().filter(|version| version.served);
-            served.map(|version| ResourceType::custom(definition, version)).collect()
+            let of = |version: &CustomResourceVersion| {
+                let custom = self.customs.of(definition, &version.name)?;
+                Some(ResourceType::custom(definition, version, Some(custom)))
+            };
+            served.filter_map(of).collect()
         };
         definitions.into_iter().flat_map(|(_, definition)| of(definition)).collect()
     }
@@ -227,9 +242,12 @@ impl Api {
         }
         for (_, definition) in self.view().custom_resource_definitions.sorted() {
             for served in definition.spec.versions.iter().filter(|served| served.served) {
-                let resource = ResourceType::custom(definition, served);
-                if of_group(&resource) && &*resource.version == version {
-                    return Ok(resource);
+                let resource = ResourceType::custom(definition, served, None);
+                if of_group(&resource)
+                    && &*resource.version == version
+                    && let Some(custom) = self.customs.of(definition, version)
+                {
+                    return Ok(ResourceType { custom: Some(custom), ..resource });
                 }
             }
         }

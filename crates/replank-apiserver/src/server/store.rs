@@ -3,6 +3,7 @@
 //! All truth of the simulated cluster is in one [`View`], which only [`Api`] changes. Every change is kept until the world
 //! hands it to those who watch.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,9 +16,12 @@ use replank_model::view::{Change, Tabled, View};
 use rustc_hash::FxHashMap;
 
 use super::admission::Admitted;
+use super::custom::Customs;
 use super::error::{ApiError, ResourceName};
 use super::events::EventLog;
 use super::job;
+use super::policies::Policies;
+use super::serving::Serving;
 use crate::clock::Clock;
 use crate::draw::{Draws, Purpose};
 
@@ -37,8 +41,16 @@ pub struct Api {
     pub(crate) projector: Projector,
     /// What components tell about objects.
     pub(crate) events: EventLog,
+    /// What definitions say of their objects.
+    pub(crate) customs: Customs,
+    /// Policies in CEL, where they have been read since they changed.
+    pub(crate) policies: RefCell<Option<Arc<Policies>>>,
+    /// Whether the present write is a script's, which may leave out what a simulation does not need.
+    pub(crate) is_script: bool,
     /// How often an entity was made at the moment of the last creation: each time it gets another uid.
     made: (Time, FxHashMap<String, u64>),
+    /// What it does beyond what a rehearsal needs.
+    serving: Serving,
 }
 
 impl Api {
@@ -56,8 +68,38 @@ impl Api {
             admitted: Admitted::default(),
             projector: Projector::default(),
             events: EventLog::default(),
+            customs: Customs::default(),
+            policies: RefCell::default(),
+            is_script: false,
             made: (Time::from_millis(0), FxHashMap::default()),
+            serving: Serving::default(),
         }
+    }
+
+    /// Goes on with a counter of versions that is further than any object shows: the last write may have been a deletion.
+    pub fn go_on_from(&mut self, version: u64) {
+        self.version = self.version.max(version);
+    }
+
+    /// Does more from now on than a rehearsal needs.
+    pub fn serve(&mut self, serving: Serving) {
+        self.serving = serving;
+        self.admitted.forget_all();
+        let services = self.view.services.sorted();
+        let services: Vec<Object> =
+            services.into_iter().map(|(_, service)| Object::Service(service.clone())).collect();
+        for service in services {
+            self.note_addresses(None, Some(&service));
+        }
+    }
+
+    pub(super) fn serving(&self) -> Serving {
+        self.serving
+    }
+
+    /// The first draw of an entity for a purpose.
+    pub(super) fn draw(&self, entity: &str, purpose: Purpose) -> u64 {
+        self.draws.draw(entity, purpose, 0).0
     }
 
     /// Everything there is.
@@ -130,7 +172,7 @@ impl Api {
             meta.deletion_timestamp = None;
             meta.deletion_grace_period_seconds = None;
         });
-        Ok(job::complete(object))
+        self.allocate(job::complete(object))
     }
 
     /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
@@ -262,10 +304,15 @@ impl Api {
 
     /// Writes a state to the store under a new version.
     pub(crate) fn store(&mut self, object: Object) -> Object {
+        if object.kind() == Kind::Service {
+            let known = self.known(&object);
+            self.note_addresses(known.as_ref(), Some(&object));
+        }
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
-        self.forget_admitted(object.kind());
+        self.forget_admitted(&object);
+        self.forget_policies(&object);
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
@@ -277,10 +324,13 @@ impl Api {
         self.version += 1;
         let version = ResourceVersion(self.version);
         let object = object.map_meta(|meta| meta.resource_version = version);
-        self.forget_admitted(object.kind());
+        self.forget_admitted(&object);
+        self.forget_policies(&object);
         let change = self.view.apply(Delta::Gone(object.reference()));
         debug_assert!(change != Change::Stale, "the store removes what it has");
         self.changes.push_back(change);
+        self.note_addresses(Some(&object), None);
+        self.instance_gone(&object);
         object
     }
 
@@ -291,10 +341,17 @@ impl Api {
         self.changes.push_back(change);
     }
 
-    /// What admission made of a spec depends on the priority classes.
-    fn forget_admitted(&mut self, changed: Kind) {
-        if changed == Kind::PriorityClass {
+    /// What admission made of a spec depends on the priority classes, and on accounts.
+    fn forget_admitted(&mut self, changed: &Object) {
+        let is_account = matches!(changed, Object::Other(other) if &*other.kind == "ServiceAccount");
+        if changed.kind() == Kind::PriorityClass || is_account {
             self.admitted.forget_all();
+        }
+    }
+
+    fn forget_policies(&mut self, changed: &Object) {
+        if matches!(changed, Object::Other(other) if other.group() == "admissionregistration.k8s.io") {
+            self.policies.take();
         }
     }
 

@@ -55,6 +55,7 @@ mod arrivals;
 mod balancer;
 mod batch;
 mod beyond;
+mod canary;
 mod clear;
 mod close;
 mod context;

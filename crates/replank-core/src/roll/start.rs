@@ -4,8 +4,8 @@
 //! written into that moment, so that it outlives a restart: the next node is chosen and marked as soon as there is a
 //! free place, and waits out the pause marked. Only one node at a time is ahead of its moment.
 //!
-//! Per group: the canary's nodes go first, or those of each wave; nothing else of the group is begun while one is watched ([`stage`]). A canary, or the first wave, is
-//! to try out what runs here: of the nodes that can be emptied, those with pods of most workloads are taken, then those with most pods, then the plan's order.
+//! Per group: the canary's nodes go first, or those of each wave; nothing else of the group is begun while one is watched ([`stage`]). Which
+//! nodes a canary is made of, [`canary`] says.
 //!
 //! Where the plan has a `minReadyPerZone`, nodes in zones with fewer new nodes come before the plan's order (except
 //! `zoneByZone`): replacements come up where nodes go, so that every zone has a new node before its last old one goes,
@@ -22,10 +22,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::object::pod::{Pod, PodSpec};
-use replank_model::text::{Namespace, NodeName, Uid, Zone};
+use replank_model::text::{Namespace, NodeName, Zone};
 use replank_model::time::{Span, Time};
 use rustc_hash::FxHashMap;
 
+use super::canary::{self, Canary};
 use super::context::{Context, GroupRoll};
 use super::dead;
 use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over, wait_for};
@@ -37,7 +38,7 @@ use super::raise;
 use super::singleton;
 use super::stage;
 use super::stalled;
-use replank_facts::node_pods::{Bound, NodePods};
+use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{Order, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
@@ -221,7 +222,7 @@ fn choose(
     let can_yield = roll.nodes.draining.iter().any(|name| stalled::is_stalled(ctx, ctx.member(name)));
     let mut yields_to = None;
     // A canary that stands still keeps all others waiting: one whose pods may all go now is better than one with more of them.
-    let is_canary = stage::is_canary_next(ctx, roll);
+    let mut canary = Canary::of(ctx, roll);
     let mut second_best = None;
     for name in candidates(ctx, roll, starting, depth) {
         if starting.contains(&name) {
@@ -243,7 +244,8 @@ fn choose(
                 .and_then(|()| has_room(ctx, works, &mut hopeless, *since, node_pods).map_err(by_node)),
         };
         match (spared, could) {
-            (Ok(()), Ok(())) if is_canary && movers_may_go(ctx, works, node_pods).is_err() => {
+            (Ok(()), Ok(())) if canary.waits_for_better_than(member) => works.rewind(point),
+            (Ok(()), Ok(())) if canary.is_next && movers_may_go(ctx, works, node_pods).is_err() => {
                 works.rewind(point);
                 second_best.get_or_insert(name);
             }
@@ -264,6 +266,7 @@ fn choose(
             (Ok(()) | Err(_), Err(reason)) => {
                 works.rewind(point);
                 if let WaitingOn::Pod(PodWait::Room { pod, .. }) = &reason.1 {
+                    canary.lacks_room(member);
                     without_room.extend(ctx.view.find::<Pod>(pod).cloned());
                 }
                 first_reason.get_or_insert(reason);
@@ -403,7 +406,7 @@ fn candidates(
     for (zone, nodes) in &roll.nodes.queue {
         let renewed = if keeps_zones { renewed(ctx, roll, starting, zone) } else { 0 };
         let zone = if by_zone { zone.as_str() } else { "" };
-        let worth = |name| if is_canary { worth(ctx.member(name)) } else { Reverse((0, 0)) };
+        let worth = |name| if is_canary { canary::worth(ctx.member(name)) } else { Reverse((0, 0)) };
         first.extend(
             nodes.iter().take(depth_here).map(|(rank, name)| (renewed, zone, worth(name), *rank, name)),
         );
@@ -418,18 +421,6 @@ fn candidates(
     }
     let late = late(ctx, roll).take(depth);
     first.into_iter().map(|(_, _, _, _, name)| name).chain(late).cloned().collect()
-}
-
-/// What a node is worth as a canary: how many workloads have pods on it that move, and how many pods these are. The more there are, the more of what runs here is tried
-/// on the new node before all others follow.
-fn worth(member: &Member) -> Reverse<(usize, usize)> {
-    let NodeState::Queued { node_pods, .. } = &member.state else { return Reverse((0, 0)) };
-    let owner = |bound: &Bound| {
-        let pod = &bound.pod;
-        pod.meta.controller().map_or_else(|| pod.meta.uid.clone(), |owner| owner.uid.clone())
-    };
-    let owners: BTreeSet<Uid> = node_pods.movers.iter().map(owner).collect();
-    Reverse((owners.len(), node_pods.movers.len()))
 }
 
 /// New nodes of a zone, and those that will come in place of nodes that are on their way out.

@@ -144,6 +144,8 @@ pub(crate) struct Stage {
     pub(crate) broken_nodes: BTreeSet<NodeName>,
     /// DaemonSet pods on new nodes do not become ready.
     pub(crate) broken_daemons: bool,
+    /// How long a new node keeps the taint of one that is not Ready when it is Ready.
+    pub(crate) taint_lag: Span,
     /// Which of several emptiest zones is taken: the last in order of name, else the first.
     pub(crate) prefers_last_zone: bool,
     /// Commands are lost of which the key begins so, and nobody knows it.
@@ -207,6 +209,7 @@ impl Stage {
             barren: BTreeSet::new(),
             broken_nodes: BTreeSet::new(),
             broken_daemons: false,
+            taint_lag: Span::ZERO,
             prefers_last_zone: false,
             loses: None,
             jobs: Vec::new(),
@@ -735,13 +738,22 @@ impl Stage {
 
     fn ready_node(&mut self, instance: &Instance) {
         let node = instance.node.as_ref().and_then(|name| self.truth.node(name)).cloned();
-        let is_waiting = |node: &Arc<Node>| !node.is_ready() && !self.broken_nodes.contains(&node.name());
+        let lags = self.taint_lag > Span::ZERO;
+        let is_waiting = |node: &Arc<Node>| {
+            let is_done = node.is_ready() && (!lags || node.spec.taints.is_empty());
+            !is_done && !self.broken_nodes.contains(&node.name())
+        };
         let Some(node) = node.filter(is_waiting) else { return };
-        if node.meta.creation_timestamp.is_some_and(|created| created + NODE_READY <= self.now) {
-            let mut node = Node::clone(&node);
-            node.status.conditions = vec![condition("Ready", true, self.now)];
-            node.spec.taints.clear();
-            self.put(node);
+        let Some(ready) = node.meta.creation_timestamp.map(|created| created + NODE_READY) else { return };
+        let mut changed = Node::clone(&node);
+        if ready <= self.now && !node.is_ready() {
+            changed.status.conditions = vec![condition("Ready", true, self.now)];
+        }
+        if ready + self.taint_lag <= self.now {
+            changed.spec.taints.clear();
+        }
+        if changed != *node {
+            self.put(changed);
         }
     }
 

@@ -132,6 +132,19 @@ fn the_canary_goes_alone_even_where_more_could() {
 }
 
 #[test]
+fn a_canary_is_no_empty_node_while_there_is_no_room_yet_for_the_pods_of_others() {
+    let mut objects = shop();
+    objects.push(node("empty", "web", "a"));
+    let mut stage = Stage::new(web_plan(json!({"canary": {"nodes": 1, "soak": "10m"}})), objects);
+    // A new node counts as Ready before it takes pods.
+    stage.taint_lag = Span::from_secs(4);
+    assert_eq!(stage.run(DAY), End::Done);
+    let first = stage.done.iter().find(|(_, command, _)| command.key.0.contains("/drain/"));
+    let first = first.map(|(_, command, _)| command.key.0.clone()).expect("nodes are drained");
+    assert!(!first.contains("empty"), "{first}\n{}", stage.story());
+}
+
+#[test]
 fn a_budget_that_never_allows_blocks_the_run_and_is_named() {
     let objects = vec![
         node("n0", "web", "a"),

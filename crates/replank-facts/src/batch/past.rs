@@ -32,6 +32,9 @@ impl fmt::Display for Past {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.runs {
             1 => write!(f, "an earlier run took {}", self.longest),
+            runs if self.shortest == self.longest => {
+                write!(f, "{runs} earlier runs took {} each", self.longest)
+            }
             runs => write!(f, "{runs} earlier runs took {} to {}", self.shortest, self.longest),
         }
     }
@@ -130,4 +133,19 @@ fn workflow_spans(view: &View, namespace: &Namespace, cron: &str) -> Vec<Span> {
 
 fn time(raw: &Value, pointer: &str) -> Option<Time> {
     raw.pointer(pointer)?.as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_took_equally_long_have_one_length() {
+        let past = |shortest, longest| {
+            let (shortest, longest) = (Span::from_minutes(shortest), Span::from_minutes(longest));
+            Past { runs: 4, shortest, typical: shortest, longest }.to_string()
+        };
+        assert_eq!(past(89, 89), "4 earlier runs took 1h29m each");
+        assert_eq!(past(89, 120), "4 earlier runs took 1h29m to 2h");
+    }
 }

@@ -52,7 +52,8 @@ pub fn convert(table: &Table, object: &mut Tree, to: &Gvk, target: Release) -> R
 }
 
 /// Whether one is a version of the same kind as the other, and there is a way between them.
-pub(crate) fn leads(from: &Gvk, to: &Gvk) -> bool {
+#[must_use]
+pub fn leads(from: &Gvk, to: &Gvk) -> bool {
     Family::between(from, to).is_some()
 }
 

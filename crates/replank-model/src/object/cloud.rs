@@ -14,6 +14,8 @@ mod template;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::labels::{Labels, TextMap};
 use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
@@ -26,7 +28,8 @@ pub use target::{Registrar, Target, TargetGroup, TargetHealth};
 pub use template::{BadLaunchTemplateRef, LaunchTemplate, LaunchTemplateRef, LaunchTemplates, VersionWord};
 
 /// A group of interchangeable instances: an Auto Scaling group, or the one behind an EKS managed node group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeGroup {
     /// Name: the managed node group's, or the one by which nodes show their group.
     pub name: GroupName,
@@ -45,6 +48,7 @@ pub struct NodeGroup {
     /// The version that is the launch template's default, where that is known.
     pub default_version: Option<LaunchTemplateRef>,
     /// The launch template versions that are known: those of its instances, and those that it could go back to.
+    #[serde(with = "crate::pairs")]
     pub templates: LaunchTemplates,
     /// Tags: where a run writes the original bounds before it raises them.
     pub tags: TextMap,
@@ -180,7 +184,8 @@ impl NodeGroup {
 }
 
 /// How a group launches and ends instances by itself (describe-auto-scaling-groups).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ways {
     /// Which instance goes first when it wants fewer; none is [`TerminationPolicy::Default`].
     pub policies: Vec<TerminationPolicy>,
@@ -219,7 +224,8 @@ impl Ways {
 
 /// Which instance a group ends first when it wants fewer, within the zone that has most ("Configure termination policies" in the EC2 Auto
 /// Scaling guide).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum TerminationPolicy {
     /// Of the oldest launch template version, then the nearest to its next hour.
     Default,
@@ -271,7 +277,8 @@ impl TerminationPolicy {
 }
 
 /// A launch that failed, as describe-scaling-activities tells it: the last one for each type, zone and market.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LaunchFailure {
     /// When.
     pub at: Time,
@@ -297,7 +304,8 @@ impl fmt::Display for LaunchFailure {
 }
 
 /// One machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Instance {
     /// Id.
     pub id: InstanceId,
@@ -335,7 +343,8 @@ impl Instance {
 
 /// What an Auto Scaling group takes an instance for (Auto Scaling HealthStatus). One that is unhealthy is replaced, unless that is suspended; it hardly ever becomes
 /// healthy again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum HealthStatus {
     /// Nothing else is known.
     #[default]
@@ -354,7 +363,8 @@ impl fmt::Display for HealthStatus {
 }
 
 /// Where an instance is in its group (Auto Scaling LifecycleState).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Lifecycle {
     /// It is launched.
     Pending,
@@ -423,7 +433,8 @@ impl fmt::Display for Lifecycle {
 }
 
 /// How an instance is paid for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Market {
     /// It stays until somebody ends it.
     #[default]
@@ -452,7 +463,8 @@ impl Market {
 }
 
 /// A lifecycle hook of a group: it holds an instance at launch or termination until somebody completes the action.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LifecycleHook {
     /// Name.
     pub name: Text,
@@ -479,7 +491,8 @@ impl LifecycleHook {
 }
 
 /// What a lifecycle hook holds instances at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Transition {
     /// `autoscaling:EC2_INSTANCE_LAUNCHING`.
     Launching,
@@ -489,7 +502,8 @@ pub enum Transition {
 
 /// A message of a queue that this process has received and not deleted: nobody else receives it until its visibility timeout
 /// is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Message {
     /// Id: the same whenever it is delivered.
     pub id: MessageId,
@@ -520,7 +534,8 @@ impl Message {
 }
 
 /// Where an instance is in its life (EC2 InstanceStateName).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum InstanceState {
     /// Booting.
     Pending,

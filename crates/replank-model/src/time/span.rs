@@ -283,6 +283,23 @@ impl Sum for Span {
     }
 }
 
+impl Span {
+    /// The span, so many times as short; rounded to milliseconds. What is not a number above zero leaves it as it is.
+    #[must_use]
+    pub fn divided(self, times: f64) -> Self {
+        if !times.is_finite() || times <= 0.0 {
+            return self;
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "spans are far below 2^53 ms"
+        )]
+        let millis = (self.as_millis() as f64 / times).round() as i64;
+        Self::from_millis(millis)
+    }
+}
+
 impl Serialize for Span {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&GoForm(*self))

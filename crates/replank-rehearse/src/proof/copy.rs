@@ -87,6 +87,7 @@ impl Copy {
             path: write.path.clone(),
             content_type: content_type.to_owned(),
             body: write.body.clone(),
+            wire: None,
         };
         let response = self.world.request(|api| api.handle(&request));
         match response.code {
@@ -102,6 +103,7 @@ impl Copy {
             path: target.path(),
             content_type: String::new(),
             body: Value::Null,
+            wire: None,
         };
         let response = self.world.request(|api| api.handle(&request));
         (response.code == 200).then_some(response.body)
@@ -114,6 +116,7 @@ impl Copy {
             path: format!("{}?dryRun=All", target.path()),
             content_type: Verb::MergePatch.method().1.to_owned(),
             body: json!({}),
+            wire: None,
         };
         let response = self.world.request(|api| api.handle(&request));
         if response.code == 200 { Some(response.body) } else { self.object(target) }

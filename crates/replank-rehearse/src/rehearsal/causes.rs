@@ -14,6 +14,7 @@ use replank_protocol::waiting::{PodWait, RollEnd, RollWait, RunEnd, Subject, Wai
 use super::holders::{HELD, NO_TIME};
 use super::ids::STOPS;
 use super::result::Cause;
+use super::unready;
 use crate::finding_entry::FindingEntry;
 
 /// Groups what blocks; a finding about the same object is named with its remedy.
@@ -48,12 +49,19 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
         .map(|((kind, object), group)| {
             let related = names(view, kind, &object, &group);
             let finding = explaining(findings, kind, &related);
+            // What uses the budget up is nearer to the cause than its numbers.
+            let unready =
+                (kind == BUDGET).then(|| unready::under_the_budgets_of(view, &group.pods)).flatten();
+            let reason = match unready {
+                Some(unready) => format!("{}; {unready}", group.reason),
+                None => group.reason,
+            };
             Cause {
                 nodes: group.nodes.into_iter().collect(),
                 pods: group.pods.len(),
                 kind,
                 related,
-                reason: group.reason,
+                reason,
                 finding: finding.map(|finding| finding.id),
                 finding_object: finding.map(|finding| finding.object.clone()),
                 remedy: finding.map(|finding| finding.remedy.clone()),
@@ -121,6 +129,9 @@ fn names(view: &View, kind: &str, object: &str, group: &Grouped) -> BTreeSet<Str
     budgets.chain(owners).chain(pods).chain(nodes).chain(groups).chain([object.to_owned()]).collect()
 }
 
+/// The kind of a wait for a disruption budget whose pods are counted.
+const BUDGET: &str = "budget";
+
 /// The kind of an update of EKS' own that failed.
 const UPDATE_FAILED: &str = "updateFailed";
 
@@ -137,7 +148,7 @@ fn not_emptied(view: &View, waiting: &Waiting) -> BTreeSet<String> {
 /// The rules whose findings tell of a reason, by its kind.
 fn tells_of(kind: &str) -> &'static [&'static str] {
     match kind {
-        "budget" => &[
+        BUDGET => &[
             "pdb-never-allows",
             "pdb-unready",
             "pdb-waits-for-batch",

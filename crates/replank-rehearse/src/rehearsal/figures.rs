@@ -20,6 +20,7 @@ use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
+use super::standing;
 use super::{Rehearsal, Stop};
 use crate::finding_entry::FindingEntry;
 use replank_sim::{Assumption, Source, Workload};
@@ -43,8 +44,14 @@ pub(super) fn result(
     outages::find(world.view(), notes, world.now(), &mut findings);
     notes.preempted.find(&mut findings);
     let (replaced, total) = notes.replaced();
+    // Where no node is to be replaced, what the script's drains come to is the answer.
+    let standing = if total == 0 { standing::blockers(world) } else { Vec::new() };
+    let refused = standing::not_begun(rehearsal.refused_drains().filter(|_| total == 0));
     let verdict = match stop {
         Stop::RanAway => Verdict::Blocked,
+        Stop::Ended | Stop::TimeUp | Stop::Silence if !(standing.is_empty() && refused.is_empty()) => {
+            Verdict::Blocked
+        }
         Stop::Ended | Stop::TimeUp | Stop::Silence | Stop::Interrupted => {
             verdict((world.end(), rollback.as_ref()), &findings, (replaced, total))
         }
@@ -56,6 +63,8 @@ pub(super) fn result(
     causes::find(&mut causes, &mut findings);
     holders::tie(&mut causes);
     causes::agree(world.view(), &mut findings, &causes, left.as_ref());
+    standing::find(&standing, &mut findings);
+    blockers.extend(standing.into_iter().chain(refused));
     RehearsalResult {
         version: RESULT_VERSION,
         verdict,

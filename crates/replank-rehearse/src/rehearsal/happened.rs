@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use replank_model::time::{Span, Time};
 
 use super::{Progress, Rehearsal, Stop};
-use replank_sim::script::{Script, ScriptEvent, Side, What, happen};
+use replank_sim::script::{Hand, Script, ScriptEvent, Side, What, happen};
 
 pub(super) use super::script_event::Happened;
 pub use super::script_event::ScriptEventEntry;
@@ -67,7 +67,14 @@ impl Rehearsal {
             | What::Hand(_)
             | What::Restart => None,
         };
-        self.happened.push(Happened { entry, image });
+        let is_drain = matches!(&event.what, What::Hand(Hand::Drain(_)));
+        self.happened.push(Happened { entry, image, is_drain });
+    }
+
+    /// Drains of the script that could not begin.
+    pub(super) fn refused_drains(&self) -> impl Iterator<Item = &ScriptEventEntry> {
+        let drains = self.happened.iter().filter(|happened| happened.is_drain);
+        drains.map(|happened| &happened.entry).filter(|entry| entry.refused.is_some())
     }
 
     /// What happened so far. A fault that no pod has felt is told as such: most often the image is misspelt.

@@ -1,7 +1,7 @@
 //! Rules of what only a rehearsal finds.
 
-/// What stopped the roll, and no other finding tells of.
+/// What stopped the roll, if no other finding explains it.
 pub(super) const STOPS: &str = "stops-the-roll";
 
-/// A workload without a Ready pod for a while, and no other finding tells of it.
+/// A workload without a Ready pod for a while, if no other finding explains it.
 pub(super) const OUTAGE: &str = "outage";

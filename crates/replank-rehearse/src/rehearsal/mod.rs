@@ -19,9 +19,11 @@ mod result;
 mod script_event;
 mod shape;
 mod stages;
+mod standing;
 mod starts;
 mod state;
 mod timeline;
+mod unready;
 mod waits;
 
 use std::cell::RefCell;

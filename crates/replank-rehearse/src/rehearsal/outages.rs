@@ -19,7 +19,7 @@ pub(super) fn is_short(view: &View, workload: &Workload, count: &ReadyCount) -> 
     desired(view, workload).is_some_and(|desired| count.min < desired.min(count.before))
 }
 
-/// Finds those that no other finding tells of.
+/// Finds those that no other finding explains.
 pub(super) fn find(view: &View, notes: &Recorder, now: Time, findings: &mut Vec<FindingEntry>) {
     for (workload, count) in &notes.workloads {
         let dark = dark(count, now);

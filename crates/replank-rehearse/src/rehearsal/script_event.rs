@@ -23,9 +23,12 @@ pub struct ScriptEventEntry {
     pub refused: Option<String>,
 }
 
-/// An entry, and the image whose fault it is about.
+/// An entry, and what has to be known of it at the end.
 #[derive(Clone, Debug)]
 pub(super) struct Happened {
     pub(super) entry: ScriptEventEntry,
+    /// The image whose fault it is about.
     pub(super) image: Option<ImageName>,
+    /// Whether somebody was to drain nodes.
+    pub(super) is_drain: bool,
 }

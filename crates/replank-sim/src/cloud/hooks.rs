@@ -8,14 +8,15 @@ use replank_model::text::{InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::Refusal;
 use replank_protocol::lifecycle::Action;
+use serde::{Deserialize, Serialize};
 
 /// Instances that are held.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Holds {
     by_instance: BTreeMap<InstanceId, Hold>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Hold {
     at: Transition,
     since: Time,
@@ -23,7 +24,7 @@ struct Hold {
     is_abandoned: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Open {
     hook: LifecycleHook,
     until: Time,

@@ -11,6 +11,7 @@ use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::time::{Span, Time};
 
 use replank_apiserver::draw::{Draws, Purpose};
+use serde::{Deserialize, Serialize};
 
 /// Periods for which a hazard is drawn beforehand: a month of hours. No rehearsal lasts longer.
 const PERIODS_MAX: u64 = 31 * 24;
@@ -20,7 +21,7 @@ const RECOMMENDED_BEFORE: (Span, Span) = (Span::from_secs(60), Span::from_secs(1
 const RECOMMENDED_IN: u64 = 2;
 
 /// Capacity of a type, in a zone, on a market; what is not named is any.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacity {
     /// Market.
     pub market: Option<Market>,
@@ -47,7 +48,7 @@ impl Capacity {
 }
 
 /// A share, in hundredths of a percent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rate(u32);
 
 impl Rate {
@@ -80,7 +81,7 @@ impl fmt::Display for Rate {
 }
 
 /// What takes instances away at a rate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hazard {
     /// Something befalls spot instances, so many an hour. What is said of a type or a zone holds there in place of what is said of any.
     Spot {
@@ -105,7 +106,7 @@ pub enum Hazard {
 }
 
 /// What befalls spot instances.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpotEvent {
     /// They are taken back.
     Interruption,
@@ -184,7 +185,7 @@ pub(super) struct Threatened<'a> {
 }
 
 /// What a hazard does to an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Blow {
     /// It may be taken back soon.
     Recommended,
@@ -195,7 +196,7 @@ pub(super) enum Blow {
 }
 
 /// A blow to come: position of the hazard, its target, its kind.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     hazard: usize,
     instance: InstanceId,
@@ -203,14 +204,14 @@ struct Plan {
 }
 
 /// Shortages and hazards, as a script has said so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Markets {
     short: Vec<Capacity>,
     hazards: Vec<Hazarded>,
     plans: Vec<Plan>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Hazarded {
     hazard: Hazard,
     since: Time,

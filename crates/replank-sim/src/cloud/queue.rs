@@ -15,6 +15,7 @@ use super::Range;
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
 use replank_apiserver::draw::{Draw, Purpose};
+use serde::{Deserialize, Serialize};
 
 /// How long a message is hidden from others once it is received.
 const VISIBILITY: Span = Span::from_secs(30);
@@ -39,11 +40,12 @@ pub enum Delivery {
 }
 
 /// See the module's page.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Queue {
     messages: Vec<Queued>,
     number_of: BTreeMap<MessageId, usize>,
     /// What the receiver is shown.
+    #[serde(skip)]
     deliveries: Vec<Delta>,
     /// Until when nothing that is sent arrives.
     lost_until: Option<Time>,
@@ -53,13 +55,13 @@ pub(super) struct Queue {
     late: (u32, Span),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Queued {
     message: Message,
     place: Place,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Place {
     Waiting,
     Received,

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// What is remembered of targets.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Targets {
     /// What becomes of a target next.
+    #[serde(with = "replank_model::pairs")]
     pub(super) next: BTreeMap<(InstanceId, Text), Next>,
     /// Groups whose new targets fail their health checks, and since when.
     pub(super) failing: BTreeMap<GroupName, Time>,
@@ -19,14 +21,14 @@ pub(super) struct Targets {
 }
 
 /// A step, and when it is due.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Next {
     pub(super) at: Time,
     pub(super) step: Step,
 }
 
 /// What a target waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Step {
     /// Its health check comes out.
     Checked,

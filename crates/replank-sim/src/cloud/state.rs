@@ -7,6 +7,7 @@ use replank_model::object::cloud::Instance;
 use replank_model::text::{GroupName, InstanceId, Zone};
 use replank_model::time::Time;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::events::Told;
 use super::group::Retry;
@@ -18,8 +19,9 @@ use super::updates::Nodegroups;
 use crate::timing::CloudTimings;
 
 /// All groups.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SimulatedCloud {
+    #[serde(skip)]
     pub(super) timings: CloudTimings,
     /// Names by the number that events carry.
     pub(super) groups: Vec<GroupName>,
@@ -43,6 +45,7 @@ pub(crate) struct SimulatedCloud {
     /// Instances that a group launched beyond what it wants, to balance its zones, and that do not serve yet.
     pub(super) extra: BTreeMap<GroupName, BTreeSet<InstanceId>>,
     /// What was said since this was last asked.
+    #[serde(skip)]
     pub(super) said: Vec<(Arc<Instance>, Told)>,
     /// Instances that will be taken back.
     pub(super) doomed: BTreeSet<InstanceId>,
@@ -55,7 +58,7 @@ pub(crate) struct SimulatedCloud {
 }
 
 /// Instances of a group that are alive.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Alive {
     pub(super) ids: BTreeSet<InstanceId>,
     pub(super) by_zone: BTreeMap<Zone, usize>,

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
 use replank_model::text::{GroupName, InstanceId};
 use replank_model::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// The updates in progress.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Nodegroups {
     pub(super) updates: BTreeMap<GroupName, Update>,
     /// How many updates there have been: each has an id of its own.
@@ -15,7 +16,7 @@ pub(super) struct Nodegroups {
 }
 
 /// An update under way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Update {
     pub(super) former: LaunchTemplateRef,
     pub(super) before: GroupSize,
@@ -24,7 +25,7 @@ pub(super) struct Update {
 }
 
 /// How far an update is.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Phase {
     ScaleUp { since: Time },
     Upgrade { drains: BTreeMap<InstanceId, Drain> },
@@ -33,7 +34,7 @@ pub(super) enum Phase {
 }
 
 /// A node that is drained by an update.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Drain {
     pub(super) since: Time,
     /// Since when it has been empty.

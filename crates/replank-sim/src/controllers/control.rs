@@ -1,12 +1,12 @@
 //! The controllers of the control plane that remember something between two looks.
 
 use replank_model::text::NodeName;
-use replank_model::view::Change;
+use replank_model::view::{Change, View};
 
 use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::Disruption;
-use super::drains::{Asked, Drains};
+use super::drains::{Asked, Drains, StandingDrain};
 use super::garbage::GarbageCollector;
 use super::karpenter::Karpenter;
 use super::namespaces::Namespaces;
@@ -78,6 +78,11 @@ impl Control {
     /// Somebody drains nodes, one after the other.
     pub(crate) fn drain(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
         self.drains.begin(ctx, nodes);
+    }
+
+    /// Drains that have not ended.
+    pub(crate) fn standing_drains(&self, view: &View) -> Vec<StandingDrain> {
+        self.drains.standing(view)
     }
 
     /// What was asked for in drains.

@@ -35,6 +35,17 @@ pub struct Asked {
     pub refused: Option<String>,
 }
 
+/// A drain that somebody has begun and that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingDrain {
+    /// The node that is being emptied.
+    pub node: NodeName,
+    /// Its pods that are to go and are still there.
+    pub pods: Vec<Key>,
+    /// Nodes that come after it.
+    pub queued: usize,
+}
+
 /// One call of kubectl.
 #[derive(Debug)]
 struct Drain {
@@ -49,6 +60,17 @@ impl Drains {
         let number = u32::try_from(self.all.len()).expect("few drains");
         self.all.push(Drain { nodes: nodes.into(), pods: None });
         ctx.agenda.at(ctx.api.now(), due(number));
+    }
+
+    /// Drains that have not ended.
+    pub(super) fn standing(&self, view: &View) -> Vec<StandingDrain> {
+        let of = |drain: &Drain| {
+            let there = drain.pods.iter().flatten().filter(|(key, uid)| is_there(view, key, uid));
+            let pods: Vec<Key> = there.map(|(key, _)| key.clone()).collect();
+            let node = drain.nodes.front().filter(|_| !pods.is_empty())?.clone();
+            Some(StandingDrain { node, pods, queued: drain.nodes.len() - 1 })
+        };
+        self.all.iter().filter_map(of).collect()
     }
 
     /// What was asked for since this was asked last.

@@ -35,7 +35,11 @@ impl Durations {
     /// What was learnt and what is assumed.
     #[must_use]
     pub fn assumptions(&self) -> Vec<Assumption> {
-        let started = format!("pods from scheduled to Ready ({} workloads)", self.start.len());
+        let workloads = match self.start.len() {
+            1 => "1 workload".to_owned(),
+            more => format!("{more} workloads"),
+        };
+        let started = format!("pods from scheduled to Ready ({workloads})");
         let mut all = vec![match self.start_of_all.bounds() {
             Some((low, high)) => learnt(started, shown(Range { low, high }), self.start_of_all.len()),
             None => default("pods from scheduled to Ready", shown(START_DEFAULT)),
@@ -52,7 +56,7 @@ impl Durations {
         });
         for (workload, pods) in &self.troubles.workloads {
             let about = format!("new pods of {} {}/{}", workload.kind, workload.namespace, workload.name);
-            all.push(learnt(about, "never Ready: none of its pods is in the snapshot".into(), *pods));
+            all.push(learnt(about, "never Ready, like all of its pods in the snapshot".into(), *pods));
         }
         let said = [
             (

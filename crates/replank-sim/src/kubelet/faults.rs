@@ -8,9 +8,10 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use serde::{Deserialize, Serialize};
 
 /// Which machines a fault is about, by their image.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ImageName {
     /// The one that launch templates name so.
     Named(Text),
@@ -21,7 +22,7 @@ pub enum ImageName {
 }
 
 /// How nodes of an image misbehave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageFault {
     /// The kubelet never ends a pod that is told to stop (kubernetes#51835 has a hundred stories); only the end of the instance
     /// helps.
@@ -37,8 +38,9 @@ pub enum ImageFault {
 }
 
 /// The faults that hold at present.
-#[derive(Debug, Default)]
-pub(super) struct ImageFaults {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ImageFaults {
+    #[serde(with = "replank_model::pairs")]
     faults: BTreeMap<ImageName, ImageFault>,
     /// Launch template that each group had at the beginning.
     first: BTreeMap<GroupName, LaunchTemplateRef>,

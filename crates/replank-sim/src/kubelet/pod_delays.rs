@@ -25,6 +25,19 @@ pub(super) struct Delays {
 }
 
 impl Delays {
+    /// The same, so many times as fast. Deadlines and periods of grace are the API's, and stay as they are.
+    pub(super) fn faster(self, times: f64) -> Self {
+        let of = |span: Span| span.divided(times);
+        Self {
+            start: self.start.map(of),
+            ready: self.ready.map(of),
+            run: self.run.map(of),
+            stop: of(self.stop),
+            unstarted_stop: of(self.unstarted_stop),
+            ..self
+        }
+    }
+
     /// The same for a pod that has an `activeDeadlineSeconds`: then it is killed (`active_deadline.go`). Of one that is restarted the pod would
     /// have to fail as a whole; those have none.
     pub(super) fn until_deadline(self, now: Time, pod: &Pod) -> Self {

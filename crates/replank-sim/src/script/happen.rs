@@ -23,6 +23,7 @@ use replank_apiserver::json::Method;
 /// # Errors
 /// If it cannot be.
 pub fn happen(world: &mut World, names: &dyn Names, what: &What) -> Result<(), NotPossible> {
+    world.touch();
     match what {
         What::Intend(intent) => {
             if !world.intend(*intent) {

@@ -30,7 +30,7 @@ pub fn send(
     let path =
         format!("/{root}/{}/{namespace}{}/{}{subresource}", kind.api_version(), kind.plural(), key.name);
     let content_type = "application/merge-patch+json".to_owned();
-    let response = world.request(|api| api.handle(&Request { method, path, content_type, body }));
+    let response = world.request(|api| api.handle(&Request { method, path, content_type, body, wire: None }));
     if response.code < 300 {
         return Ok(());
     }

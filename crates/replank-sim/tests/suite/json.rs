@@ -19,7 +19,7 @@ fn world() -> World {
 
 fn send(world: &mut World, method: Method, path: &str, body: Value) -> Response {
     let content_type = "application/strategic-merge-patch+json".to_owned();
-    let request = Request { method, path: path.to_owned(), content_type, body };
+    let request = Request { method, path: path.to_owned(), content_type, body, wire: None };
     world.request(|api| api.handle(&request))
 }
 
@@ -114,6 +114,7 @@ fn a_custom_kind_scales_by_its_definition() {
     let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "packs.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
             "names": {"plural": "packs", "kind": "Pack"}, "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
                 "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size",
                     "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.selector"}}}]}});
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -129,6 +130,7 @@ fn a_custom_kind_scales_by_its_definition() {
         path: format!("{packs}/p/status"),
         content_type: "application/merge-patch+json".to_owned(),
         body: status,
+        wire: None,
     };
     assert_eq!(world.request(|api| api.handle(&request)).body["metadata"]["generation"], 1);
     let request =
@@ -192,9 +194,12 @@ fn dry_runs_change_nothing() {
 
 /// A definition of a kind `Pack`, served in two versions.
 fn packs(group: &str) -> Value {
-    let version = |name: &str, storage: bool| json!({"name": name, "served": true, "storage": storage});
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let version = |name: &str, storage: bool| json!({"name": name, "served": true, "storage": storage, "schema": schema});
+    // Groups of the Kubernetes community are protected.
+    let annotations = json!({"api-approved.kubernetes.io": "unapproved, for a test"});
     json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("packs.{group}")}, "spec": {"group": group, "scope": "Namespaced",
+        "metadata": {"name": format!("packs.{group}"), "annotations": annotations}, "spec": {"group": group, "scope": "Namespaced",
             "names": {"plural": "packs", "kind": "Pack"}, "versions": [version("v1", true), version("v1beta1", false)]}})
 }
 

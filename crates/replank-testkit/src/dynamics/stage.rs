@@ -289,7 +289,13 @@ impl<'a> Stage<'a> {
     }
 
     fn send(&mut self, method: Method, path: &str, content_type: &str, body: Value) -> Response {
-        let request = Request { method, path: path.to_owned(), content_type: content_type.to_owned(), body };
+        let request = Request {
+            method,
+            path: path.to_owned(),
+            content_type: content_type.to_owned(),
+            body,
+            wire: None,
+        };
         self.world.request(|api| api.handle(&request))
     }
 

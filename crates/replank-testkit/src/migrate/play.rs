@@ -82,6 +82,7 @@ pub(super) fn world(case: &Case) -> World {
                 path: format!("/apis/apps/v1/namespaces/shop/{}/web", case.kind.kind().plural()),
                 content_type: "application/merge-patch+json".into(),
                 body: patch,
+                wire: None,
             })
         });
         assert_eq!(answer.code, 200, "{:?}", answer.body);

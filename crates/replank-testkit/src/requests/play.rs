@@ -133,7 +133,7 @@ impl Player {
         let content_type = request["headers"]["Content-Type"].as_str().unwrap_or_default().to_owned();
         let path = request["path"].as_str().ok_or("a request without path")?.to_owned();
         let body = request.get("body").cloned().unwrap_or(Value::Null);
-        self.ask(&Request { method, path, content_type, body })
+        self.ask(&Request { method, path, content_type, body, wire: None })
     }
 
     fn ask(&mut self, request: &Request) -> Result<Response, String> {
@@ -224,6 +224,7 @@ impl Player {
                 path: format!("{path}/{}/status", name_of(pod)),
                 content_type: "application/strategic-merge-patch+json".to_owned(),
                 body: json!({"status": status}),
+                wire: None,
             };
             let answer = self.ask(&request)?;
             if answer.code >= 300 && answer.code != 404 {
@@ -263,7 +264,7 @@ impl Player {
 }
 
 fn get(path: String) -> Request {
-    Request { method: Method::Get, path, content_type: String::new(), body: Value::Null }
+    Request { method: Method::Get, path, content_type: String::new(), body: Value::Null, wire: None }
 }
 
 fn is_meant(pod: &Value, only_new: bool) -> bool {

@@ -5,6 +5,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use replank_api::{Authorization, Release};
+
+use replank_model::time::Span;
 
 use crate::ends;
 use crate::snapshot::ReadArgs;
@@ -26,6 +29,84 @@ pub(crate) enum ClusterCommand {
     /// token. Controllers, scheduler and kubelets are simulated; no container runs. Bodies of requests are JSON.
     #[command(after_help = ends::table("cluster up"))]
     Up(Box<UpArgs>),
+
+    /// Lets time pass at once in a running cluster that was started with --clock step.
+    #[command(after_help = ends::table("cluster advance"))]
+    Advance(AdvanceArgs),
+
+    /// Shows what can go wrong in a running cluster and what was made to, starts it, or ends it.
+    ///
+    /// The words are those of scripts (docs/script.md): `spot instance NODE is taken back`, `image IMAGE crashes pods`, `node NODE falls silent`.
+    #[command(after_help = ends::table("cluster faults"))]
+    Faults(FaultsArgs),
+
+    /// Shows how a running cluster is: its objects, its time, what is due next.
+    #[command(after_help = ends::table("cluster status"))]
+    Status(CallArgs),
+}
+
+/// Which cluster is meant, and how it answers.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CallArgs {
+    /// Kubeconfig of the running cluster. By default the one that the environment variable KUBECONFIG names.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// How the answer is printed.
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `cluster advance`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AdvanceArgs {
+    /// How much time passes, such as `90s` or `1h30m`.
+    #[arg(value_name = "DURATION")]
+    pub(crate) span: Span,
+
+    #[command(flatten)]
+    pub(crate) call: CallArgs,
+}
+
+/// Arguments of `cluster faults`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FaultsArgs {
+    #[command(subcommand)]
+    pub(crate) command: FaultsCommand,
+}
+
+/// What is done about what goes wrong.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum FaultsCommand {
+    /// Shows what can go wrong, and what was made to.
+    List(CallArgs),
+    /// Makes something go wrong.
+    Start {
+        /// What, in the words of scripts.
+        #[arg(value_name = "WORDS", required = true)]
+        words: Vec<String>,
+
+        #[command(flatten)]
+        call: CallArgs,
+    },
+    /// Ends what goes on: the faults of these numbers, or all of them.
+    Clear {
+        /// The fault's number, as `list` shows it. Without one all are ended.
+        #[arg(value_name = "NUMBER")]
+        number: Option<usize>,
+
+        #[command(flatten)]
+        call: CallArgs,
+    },
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// Arguments of `cluster up`.
@@ -55,6 +136,19 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
+    /// Version of Kubernetes that is served, from 1.15 to 1.36: what it did not serve yet is absent, what it still served is there, converted.
+    #[arg(long, value_name = "VERSION", default_value = "1.36", value_parser = super::versions::read)]
+    pub(crate) kubernetes_version: Release,
+    /// Directory that the cluster is kept in: it is there again after the process has ended, however that was. Begins with what the directory holds; only an
+    /// empty one takes a snapshot.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// So many times as fast as usual: instances boot, images are pulled, containers start, run and stop. The clock stays as it is, and so do the deadlines
+    /// and periods of grace that objects name.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
+
     /// How time passes.
     #[arg(long, value_name = "CLOCK", value_enum, default_value_t = Clock::Real)]
     pub(crate) clock: Clock,
@@ -62,6 +156,14 @@ pub(crate) struct UpArgs {
     /// Seed of all randomness.
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
+
+    /// Who may do what. With RBAC roles and bindings decide; the kubeconfig's user may do anything.
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Mode::Rbac)]
+    pub(crate) authorization_mode: Mode,
+
+    /// Admission plugins that are left out, separated by commas. Without ServiceAccount pods mount no tokens.
+    #[arg(long, value_name = "PLUGINS", value_enum, value_delimiter = ',')]
+    pub(crate) disable_admission_plugins: Vec<Plugin>,
 
     /// How snapshots are read.
     #[command(flatten)]
@@ -75,4 +177,43 @@ pub(crate) enum Clock {
     Real,
     /// Sixty times as fast: an hour in a minute. Clients see times of the future.
     Fast,
+    /// It stands still, and `replank cluster advance` lets it pass.
+    Step,
+}
+
+/// Reads how many times as fast.
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    match (0.01..=10_000.0).contains(&speed) {
+        true => Ok(speed),
+        false => Err("expected a number from 0.01 to 10000".to_owned()),
+    }
+}
+
+/// Who may do what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Whoever shows a token may do anything.
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+    /// Roles and bindings decide.
+    #[value(name = "RBAC")]
+    Rbac,
+}
+
+impl From<Mode> for Authorization {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::AlwaysAllow => Self::AlwaysAllow,
+            Mode::Rbac => Self::Rbac,
+        }
+    }
+}
+
+/// Admission plugins that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Plugin {
+    /// Pods have a service account, and mount its token.
+    #[value(name = "ServiceAccount")]
+    ServiceAccount,
 }

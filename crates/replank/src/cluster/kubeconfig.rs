@@ -8,11 +8,12 @@ use anyhow::Context;
 
 use crate::failure::Failure;
 
-/// Where the kubeconfig goes if nobody says: it names the port, so that two clusters do not share one.
-pub(super) fn place(asked: Option<&Path>, port: u16) -> PathBuf {
-    match asked {
-        Some(path) => path.to_owned(),
-        None => std::env::temp_dir().join(format!("replank-rehearsal-{port}.kubeconfig")),
+/// Where the kubeconfig goes if nobody says: into the directory that the cluster is kept in, or a file for the time being, which names the port, so that two clusters do not share one.
+pub(super) fn place(asked: Option<&Path>, data_dir: Option<&Path>, port: u16) -> PathBuf {
+    match (asked, data_dir) {
+        (Some(path), _) => path.to_owned(),
+        (None, Some(dir)) => dir.join("kubeconfig"),
+        (None, None) => std::env::temp_dir().join(format!("replank-rehearsal-{port}.kubeconfig")),
     }
 }
 

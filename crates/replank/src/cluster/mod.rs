@@ -1,8 +1,11 @@
 //! `replank cluster`: the simulated cluster as a Kubernetes API server.
 
 mod args;
+mod call;
+mod data_dir;
 mod kubeconfig;
 mod up;
+mod versions;
 
 pub(crate) use args::{ClusterArgs, ClusterCommand};
 
@@ -18,5 +21,8 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &ClusterArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     match &args.command {
         ClusterCommand::Up(args) => up::run(args, printer, interrupt),
+        ClusterCommand::Advance(args) => call::advance(args, printer),
+        ClusterCommand::Faults(args) => call::faults(args, printer),
+        ClusterCommand::Status(args) => call::status(args, printer),
     }
 }

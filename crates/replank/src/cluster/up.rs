@@ -1,18 +1,26 @@
 //! `replank cluster up`: begins a cluster, serves it, and ends it cleanly.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use replank_api::mirror::StorageId;
 use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
-use replank_cluster::{Begin, Fleet, begin, nodes};
+use replank_apiserver::Serving;
+use replank_cluster::{Begin, Fleet, Kept, Start, Trust, begin, nodes};
 use replank_facts::coverage::Question;
+use replank_facts::groups::{GroupBy, from_nodes};
+use replank_model::delta::Delta;
+use replank_model::object::Kind;
+use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
 use tokio::sync::watch;
 
-use super::args::{Clock, UpArgs};
-use super::kubeconfig;
+use super::args::{Clock, Plugin, UpArgs};
+use super::versions::Lifecycle;
+use super::{data_dir, kubeconfig};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -20,68 +28,119 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::snapshot;
 
-/// The version of Kubernetes that is served.
-const VERSION: &str = "v1.36.2";
 /// How often it is looked whether somebody wants it to end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Begins a cluster, serves it, and ends it cleanly.
 ///
 /// # Errors
-/// Where the snapshot cannot be read, or the address cannot be listened on.
+/// Where the snapshot or the directory cannot be read, or the address cannot be listened on.
 pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    let view = objects(args, printer)?;
-    let held = count(view.nodes.len(), "node");
-    let pods = count(view.pods.len(), "pod");
-    let pace = match args.clock {
-        Clock::Real => Pace::Real,
-        Clock::Fast => Pace::fast(60.0),
+    let listener = listen(SocketAddr::new(args.address, args.port))?;
+    let (files, kept) = match &args.data_dir {
+        Some(dir) => data_dir::open(dir, &args.kubernetes_version.to_string())
+            .map(|(files, kept)| (Some(files), kept))?,
+        None => (None, None),
     };
-    let (owner, world) = begin(Begin {
-        view,
-        seed: args.seed,
-        kubelet: KubeletModel::Fake,
-        cloud: CloudTimings::default(),
-        pace,
-    });
+    let secrets = data_dir::secrets(args.data_dir.as_deref())?;
+    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
+    let identity = Identity::new(names, secrets).map_err(Failure::internal)?;
+    let trust = Trust { authority: identity.authority.clone(), signer: identity.signer.clone() };
+    let serving = Serving {
+        accounts: !args.disable_admission_plugins.contains(&Plugin::ServiceAccount),
+        addresses: true,
+    };
+    let start = start(args, kept, printer)?;
+    let pace = pace(args.clock, &start);
+    let kubelet = KubeletModel::Served { speed: args.speed };
+    let cloud = CloudTimings::default().faster(args.speed);
+    let begun = begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, files });
+    let (owner, world) = begun.context("cannot begin the cluster").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
-    let served = runtime.block_on(serve(args, owner.clone(), (&held, &pods), printer, interrupt));
+    let until = || interrupt.is_pressed() || world.is_finished();
+    let served =
+        runtime.block_on(serve(args, (owner.clone(), listener, identity), printer, interrupt, until));
     owner.stop();
-    // What is still open is cut off; nothing is lost, for nothing is kept.
+    // What is still open is cut off; what was answered lasts.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    let ended = world.join().map_err(|_| Failure::internal(anyhow::anyhow!("the cluster's thread panicked")));
-    served.and_then(|exit| ended.map(|()| exit))
+    let ended =
+        world.join().map_err(|_| Failure::internal(anyhow::anyhow!("the cluster's thread panicked")))?;
+    let next = "make room, and start it again: what was answered is there";
+    ended.context("the cluster cannot be kept").map_err(|error| Failure::internal(error).next(next))?;
+    served
+}
+
+/// Takes an address: before anything else, since nothing else is so likely to fail.
+fn listen(address: SocketAddr) -> Result<std::net::TcpListener, Failure> {
+    let bound = std::net::TcpListener::bind(address);
+    bound
+        .with_context(|| format!("cannot listen on {address}"))
+        .map_err(|error| Failure::usage(error).next("take another port: --port 0 takes a free one"))
+}
+
+/// How time passes; never back to before what was kept.
+fn pace(clock: Clock, start: &Start) -> Pace {
+    let from = match start {
+        Start::Kept(kept) => Pace::outside().max(Time::from_millis(kept.time)),
+        Start::Objects(_) => Pace::outside(),
+    };
+    match (clock, start) {
+        (Clock::Real, _) => Pace::Real,
+        (Clock::Fast, _) => Pace::fast(60.0, from),
+        (Clock::Step, Start::Kept(kept)) => Pace::Step(Time::from_millis(kept.time)),
+        (Clock::Step, Start::Objects(_)) => Pace::Step(from),
+    }
 }
 
 /// What the cluster begins with.
-fn objects(args: &UpArgs, printer: &mut Printer) -> Result<View, Failure> {
+fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Start, Failure> {
+    if let Some(kept) = kept {
+        if !args.snapshots.is_empty() {
+            let why = "the data directory holds a cluster already, and a snapshot is given";
+            let next = "leave out the snapshot to go on with the cluster, or name an empty directory: --data-dir DIR";
+            return Err(Failure::usage_message(why).next(next));
+        }
+        return Ok(Start::Kept(Box::new(kept)));
+    }
     if args.snapshots.is_empty() {
         let fleet = Fleet { nodes: args.nodes, zones: args.zones };
-        return Ok(nodes(fleet, VERSION, Pace::outside().floor_seconds()));
+        let view = nodes(fleet, &args.kubernetes_version.to_string(), Pace::outside().floor_seconds());
+        return Ok(Start::Objects(Box::new(with_groups(view, args))));
     }
     let sources = snapshot::sources(&args.snapshots);
-    snapshot::read(sources, &args.read, Question::Leftovers, printer).map(|(view, ..)| view)
+    let (view, ..) = snapshot::read(sources, &args.read, Question::Leftovers, printer)?;
+    printer.story("the snapshot's times stay as they are; what was due since then is due at once");
+    Ok(Start::Objects(Box::new(with_groups(view, args))))
+}
+
+/// The view with what stands behind its nodes, as a rehearsal has it: groups and instances, learnt from the nodes.
+fn with_groups(mut view: View, args: &UpArgs) -> View {
+    for learnt in from_nodes(&view, &GroupBy::Label(args.read.group_label.clone())) {
+        view.apply(Delta::Group(learnt.group.into()));
+        for instance in learnt.instances {
+            view.apply(Delta::Instance(instance.into()));
+        }
+    }
+    view
 }
 
 async fn serve(
     args: &UpArgs,
-    owner: Owner,
-    (nodes, pods): (&str, &str),
+    (owner, listener, identity): (Owner, std::net::TcpListener, Identity),
     printer: &mut Printer,
     interrupt: &Interrupt,
+    until: impl Fn() -> bool,
 ) -> Result<Exit, Failure> {
-    let address = SocketAddr::new(args.address, args.port);
-    let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
-    let identity = Identity::new(names).map_err(Failure::internal)?;
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
+    let versions = Arc::new(Lifecycle::of(args.kubernetes_version));
+    let held = held(&owner);
     let (stop, stopped) = watch::channel(false);
-    let server = Server::bind(address, Listen::Tls(identity), owner, stopped).await;
-    let server = server
-        .with_context(|| format!("cannot listen on {address}"))
-        .map_err(|error| Failure::usage(error).next("take another port: --port 0 takes a free one"))?;
+    let how = Listen::Tls(identity, args.authorization_mode.into());
+    let server = Server::begin(listener, how, owner, versions, stopped);
+    let server = server.context("cannot serve").map_err(Failure::internal)?;
     let address = server.address().context("cannot tell the address").map_err(Failure::internal)?;
-    let file = kubeconfig::place(args.kubeconfig.as_deref(), address.port());
+    let file = kubeconfig::place(args.kubeconfig.as_deref(), args.data_dir.as_deref(), address.port());
     let config = Kubeconfig {
         context: format!("rehearsal-{}", address.port()),
         server: format!("https://{address}"),
@@ -91,24 +150,31 @@ async fn serve(
     kubeconfig::write(&file, &config.write())?;
     interrupt.hold();
     let serving = tokio::spawn(server.run());
-    printer.story(&format!("serving {nodes} and {pods} as Kubernetes {VERSION} on https://{address}"));
+    printer.story(&format!("serving {held} as Kubernetes {} on https://{address}", args.kubernetes_version));
     printer.story("try: kubectl get nodes   (Ctrl-C ends it)");
     printer.data(&format!("export KUBECONFIG={}\n", file.display()))?;
-    wait(interrupt).await;
+    wait(until).await;
     stop.send_replace(true);
     serving.await.context("serving ended").map_err(Failure::internal)?;
     // The token is worth nothing any more; a kubeconfig that leads nowhere would only confuse.
-    if args.kubeconfig.is_none() {
+    if args.kubeconfig.is_none() && args.data_dir.is_none() {
         drop(std::fs::remove_file(&file));
     }
     Ok(Exit::Passes)
 }
 
-/// Waits until somebody wants it to end.
-async fn wait(interrupt: &Interrupt) {
+/// What is served, in numbers.
+fn held(owner: &Owner) -> String {
+    let snapshot = owner.mirror().snapshot();
+    let of = |kind| snapshot.collection(&StorageId::Typed(kind)).size();
+    format!("{} and {}", count(of(Kind::Node), "node"), count(of(Kind::Pod), "pod"))
+}
+
+/// Waits until somebody wants it to end, or it cannot go on.
+async fn wait(until: impl Fn() -> bool) {
     #[cfg(unix)]
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-    while !interrupt.is_pressed() {
+    while !until() {
         #[cfg(unix)]
         if let Some(terminate) = &mut terminate {
             if tokio::time::timeout(LOOK_EVERY, terminate.recv()).await.is_ok() {

@@ -63,7 +63,7 @@ fn causes(page: &mut Page, result: &RehearsalResult) {
     more(page, result.causes.len());
 }
 
-/// The cause that a blocker was grouped under: of one reason, and about what waited.
+/// The cause that a blocker was grouped under: of one reason, which may go on with the pods that use a budget up, and about what waited.
 fn cause_of<'r>(result: &'r RehearsalResult, blocker: &Blocker) -> Option<&'r Cause> {
     let (what, name) = blocker.what.split_once(' ')?;
     let kind = match what {
@@ -74,7 +74,11 @@ fn cause_of<'r>(result: &'r RehearsalResult, blocker: &Blocker) -> Option<&'r Ca
     };
     let object = format!("{kind} {name}");
     let is_about = |cause: &&Cause| cause.object == object || cause.related.contains(&object);
-    result.causes.iter().filter(|cause| cause.reason == blocker.reason).find(is_about)
+    let is_of = |cause: &&Cause| {
+        let rest = cause.reason.strip_prefix(blocker.reason.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("; "))
+    };
+    result.causes.iter().filter(is_of).find(is_about)
 }
 
 fn finding_of(cause: &Cause) -> String {
@@ -148,6 +152,9 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
                 "Rolled back in part: after {time} not every node group is as before the roll. Blocked by:"
             ),
         ),
+        Verdict::Blocked if is_script_alone(result) => {
+            (Tone::Bad, format!("{done}. What the script says was not done:"))
+        }
         Verdict::Blocked => {
             (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. Blocked by:"))
         }

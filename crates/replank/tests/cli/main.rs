@@ -4,6 +4,7 @@ mod bad_ami;
 mod batch;
 mod check;
 mod check_data;
+mod cluster;
 mod common;
 mod connections;
 mod coverage;

@@ -110,3 +110,45 @@ fn a_service_that_loses_all_its_pods_with_an_instance_is_told() {
     let calm = replank(&["rehearse", &snapshot, "--roll", "web", "-o", "json"]).json();
     assert!(calm["findings"].as_array().expect("a list").iter().all(|one| one["id"] != "outage"), "{calm}");
 }
+
+/// `kubectl drain` would ask for ever: that is no pass, and what keeps the pod is said.
+#[test]
+fn a_drain_by_hand_that_does_not_end_is_blocked() {
+    let mut items =
+        vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "shop"}})];
+    items.extend([node("web-0", "web"), node("web-1", "web"), node("web-2", "web")]);
+    items.extend(deployment("front", &["web-0", "web-1"]));
+    items.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+        "metadata": {"name": "front", "namespace": "shop", "uid": "budget", "generation": 1},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "front"}}},
+        "status": {"observedGeneration": 1, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2, "disruptionsAllowed": 0}}));
+    let snapshot =
+        scratch("drained.json", json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
+    let script = scratch("drains.txt", "at 5s: somebody drains web-2\nat 1m: somebody drains web-0,web-1\n");
+    let run = replank(&["rehearse", &snapshot, "--script", &script]);
+    assert_eq!(run.code, Some(4), "{}", run.stdout);
+    let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    items.push(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone", "namespace": "shop", "uid": "alone"},
+        "spec": {"nodeName": "web-2", "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-20T08:10:20Z"}]}}));
+    let snapshot =
+        scratch("drained-not.json", json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
+    let script = scratch("drains-not.txt", "at 5s: somebody drains web-2\n");
+    let not = replank(&["rehearse", &snapshot, "--script", &script]);
+    assert_eq!(not.code, Some(4), "{}", not.stdout);
+    let told = not.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains(
+            "- line 1 of the script: somebody drains web-2 had no effect: pod shop/alone has no controller"
+        ),
+        "{}",
+        not.stdout
+    );
+    for part in [
+        "blocking Node web-0 [stops-the-roll] the drain has not ended: pod shop/front-abc-0 still there, kept by disruption budget shop/front; another node waits for its turn",
+        "Verdict blocked",
+        "What the script says was not done: - node web-0: the drain has not ended",
+    ] {
+        assert!(words.contains(part), "{part}\n{}", run.stdout);
+    }
+}

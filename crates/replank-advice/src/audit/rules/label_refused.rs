@@ -273,14 +273,16 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("kube-apiserver-{name}"), "namespace": "kube-system",
                 "uid": name, "labels": {"component": "kube-apiserver"}}, "spec": {"nodeName": name, "containers": [{"name": "c"}]}})
         };
-        let nodes = vec![plain(role("a", "master")), plain(role("b", "master"))];
-        let remedy =
-            remedies(Rule::LabelRefused, [nodes, vec![server("a")], service("lead", &["b"], &spec)].concat())
-                .join("\n");
-        assert!(
-            remedy.contains("kubectl label nodes b role=master")
-                && remedy.contains("kubectl label nodes b kubernetes.io/role-"),
-            "{remedy}"
-        );
+        let both = || vec![role("a", "master"), role("b", "master")];
+        // Labels such as those of EKS do not make its node a worker.
+        for nodes in [both().into_iter().map(plain).collect(), both()] {
+            let objects = [nodes, vec![server("a")], service("lead", &["b"], &spec)].concat();
+            let remedy = remedies(Rule::LabelRefused, objects).join("\n");
+            assert!(
+                remedy.contains("kubectl label nodes b role=master")
+                    && remedy.contains("kubectl label nodes b kubernetes.io/role-"),
+                "{remedy}"
+            );
+        }
     }
 }

@@ -51,6 +51,7 @@ fn what_is_on_it(survey: &Survey<'_>, name: &NodeName) -> String {
     match (here, leaving) {
         (0, 0) => "no pod on it has to move".to_owned(),
         (0, leaving) => format!("{} on it, {END}", pods(leaving)),
+        (1, 0) => format!("1 pod on it: the control plane deletes it, and it is {END}"),
         (here, 0) => format!("{} on it: the control plane deletes them, and they are {END}", pods(here)),
         (here, leaving) => format!("{} on it, {leaving} of them {END}", pods(here + leaving)),
     }
@@ -78,6 +79,11 @@ mod tests {
                 "warning node-not-ready Node n: not Ready since 2026-01-01T11:00:00Z (NodeStatusUnknown); 2 pods on it: the control plane deletes them, and they are Terminating until its kubelet responds or its instance is gone; the roll replaces it once it has been so for 10m"
             ]
         );
+        let mut silent_node = node("n", "a");
+        silent_node["status"]["conditions"] = json!([{"type": "Ready", "status": "Unknown"}]);
+        let one = found(Rule::NodeNotReady, [vec![silent_node], service("web", &["n"], &json!({}))].concat())
+            .concat();
+        assert!(one.contains("; 1 pod on it: the control plane deletes it, and it is Terminating"), "{one}");
         assert_eq!(with(json!([{"type": "Ready", "status": "True"}])), [""; 0]);
         assert_eq!(with(json!([])), [""; 0], "nothing is known");
     }

@@ -116,7 +116,7 @@ fn reason(gap: Gap, leave: &Leave, path: Path) -> String {
                 format!("; the load balancer waits {delay} for open connections, the pod at most {grace}")
             });
             format!(
-                "new connections arrive for up to {} after its deletion, but none is accepted after {} ({given}): they are refused for up to {span}{waits}",
+                "new connections arrive for up to {} after a pod's deletion, but none is accepted after {} ({given}): they are refused for up to {span}{waits}",
                 found.routed_until, found.accepts_until
             )
         }

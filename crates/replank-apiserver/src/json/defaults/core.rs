@@ -12,6 +12,18 @@ pub(super) fn service(spec: &mut Value) {
         let number = port.get("port").cloned().unwrap_or_default();
         absent(port, "targetPort", number);
     }
+    match spec.get("sessionAffinity").and_then(Value::as_str) {
+        Some("None") => {
+            if let Value::Object(spec) = spec {
+                spec.remove("sessionAffinityConfig");
+            }
+        }
+        Some("ClientIP") => {
+            let client = member(member(spec, "sessionAffinityConfig"), "clientIP");
+            absent(client, "timeoutSeconds", 10_800);
+        }
+        Some(_) | None => {}
+    }
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
     if matches!(&*kind, "NodePort" | "LoadBalancer") {
         absent(spec, "externalTrafficPolicy", "Cluster");
@@ -21,12 +33,29 @@ pub(super) fn service(spec: &mut Value) {
     }
     if kind != "ExternalName" {
         absent(spec, "internalTrafficPolicy", "Cluster");
+        // Whoever keeps the endpoints of a headless Service without a selector may have both families.
+        let is_open = spec.get("clusterIP").is_some_and(|address| address == "None")
+            && spec.get("selector").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty);
+        if is_open && spec.get("ipFamilyPolicy").is_none() && spec.get("ipFamilies").is_none() {
+            spec["ipFamilyPolicy"] = "RequireDualStack".into();
+            spec["ipFamilies"] = json!(["IPv4", "IPv6"]);
+        }
         absent(spec, "ipFamilies", json!(["IPv4"]));
         absent(spec, "ipFamilyPolicy", "SingleStack");
         if let Some(address) = spec.get("clusterIP").cloned() {
             absent(spec, "clusterIPs", json!([address]));
         }
     }
+}
+
+pub(super) fn driver(spec: &mut Value) {
+    absent(spec, "attachRequired", true);
+    absent(spec, "podInfoOnMount", false);
+    absent(spec, "storageCapacity", false);
+    absent(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    absent(spec, "volumeLifecycleModes", json!(["Persistent"]));
+    absent(spec, "requiresRepublish", false);
+    absent(spec, "seLinuxMount", false);
 }
 
 pub(super) fn claim(spec: &mut Value) {

@@ -2,7 +2,10 @@
 //! whatever the user says (each kind's strategy, `PrepareForCreate`).
 
 mod core;
+mod definition;
 mod missing;
+mod others;
+mod policies;
 mod workload;
 
 use replank_model::admission::{default_pod, prepare_pod_for_create};
@@ -11,6 +14,7 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::answer::member;
+use crate::server::ResourceType;
 
 use missing::{absent, items};
 
@@ -18,6 +22,7 @@ use missing::{absent, items};
 pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
     let status = match kind {
         Kind::Pod => return prepare_pod_for_create(value, now),
+        Kind::CustomResourceDefinition => return definition::begin(value),
         Kind::PersistentVolumeClaim | Kind::PersistentVolume => json!({"phase": "Pending"}),
         Kind::Namespace => json!({"phase": "Active"}),
         Kind::PodDisruptionBudget => {
@@ -42,7 +47,6 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
-        | Kind::CustomResourceDefinition
         | Kind::ControllerRevision
         | Kind::EndpointSlice
         | Kind::Other => return,
@@ -54,6 +58,23 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
 pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     if kind == Kind::DaemonSet {
         workload::count_template(old, value);
+    }
+    if kind == Kind::CustomResourceDefinition && old.get("spec") != value.get("spec") {
+        definition::store(value);
+    }
+}
+
+/// Fills in what is left out of kinds that are held untyped.
+pub(super) fn fill_other(resource: &ResourceType, value: &mut Value) {
+    if &*resource.name.group == "admissionregistration.k8s.io" {
+        policies::fill(&resource.name.kind, value);
+    }
+}
+
+/// Fills in what nobody in a rehearsal looks at.
+pub(super) fn fill_served(kind: Kind, value: &mut Value) {
+    if kind == Kind::Job {
+        absent(member(value, "spec"), "manualSelector", false);
     }
 }
 
@@ -76,22 +97,22 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
         Kind::DaemonSet => workload::daemon_set(value),
         Kind::Job => workload::job(value),
         Kind::CronJob => workload::cron_job(member(value, "spec")),
+        Kind::CustomResourceDefinition => definition::fill(value),
         Kind::PriorityClass => absent(value, "preemptionPolicy", "PreemptLowerPriority"),
         Kind::StorageClass => {
             absent(value, "reclaimPolicy", "Delete");
             absent(value, "volumeBindingMode", "Immediate");
         }
+        Kind::CsiDriver => core::driver(member(value, "spec")),
         Kind::Namespace
         | Kind::Node
-        | Kind::CsiDriver
         | Kind::CsiNode
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment
-        | Kind::CustomResourceDefinition
         | Kind::ResourceQuota
         | Kind::ControllerRevision
-        | Kind::PodDisruptionBudget
-        | Kind::Other => {}
+        | Kind::PodDisruptionBudget => {}
+        Kind::Other => others::fill(value),
     }
 }

@@ -4,8 +4,10 @@ mod json_patch;
 mod strategic;
 
 use replank_model::object::Kind;
+use replank_schema::types;
 use serde_json::Value;
 
+use super::form;
 use crate::server::ApiError;
 use crate::server::ResourceType;
 
@@ -18,6 +20,8 @@ pub enum PatchType {
     Strategic,
     /// RFC 6902: a list of operations.
     Json,
+    /// Server-side apply: a configuration that its manager wants to be true.
+    Apply,
 }
 
 impl PatchType {
@@ -30,12 +34,29 @@ impl PatchType {
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" => Ok(Self::Strategic),
             "application/json-patch+json" => Ok(Self::Json),
-            _ => Err(ApiError::unsupported_media_type(&[
+            "application/apply-patch+yaml" => Ok(Self::Apply),
+            _ => Err(ApiError::unsupported_media()),
+        }
+    }
+}
+
+/// Operations of one JSON patch, as upstream.
+const OPERATIONS_MAX: usize = 10_000;
+
+/// Whether objects of a resource can be patched in a language.
+///
+/// # Errors
+/// 415 for a strategic patch of a kind whose lists have no keys.
+pub(super) fn check_type(resource: &ResourceType, kind: PatchType) -> Result<(), ApiError> {
+    match kind {
+        PatchType::Strategic if resource.kind == Kind::Other && is_custom(resource) => {
+            Err(ApiError::unsupported_media_type(&[
                 "application/json-patch+json",
                 "application/merge-patch+json",
-                "application/strategic-merge-patch+json",
-            ])),
+                "application/apply-patch+yaml",
+            ]))
         }
+        PatchType::Strategic | PatchType::Merge | PatchType::Json | PatchType::Apply => Ok(()),
     }
 }
 
@@ -50,27 +71,70 @@ pub(super) fn apply(
     patch: &Value,
 ) -> Result<(), ApiError> {
     match kind {
-        PatchType::Merge => merge_patch(value, patch),
-        PatchType::Strategic if resource.kind == Kind::Other && is_custom(resource) => {
-            let accepted = ["application/json-patch+json", "application/merge-patch+json"];
-            return Err(ApiError::unsupported_media_type(&accepted));
+        PatchType::Merge if patch.is_null() => return Err(ApiError::bad_request("Invalid JSON Patch")),
+        PatchType::Merge => match not_an_object(patch) {
+            None => merge_patch(value, patch),
+            Some(why) => return Err(ApiError::bad_request(&format!("error decoding patch: {why}"))),
+        },
+        PatchType::Strategic if patch.is_null() => {}
+        PatchType::Strategic => match not_an_object(patch) {
+            None => {
+                let name = &resource.name;
+                strategic::apply(types().of_kind(&name.group, &resource.version, &name.kind), value, patch)?;
+            }
+            Some(why) => return Err(ApiError::bad_request(&why)),
+        },
+        PatchType::Apply => return Err(ApiError::unprocessable()),
+        PatchType::Json => {
+            operations(patch)?;
+            json_patch::apply(value, patch).map_err(|_| ApiError::unprocessable())?;
         }
-        PatchType::Strategic => strategic::apply(value, patch),
-        PatchType::Json => json_patch::apply(value, patch).map_err(|why| {
-            let mut refusal = ApiError::bad_request(&why);
-            (refusal.code, refusal.reason) = (422, "Invalid");
-            refusal.message =
-                format!("the server rejected our request due to an error in our request: {why}");
-            refusal
-        })?,
+    }
+    still_an_object(value)
+}
+
+/// What Go says of a patch that is no object.
+fn not_an_object(patch: &Value) -> Option<String> {
+    let word = form::word_for(patch);
+    (!patch.is_object())
+        .then(|| format!("json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"))
+}
+
+/// A JSON patch is a list of operations, and not too long a one.
+fn operations(patch: &Value) -> Result<(), ApiError> {
+    let Value::Array(operations) = patch else {
+        let word = form::word_for(patch);
+        let why = "into Go value of type []handlers.jsonPatchOp";
+        return Err(ApiError::bad_request(&format!(
+            "error decoding patch: json: cannot unmarshal {word} {why}"
+        )));
+    };
+    if operations.len() > OPERATIONS_MAX {
+        return Err(ApiError::too_many_operations(OPERATIONS_MAX, operations.len()));
     }
     Ok(())
+}
+
+/// What is left of an object whose root a patch has put something else in the place of.
+fn still_an_object(value: &Value) -> Result<(), ApiError> {
+    const GO_HEAD: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                           \"json:\\\"kind,omitempty\\\"\" }";
+    match value {
+        Value::Object(_) => Ok(()),
+        Value::Array(_) => Err(ApiError::invalid_patch(
+            &value.to_string(),
+            &format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type {GO_HEAD}"
+            ),
+        )),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(ApiError::unprocessable()),
+    }
 }
 
 /// Whether a patch itself says which version it changes.
 pub(super) fn names_version(kind: PatchType, patch: &Value) -> bool {
     match kind {
-        PatchType::Merge | PatchType::Strategic => {
+        PatchType::Merge | PatchType::Strategic | PatchType::Apply => {
             patch.pointer("/metadata/resourceVersion").is_some_and(Value::is_string)
         }
         PatchType::Json => {
@@ -83,8 +147,8 @@ pub(super) fn names_version(kind: PatchType, patch: &Value) -> bool {
 
 /// Custom kinds have no keys of lists; the untyped built-in ones do.
 fn is_custom(resource: &ResourceType) -> bool {
-    let group = &*resource.name.group;
-    group.contains('.') && !group.ends_with(".k8s.io")
+    let name = &resource.name;
+    types().of_kind(&name.group, &resource.version, &name.kind).is_none()
 }
 
 /// Merges a JSON merge patch (RFC 7386) into a value: `null` removes a member, lists are replaced as a whole.
@@ -111,6 +175,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_root_that_is_no_object_is_refused() {
+        let maps = ResourceType::built_in("", "v1", "configmaps").expect("they are served");
+        let put = |root: Value| {
+            let mut value = json!({"metadata": {"name": "a"}});
+            let patch = json!([{"op": "replace", "path": "", "value": root}]);
+            apply(maps, PatchType::Json, &mut value, &patch).expect_err("it is no object")
+        };
+        let refusal = put(json!([]));
+        assert_eq!((refusal.code, refusal.causes.len()), (422, 1));
+        assert!(refusal.message.starts_with(" \"\" is invalid: patch: Invalid value: \"[]\": couldn't get"));
+        assert_eq!(
+            put(Value::Null).message,
+            "the server rejected our request due to an error in our request"
+        );
+    }
 
     #[test]
     fn merge_follows_the_rfc() {

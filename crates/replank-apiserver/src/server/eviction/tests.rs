@@ -65,7 +65,8 @@ fn post(api: &mut Api, pod: &str, query: &str, options: Value) -> (u16, Value) {
         body["deleteOptions"] = options;
     }
     let path = format!("/api/v1/namespaces/shop/pods/{pod}/eviction{query}");
-    let response = api.handle(&Request { method: Method::Post, path, content_type: String::new(), body });
+    let response =
+        api.handle(&Request { method: Method::Post, path, content_type: String::new(), body, wire: None });
     (response.code, response.body)
 }
 
@@ -262,7 +263,8 @@ fn requests_that_fit_nothing() {
     assert_eq!(post(&mut api, "ghost", "", Value::Null), missing);
     let body = json!({"metadata": {"name": "web-1"}});
     let path = "/api/v1/namespaces/shop/pods/web-0/eviction".to_owned();
-    let response = api.handle(&Request { method: Method::Post, path, content_type: String::new(), body });
+    let response =
+        api.handle(&Request { method: Method::Post, path, content_type: String::new(), body, wire: None });
     let words = "name in URL does not match name in Eviction object";
     assert_eq!((response.code, response.body), failure(400, "BadRequest", words, Value::Null));
     assert_eq!(left(&api), Left::Untouched);

@@ -8,7 +8,8 @@ use crate::text::Text;
 use crate::time::Span;
 
 /// A target group whose targets are instances (Elastic Load Balancing `TargetGroup`, target type `instance`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TargetGroup {
     /// Its ARN.
     pub arn: Text,
@@ -49,7 +50,8 @@ impl TargetGroup {
 }
 
 /// An instance in a target group (DescribeTargetHealth). One that is `unused` because it is not registered is not listed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Target {
     /// The target group's ARN.
     pub group: Text,

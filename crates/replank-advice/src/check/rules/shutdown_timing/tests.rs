@@ -39,7 +39,7 @@ fn a_pod_that_does_not_wait_for_its_load_balancer_is_found() {
     assert_eq!(
         with(alb(json!({})), 0, 30),
         [
-            "warning shutdown-timing Deployment shop/web: 1 pod behind ALB to pods: new connections arrive for up to 15s after its deletion, but none is accepted after 0s (preStop 0s, grace 30s): they are refused for up to 15s; the load balancer waits 5m for open connections, the pod at most 30s"
+            "warning shutdown-timing Deployment shop/web: 1 pod behind ALB to pods: new connections arrive for up to 15s after a pod's deletion, but none is accepted after 0s (preStop 0s, grace 30s): they are refused for up to 15s; the load balancer waits 5m for open connections, the pod at most 30s"
         ]
     );
     assert_eq!(

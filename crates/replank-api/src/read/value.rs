@@ -1,0 +1,71 @@
+//! Objects and lists as values, for encodings that are not put together from bytes.
+
+use replank_apiserver::json::served_at;
+use serde_json::{Value, json};
+
+use super::list::Listed;
+use crate::mirror::Stored;
+use crate::route::Target;
+
+/// One object.
+#[must_use]
+pub fn value(target: &Target, stored: &Stored) -> Value {
+    let value = served_at(&target.resource, &stored.object);
+    match &target.older {
+        Some(older) => older.shown(value),
+        None => value,
+    }
+}
+
+/// A list. Items of built-in kinds do not repeat what the list's own kind says.
+#[must_use]
+pub fn list_value(target: &Target, listed: &Listed) -> Value {
+    let items = listed.items.iter().map(|stored| {
+        let mut item = value(target, stored);
+        if !target.is_custom
+            && let Value::Object(members) = &mut item
+        {
+            members.remove("kind");
+            members.remove("apiVersion");
+        }
+        item
+    });
+    let items: Vec<Value> = items.collect();
+    json!({"kind": format!("{}List", target.resource.name.kind), "apiVersion": target.api_version(),
+        "metadata": list_metadata(target, listed), "items": items})
+}
+
+/// `metadata` of a list. Lists of custom resources always say where they go on, if only nowhere (`unstructured.UnstructuredList`).
+pub(super) fn list_metadata(target: &Target, listed: &Listed) -> Value {
+    let mut metadata = listed.metadata.clone();
+    if target.is_custom
+        && let Value::Object(members) = &mut metadata
+    {
+        members.entry("continue").or_insert_with(|| "".into());
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_apiserver::ResourceType;
+
+    use super::*;
+
+    #[test]
+    fn lists_of_custom_resources_always_say_where_they_go_on() {
+        let resource = ResourceType::built_in("", "v1", "configmaps").expect("it is served").clone();
+        let listed = Listed { metadata: json!({"resourceVersion": "7"}), items: Vec::new() };
+        let target = |is_custom| Target {
+            resource: resource.clone(),
+            namespace: None,
+            name: None,
+            part: None,
+            is_custom,
+            is_watch: false,
+            older: None,
+        };
+        assert_eq!(list_metadata(&target(false), &listed), json!({"resourceVersion": "7"}));
+        assert_eq!(list_metadata(&target(true), &listed), json!({"resourceVersion": "7", "continue": ""}));
+    }
+}

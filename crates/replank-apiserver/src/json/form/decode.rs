@@ -1,0 +1,285 @@
+//! From JSON to an object of the kind's Go type: what a body is read as, and what it is refused with (`sigs.k8s.io/json`,
+//! and apimachinery's `serializer/json`).
+//!
+//! Members are read in the order of their names. The first member of a wrong type is what is reported, unless a type that
+//! reads itself fails anywhere: that ends the reading.
+
+use replank_schema::{GoForm, GoId, GoOwn, GoStruct, GoTypes, GoZero, go_types};
+use serde_json::{Map, Value};
+
+use super::own::{self, Wrong, word_for};
+
+/// An object that was read.
+#[derive(Debug)]
+pub(in crate::json) struct Decoded {
+    /// Without unknown members, nulls, and zeros that say the same as nothing.
+    pub(in crate::json) object: Value,
+    /// Paths of members that the type does not have, in the order in which they are read.
+    pub(in crate::json) unknown: Vec<String>,
+}
+
+/// Reads an object as a Go type.
+///
+/// # Errors
+/// What Go says of it.
+pub(in crate::json) fn decode(of: GoId, value: &Value) -> Result<Decoded, String> {
+    let mut reader = Reader {
+        types: go_types(),
+        structs: Vec::new(),
+        go_path: Vec::new(),
+        path: String::new(),
+        first: None,
+        unknown: Vec::new(),
+    };
+    let object = reader.value(of, value)?;
+    match reader.first {
+        Some(error) => Err(error),
+        None => Ok(Decoded {
+            object: object.unwrap_or_else(|| Value::Object(Map::new())),
+            unknown: reader.unknown,
+        }),
+    }
+}
+
+struct Reader {
+    types: &'static GoTypes,
+    /// Names of the Go structs that are being read, without their package.
+    structs: Vec<&'static str>,
+    /// Names of the members that lead here, as Go's errors have them.
+    go_path: Vec<&'static str>,
+    /// The same with indices, as strict errors have them.
+    path: String,
+    /// The first member of a wrong type.
+    first: Option<String>,
+    unknown: Vec<String>,
+}
+
+impl Reader {
+    /// The value in normal form; `None` for what Go has as its zero value then.
+    fn value(&mut self, of: GoId, value: &Value) -> Result<Option<Value>, String> {
+        if value.is_null() {
+            return Ok(None);
+        }
+        match (&self.types.get(of).form, value) {
+            (GoForm::Pointer(inner), _) => self.value(*inner, value),
+            (GoForm::List(item), Value::Array(items)) => self.list(*item, items).map(Some),
+            (GoForm::Map(item), Value::Object(members)) => self.map(*item, members).map(Some),
+            (GoForm::Struct(of), Value::Object(members)) => self.members(of, members).map(Some),
+            (GoForm::Own(of), _) => self.own(*of, value).map(Some),
+            (GoForm::Bytes, Value::String(text)) => Ok(self.bytes(text)),
+            (GoForm::Text, Value::String(_)) | (GoForm::Bool, Value::Bool(_)) => Ok(Some(value.clone())),
+            (GoForm::Float, Value::Number(_)) => Ok(Some(value.clone())),
+            (GoForm::Int(bits), Value::Number(number)) => {
+                let least = number.as_i64().filter(|number| *bits == 64 || i32::try_from(*number).is_ok());
+                if least.is_none() {
+                    self.wrong(of, &format!("number {number}"));
+                    return Ok(None);
+                }
+                Ok(Some(value.clone()))
+            }
+            (
+                GoForm::List(_)
+                | GoForm::Map(_)
+                | GoForm::Struct(_)
+                | GoForm::Bytes
+                | GoForm::Text
+                | GoForm::Bool
+                | GoForm::Int(_)
+                | GoForm::Float,
+                _,
+            ) => {
+                self.wrong(of, word_for(value));
+                Ok(None)
+            }
+        }
+    }
+
+    fn list(&mut self, item: GoId, items: &[Value]) -> Result<Value, String> {
+        let length = self.path.len();
+        let mut list = Vec::with_capacity(items.len());
+        for (index, one) in items.iter().enumerate() {
+            self.path.push_str(&format!("[{index}]"));
+            list.push(self.value(item, one)?.unwrap_or_else(|| self.zero(item)));
+            self.path.truncate(length);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn map(&mut self, item: GoId, members: &Map<String, Value>) -> Result<Value, String> {
+        let length = self.path.len();
+        let mut map = Map::new();
+        for (key, one) in members {
+            if length > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(key);
+            let read = self.value(item, one)?.unwrap_or_else(|| self.zero(item));
+            self.path.truncate(length);
+            map.insert(key.clone(), read);
+        }
+        Ok(Value::Object(map))
+    }
+
+    fn members(&mut self, of: &'static GoStruct, given: &Map<String, Value>) -> Result<Value, String> {
+        let mut object = Map::new();
+        let (length, depth) = (self.path.len(), self.go_path.len());
+        self.structs.push(&of.name);
+        for (name, one) in given {
+            if length > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(name);
+            match of.member(name) {
+                Some(member) => {
+                    self.go_path.extend(member.embedded.iter().map(String::as_str));
+                    self.go_path.push(&member.name);
+                    if let Some(read) = self.value(member.of, one)?
+                        && !(member.zero != GoZero::Kept && self.says_nothing(member.of, &read))
+                    {
+                        object.insert(name.clone(), read);
+                    }
+                    self.go_path.truncate(depth);
+                }
+                None => self.unknown.push(self.path.clone()),
+            }
+            self.path.truncate(length);
+        }
+        self.structs.pop();
+        Ok(Value::Object(object))
+    }
+
+    /// Whether a value is what Go has without it: only behind a pointer a zero says something.
+    fn says_nothing(&self, of: GoId, value: &Value) -> bool {
+        match (&self.types.get(of).form, value) {
+            (GoForm::List(_), Value::Array(items)) => items.is_empty(),
+            (GoForm::Map(_), Value::Object(members)) => members.is_empty(),
+            (GoForm::Bytes | GoForm::Text, Value::String(text)) => text.is_empty(),
+            (GoForm::Bool, Value::Bool(is)) => !is,
+            (GoForm::Int(_) | GoForm::Float, Value::Number(number)) => number.as_f64() == Some(0.0),
+            (
+                GoForm::Pointer(_)
+                | GoForm::Struct(_)
+                | GoForm::Own(_)
+                | GoForm::List(_)
+                | GoForm::Map(_)
+                | GoForm::Bytes
+                | GoForm::Text
+                | GoForm::Bool
+                | GoForm::Int(_)
+                | GoForm::Float,
+                _,
+            ) => false,
+        }
+    }
+
+    fn own(&mut self, of: GoOwn, value: &Value) -> Result<Value, String> {
+        own::read(of, value).map_err(|wrong| match wrong {
+            Wrong::Text(why) => why,
+            Wrong::Type(what, shown) => self.message(&what, shown),
+        })
+    }
+
+    /// Bytes in base64 (`encoding/base64`, standard alphabet).
+    fn bytes(&mut self, text: &str) -> Option<Value> {
+        match wrong_byte(text) {
+            None => Some(text.into()),
+            Some(at) => {
+                self.first.get_or_insert(format!("illegal base64 data at input byte {at}"));
+                None
+            }
+        }
+    }
+
+    /// What an item of a list or map is where JSON says null.
+    fn zero(&self, of: GoId) -> Value {
+        match &self.types.get(of).form {
+            GoForm::Pointer(_) | GoForm::List(_) | GoForm::Map(_) | GoForm::Bytes => Value::Null,
+            GoForm::Struct(_) => Value::Object(Map::new()),
+            GoForm::Own(of) => own::zero(*of),
+            GoForm::Text => "".into(),
+            GoForm::Bool => false.into(),
+            GoForm::Int(_) | GoForm::Float => 0.into(),
+        }
+    }
+
+    fn wrong(&mut self, of: GoId, what: &str) {
+        if self.first.is_none() {
+            self.first = Some(self.message(what, &self.types.get(of).shown));
+        }
+    }
+
+    fn message(&self, what: &str, of: &str) -> String {
+        match self.structs.last() {
+            Some(of_struct) => format!(
+                "json: cannot unmarshal {what} into Go struct field {of_struct}.{} of type {of}",
+                self.go_path.join(".")
+            ),
+            None => format!("json: cannot unmarshal {what} into Go value of type {of}"),
+        }
+    }
+}
+
+/// Where a text stops being base64.
+fn wrong_byte(text: &str) -> Option<usize> {
+    let bytes: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
+    let body =
+        bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).count();
+    let padding = bytes[body..].iter().take_while(|byte| **byte == b'=').count();
+    let whole = body + padding == bytes.len();
+    match (body % 4, padding, whole) {
+        (0, 0, true) | (2, 2, true) | (3, 1, true) => None,
+        (0, 0, false) | (_, 0, _) if body < bytes.len() => Some(body),
+        (_, 0, true) => Some(body - body % 4),
+        _ => Some(body.min(bytes.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(kind: (&str, &str, &str), value: &Value) -> Result<Decoded, String> {
+        decode(go_types().of_kind(kind.0, kind.1, kind.2).expect("it is served"), value)
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out_and_what_is_unknown_is_told() {
+        let given = json!({"kind": "Service", "metadata": {"name": "s", "labels": {}, "finalizers": null},
+            "spec": {"ports": [{"port": 80, "nodePort": 0, "x": 1}], "selector": {}, "sessionAffinityConfig": {}},
+            "Status": {}});
+        let read = read(("", "v1", "Service"), &given).expect("it can be read");
+        assert_eq!(
+            read.object,
+            json!({"kind": "Service", "metadata": {"name": "s"},
+                "spec": {"ports": [{"port": 80}], "sessionAffinityConfig": {}}})
+        );
+        assert_eq!(read.unknown, ["Status", "spec.ports[0].x"]);
+    }
+
+    #[test]
+    fn a_wrong_type_is_told_in_gos_words() {
+        let deployment = ("apps", "v1", "Deployment");
+        let why = |value: &Value| read(deployment, value).expect_err("it cannot be read");
+        assert_eq!(
+            why(&json!({"spec": {"replicas": "x"}})),
+            "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"
+        );
+        assert_eq!(
+            why(&json!({"metadata": []})),
+            "json: cannot unmarshal array into Go struct field Deployment.metadata of type v1.ObjectMeta"
+        );
+        assert_eq!(
+            why(&json!({"metadata": {"creationTimestamp": "yesterday"}})),
+            "parsing time \"yesterday\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"yesterday\" as \"2006\""
+        );
+    }
+
+    #[test]
+    fn base64_ends_where_it_is_wrong() {
+        assert_eq!(wrong_byte("YQ=="), None);
+        assert_eq!(wrong_byte("not base64!"), Some(3));
+        assert_eq!(wrong_byte("YWJj"), None);
+    }
+}

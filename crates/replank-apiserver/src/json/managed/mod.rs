@@ -1,0 +1,358 @@
+//! Who manages which fields of an object: every write over the wire is recorded, and server-side apply merges by it
+//! (apimachinery `util/managedfields`, structured-merge-diff `merge`).
+
+mod entries;
+mod schema;
+mod set;
+mod walk;
+
+use serde_json::{Map, Value};
+
+use crate::server::{ApiError, Cause};
+use entries::{Entries, Entry, Manager};
+use set::Set;
+
+pub(super) use schema::Part;
+
+/// Managers by update are joined where they are more than these.
+const UPDATERS_MAX: usize = 10;
+
+/// What is the same for all writes of a kind at one address.
+#[derive(Clone, Debug)]
+pub(super) struct Keeper<'s> {
+    /// The type of the object.
+    pub(super) of: Part<'s>,
+    /// The version in which it is written.
+    pub(super) api_version: String,
+    /// `status` and the like; empty for the object itself.
+    pub(super) subresource: &'static str,
+    /// Fields that a write at this address does not change: nobody manages them by it.
+    pub(super) reset: &'static [&'static str],
+    /// The moment.
+    pub(super) now: String,
+}
+
+/// Fields of which nobody keeps account.
+const STRIPPED: [&str; 12] = [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.creationTimestamp",
+    "metadata.selfLink",
+    "metadata.uid",
+    "metadata.clusterName",
+    "metadata.generation",
+    "metadata.managedFields",
+    "metadata.resourceVersion",
+];
+
+/// Annotation of client-side apply.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What an apply has come to.
+pub(super) struct Applied {
+    /// The object, its managers written into it.
+    pub(super) object: Value,
+}
+
+impl Keeper<'_> {
+    /// Records an update or a creation (`live` is `None`) in the new state.
+    pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) {
+        let is_subresource = !self.subresource.is_empty();
+        let nothing = Value::Object(Map::new());
+        let was = live.unwrap_or(&nothing);
+        let entries = if !is_subresource && entries::is_reset(new) {
+            Entries::new()
+        } else {
+            let given = if is_subresource { Entries::new() } else { entries::read(new) };
+            if given.is_empty() { entries::read(was) } else { given }
+        };
+        // What nobody has ever kept account of is not begun with by an update.
+        if entries.is_empty() && live.is_some() {
+            entries::write(new, &entries);
+            return;
+        }
+        let manager = self.manager(name, false);
+        let mut entries = self.updated(was, new, entries, &manager);
+        cap(&mut entries);
+        entries::write(new, &entries);
+    }
+
+    fn manager(&self, name: &str, applies: bool) -> Manager {
+        Manager {
+            name: if name.is_empty() { "unknown".to_owned() } else { name.to_owned() },
+            applies,
+            api_version: if applies { String::new() } else { self.api_version.clone() },
+            subresource: self.subresource.to_owned(),
+        }
+    }
+
+    /// The entries after an update: what has changed is taken from all others.
+    fn updated(&self, was: &Value, new: &Value, mut entries: Entries, manager: &Manager) -> Entries {
+        let compared = walk::compare(self.of, &bare(was), &bare(new));
+        let seen = compared.without(&set::of_paths(self.reset));
+        let changed = seen.modified.union(&seen.added);
+        for entry in entries.values_mut() {
+            entry.set = entry.set.difference(&changed).difference(&seen.removed);
+        }
+        let own =
+            changed.recursive_difference(&set::of_paths(self.reset)).difference(&set::of_paths(&STRIPPED));
+        if !own.is_empty() {
+            let entry = entries.entry(manager.clone()).or_default();
+            entry.set = entry.set.union(&own);
+            entry.api_version.clone_from(&self.api_version);
+            entry.time = Some(self.now.clone());
+        }
+        entries.retain(|_, entry| !entry.set.is_empty());
+        entries
+    }
+
+    /// Applies a configuration to an object that may not be there yet.
+    ///
+    /// # Errors
+    /// 409 where others manage fields that it changes, 500 where it cannot be merged.
+    pub(super) fn apply(
+        &self,
+        live: Option<&Value>,
+        applied: &Value,
+        name: &str,
+        force: bool,
+    ) -> Result<Applied, ApiError> {
+        let empty = empty_of(applied);
+        let was = live.unwrap_or(&empty);
+        let mut entries = entries::read(was);
+        if entries.is_empty() && live.is_some() {
+            // Whatever is there was written before anybody kept account.
+            let manager = self.manager("before-first-apply", false);
+            entries = self.updated(&empty, was, entries, &manager);
+        }
+        let result = match self.merged(was, applied, entries.clone(), name, force) {
+            Err(Refused::Conflicts(conflicts)) if name == "kubectl" => {
+                self.allowed(was, applied, entries, conflicts)
+            }
+            other => other,
+        };
+        let (mut object, entries) = result.map_err(|refused| refused.into_error(applied))?;
+        if name == "kubectl" && last_applied(&object).is_some() {
+            let mut text = applied.clone();
+            if let Some(annotations) =
+                text.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut)
+            {
+                annotations.remove(LAST_APPLIED);
+            }
+            object["metadata"]["annotations"][LAST_APPLIED] = format!("{text}\n").into();
+        }
+        entries::write(&mut object, &entries);
+        Ok(Applied { object })
+    }
+
+    /// Merges, unless somebody else manages what would change.
+    fn merged(
+        &self,
+        was: &Value,
+        applied: &Value,
+        mut entries: Entries,
+        name: &str,
+        force: bool,
+    ) -> Result<(Value, Entries), Refused> {
+        walk::check(self.of, applied).map_err(Refused::Schema)?;
+        let live = bare(was);
+        let merged = walk::merge(self.of, &live, &bare(applied)).map_err(Refused::Merge)?;
+        let manager = self.manager(name, true);
+        let last = entries.get(&manager).map(|entry| entry.set.clone());
+        let reset = set::of_paths(self.reset);
+        let set = walk::to_set(self.of, &bare(applied)).recursive_difference(&reset);
+        let entry = Entry { set, api_version: self.api_version.clone(), time: Some(self.now.clone()) };
+        let before = entries.insert(manager.clone(), entry);
+        let new = match last.filter(|last| !last.is_empty()) {
+            Some(last) => self.pruned(&merged, &entries, &last),
+            None => merged,
+        };
+        let compared = walk::compare(self.of, &live, &new).without(&reset);
+        let changed = compared.modified.union(&compared.added);
+        let mut conflicts = Vec::new();
+        for (other, entry) in entries.iter_mut().filter(|(other, _)| **other != manager) {
+            let both = entry.set.intersection(&changed);
+            if !both.is_empty() {
+                conflicts.push((other.shown(), both.clone()));
+            }
+            entry.set = entry.set.difference(&both).difference(&compared.removed);
+        }
+        if !force && !conflicts.is_empty() {
+            return Err(Refused::Conflicts(conflicts));
+        }
+        if let Some(entry) = entries.get_mut(&manager) {
+            entry.set = entry.set.difference(&set::of_paths(&STRIPPED));
+            let is_same = new == live && before.as_ref().is_some_and(|before| before.set == entry.set);
+            if let (true, Some(before)) = (is_same, before) {
+                entry.time = before.time;
+            }
+        }
+        entries.retain(|_, entry| !entry.set.is_empty());
+        Ok((with_meta(new, was), entries))
+    }
+
+    /// What is merged, less what was applied before and is no more, unless somebody else manages it.
+    fn pruned(&self, merged: &Value, entries: &Entries, last: &Set) -> Value {
+        let named = |set: &Set| walk::with_named(self.of, set);
+        let all = named(&walk::to_set(self.of, merged));
+        let managed = entries.values().fold(Set::default(), |all, entry| all.union(&entry.set));
+        let pruned = walk::remove(self.of, merged, &named(last));
+        let kept = named(&walk::to_set(self.of, &pruned)).union(&named(&managed));
+        let pruned = walk::remove(self.of, merged, &all.difference(&kept));
+        // What hangs on nobody stays, unless it was applied before.
+        let left = named(&walk::to_set(self.of, &pruned));
+        walk::remove(self.of, merged, &all.difference(&left).intersection(&named(last)))
+    }
+
+    /// Conflicts with what client-side apply has written are none for kubectl: it goes over to server-side apply.
+    fn allowed(
+        &self,
+        was: &Value,
+        applied: &Value,
+        entries: Entries,
+        conflicts: Conflicts,
+    ) -> Result<(Value, Entries), Refused> {
+        let text = last_applied(was).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let Some(before) = text.filter(|before| before["apiVersion"] == self.api_version.as_str()) else {
+            return Err(Refused::Conflicts(conflicts));
+        };
+        let compared = walk::compare(self.of, &bare(&before), &bare(was));
+        let changed = compared.modified.union(&compared.added).union(&compared.removed);
+        let allowed = walk::to_set(self.of, &bare(&before)).difference(&changed);
+        let left: Conflicts = conflicts
+            .into_iter()
+            .map(|(who, set)| (who, set.difference(&allowed)))
+            .filter(|(_, set)| !set.is_empty())
+            .collect();
+        if left.is_empty() {
+            return self.merged(was, applied, entries, "kubectl", true);
+        }
+        Err(Refused::Conflicts(left))
+    }
+}
+
+/// Others, as they are named, and what of theirs would change.
+type Conflicts = Vec<(String, Set)>;
+
+enum Refused {
+    Conflicts(Conflicts),
+    Schema(String),
+    Merge(String),
+}
+
+impl Refused {
+    fn into_error(self, applied: &Value) -> ApiError {
+        let text = |path: &str| applied.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let api_version = text("/apiVersion");
+        let version = if api_version.contains('/') { String::new() } else { "/".to_owned() } + api_version;
+        let (namespace, name, kind) = (text("/metadata/namespace"), text("/metadata/name"), text("/kind"));
+        match self {
+            Self::Conflicts(conflicts) => conflict(conflicts),
+            Self::Schema(why) => ApiError::internal(&format!(
+                "failed to create typed patch object ({namespace}/{name}; {version}, Kind={kind}): {why}"
+            )),
+            Self::Merge(why) => ApiError::internal(&format!("failed to merge config: {why}")),
+        }
+    }
+}
+
+fn conflict(mut conflicts: Conflicts) -> ApiError {
+    conflicts.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let pairs: Vec<(String, String)> = conflicts
+        .into_iter()
+        .flat_map(|(who, set)| set.shown().into_iter().map(move |path| (who.clone(), path)))
+        .collect();
+    let message = match pairs.as_slice() {
+        [(who, path)] => format!("Apply failed with 1 conflict: conflict with {who}: {path}"),
+        pairs => {
+            let mut lines = Vec::new();
+            let mut last = "";
+            for (who, path) in pairs {
+                if last != who {
+                    lines.push(format!("conflicts with {who}:"));
+                    last = who;
+                }
+                lines.push(format!("- {path}"));
+            }
+            format!("Apply failed with {} conflicts: {}", pairs.len(), lines.join("\n"))
+        }
+    };
+    let causes = pairs.into_iter().map(|(who, path)| Cause {
+        reason: "FieldManagerConflict",
+        message: format!("conflict with {who}"),
+        field: Some(path),
+    });
+    ApiError::apply_conflict(message, causes.collect())
+}
+
+fn last_applied(object: &Value) -> Option<&str> {
+    let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Joins the oldest managers by update where there are too many, those of one version to one.
+fn cap(entries: &mut Entries) {
+    let mut updaters: Vec<Manager> = entries.keys().filter(|manager| !manager.applies).cloned().collect();
+    let mut left = updaters.len();
+    updaters.sort_by(|one, other| (&entries[one].time, one).cmp(&(&entries[other].time, other)));
+    let mut firsts: Vec<Manager> = Vec::new();
+    for manager in updaters {
+        if left <= UPDATERS_MAX {
+            break;
+        }
+        let bucket =
+            Manager { name: "ancient-changes".to_owned(), subresource: String::new(), ..manager.clone() };
+        let Some(first) = firsts.iter().find(|first| first.api_version == manager.api_version).cloned()
+        else {
+            firsts.push(manager);
+            continue;
+        };
+        if !entries.contains_key(&bucket)
+            && let Some(entry) = entries.remove(&first)
+        {
+            entries.insert(bucket.clone(), entry);
+        }
+        if let Some(gone) = entries.remove(&manager)
+            && let Some(entry) = entries.get_mut(&bucket)
+        {
+            entry.set = entry.set.union(&gone.set);
+            entry.time = gone.time;
+        }
+        left -= 1;
+    }
+}
+
+/// An object without its managers: they do not manage themselves.
+fn bare(object: &Value) -> Value {
+    let mut bare = object.clone();
+    if let Some(meta) = bare.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.remove("managedFields");
+    }
+    bare
+}
+
+/// What an object is before it is there: its kind.
+fn empty_of(applied: &Value) -> Value {
+    let mut empty = Map::new();
+    for name in ["apiVersion", "kind"] {
+        if let Some(value) = applied.get(name) {
+            empty.insert(name.to_owned(), value.clone());
+        }
+    }
+    Value::Object(empty)
+}
+
+/// Apply does not touch who an object is.
+fn with_meta(mut new: Value, was: &Value) -> Value {
+    let Some(list) = was.pointer("/metadata/managedFields").cloned() else { return new };
+    if let Some(meta) = new.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.insert("managedFields".to_owned(), list);
+    }
+    new
+}
+
+#[cfg(test)]
+mod tests;

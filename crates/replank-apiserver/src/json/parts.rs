@@ -1,0 +1,172 @@
+//! Parts of objects that are written on their own: bindings, ephemeral containers, resizes, approvals, and what finalizes a
+//! namespace (`pkg/registry/core/{pod,namespace}`, `pkg/registry/certificates`).
+
+use replank_model::object::Object;
+use replank_model::object::condition::ConditionStatus;
+use replank_model::object::pod::Pod;
+use replank_model::text::{Name, NodeName};
+use serde_json::{Value, json};
+
+use super::Effect;
+use super::answer::member;
+use super::path::{Address, Subresource};
+use super::terms::Terms;
+use crate::condition;
+use crate::server::{Api, ApiError, Cause, ResourceName};
+
+impl Api {
+    /// Binds a pod to a node: POST …/pods/NAME/binding, or …/bindings.
+    ///
+    /// # Errors
+    /// 404 without the pod, 409 where it has a node, is going, or has gates.
+    pub(super) fn bind_json(
+        &mut self,
+        address: &Address,
+        body: &Value,
+        terms: &Terms,
+    ) -> Result<Value, ApiError> {
+        let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        let named = text("/metadata/name");
+        if address.name.as_ref().is_some_and(|name| *name != *named) {
+            return Err(ApiError::bad_request("name in URL does not match name in Binding object"));
+        }
+        let address = Address { name: Some(Name::from(named)), ..address.clone() };
+        let (kind, node) = (text("/target/kind"), text("/target/name"));
+        // Of a binding that is no good upstream says the bare error, without a reason.
+        if !matches!(kind, "" | "Node") {
+            let supported = "supported values: \"Node\", \"<empty>\"";
+            return Err(ApiError::internal(&format!(
+                "target.kind: Unsupported value: {kind:?}: {supported}"
+            )));
+        }
+        if node.is_empty() {
+            return Err(ApiError::internal("target.name: Required value"));
+        }
+        let Object::Pod(pod) = self.existing(&address)? else { return Err(ApiError::no_resource()) };
+        let refuse = |why: &str| {
+            let name =
+                ResourceName { group: "".into(), plural: "pods/binding".into(), kind: "Binding".into() };
+            Err(ApiError::conflict(name, &pod.meta.key(), why))
+        };
+        if pod.is_terminating() {
+            return refuse(&format!("pod {named} is being deleted, cannot be assigned to a host"));
+        }
+        if let Some(known) = &pod.node {
+            return refuse(&format!("pod {named} is already assigned to node \"{known}\""));
+        }
+        if !pod.spec.scheduling_gates.is_empty() {
+            return refuse(&format!("pod {named} has non-empty .spec.schedulingGates"));
+        }
+        if terms.effect == Effect::Real {
+            let now = self.timestamp();
+            let texts = |name: &str| {
+                let members = body.pointer(name).and_then(Value::as_object).into_iter().flatten();
+                members
+                    .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+                    .collect::<Vec<_>>()
+            };
+            let annotations = texts("/metadata/annotations");
+            let labels = texts("/metadata/labels");
+            self.modify::<Pod>(&pod.meta.key(), |pod| {
+                pod.node = Some(NodeName::from(node));
+                pod.status.nominated_node_name = None;
+                for (key, value) in annotations {
+                    pod.meta.annotations = pod.meta.annotations.with(&*key, &*value);
+                }
+                for (key, value) in labels {
+                    pod.meta.labels = pod.meta.labels.with(&*key, &*value);
+                }
+                let scheduled = condition::condition("PodScheduled", ConditionStatus::True, "", "");
+                condition::set(&mut pod.status.conditions, scheduled, now);
+            })?;
+        }
+        Ok(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}))
+    }
+}
+
+/// What a write of a part makes of an object: all but the part stays as it was.
+pub(super) fn only_part(part: Subresource, old: &Value, new: &mut Value) {
+    let mut kept = old.clone();
+    if let Some(meta) = new.get("metadata") {
+        kept["metadata"] = meta.clone();
+    }
+    match part {
+        Subresource::EphemeralContainers => take(&mut kept, new, "spec", "ephemeralContainers"),
+        Subresource::Finalize => take(&mut kept, new, "spec", "finalizers"),
+        Subresource::Approval => take(&mut kept, new, "status", "conditions"),
+        Subresource::Resize => resize(&mut kept, new),
+        Subresource::Status | Subresource::Scale | Subresource::Eviction | Subresource::Binding => return,
+    }
+    *new = kept;
+}
+
+/// What is wrong with a write of a part, beside what is wrong with the object.
+pub(super) fn check(part: Subresource, old: &Value, new: &Value) -> Vec<Cause> {
+    let names = |value: &Value| -> Vec<String> {
+        let list = value.pointer("/spec/ephemeralContainers").and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(|container| container["name"].as_str()).map(str::to_owned).collect()
+    };
+    match part {
+        Subresource::EphemeralContainers => {
+            let there = names(new);
+            let gone = names(old).into_iter().filter(|name| !there.contains(name));
+            let why = |name| format!("existing ephemeral containers {name:?} may not be removed\n");
+            gone.map(|name| Cause::forbidden("spec.ephemeralContainers", &why(name))).collect()
+        }
+        Subresource::Status
+        | Subresource::Scale
+        | Subresource::Eviction
+        | Subresource::Binding
+        | Subresource::Resize
+        | Subresource::Approval
+        | Subresource::Finalize => Vec::new(),
+    }
+}
+
+fn take(kept: &mut Value, new: &Value, of: &str, name: &str) {
+    let given = new.get(of).and_then(|part| part.get(name)).cloned();
+    if let Value::Object(part) = member(kept, of) {
+        match given {
+            Some(given) => part.insert(name.to_owned(), given),
+            None => part.remove(name),
+        };
+    }
+}
+
+/// Containers take over resources and how they are resized, by their names.
+fn resize(kept: &mut Value, new: &Value) {
+    for list in ["containers", "initContainers"] {
+        let given: Vec<Value> =
+            new.pointer(&format!("/spec/{list}")).and_then(Value::as_array).cloned().unwrap_or_default();
+        let known = kept.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut);
+        for container in known.into_iter().flatten() {
+            let Some(given) = given.iter().find(|given| given["name"] == container["name"]) else { continue };
+            for name in ["resources", "resizePolicy"] {
+                if let Some(value) = given.get(name) {
+                    container[name] = value.clone();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_written_alone() {
+        let old = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "a"}]}});
+        let mut new = json!({"metadata": {"name": "p"},
+            "spec": {"containers": [{"name": "c", "image": "b", "resources": {"requests": {"cpu": "1"}}}],
+                "ephemeralContainers": [{"name": "d"}]}});
+        let mut debugged = new.clone();
+        only_part(Subresource::EphemeralContainers, &old, &mut debugged);
+        assert_eq!(debugged["spec"]["containers"], old["spec"]["containers"]);
+        assert_eq!(debugged["spec"]["ephemeralContainers"][0]["name"], "d");
+        only_part(Subresource::Resize, &old, &mut new);
+        assert_eq!(new["spec"]["containers"][0]["image"], "a");
+        assert_eq!(new["spec"]["containers"][0]["resources"]["requests"]["cpu"], "1");
+        assert_eq!(new["spec"].get("ephemeralContainers"), None);
+    }
+}

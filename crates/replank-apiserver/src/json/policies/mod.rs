@@ -1,0 +1,102 @@
+//! Policies in CEL (admissionregistration.k8s.io ValidatingAdmissionPolicy and MutatingAdmissionPolicy): asked on every write that a client makes
+//! (apiserver `pkg/admission/plugin/policy`).
+
+mod ask;
+mod matching;
+mod scope;
+mod types;
+pub(super) mod valid;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::server::policies::Policies;
+use crate::server::{Api, ApiError, ResourceType};
+pub(super) use types::warnings as type_warnings;
+
+/// A write that a client asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt<'a> {
+    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
+    pub(super) operation: &'static str,
+    pub(super) resource: &'a ResourceType,
+    /// Empty for the object itself.
+    pub(super) subresource: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    /// What it is to be; absent at a deletion.
+    pub(super) object: Option<&'a Value>,
+    /// What it is; absent at a creation.
+    pub(super) old: Option<&'a Value>,
+    pub(super) is_dry: bool,
+}
+
+impl Attempt<'_> {
+    /// Policies do not decide about policies.
+    fn is_exempt(&self) -> bool {
+        &*self.resource.name.group == "admissionregistration.k8s.io"
+            && (self.resource.name.plural.starts_with("validatingadmissionpolic")
+                || self.resource.name.plural.starts_with("mutatingadmissionpolic"))
+    }
+}
+
+impl Api {
+    fn policies(&self) -> Arc<Policies> {
+        let known = self.policies.borrow().clone();
+        if let Some(known) = known {
+            return known;
+        }
+        let made = Arc::new(Policies::read(self.view().others()));
+        *self.policies.borrow_mut() = Some(made.clone());
+        made
+    }
+
+    /// Whether there are policies that change objects, and such that refuse writes.
+    pub(super) fn has_policies(&self) -> (bool, bool) {
+        let policies = self.policies();
+        (!policies.mutating.is_empty(), !policies.validating.is_empty())
+    }
+
+    /// Asks the policies that may refuse a write. What the client is warned of.
+    ///
+    /// # Errors
+    /// What a policy refuses it with.
+    pub(super) fn ask_policies(&self, attempt: &Attempt<'_>) -> Result<Vec<String>, ApiError> {
+        let policies = self.policies();
+        if policies.validating.is_empty() || attempt.is_exempt() {
+            return Ok(Vec::new());
+        }
+        let mut warnings = Vec::new();
+        for policy in &policies.validating {
+            for binding in policies.bindings.iter().filter(|binding| binding.policy == policy.name) {
+                ask::ask(self, policy, binding, attempt, &mut warnings)?;
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// Has an object changed by the policies that do so. Whether anything was changed.
+    ///
+    /// # Errors
+    /// What a policy refuses the write with.
+    pub(super) fn mutate_by_policies(
+        &self,
+        attempt: &Attempt<'_>,
+        value: &mut Value,
+    ) -> Result<bool, ApiError> {
+        let policies = self.policies();
+        if policies.mutating.is_empty() || attempt.is_exempt() {
+            return Ok(false);
+        }
+        let before = value.clone();
+        for policy in &policies.mutating {
+            for binding in policies.mutating_bindings.iter().filter(|binding| binding.policy == policy.name) {
+                let current = value.clone();
+                let attempt = Attempt { object: Some(&current), ..*attempt };
+                ask::mutate(self, policy, binding, &attempt, value)?;
+            }
+        }
+        Ok(before != *value)
+    }
+}

@@ -1,0 +1,700 @@
+//! Fields that depend on each other.
+
+use replank_custom::problem::{quoted, shown};
+use replank_model::selector::validate::{label_key_problems, label_value_problems};
+use serde_json::Value;
+
+use super::field::{CIDR, is_cidr, refuse_all};
+use super::words;
+use crate::json::policies::valid::rule as webhook_rule;
+use crate::server::Cause;
+
+pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
+    let spec = value.get("spec").unwrap_or(&Value::Null);
+    match key {
+        "services" => service(spec, causes),
+        "nodes" => node(spec, causes),
+        "persistentvolumes" => volume(spec, causes),
+        "horizontalpodautoscalers.autoscaling" => autoscaler(spec, causes),
+        "ingresses.networking.k8s.io" => ingress(spec, causes),
+        "networkpolicies.networking.k8s.io" => policy(spec, causes),
+        "roles.rbac.authorization.k8s.io" | "clusterroles.rbac.authorization.k8s.io" => role(value, causes),
+        "volumeattachments.storage.k8s.io" => attachment(spec, causes),
+        "validatingwebhookconfigurations.admissionregistration.k8s.io"
+        | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
+        "flowschemas.flowcontrol.apiserver.k8s.io" => flow(spec, causes),
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => level(spec, causes),
+        "events" => event(value, "involvedObject", causes),
+        "events.events.k8s.io" => event(value, "regarding", causes),
+        "configmaps" | "secrets" => keys(value, causes),
+        "resourcequotas" => scopes(spec, causes),
+        "certificatesigningrequests.certificates.k8s.io" => signing(spec, causes),
+        "csinodes.storage.k8s.io" => topology(spec, causes),
+        "resourceclaims.resource.k8s.io" => requests(spec, "spec", causes),
+        "resourceclaimtemplates.resource.k8s.io" => {
+            requests(spec.get("spec").unwrap_or(&Value::Null), "spec.spec", causes);
+        }
+        "apiservices.apiregistration.k8s.io" => service_of_group(spec, causes),
+        "endpoints" => subsets(value, causes),
+        "endpointslices.discovery.k8s.io" => slices(value, causes),
+        _ => {}
+    }
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn is_set(value: &Value, name: &str) -> bool {
+    value.get(name).is_some_and(|one| !one.is_null())
+}
+
+fn duplicate(field: String, shown: &str) -> Cause {
+    Cause { reason: "FieldValueDuplicate", message: format!("Duplicate value: {shown}"), field: Some(field) }
+}
+
+fn service(spec: &Value, causes: &mut Vec<Cause>) {
+    let ports = list(spec, "ports");
+    let is_headless = text(spec, "clusterIP") == "None";
+    if ports.is_empty() && !is_headless && text(spec, "type") != "ExternalName" {
+        causes.push(Cause::required("spec.ports", ""));
+    }
+    for (index, port) in ports.iter().enumerate() {
+        let name = text(port, "name");
+        if name.is_empty() {
+            if ports.len() > 1 {
+                causes.push(Cause::required(format!("spec.ports[{index}].name"), ""));
+            }
+        } else if ports[..index].iter().any(|before| text(before, "name") == name) {
+            causes.push(duplicate(format!("spec.ports[{index}].name"), &quoted(name)));
+        }
+        let is_zero = |name: &str| port.get(name).is_none_or(|one| one.as_i64() == Some(0));
+        if is_zero("port") && is_zero("targetPort") {
+            let why = "must be between 1 and 65535, inclusive";
+            causes.push(Cause::invalid(format!("spec.ports[{index}].targetPort"), "0", why));
+        }
+        let same = |before: &&Value| {
+            text(before, "protocol") == text(port, "protocol") && before.get("port") == port.get("port")
+        };
+        if ports[..index].iter().any(|before| same(&before)) {
+            let go = format!(
+                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                Value::from(text(port, "protocol")),
+                port.get("port").unwrap_or(&Value::from(0))
+            );
+            causes.push(duplicate(format!("spec.ports[{index}]"), &go));
+        }
+    }
+    if text(spec, "type") == "ExternalName" && text(spec, "externalName").is_empty() {
+        causes.push(Cause::invalid("spec.externalName", "\"\"", words::SUBDOMAIN));
+    }
+}
+
+fn node(spec: &Value, causes: &mut Vec<Cause>) {
+    for (index, cidr) in list(spec, "podCIDRs").iter().filter_map(Value::as_str).enumerate() {
+        if !is_cidr(cidr) {
+            causes.push(Cause::invalid(format!("spec.podCIDRs[{index}]"), &quoted(cidr), CIDR));
+        }
+    }
+    let taints = list(spec, "taints");
+    for (index, taint) in taints.iter().enumerate() {
+        let at = format!("metadata.taints[{index}]");
+        let key = text(taint, "key");
+        refuse_all(key, &format!("{at}.key"), label_key_problems(key), causes);
+        let value = text(taint, "value");
+        refuse_all(value, &format!("{at}.value"), label_value_problems(value), causes);
+        const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        match text(taint, "effect") {
+            "" => causes.push(Cause::required(format!("{at}.effect"), "")),
+            effect if !EFFECTS.contains(&effect) => {
+                causes.push(Cause::not_supported(format!("{at}.effect"), effect, &EFFECTS));
+            }
+            effect => {
+                let same = |before: &Value| text(before, "key") == key && text(before, "effect") == effect;
+                if taints[..index].iter().any(same) {
+                    let go = format!(
+                        "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":null}}",
+                        Value::from(key),
+                        Value::from(value),
+                        Value::from(effect)
+                    );
+                    let message =
+                        format!("Duplicate value: {go}: taints must be unique by key and effect pair");
+                    causes.push(Cause { reason: "FieldValueDuplicate", message, field: Some(at) });
+                }
+            }
+        }
+    }
+}
+
+fn volume(spec: &Value, causes: &mut Vec<Cause>) {
+    let capacity = spec.get("capacity").and_then(Value::as_object);
+    if capacity.is_none_or(serde_json::Map::is_empty) {
+        causes.push(Cause::required("spec.capacity", ""));
+    }
+    if capacity.is_none_or(|capacity| !capacity.contains_key("storage") || capacity.len() > 1) {
+        let shown = capacity.map_or_else(|| "null".to_owned(), |all| Value::Object(all.clone()).to_string());
+        let message = format!("Unsupported value: {shown}: supported values: \"storage\"");
+        let field = Some("spec.capacity".to_owned());
+        causes.push(Cause { reason: "FieldValueNotSupported", message, field });
+    }
+    const SOURCES: [&str; 20] = [
+        "hostPath",
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "nfs",
+        "iscsi",
+        "glusterfs",
+        "rbd",
+        "fc",
+        "flexVolume",
+        "cephfs",
+        "cinder",
+        "csi",
+        "local",
+        "azureFile",
+        "azureDisk",
+        "vsphereVolume",
+        "quobyte",
+        "photonPersistentDisk",
+        "portworxVolume",
+        "scaleIO",
+    ];
+    if !SOURCES.iter().any(|source| is_set(spec, source)) {
+        causes.push(Cause::required("spec", "must specify a volume type"));
+    }
+}
+
+fn autoscaler(spec: &Value, causes: &mut Vec<Cause>) {
+    let max = spec.get("maxReplicas").and_then(Value::as_i64).unwrap_or(0);
+    let min = spec.get("minReplicas").and_then(Value::as_i64);
+    if max == 0 {
+        causes.push(Cause::required("spec.maxReplicas", "must be set and greater than 0"));
+    } else if max < 1 {
+        causes.push(Cause::invalid(
+            "spec.maxReplicas",
+            &max.to_string(),
+            "must be greater than or equal to 1",
+        ));
+    }
+    if min.is_some_and(|min| max < min) {
+        let why = "must be greater than or equal to `minReplicas`";
+        causes.push(Cause::invalid("spec.maxReplicas", &max.to_string(), why));
+    }
+    let target = spec.get("scaleTargetRef").unwrap_or(&Value::Null);
+    let version = text(target, "apiVersion");
+    if !version.contains('/') && !matches!(text(target, "kind"), "ReplicationController") {
+        let why = "apiVersion must specify API group";
+        causes.push(Cause::invalid("spec.scaleTargetRef.apiVersion", &quoted(version), why));
+    }
+    let metrics = list(spec, "metrics");
+    let scales_to_zero = metrics.iter().any(|metric| matches!(text(metric, "type"), "Object" | "External"));
+    if min == Some(0) && !scales_to_zero {
+        let why = "must specify at least one Object or External metric to support scaling to zero replicas";
+        causes.push(Cause::forbidden("spec.metrics", why));
+    }
+    for (index, metric) in metrics.iter().enumerate() {
+        let source = match text(metric, "type") {
+            "Resource" => "resource",
+            "ContainerResource" => "containerResource",
+            "Object" => "object",
+            "Pods" => "pods",
+            "External" => "external",
+            _ => continue,
+        };
+        let at = format!("spec.metrics[{index}].{source}");
+        let Some(of) = metric.get(source).filter(|of| of.is_object()) else {
+            causes.push(Cause::required(at, "must populate information for the given metric source"));
+            continue;
+        };
+        let target = of.get("target").unwrap_or(&Value::Null);
+        let has_any = ["averageUtilization", "averageValue", "value"].iter().any(|name| is_set(target, name));
+        if !has_any && source == "resource" {
+            let why = "must set either a target raw value or a target utilization";
+            causes.push(Cause::required(format!("{at}.target.averageUtilization"), why));
+        }
+    }
+}
+
+fn backend(value: &Value, at: &str, causes: &mut Vec<Cause>) {
+    let (service, resource) = (value.get("service").filter(|one| one.is_object()), is_set(value, "resource"));
+    let Some(service) = service else {
+        if !resource {
+            causes.push(Cause::invalid(at, "\"\"", "resource or service backend is required"));
+        }
+        return;
+    };
+    let name = text(service, "name");
+    if name.is_empty() {
+        causes.push(Cause::required(format!("{at}.service.name"), ""));
+    } else {
+        refuse_all(name, &format!("{at}.service.name"), words::label(name), causes);
+    }
+    let port = service.get("port").unwrap_or(&Value::Null);
+    let (name, number) = (text(port, "name"), port.get("number").and_then(Value::as_i64).unwrap_or(0));
+    if name.is_empty() && number == 0 {
+        causes.push(Cause::required(at, "port name or number is required"));
+    } else if !name.is_empty() && number != 0 {
+        causes.push(Cause::invalid(at, "\"\"", "cannot set both port name & port number"));
+    } else if !name.is_empty() {
+        refuse_all(name, &format!("{at}.service.port.name"), words::port_name(name), causes);
+    } else if !(1..=65535).contains(&number) {
+        let why = "must be between 1 and 65535, inclusive";
+        causes.push(Cause::invalid(format!("{at}.service.port.number"), &number.to_string(), why));
+    }
+}
+
+fn ingress(spec: &Value, causes: &mut Vec<Cause>) {
+    let default = spec.get("defaultBackend").filter(|one| one.is_object());
+    match default {
+        Some(default) => backend(default, "spec.defaultBackend", causes),
+        None if list(spec, "rules").is_empty() => {
+            let why = "either `defaultBackend` or `rules` must be specified";
+            causes.push(Cause::invalid("spec", "null", why));
+        }
+        None => {}
+    }
+    for (rule_index, rule) in list(spec, "rules").iter().enumerate() {
+        let Some(http) = rule.get("http") else { continue };
+        for (index, path) in list(http, "paths").iter().enumerate() {
+            let at = format!("spec.rules[{rule_index}].http.paths[{index}]");
+            const TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
+            let given = text(path, "path");
+            match path.get("pathType").and_then(Value::as_str) {
+                None => {
+                    causes.push(Cause::required(format!("{at}.pathType"), "pathType must be specified"));
+                    continue;
+                }
+                Some("Exact" | "Prefix") if !given.starts_with('/') => {
+                    let why = "must be an absolute path";
+                    causes.push(Cause::invalid(format!("{at}.path"), &quoted(given), why));
+                }
+                Some("ImplementationSpecific") if !given.is_empty() && !given.starts_with('/') => {
+                    let why = "must be an absolute path";
+                    causes.push(Cause::invalid(format!("{at}.path"), &quoted(given), why));
+                }
+                Some(word) if !TYPES.contains(&word) => {
+                    causes.push(Cause::not_supported(format!("{at}.pathType"), word, &TYPES));
+                }
+                Some(_) => {}
+            }
+            backend(path.get("backend").unwrap_or(&Value::Null), &format!("{at}.backend"), causes);
+        }
+    }
+}
+
+fn policy(spec: &Value, causes: &mut Vec<Cause>) {
+    let types = list(spec, "policyTypes");
+    if types.len() > 2 {
+        let shown = Value::Array(types.to_vec()).to_string();
+        causes.push(Cause::invalid("spec.policyTypes", &shown, "may not specify more than two policyTypes"));
+    }
+    for (member, peers) in [("ingress", "from"), ("egress", "to")] {
+        for (index, rule) in list(spec, member).iter().enumerate() {
+            for (peer_index, peer) in list(rule, peers).iter().enumerate() {
+                let at = format!("spec.{member}[{index}].{peers}[{peer_index}]");
+                let (pods, block) = (is_set(peer, "podSelector"), is_set(peer, "ipBlock"));
+                let namespaces = is_set(peer, "namespaceSelector");
+                if !pods && !block && !namespaces {
+                    causes.push(Cause::required(at, "must specify a peer"));
+                } else if block && (pods || namespaces) {
+                    causes.push(Cause::forbidden(at, "may not specify both ipBlock and another peer"));
+                }
+            }
+            for (port_index, port) in list(rule, "ports").iter().enumerate() {
+                let Some(end) = port.get("endPort").and_then(Value::as_i64) else { continue };
+                let field = format!("spec.{member}[{index}].ports[{port_index}].endPort");
+                match port.get("port") {
+                    None | Some(Value::Null) => {
+                        let why = "may not be specified when `port` is not specified";
+                        causes.push(Cause::invalid(field, &end.to_string(), why));
+                    }
+                    Some(Value::String(_)) => {
+                        let why = "may not be specified when `port` is non-numeric";
+                        causes.push(Cause::invalid(field, &end.to_string(), why));
+                    }
+                    Some(port) => {
+                        if let Some(port) = port.as_i64().filter(|port| end < *port) {
+                            let why = "must be greater than or equal to `port`";
+                            causes.push(Cause::invalid(field, &port.to_string(), why));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn role(value: &Value, causes: &mut Vec<Cause>) {
+    for (index, rule) in list(value, "rules").iter().enumerate() {
+        let has = |name: &str| !list(rule, name).is_empty();
+        if has("nonResourceURLs") {
+            if has("apiGroups") || has("resources") || has("resourceNames") {
+                let shown = Value::Array(list(rule, "nonResourceURLs").to_vec()).to_string();
+                let why = "rules cannot apply to both regular resources and non-resource URLs";
+                causes.push(Cause::invalid(format!("rules[{index}].nonResourceURLs"), &shown, why));
+            }
+            continue;
+        }
+        if !has("apiGroups") {
+            let why = "resource rules must supply at least one api group";
+            causes.push(Cause::required(format!("rules[{index}].apiGroups"), why));
+        }
+        if !has("resources") {
+            let why = "resource rules must supply at least one resource";
+            causes.push(Cause::required(format!("rules[{index}].resources"), why));
+        }
+    }
+}
+
+fn attachment(spec: &Value, causes: &mut Vec<Cause>) {
+    let source = spec.get("source").unwrap_or(&Value::Null);
+    let (inline, name) = (is_set(source, "inlineVolumeSpec"), source.get("persistentVolumeName"));
+    if inline == name.is_some() {
+        let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+        causes.push(Cause::required("spec.source", why));
+    } else if let Some(name) = name.and_then(Value::as_str) {
+        let at = "spec.source.persistentVolumeName";
+        if name.is_empty() {
+            causes.push(Cause::required(at, "must specify non empty persistentVolumeName"));
+        }
+        refuse_all(name, at, words::subdomain(name), causes);
+    }
+}
+
+fn webhooks(value: &Value, causes: &mut Vec<Cause>) {
+    for (index, hook) in list(value, "webhooks").iter().enumerate() {
+        let at = format!("webhooks[{index}]");
+        let name = text(hook, "name");
+        if name.is_empty() {
+            causes.push(Cause::required(format!("{at}.name"), ""));
+        } else {
+            let mut problems = words::subdomain(name);
+            if problems.is_empty() && name.split('.').count() < 3 {
+                problems.push("should be a domain with at least three segments separated by dots".to_owned());
+            }
+            refuse_all(name, &format!("{at}.name"), problems, causes);
+        }
+        for (rule_index, rule) in list(hook, "rules").iter().enumerate() {
+            webhook_rule(rule, &format!("{at}.rules[{rule_index}]"), causes);
+        }
+        match hook.get("sideEffects").and_then(Value::as_str) {
+            None => {
+                let why = "must specify one of None, NoneOnDryRun";
+                causes.push(Cause::required(format!("{at}.sideEffects"), why));
+            }
+            Some("None" | "NoneOnDryRun") => {}
+            Some(other) => {
+                let known = ["None", "NoneOnDryRun"];
+                causes.push(Cause::not_supported(format!("{at}.sideEffects"), other, &known));
+            }
+        }
+        client(hook.get("clientConfig").unwrap_or(&Value::Null), &format!("{at}.clientConfig"), causes);
+        review_versions(hook, &at, causes);
+    }
+}
+
+fn client(config: &Value, at: &str, causes: &mut Vec<Cause>) {
+    let url = config.get("url").and_then(Value::as_str);
+    if url.is_some() == is_set(config, "service") {
+        causes.push(Cause::required(at, "exactly one of url or service is required"));
+        return;
+    }
+    let Some(url) = url else { return };
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", ""));
+    let form = "; desired format: https://host[/path]";
+    if scheme != "https" {
+        let why = format!("'https' is the only allowed URL scheme{form}");
+        causes.push(Cause::invalid(format!("{at}.url"), &quoted(scheme), &why));
+    }
+    if rest.split('/').next().unwrap_or_default().is_empty() {
+        causes.push(Cause::invalid(format!("{at}.url"), "\"\"", &format!("host must be specified{form}")));
+    }
+}
+
+fn review_versions(hook: &Value, at: &str, causes: &mut Vec<Cause>) {
+    let at = format!("{at}.admissionReviewVersions");
+    let all = list(hook, "admissionReviewVersions");
+    if all.is_empty() {
+        causes.push(Cause::required(at, "must specify one of v1, v1beta1"));
+        return;
+    }
+    for (index, version) in all.iter().filter_map(Value::as_str).enumerate() {
+        let field = format!("{at}[{index}]");
+        if all[..index].iter().any(|before| before == version) {
+            causes.push(Cause::invalid(field, &quoted(version), "duplicate version"));
+        } else {
+            refuse_all(version, &field, words::label_1035(version), causes);
+        }
+    }
+    if !all.iter().any(|version| version == "v1" || version == "v1beta1") {
+        let shown = Value::Array(all.to_vec()).to_string();
+        causes.push(Cause::invalid(at, &shown, "must include at least one of v1, v1beta1"));
+    }
+}
+
+fn flow(spec: &Value, causes: &mut Vec<Cause>) {
+    if let Some(method) = spec.get("distinguisherMethod").filter(|one| one.is_object()) {
+        let of = text(method, "type");
+        if !matches!(of, "ByNamespace" | "ByUser") {
+            let message = format!(
+                "Unsupported value: {{\"Type\":{}}}: supported values: \"ByNamespace\", \"ByUser\"",
+                Value::from(of)
+            );
+            let field = Some("spec.distinguisherMethod.type".to_owned());
+            causes.push(Cause { reason: "FieldValueNotSupported", message, field });
+        }
+    }
+    const VERBS: [&str; 9] =
+        ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
+    for (index, rule) in list(spec, "rules").iter().enumerate() {
+        let at = format!("spec.rules[{index}]");
+        if list(rule, "resourceRules").is_empty() && list(rule, "nonResourceRules").is_empty() {
+            let why = "at least one of resourceRules and nonResourceRules has to be non-empty";
+            causes.push(Cause::required(at.clone(), why));
+        }
+        for (subject_index, subject) in list(rule, "subjects").iter().enumerate() {
+            let (member, kind) = match text(subject, "kind") {
+                "User" => ("user", "User"),
+                "Group" => ("group", "Group"),
+                "ServiceAccount" => ("serviceAccount", "ServiceAccount"),
+                _ => continue,
+            };
+            if !is_set(subject, member) {
+                let why = format!("{member} is required when subject kind is '{kind}'");
+                causes.push(Cause::required(format!("{at}.subjects[{subject_index}].{member}"), &why));
+            }
+        }
+        for (rule_index, rule) in list(rule, "resourceRules").iter().enumerate() {
+            let at = format!("{at}.resourceRules[{rule_index}]");
+            let verbs = list(rule, "verbs");
+            let is_known = |verb: &Value| verb == "*" || VERBS.iter().any(|known| verb == known);
+            if !verbs.is_empty() && !verbs.iter().all(is_known) {
+                let known: Vec<String> = VERBS.iter().map(|verb| quoted(verb)).collect();
+                let shown = Value::Array(verbs.to_vec());
+                let message = format!("Unsupported value: {shown}: supported values: {}", known.join(", "));
+                let field = Some(format!("{at}.verbs"));
+                causes.push(Cause { reason: "FieldValueNotSupported", message, field });
+            }
+            let namespaces = list(rule, "namespaces");
+            if namespaces.is_empty() && rule.get("clusterScope") != Some(&Value::Bool(true)) {
+                let why = "resource rules that are not cluster scoped must supply at least one namespace";
+                causes.push(Cause::required(format!("{at}.namespaces"), why));
+            } else if namespaces.len() > 1 && namespaces.iter().any(|one| one == "*") {
+                let shown = Value::Array(namespaces.to_vec()).to_string();
+                let why = "if '*' is present, must not specify other namespaces";
+                causes.push(Cause::invalid(format!("{at}.namespaces"), &shown, why));
+            }
+            for (name_index, name) in namespaces.iter().filter_map(Value::as_str).enumerate() {
+                if name == "*" {
+                    continue;
+                }
+                for why in words::label(name) {
+                    let why = format!("each member of this list must be '*' or a DNS-1123 label; {why}");
+                    causes.push(Cause::invalid(
+                        format!("{at}.namespaces[{name_index}]"),
+                        &quoted(name),
+                        &why,
+                    ));
+                }
+            }
+        }
+    }
+}
+
+fn level(spec: &Value, causes: &mut Vec<Cause>) {
+    let limited = spec.get("limited").filter(|one| one.is_object());
+    if text(spec, "type") == "Limited" && limited.is_none() {
+        causes.push(Cause::required("spec.limited", "must not be empty when type is Limited"));
+    }
+    let Some(response) = limited.and_then(|limited| limited.get("limitResponse")) else { return };
+    let queuing = response.get("queuing").filter(|one| one.is_object());
+    let at = "spec.limited.limitResponse.queuing";
+    if text(response, "type") == "Queue" && queuing.is_none() {
+        causes.push(Cause::required(at, "must not be empty if limited.limitResponse.type is Limited"));
+    }
+    let Some(queuing) = queuing else { return };
+    let number = |name: &str| queuing.get(name).and_then(Value::as_i64).unwrap_or(0);
+    let (queues, hand) = (number("queues"), number("handSize"));
+    if queues > 10_000_000 {
+        let why = "must not be greater than 10000000";
+        causes.push(Cause::invalid(format!("{at}.queues"), &queues.to_string(), why));
+    }
+    if hand > queues && hand > 0 {
+        let why = format!("should not be greater than queues ({queues})");
+        causes.push(Cause::invalid(format!("{at}.handSize"), &hand.to_string(), &why));
+    }
+}
+
+/// An event lives where its subject does; one without a namespace belongs to `default`.
+fn event(value: &Value, subject: &str, causes: &mut Vec<Cause>) {
+    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+    let of = value.get(subject).map(|of| text(of, "namespace")).unwrap_or_default();
+    let fits = of == namespace || (of.is_empty() && namespace == "default");
+    if !fits {
+        let shown = if subject == "regarding" && of.is_empty() { "\"\"".to_owned() } else { quoted(of) };
+        causes.push(Cause::invalid("involvedObject.namespace", &shown, "does not match event.namespace"));
+    }
+    if subject == "regarding" && !matches!(text(value, "type"), "Normal" | "Warning") {
+        let why = format!("has invalid value: {}", text(value, "type"));
+        causes.push(Cause::invalid("type", "\"\"", &why));
+    }
+}
+
+/// Keys of ConfigMaps and Secrets, and how much they hold.
+fn keys(value: &Value, causes: &mut Vec<Cause>) {
+    const SIZE_MAX: usize = 1024 * 1024;
+    let mut size = 0;
+    for member in ["data", "binaryData"] {
+        for (key, one) in value.get(member).and_then(Value::as_object).into_iter().flatten() {
+            size += one.as_str().unwrap_or_default().len();
+            let field = format!("{member}[{key}]");
+            let is_plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+            let mut problems = Vec::new();
+            if key.len() > 253 {
+                problems.push("must be no more than 253 characters".to_owned());
+            }
+            if !is_plain || key.is_empty() {
+                problems.push(
+                    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+                     'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+                        .to_owned(),
+                );
+            }
+            if key == "." {
+                problems.push("must not be '.'".to_owned());
+            } else if key == ".." {
+                problems.push("must not be '..'".to_owned());
+            } else if key.starts_with("..") {
+                problems.push("must not start with '..'".to_owned());
+            }
+            refuse_all(key, &field, problems, causes);
+            if member == "binaryData" && value.pointer("/data").is_some_and(|data| data.get(key).is_some()) {
+                let why = "duplicate of key present in data";
+                causes.push(Cause::invalid(field, &quoted(key), why));
+            }
+        }
+    }
+    if size > SIZE_MAX {
+        let message = format!("Too long: may not be more than {SIZE_MAX} bytes");
+        let field = if value["kind"] == "Secret" { "data" } else { "" };
+        causes.push(Cause { reason: "FieldValueTooLong", message, field: Some(field.to_owned()) });
+    }
+}
+
+fn scopes(spec: &Value, causes: &mut Vec<Cause>) {
+    const KNOWN: [&str; 7] = [
+        "Terminating",
+        "NotTerminating",
+        "BestEffort",
+        "NotBestEffort",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass",
+    ];
+    let scopes = list(spec, "scopes");
+    for scope in scopes.iter().filter_map(Value::as_str) {
+        if !KNOWN.contains(&scope) {
+            let shown = Value::Array(scopes.to_vec()).to_string();
+            causes.push(Cause::invalid("spec.scopes", &shown, "unsupported scope"));
+        }
+    }
+}
+
+fn signing(spec: &Value, causes: &mut Vec<Cause>) {
+    // What is no PEM at all; what is in it is left to the signer.
+    if text(spec, "request").is_empty() {
+        let shown = if is_set(spec, "request") { "\"\"" } else { "null" };
+        let why = "PEM block type must be CERTIFICATE REQUEST";
+        causes.push(Cause::invalid("spec.request", shown, why));
+    }
+    let signer = text(spec, "signerName");
+    let is_path = signer.split_once('/').is_some_and(|(domain, path)| {
+        domain.contains('.') && words::subdomain(domain).is_empty() && !path.is_empty()
+    });
+    if !signer.is_empty() && !is_path {
+        let why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+        causes.push(Cause::invalid("spec.signerName", &quoted(signer), why));
+    }
+}
+
+fn topology(spec: &Value, causes: &mut Vec<Cause>) {
+    for (index, driver) in list(spec, "drivers").iter().enumerate() {
+        let at = format!("spec.drivers[{index}]");
+        let keys = list(driver, "topologyKeys");
+        for (key_index, key) in keys.iter().enumerate() {
+            let word = key.as_str().unwrap_or_default();
+            if word.is_empty() {
+                causes.push(Cause::required(at.clone(), ""));
+            }
+            if keys[..key_index].contains(key) {
+                causes.push(duplicate(at.clone(), &quoted(word)));
+            }
+            refuse_all(word, &at, label_key_problems(word), causes);
+        }
+    }
+}
+
+fn requests(spec: &Value, at: &str, causes: &mut Vec<Cause>) {
+    let devices = spec.get("devices").unwrap_or(&Value::Null);
+    for (index, request) in list(devices, "requests").iter().enumerate() {
+        if !is_set(request, "exactly") && list(request, "firstAvailable").is_empty() {
+            let why = "exactly one of `exactly` or `firstAvailable` is required";
+            causes.push(Cause::required(format!("{at}.devices.requests[{index}]"), why));
+        }
+    }
+}
+
+fn service_of_group(spec: &Value, causes: &mut Vec<Cause>) {
+    let group = text(spec, "group");
+    if group.is_empty() && text(spec, "version") != "v1" {
+        let why = "only v1 may have an empty group and it better be legacy kube";
+        causes.push(Cause::required("spec.group", why));
+    } else if !group.is_empty() {
+        refuse_all(group, "spec.group", words::subdomain(group), causes);
+    }
+    if !is_set(spec, "service") && spec.get("insecureSkipTLSVerify") == Some(&Value::Bool(true)) {
+        let why = "local APIServices may not have insecureSkipTLSVerify";
+        causes.push(Cause::invalid("spec.insecureSkipTLSVerify", "true", why));
+    }
+}
+
+fn subsets(value: &Value, causes: &mut Vec<Cause>) {
+    for (index, subset) in list(value, "subsets").iter().enumerate() {
+        if list(subset, "addresses").is_empty() && list(subset, "notReadyAddresses").is_empty() {
+            let why = "must specify `addresses` or `notReadyAddresses`";
+            causes.push(Cause::required(format!("subsets[{index}]"), why));
+        }
+        let ports = list(subset, "ports");
+        for (port_index, port) in ports.iter().enumerate() {
+            if ports.len() > 1 && text(port, "name").is_empty() {
+                causes.push(Cause::required(format!("subsets[{index}].ports[{port_index}].name"), ""));
+            }
+        }
+        for (address_index, address) in list(subset, "addresses").iter().enumerate() {
+            let ip = text(address, "ip");
+            if !super::field::is_ip(ip) {
+                let field = format!("subsets[{index}].addresses[{address_index}].ip");
+                causes.push(Cause::invalid(field, &shown(&Value::from(ip)), "must be a valid IP address"));
+            }
+        }
+    }
+}
+
+fn slices(value: &Value, causes: &mut Vec<Cause>) {
+    if !matches!(text(value, "addressType"), "IPv4" | "IPv6") {
+        return;
+    }
+    for (index, endpoint) in list(value, "endpoints").iter().enumerate() {
+        for (address_index, ip) in list(endpoint, "addresses").iter().filter_map(Value::as_str).enumerate() {
+            if !super::field::is_ip(ip) {
+                let field = format!("endpoints[{index}].addresses[{address_index}]");
+                causes.push(Cause::invalid(field, &quoted(ip), super::field::IP));
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What a server does for clients that a rehearsal does not need: off unless it is asked for.
+
+/// What a server does beyond what a rehearsal needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Serving {
+    /// Admission plugin ServiceAccount: pods get an account, and mount its token.
+    pub accounts: bool,
+    /// Services get addresses and node ports.
+    pub addresses: bool,
+}

@@ -1,0 +1,14 @@
+//! Controllers of a control plane that a rehearsal does not need and clients expect: what they make is looked at, not decided upon.
+//!
+//! Each is level-triggered: a change queues the object to be looked at, and a look moves it to where it should be. They act through the API like everybody else.
+
+mod accounts;
+mod aggregation;
+mod control;
+mod edit;
+mod endpoints;
+mod mirroring;
+mod queue;
+mod tokens;
+
+pub(crate) use control::Controllers;

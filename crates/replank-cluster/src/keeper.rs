@@ -1,0 +1,103 @@
+//! What of a served cluster is written down, and when.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use replank_model::view::Change;
+use replank_sim::{Memory, World};
+use serde::{Deserialize, Serialize};
+
+use crate::faults::Faults;
+use crate::journal::{Files, Journal, Kept, Whole};
+
+/// A log that is shorter than this is gone on with; otherwise everything is written anew at the beginning.
+const LOG_KEPT: u64 = 4 * 1024 * 1024;
+/// What is remembered of a cloud as large as this is not written with every change, but so many bytes a second.
+const MEMORY_SMALL: usize = 64 * 1024;
+const MEMORY_PER_SECOND: usize = 8 * 1024 * 1024;
+
+/// What cannot be told from objects, as it is written.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Remembered {
+    pub(crate) world: Memory,
+    pub(crate) faults: Faults,
+}
+
+/// Writes a served cluster down.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    journal: Journal,
+    /// What was last written down, and as of when: a number of [`World::touched`], and how many faults had been started.
+    memory: String,
+    known: (u64, Faults),
+    written: Instant,
+}
+
+impl Keeper {
+    /// Begins to write. `kept` is what the files held that the world has gone on from.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn begin(
+        files: Files,
+        world: &World,
+        faults: &Faults,
+        kept: Option<(u64, u64)>,
+    ) -> io::Result<Self> {
+        let memory = memory(world, faults);
+        let journal = match kept {
+            // Nothing has been written since it was read, and there is little to read the next time.
+            Some((version, log_len)) if version == world.version() && log_len < LOG_KEPT => {
+                Journal::resume(files, version)?
+            }
+            Some(_) | None => Journal::begin(files, &whole(world, &memory))?,
+        };
+        Ok(Self { journal, memory, known: (world.touched(), faults.clone()), written: Instant::now() })
+    }
+
+    /// Makes changes last.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn keep(&mut self, world: &World, faults: &Faults, changes: &[Change]) -> io::Result<()> {
+        let per_second = self.memory.len() as f64 / MEMORY_PER_SECOND as f64;
+        let is_time = self.memory.len() < MEMORY_SMALL
+            || self.written.elapsed() >= Duration::from_secs_f64(per_second)
+            || self.known.1 != *faults;
+        if is_time && (self.known.0 != world.touched() || self.known.1 != *faults) {
+            self.memory = memory(world, faults);
+            self.known = (world.touched(), faults.clone());
+            self.written = Instant::now();
+        }
+        self.journal.write(world.version(), world.now().as_millis(), changes, &self.memory)?;
+        let memory = &self.memory;
+        self.journal.compact(|| whole(world, memory))
+    }
+}
+
+fn memory(world: &World, faults: &Faults) -> String {
+    #[derive(Serialize)]
+    struct Written<'w> {
+        world: Box<serde_json::value::RawValue>,
+        faults: &'w Faults,
+    }
+    let world = serde_json::value::RawValue::from_string(world.memory()).expect("it is JSON");
+    serde_json::to_string(&Written { world, faults }).expect("it is plain data")
+}
+
+fn whole(world: &World, memory: &str) -> Whole {
+    Whole {
+        version: world.version(),
+        time: world.now().as_millis(),
+        objects: world.view().objects(),
+        memory: memory.to_owned(),
+    }
+}
+
+/// Reads what cannot be told from objects.
+///
+/// # Errors
+/// What the reader says.
+pub(crate) fn remembered(kept: &Kept) -> Result<Remembered, serde_json::Error> {
+    serde_json::from_str(&kept.memory)
+}

@@ -1,0 +1,5 @@
+//! A served cluster, as clients meet it that do everything wrong, and as readers meet it that do not want to wait.
+
+mod broken;
+mod busy;
+mod wire;

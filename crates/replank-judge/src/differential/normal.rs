@@ -1,0 +1,256 @@
+//! Answers without what differs between any two servers: uids, versions, times, addresses, generated names.
+
+use serde_json::{Map, Value};
+
+use super::kinds::Kind;
+use crate::wire::Received;
+
+/// Who writes fields in this test; what others own is not compared.
+pub(super) const MANAGERS: [&str; 4] = ["replank-judge", "one", "two", "before-first-apply"];
+
+/// Kinds whose status controllers write.
+const MOVING: [&str; 20] = [
+    "nodes",
+    "deployments",
+    "replicasets",
+    "replicationcontrollers",
+    "statefulsets",
+    "daemonsets",
+    "jobs",
+    "cronjobs",
+    "horizontalpodautoscalers",
+    "poddisruptionbudgets",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "resourcequotas",
+    "namespaces",
+    "flowschemas",
+    "prioritylevelconfigurations",
+    "customresourcedefinitions",
+    "validatingadmissionpolicies",
+    "servicecidrs",
+    "apiservices",
+];
+
+/// Whether controllers write objects of this kind.
+pub(super) fn moves(kind: &Kind) -> bool {
+    MOVING.contains(&kind.plural.as_str())
+}
+
+/// What of an answer is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Normal {
+    /// The status.
+    pub(super) status: u16,
+    /// `Content-Type`, `Warning`, `Retry-After`, `Allow`.
+    pub(super) headers: Vec<(&'static str, Option<String>)>,
+    /// The body; the events, if it is a watch.
+    pub(super) body: Value,
+}
+
+/// The comparable part of an answer; `moving` drops statuses, which controllers write.
+pub(super) fn normal(received: &Received, is_watch: bool, moving: bool) -> Normal {
+    let is_stream = is_watch && received.status == 200;
+    let mut body = if is_stream { events(received, moving) } else { received.json() };
+    clean(&mut body, moving);
+    let headers = ["content-type", "warning", "retry-after"];
+    let headers = headers.map(|name| (name, received.header(name).map(|text| words(&text)))).to_vec();
+    Normal { status: received.status, headers, body }
+}
+
+fn events(received: &Received, moving: bool) -> Value {
+    let text = String::from_utf8_lossy(&received.body);
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| Value::from(line)));
+    lines
+        .filter(|event: &Value| {
+            let kind = event["type"].as_str().unwrap_or_default();
+            // Bookmarks come by the clock, but for the one that ends the first events.
+            let is_end = event["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"].is_string();
+            (kind != "BOOKMARK" || is_end) && !(moving && kind == "MODIFIED")
+        })
+        .collect()
+}
+
+fn clean(value: &mut Value, moving: bool) {
+    match value {
+        Value::Object(members) => {
+            if moving && members.contains_key("metadata") {
+                members.remove("status");
+            }
+            if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
+                clean_metadata(metadata, moving);
+            }
+            for (key, value) in members.iter_mut() {
+                if !mask(key, value) {
+                    clean(value, moving);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, moving)),
+        Value::String(text) => *text = words(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn clean_metadata(metadata: &mut Map<String, Value>, moving: bool) {
+    let generated = metadata.get("generateName").and_then(Value::as_str).map(str::to_owned);
+    if let (Some(prefix), Some(Value::String(name))) = (generated, metadata.get_mut("name"))
+        && name.starts_with(&prefix)
+        && !prefix.is_empty()
+    {
+        *name = format!("{prefix}<generated>");
+    }
+    if let Some(Value::Array(entries)) = metadata.get_mut("managedFields") {
+        entries.retain(|entry| entry["manager"].as_str().is_some_and(|name| MANAGERS.contains(&name)));
+        if entries.is_empty() {
+            metadata.remove("managedFields");
+        }
+    }
+    if moving {
+        if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+            annotations.remove("deployment.kubernetes.io/revision");
+            annotations.remove("batch.kubernetes.io/job-tracking");
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
+        }
+        metadata.remove("generation");
+    }
+}
+
+/// Masks a member that two servers cannot have in common; says whether it was one.
+fn mask(key: &str, value: &mut Value) -> bool {
+    let is_masked = match (key, &*value) {
+        ("uid", Value::String(text)) => !text.is_empty(),
+        ("resourceVersion", Value::String(text)) => !matches!(text.as_str(), "" | "0"),
+        ("continue", Value::String(text)) | ("clusterIP", Value::String(text)) => {
+            !matches!(text.as_str(), "" | "None")
+        }
+        ("clusterIPs", Value::Array(items)) => !items.iter().any(|item| item == "None"),
+        ("nodePort" | "healthCheckNodePort", Value::Number(number)) => number.as_i64() != Some(0),
+        (
+            "serverRelativeURL" | "serverAddress" | "storageVersionHash" | "gitVersion" | "gitCommit"
+            | "buildDate" | "goVersion" | "gitTreeState" | "compiler" | "platform",
+            Value::String(_),
+        ) => true,
+        ("token", Value::String(text)) => text.matches('.').count() == 2,
+        ("observedGeneration", Value::Number(_)) => true,
+        _ => return false,
+    };
+    if is_masked {
+        *value = Value::from(format!("<{key}>"));
+    }
+    is_masked
+}
+
+/// Text without times, uids, versions, and objects as Go prints them.
+fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let at_word = out.chars().next_back().is_none_or(|last| !last.is_ascii_alphanumeric());
+        if at_word && let Some(length) = uid(rest) {
+            out.push_str("<uid>");
+            rest = &rest[length..];
+        } else if at_word && let Some(length) = time(rest) {
+            out.push_str("<time>");
+            rest = &rest[length..];
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    objects(&versions(&out))
+}
+
+fn uid(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes().get(..36)?;
+    let fits = bytes.iter().enumerate().all(|(at, byte)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(byte),
+    });
+    fits.then_some(36)
+}
+
+/// The length of a time in RFC 3339 with `Z`.
+fn time(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes().get(..19)?;
+    let fits = bytes.iter().enumerate().all(|(at, byte)| match at {
+        4 | 7 => *byte == b'-',
+        10 => *byte == b'T',
+        13 | 16 => *byte == b':',
+        _ => byte.is_ascii_digit(),
+    });
+    let end = text[fits.then_some(19)?..].find('Z')?;
+    text[19..19 + end].chars().all(|c| c == '.' || c.is_ascii_digit()).then_some(20 + end)
+}
+
+/// Versions that messages tell.
+fn versions(text: &str) -> String {
+    let mut text = text.to_owned();
+    let marks = [
+        "resource version: ",
+        "current: ",
+        "ResourceVersion in the precondition (",
+        "record (",
+        "resourceVersion\":\"",
+        "resourceVersion\\\":\\\"",
+    ];
+    for mark in marks {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(mark) {
+            let begin = from + at + mark.len();
+            let digits = text[begin..].chars().take_while(char::is_ascii_digit).count();
+            text.replace_range(begin..begin + digits, if digits > 0 { "<version>" } else { "" });
+            from = begin;
+        }
+    }
+    text
+}
+
+/// Whole objects that a message echoes: Go prints maps in any order.
+fn objects(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("Invalid value: ") {
+        let (before, value) = rest.split_at(at + "Invalid value: ".len());
+        out.push_str(before);
+        let is_object = ["{", "\"{", "&", "map[", "[]", "v1.", "core.", "apps."]
+            .iter()
+            .any(|mark| value.starts_with(mark));
+        let end = value.find("}: ").or_else(|| value.find("}\": ").map(|end| end + 1));
+        match end.filter(|end| is_object && *end > 60) {
+            Some(end) => {
+                out.push_str("<object>");
+                rest = &value[end + 1..];
+            }
+            None => rest = value,
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_anyway_is_masked() {
+        let text = "uid 01234567-89ab-cdef-0123-456789abcdef at 2026-01-02T03:04:05.123Z, current: 77)";
+        assert_eq!(words(text), "uid <uid> at <time>, current: <version>)");
+        assert_eq!(words("2026-01-02 is no time, 0123456 no uid"), "2026-01-02 is no time, 0123456 no uid");
+    }
+
+    #[test]
+    fn fields_of_controllers_are_not_compared() {
+        let mut body = serde_json::json!({"metadata": {"uid": "x", "generateName": "a-", "name": "a-bcdef",
+            "managedFields": [{"manager": "kube-controller-manager"}, {"manager": "one"}]}, "status": {"a": 1}});
+        clean(&mut body, true);
+        assert_eq!(
+            body,
+            serde_json::json!({"metadata": {"uid": "<uid>", "generateName": "a-", "name": "a-<generated>",
+                "managedFields": [{"manager": "one"}]}})
+        );
+    }
+}

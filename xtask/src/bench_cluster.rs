@@ -1,0 +1,187 @@
+//! A served cluster beside a real control plane: the same load on both, one after the other, and a table of what it took.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use replank_judge::ControlPlane;
+use serde_json::Value;
+
+use crate::memory::peak_of;
+use crate::root;
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ClusterArgs {
+    /// Measures a served cluster beside a real control plane instead, by a script that loads both: by default `shared/transcripts/load.py` beside the
+    /// checkout.
+    #[arg(long, value_name = "LOAD.PY", num_args = 0..=1)]
+    pub(crate) cluster: Option<Option<PathBuf>>,
+}
+
+/// What a row of the table is about: its name, where the figure stands in what the script says, and whether less is better.
+#[derive(Debug)]
+struct Figure {
+    name: &'static str,
+    at: &'static str,
+    unit: &'static str,
+    is_less_better: bool,
+}
+
+const fn rate(name: &'static str, at: &'static str) -> Figure {
+    Figure { name, at, unit: "/s", is_less_better: false }
+}
+
+const fn time(name: &'static str, at: &'static str) -> Figure {
+    Figure { name, at, unit: "s", is_less_better: true }
+}
+
+const FIGURES: [Figure; 13] = [
+    rate("create nodes", "/create_nodes/per_second"),
+    rate("create pods", "/create_pods/per_second"),
+    time("list all pods, resourceVersion=0", "/list_full_rv0_json/seconds"),
+    time("list all pods", "/list_full_quorum_json/seconds"),
+    time("list all pods as a Table", "/list_full_rv0_table/seconds"),
+    time("list all pods, metadata only", "/list_full_rv0_metadata/seconds"),
+    time("list all pods, 500 a page", "/list_paged_500/seconds"),
+    rate("updates while watched", "/watch_fanout/write/per_second"),
+    time("until every watcher has every update", "/watch_fanout/all_delivered_s"),
+    rate("list the pods of a node", "/list_one_node_fieldselector/per_second"),
+    rate("get a pod", "/get_pod/per_second"),
+    time("delete all pods at once", "/deletecollection_pods/seconds"),
+    rate("delete nodes", "/delete_nodes/per_second"),
+];
+
+/// Loads both, and prints what it took.
+pub(crate) fn run(binary: &Path, script: Option<&Path>) -> Result<()> {
+    let beside = root().parent().map(|parent| parent.join("shared/transcripts/load.py"));
+    let script = script.map(Path::to_owned).or(beside).context("there is no script: name one")?;
+    if !script.is_file() {
+        bail!("there is no {}: name the script that loads a cluster", script.display());
+    }
+    let folder = root().join("target").join("bench-cluster");
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder)?;
+    let real = real(&script, &folder)?;
+    let ours = ours(binary, &script, &folder)?;
+    table(&real, &ours);
+    println!();
+    starts(binary, &folder)
+}
+
+/// The load on a real control plane.
+fn real(script: &Path, folder: &Path) -> Result<Value> {
+    let assets = replank_judge::find_assets(&root(), &root().join("target/control-plane"))?;
+    let plane = ControlPlane::up(&assets, &folder.join("real"))?;
+    let processes = plane.processes().map(|(name, id)| format!("{name}={id}")).collect();
+    load(script, &plane.kubeconfig(), processes, &folder.join("real.json"))
+}
+
+/// The load on a served cluster.
+fn ours(binary: &Path, script: &Path, folder: &Path) -> Result<Value> {
+    let (mut child, kubeconfig) = up(binary, &["--nodes", "0"], &folder.join("kubeconfig"))?;
+    let figures =
+        load(script, &kubeconfig, vec![format!("replank={}", child.id())], &folder.join("ours.json"));
+    child.kill()?;
+    child.wait()?;
+    figures
+}
+
+/// Starts a served cluster, and waits until it is served.
+fn up(binary: &Path, arguments: &[&str], kubeconfig: &Path) -> Result<(Child, PathBuf)> {
+    let mut child = Command::new(binary)
+        .args(["cluster", "up", "--kubeconfig"])
+        .arg(kubeconfig)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot start {}", binary.display()))?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().context("it has an output")?).read_line(&mut line)?;
+    if line.is_empty() {
+        bail!("{} cluster up {} ended at once", binary.display(), arguments.join(" "));
+    }
+    Ok((child, kubeconfig.to_owned()))
+}
+
+fn load(script: &Path, kubeconfig: &Path, processes: Vec<String>, out: &Path) -> Result<Value> {
+    let mut command = Command::new("python3");
+    command.arg(script).arg("--kubeconfig").arg(kubeconfig).arg("--out").arg(out);
+    for process in processes {
+        command.args(["--rss", &process]);
+    }
+    let ran = command.stdout(Stdio::null()).status().context("python3 is needed to load a cluster")?;
+    if !ran.success() {
+        bail!("{} failed", script.display());
+    }
+    Ok(serde_json::from_slice(&fs::read(out)?)?)
+}
+
+fn table(real: &Value, ours: &Value) {
+    println!("{:<40} {:>12} {:>12} {:>8}", "", "1.36.2", "replank", "times");
+    for figure in &FIGURES {
+        let (real, ours) = (number(real, figure.at), number(ours, figure.at));
+        let (Some(real), Some(ours)) = (real, ours) else {
+            println!("{:<40} {:>12} {:>12}", figure.name, "-", "-");
+            continue;
+        };
+        let times = if figure.is_less_better { real / ours } else { ours / real };
+        let of = |value: f64| format!("{value:.3} {}", figure.unit);
+        println!("{:<40} {:>12} {:>12} {:>8.1}", figure.name, of(real), of(ours), times);
+    }
+    for (name, at) in [
+        ("memory, idle", "/rss_idle"),
+        ("memory with all pods", "/rss_after_create"),
+        ("memory at the end", "/rss_after_node_lists"),
+    ] {
+        let (real, ours) = (sum(real, at, "rss_mib"), sum(ours, at, "rss_mib"));
+        println!("{name:<40} {real:>8.0} MiB {ours:>8.0} MiB {:>8.1}", real / ours.max(1.0));
+    }
+    let (real, ours) =
+        (sum(real, "/rss_after_node_lists", "cpu_s"), sum(ours, "/rss_after_node_lists", "cpu_s"));
+    println!(
+        "{:<40} {real:>10.1} s {ours:>10.1} s {:>8.1}",
+        "processor time until then",
+        real / ours.max(0.1)
+    );
+}
+
+/// A figure; of several, the best.
+fn number(figures: &Value, at: &str) -> Option<f64> {
+    let found = figures.pointer(at)?;
+    let Value::Array(runs) = found else { return found.as_f64() };
+    runs.iter().filter_map(Value::as_f64).min_by(f64::total_cmp)
+}
+
+/// Of all processes together.
+fn sum(figures: &Value, at: &str, member: &str) -> f64 {
+    let processes = figures.pointer(at).and_then(Value::as_object).into_iter().flatten();
+    processes.filter_map(|(_, process)| process.get(member).and_then(Value::as_f64)).sum()
+}
+
+/// How long it takes until a cluster is served, and what it has in memory then.
+fn starts(binary: &Path, folder: &Path) -> Result<()> {
+    use replank_testkit::big::BigCluster;
+    let (snapshot, _) = crate::bench::files(folder, BigCluster::of_nodes(5_000))?;
+    let snapshot = snapshot.display().to_string();
+    for (name, arguments) in [
+        ("--nodes 5000", vec!["--nodes", "5000"]),
+        ("a snapshot of 5,000 nodes and 150,000 pods", vec![snapshot.as_str()]),
+    ] {
+        let began = Instant::now();
+        let (mut child, _) = up(binary, &arguments, &folder.join("kubeconfig"))?;
+        let took = began.elapsed();
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        println!(
+            "{name}: served after {:.2} s, {} MiB at the most until then",
+            took.as_secs_f64(),
+            peak_of(&status) / 1024
+        );
+        child.kill()?;
+        child.wait()?;
+    }
+    Ok(())
+}

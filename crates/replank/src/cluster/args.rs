@@ -26,7 +26,7 @@ pub(crate) enum ClusterCommand {
     /// Starts a simulated cluster, and serves it as a Kubernetes API server until it is interrupted.
     ///
     /// Begins with SNAPSHOT (what `kubectl get … -A -o json` or `-o yaml` prints), or with --nodes empty nodes. Writes a kubeconfig with its own authority and
-    /// token. Controllers, scheduler and kubelets are simulated; no container runs. Bodies of requests are JSON.
+    /// token. Controllers, scheduler and kubelets are simulated; no container runs. docs/cluster.md shows it at work.
     #[command(after_help = ends::table("cluster up"))]
     Up(Box<UpArgs>),
 

@@ -7,4 +7,6 @@ pub struct Serving {
     pub accounts: bool,
     /// Services get addresses and node ports.
     pub addresses: bool,
+    /// What controllers write beside what they decide is as upstream writes it: hashes of templates, events as objects, who manages which fields.
+    pub traces: bool,
 }

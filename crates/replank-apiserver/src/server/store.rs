@@ -93,7 +93,9 @@ impl Api {
         }
     }
 
-    pub(super) fn serving(&self) -> Serving {
+    /// What it does beyond what a rehearsal needs.
+    #[must_use]
+    pub fn serving(&self) -> Serving {
         self.serving
     }
 

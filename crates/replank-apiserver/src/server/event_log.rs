@@ -1,5 +1,7 @@
 //! What components tell about objects, kept by object.
 
+use std::collections::VecDeque;
+
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
@@ -53,11 +55,20 @@ pub struct EventRecord {
     pub last: Time,
 }
 
+/// What tells one event from another: the object, the reason and the message.
+pub(super) type What = (Uid, &'static str, String);
+
 /// All events that were kept.
 #[derive(Debug, Default)]
 pub(crate) struct EventLog {
     pub(super) records: Vec<EventRecord>,
     pub(super) known: FxHashMap<(Uid, &'static str, String), usize>,
+    /// Events among the objects, by what they tell.
+    pub(super) shown: FxHashMap<What, (Key, Time)>,
+    /// When each of them was told, in this order.
+    ends: VecDeque<(Time, What)>,
+    /// How many there have been.
+    pub(super) count: u64,
     /// From how many on it is worth looking for those that nobody can ask for any more.
     pub(super) full: usize,
 }
@@ -78,6 +89,27 @@ impl EventLog {
         let keys = self.records.iter().enumerate();
         self.known = keys.map(|(at, one)| ((one.uid.clone(), one.reason, one.message.clone()), at)).collect();
         self.full = self.records.len() * 2;
+    }
+}
+
+impl EventLog {
+    /// The next event among the objects that is served no longer.
+    pub(super) fn expired(&mut self, now: Time) -> Option<Key> {
+        loop {
+            let (told, known) = self.ends.pop_front_if(|(told, _)| now - *told >= LIFE)?;
+            // One that was told again since has another end.
+            if self.shown.get(&known).is_some_and(|(_, last)| *last == told) {
+                return self.shown.remove(&known).map(|(key, _)| key);
+            }
+        }
+    }
+
+    /// Notes that an event was told.
+    pub(super) fn note_shown(&mut self, known: What, key: Key, now: Time) {
+        let before = self.shown.insert(known.clone(), (key, now));
+        if before.is_none_or(|(_, last)| last != now) {
+            self.ends.push_back((now, known));
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condit
 pub use custom::Custom;
 pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
-pub use events::{EventRecord, EventType};
+pub use events::{EventRecord, EventType, Teller, Told};
 pub use eviction::{Eviction, EvictionRefusal};
 pub use resource::ResourceType;
 pub use serving::Serving;

@@ -12,7 +12,7 @@ use replank_model::view::{Ix, Tabled};
 
 use super::Ctx;
 use super::index::Index;
-use replank_apiserver::{ApiError, DeleteOptions};
+use replank_apiserver::{ApiError, DeleteOptions, EventType, Teller, Told};
 
 /// The reference by which an object is managed.
 pub(crate) fn controller_reference<R: Resource>(owner: &R) -> OwnerReference {
@@ -43,6 +43,16 @@ pub(crate) fn from_template<R: Resource>(owner: &R, template: &PodTemplate) -> P
         spec: template.spec.clone(),
         ..Pod::default()
     }
+}
+
+/// Tells of an owner that it has a new pod, and of one that it has one less.
+pub(crate) fn tell<R: Tabled>(ctx: &mut Ctx<'_>, owner: &R, (reason, teller): (&'static str, &'static str), pod: &str) {
+    if !ctx.api.serving().traces {
+        return;
+    }
+    let done = if reason == "SuccessfulDelete" { "Deleted" } else { "Created" };
+    let told = Told { r#type: EventType::Normal, reason, teller: Teller::Controller(teller) };
+    ctx.api.tell(&owner.clone().into(), told, &format!("{done} pod: {pod}"));
 }
 
 /// Deletes a pod, this incarnation of it. A pod that is already gone is not a failure.

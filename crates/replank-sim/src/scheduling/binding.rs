@@ -16,6 +16,8 @@ use replank_schedule::VolumeDecisions;
 use crate::context::Ctx;
 use crate::controllers::volumes;
 use replank_apiserver::condition::{condition, set};
+use replank_apiserver::{EventType, Teller, Told};
+use replank_model::object::Object;
 
 /// How long claims may take to be bound (`bindTimeoutSeconds`).
 const BIND_TIMEOUT: Span = Span::from_minutes(10);
@@ -146,12 +148,22 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName, decisions: &V
 /// Binds a pod (pkg/registry/core/pod/storage `assignPod`); its nomination ends with it.
 pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) {
     let now = ctx.api.timestamp();
+    let topology = ctx.api.topology_labels(node);
     let bound = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
         pod.node = Some(node.clone());
+        for (key, value) in topology {
+            if !pod.meta.labels.contains_key(&key) {
+                pod.meta.labels = pod.meta.labels.with(key, value);
+            }
+        }
         pod.status.nominated_node_name = None;
         set(&mut pod.status.conditions, condition("PodScheduled", ConditionStatus::True, "", ""), now);
     });
     debug_assert!(bound.is_ok(), "the pod was just read");
+    let (about, meta) = (Object::from(pod.clone()), &pod.meta);
+    let message = format!("Successfully assigned {}/{} to {node}", meta.namespace, meta.name);
+    let teller = Teller::Scheduler("Binding");
+    ctx.api.tell(&about, Told { r#type: EventType::Normal, reason: "Scheduled", teller }, &message);
 }
 
 /// Writes why a pod has no node.
@@ -170,6 +182,9 @@ pub(super) fn mark(ctx: &mut Ctx<'_>, pod: &Pod, (reason, message): (&str, &str)
         }
     });
     debug_assert!(marked.is_ok(), "the pod was just read");
+    let teller = Teller::Scheduler("Scheduling");
+    let told = Told { r#type: EventType::Warning, reason: "FailedScheduling", teller };
+    ctx.api.tell(&Object::from(pod.clone()), told, message);
 }
 
 /// What is said of a pod whose claims were not bound.

@@ -4,6 +4,7 @@
 mod change;
 mod difference;
 mod field;
+mod internal;
 mod kinds;
 mod meta;
 mod more;
@@ -16,6 +17,8 @@ use serde_json::Value;
 
 use crate::server::{Cause, ResourceType};
 pub(super) use change::changed;
+pub(super) use difference::of as difference;
+pub(super) use internal::pod_spec;
 pub(super) use meta::metadata;
 
 /// One line of the table.

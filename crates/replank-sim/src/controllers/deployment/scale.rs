@@ -8,7 +8,7 @@ use replank_model::object::workload::{DeploymentStrategyType, ReplicaSet};
 use super::revision::{DESIRED, MAX};
 use super::sets::{active, by_creation, size, total_size};
 use super::{Look, Split};
-use replank_apiserver::ApiError;
+use replank_apiserver::{ApiError, EventType, Teller, Told};
 
 impl Look<'_, '_> {
     /// Whether the Deployment's replicas have changed since its ReplicaSets were sized.
@@ -104,7 +104,23 @@ impl Look<'_, '_> {
         let mut changed = ReplicaSet::clone(set);
         changed.spec.replicas = Some(next);
         changed.meta.annotations = annotations.with(DESIRED, desired).with(MAX, max);
-        self.ctx.api.update(changed)
+        let updated = self.ctx.api.update(changed)?;
+        if size(set) != next {
+            self.tell_of_scaling(set.meta.name.as_str(), size(set), next);
+        }
+        Ok(updated)
+    }
+
+    /// Tells of a ReplicaSet that wants another number of pods.
+    pub(super) fn tell_of_scaling(&mut self, set: &str, from: i32, to: i32) {
+        if !self.ctx.api.serving().traces {
+            return;
+        }
+        let direction = if to < from { "down" } else { "up" };
+        let message = format!("Scaled {direction} replica set {set} from {from} to {to}");
+        let teller = Teller::Controller("deployment-controller");
+        let told = Told { r#type: EventType::Normal, reason: "ScalingReplicaSet", teller };
+        self.ctx.api.tell(&self.deployment.clone().into(), told, &message);
     }
 
     /// Whether a ReplicaSet has all pods that the Deployment wants, and they are available.

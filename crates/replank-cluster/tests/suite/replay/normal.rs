@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Default)]
 pub(super) struct Normal {
     /// The suffix of its names.
-    pub(super) suffix: String,
+    suffix: String,
     /// Drawn names and hashes, with their placeholders.
     drawn: BTreeMap<String, String>,
     /// Values by the names of variables.
@@ -23,6 +23,10 @@ pub(super) struct Wishes {
 }
 
 impl Normal {
+    pub(super) fn new(suffix: String) -> Self {
+        Self { suffix, ..Self::default() }
+    }
+
     /// Takes in names that were drawn.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {

@@ -29,7 +29,7 @@ impl Run {
         let suffix = format!("u{number}q7");
         let namespace = format!("{}-{suffix}", meta["ns"].as_str().unwrap_or_default());
         let variables = BTreeMap::from([("u".to_owned(), suffix.clone()), ("ns".to_owned(), namespace)]);
-        let normal = Normal { suffix, ..Normal::default() };
+        let normal = Normal::new(suffix);
         Self { address, normal, variables, watches: BTreeMap::new(), compared: 0, differences: Vec::new() }
     }
 

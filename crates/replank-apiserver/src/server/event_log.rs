@@ -1,5 +1,7 @@
 //! What components tell about objects, kept by object.
 
+use std::collections::VecDeque;
+
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
@@ -41,6 +43,8 @@ pub struct EventRecord {
     pub version: ResourceVersion,
     /// Whether it is a warning.
     pub r#type: EventType,
+    /// Who tells it.
+    pub component: &'static str,
     /// One CamelCase word.
     pub reason: &'static str,
     /// A sentence.
@@ -60,6 +64,8 @@ pub(crate) struct EventLog {
     pub(super) known: FxHashMap<(Uid, &'static str, String), usize>,
     /// From how many on it is worth looking for those that nobody can ask for any more.
     pub(super) full: usize,
+    /// Those that are stored as objects, by when they expire.
+    pub(super) expiring: VecDeque<(Time, Key, ResourceVersion)>,
 }
 
 /// So many are kept, expired or not: reports tell of them.
@@ -105,10 +111,10 @@ impl EventRecord {
                 "kind": &*self.kind, "namespace": self.key.namespace, "name": self.key.name, "uid": self.uid,
                 "apiVersion": &*self.api_version, "resourceVersion": self.version,
             },
-            "reason": self.reason, "message": self.message, "source": {"component": "controllermanager"},
+            "reason": self.reason, "message": self.message, "source": {"component": self.component},
             "firstTimestamp": self.first, "lastTimestamp": self.last, "count": self.count,
             "type": self.r#type.as_str(), "eventTime": null,
-            "reportingComponent": "controllermanager", "reportingInstance": "",
+            "reportingComponent": self.component, "reportingInstance": "",
         })
     }
 }

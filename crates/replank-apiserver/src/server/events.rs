@@ -13,17 +13,44 @@ use super::event_log::LIFE;
 pub use super::event_log::{EventRecord, EventType};
 
 impl Api {
-    /// Tells about an object.
+    /// Tells about an object, as the controller manager does.
     pub fn record(&mut self, about: &Object, r#type: EventType, reason: &'static str, message: &str) {
+        self.record_of("controllermanager", about, r#type, (reason, message));
+    }
+
+    /// The same of another component; `told` is one CamelCase word, and a sentence.
+    pub fn record_of(
+        &mut self,
+        component: &'static str,
+        about: &Object,
+        r#type: EventType,
+        told: (&'static str, &str),
+    ) {
+        let at = self.log(component, about, r#type, told);
+        if self.serving().is_any() {
+            let record = self.events.records[at].clone();
+            self.keep_event(&record);
+        }
+    }
+
+    /// Notes an event; where it is in the log.
+    fn log(
+        &mut self,
+        component: &'static str,
+        about: &Object,
+        r#type: EventType,
+        (reason, message): (&'static str, &str),
+    ) -> usize {
         let (now, meta) = (self.timestamp(), about.meta());
         self.events.forget(now);
         let known = (meta.uid.clone(), reason, message.to_owned());
         if let Some(at) = self.events.known.get(&known) {
-            let record = &mut self.events.records[*at];
+            let at = *at;
+            let record = &mut self.events.records[at];
             let is_kept = now - record.last < LIFE;
             (record.count, record.first) = if is_kept { (record.count + 1, record.first) } else { (1, now) };
             record.last = now;
-            return;
+            return at;
         }
         self.events.known.insert(known, self.events.records.len());
         self.events.records.push(EventRecord {
@@ -33,12 +60,14 @@ impl Api {
             uid: meta.uid.clone(),
             version: meta.resource_version,
             r#type,
+            component,
             reason,
             message: message.to_owned(),
             count: 1,
             first: now,
             last: now,
         });
+        self.events.records.len() - 1
     }
 
     /// The events about objects of a namespace, or of all, in the order in which they were first told; what the server serves no more is among them.

@@ -8,3 +8,10 @@ pub struct Serving {
     /// Services get addresses and node ports.
     pub addresses: bool,
 }
+
+impl Serving {
+    /// Whether it serves clients at all.
+    pub(super) fn is_any(self) -> bool {
+        self.accounts || self.addresses
+    }
+}

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
+use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta, ResourceVersion};
 use replank_model::object::{Kind, Object, Projector};
 use replank_model::text::{Name, Text, Uid};
@@ -91,6 +92,12 @@ impl Api {
         for service in services {
             self.note_addresses(None, Some(&service));
         }
+    }
+
+    /// Whether clients are served, who see more than a rehearsal needs.
+    #[must_use]
+    pub fn serves_clients(&self) -> bool {
+        self.serving.is_any()
     }
 
     pub(super) fn serving(&self) -> Serving {
@@ -316,6 +323,7 @@ impl Api {
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
+        self.note_event(&object);
         object
     }
 
@@ -341,10 +349,11 @@ impl Api {
         self.changes.push_back(change);
     }
 
-    /// What admission made of a spec depends on the priority classes, and on accounts.
+    /// What admission made of a spec depends on the priority classes, on accounts, and on limits.
     fn forget_admitted(&mut self, changed: &Object) {
-        let is_account = matches!(changed, Object::Other(other) if &*other.kind == "ServiceAccount");
-        if changed.kind() == Kind::PriorityClass || is_account {
+        let is_read = |other: &Other| matches!(&*other.kind, "ServiceAccount" | "LimitRange");
+        let is_of_namespace = matches!(changed, Object::Other(other) if is_read(other));
+        if changed.kind() == Kind::PriorityClass || is_of_namespace {
             self.admitted.forget_all();
         }
     }

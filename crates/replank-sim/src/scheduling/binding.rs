@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use replank_model::object::Object;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -15,6 +16,7 @@ use replank_schedule::VolumeDecisions;
 
 use crate::context::Ctx;
 use crate::controllers::volumes;
+use replank_apiserver::EventType;
 use replank_apiserver::condition::{condition, set};
 
 /// How long claims may take to be bound (`bindTimeoutSeconds`).
@@ -167,6 +169,12 @@ pub(super) fn mark(ctx: &mut Ctx<'_>, pod: &Pod, (reason, message): (&str, &str)
         }
     });
     debug_assert!(marked.is_ok(), "the pod was just read");
+    if let Ok(marked) = marked
+        && ctx.api.serves_clients()
+    {
+        let told = ("FailedScheduling", message);
+        ctx.api.record_of("default-scheduler", &Object::Pod(marked), EventType::Warning, told);
+    }
 }
 
 /// What is said of a pod whose claims were not bound.

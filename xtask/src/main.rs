@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_cluster;
+mod bench_files;
 mod bench_helm;
 mod bench_scan;
 mod conformance;

@@ -47,7 +47,8 @@ impl Display for Ended {
 }
 
 impl Suite {
-    /// Finds it: what `KUBE_E2E_TEST` names, else `shared/control-plane/e2e.test-*.xz` beside the checkout, unpacked once into `cache`.
+    /// Finds it: what `KUBE_E2E_TEST` names, else `e2e.test` in `KUBEBUILDER_ASSETS`, else `shared/control-plane/e2e.test-*.xz` beside the checkout,
+    /// unpacked once into `cache`.
     ///
     /// # Errors
     /// There is none.
@@ -56,6 +57,11 @@ impl Suite {
             let named = PathBuf::from(named);
             ensure!(named.is_file(), "KUBE_E2E_TEST={} is no file", named.display());
             return Ok(Self(named));
+        }
+        let among =
+            std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| PathBuf::from(folder).join("e2e.test"));
+        if let Some(program) = among.filter(|program| program.is_file()) {
+            return Ok(Self(program));
         }
         let beside = checkout.parent().map(|parent| parent.join("shared/control-plane"));
         let entries = beside.and_then(|folder| std::fs::read_dir(folder).ok());

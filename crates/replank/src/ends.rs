@@ -111,7 +111,9 @@ pub(crate) const ENDS: &[Ends] = &[
     },
     Ends { command: "cluster up", passes: "interrupted, and ended cleanly", ..NOTHING },
     Ends { command: "cluster advance", passes: "the time has passed", ..NOTHING },
-    Ends { command: "cluster faults", passes: "shown, started or ended", ..NOTHING },
+    Ends { command: "cluster faults list", ..NOTHING },
+    Ends { command: "cluster faults start", passes: "the fault acts", ..NOTHING },
+    Ends { command: "cluster faults clear", passes: "the fault acts no more", ..NOTHING },
     Ends { command: "cluster status", ..NOTHING },
 ];
 

@@ -4,6 +4,7 @@
 
 mod event;
 mod key;
+mod marks;
 mod publisher;
 mod readers;
 mod ring;

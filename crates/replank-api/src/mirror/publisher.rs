@@ -8,6 +8,7 @@ use replank_model::object::Object;
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
+use super::marks::Marks;
 use super::readers::Mirror;
 use super::snapshot::Snapshot;
 use super::storage::StorageId;
@@ -36,6 +37,7 @@ impl Publisher {
             rings: RwLock::new(FxHashMap::default()),
             version: receiver,
             began: version,
+            marks: Marks::default(),
         };
         Self { next, mirror: Arc::new(mirror), version: sender, changed: Vec::new() }
     }

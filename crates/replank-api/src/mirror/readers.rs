@@ -1,11 +1,13 @@
 //! The readers' side: the latest picture, and the latest changes.
 
 use std::sync::{Arc, RwLock};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
+use super::marks::Marks;
 use super::ring::Ring;
 use super::snapshot::Snapshot;
 use super::storage::StorageId;
@@ -18,6 +20,7 @@ pub struct Mirror {
     pub(super) version: watch::Receiver<u64>,
     /// The version that it began with: of what was before nothing is known.
     pub(super) began: u64,
+    pub(super) marks: Marks,
 }
 
 impl Mirror {
@@ -36,6 +39,12 @@ impl Mirror {
         }
         let mut rings = self.rings.write().expect("nobody panics while holding it");
         rings.entry(id.clone()).or_insert_with(|| Arc::new(Ring::new(self.began))).clone()
+    }
+
+    /// The latest version that a list cannot be gone on from any more, with all before it.
+    #[must_use]
+    pub fn outdated(&self) -> Option<u64> {
+        self.marks.outdated(Instant::now(), self.snapshot().version)
     }
 
     /// Tells when the version rises.

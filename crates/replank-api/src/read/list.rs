@@ -111,7 +111,11 @@ async fn collection(
     (wanted, from): (Wanted, Option<&Continue>),
 ) -> Result<(Collection, u64), ApiError> {
     let id = StorageId::of_resource(&target.resource);
+    let outdated = mirror.outdated();
     if let Some(version) = from.and_then(Continue::version) {
+        if outdated.is_some_and(|outdated| version <= outdated) {
+            return Err(expired(from));
+        }
         return at(mirror, &id, version).map_err(|Behind { .. }| expired(from));
     }
     match wanted {

@@ -7,6 +7,7 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_model::object::Object;
+use replank_schema::discovery;
 
 use super::access::{Access, Admitted};
 use super::manage;
@@ -19,7 +20,7 @@ use crate::query::Query;
 use crate::read::{self, Shaped};
 use crate::route::{Route, Target, no_resource, not_allowed, route};
 use crate::served::Versions;
-use crate::wire::{self, Endpoint};
+use crate::wire::{self, Endpoint, Shapes};
 
 /// Answers requests.
 #[derive(Debug)]
@@ -146,11 +147,16 @@ impl Handler {
         let header =
             |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
+        let shapes = match &target.part {
+            Some(part) if part != "status" => Shapes::Whole,
+            Some(_) | None if is_asked_only(target) => Shapes::Metadata,
+            Some(_) | None => Shapes::All,
+        };
         let endpoint = Endpoint {
             is_custom: target.is_custom,
             is_list: is_get && (target.name.is_none() || target.is_watch),
             is_watch,
-            has_shapes: target.part.as_deref().is_none_or(|part| part == "status"),
+            shapes,
         };
         match wire::accept(header(ACCEPT), header(USER_AGENT), query, endpoint) {
             Ok(accepted) => {
@@ -172,6 +178,13 @@ impl Handler {
             Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// Whether objects of a resource are answered and not kept.
+fn is_asked_only(target: &Target) -> bool {
+    let (name, version) = (&target.resource.name, &target.resource.version);
+    let known = discovery().resource(&name.group, version, &name.plural);
+    known.is_some_and(|known| known.verbs == ["create"])
 }
 
 /// Whether a path is in a group that only definitions declare resources of: what is not there is no Status in it.

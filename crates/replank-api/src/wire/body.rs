@@ -1,6 +1,7 @@
 //! Bodies of requests.
 
 use replank_apiserver::ApiError;
+use replank_apiserver::json::Repeated;
 use serde_json::Value;
 
 use super::media::Encoding;
@@ -11,8 +12,8 @@ use super::{json, proto, yaml};
 pub(crate) struct Body {
     /// What it says; `Null` for none.
     pub(crate) value: Value,
-    /// Paths of members that stand twice in their object.
-    pub(crate) duplicates: Vec<String>,
+    /// Members that stand twice in their object.
+    pub(crate) duplicates: Vec<Repeated>,
 }
 
 /// What a body should be.
@@ -67,10 +68,10 @@ fn object(content_type: &str, essence: &str, bytes: &[u8], expected: Expected<'_
     };
     let read = match encoding {
         Encoding::Json => json::read(bytes)
-            .map(|read| (read.value, read.duplicates))
+            .map(|read| (read.value, paths(read.duplicates)))
             .and_then(|(value, duplicates)| kind(&value).map(|()| (value, duplicates)))
             .map_err(|why| format!("couldn't get version/kind; json parse error: {why}")),
-        Encoding::Yaml => text(bytes).and_then(|text| yaml::read(&text)),
+        Encoding::Yaml => from_yaml(bytes),
         Encoding::Protobuf if bytes.is_empty() => Err("empty data".to_owned()),
         Encoding::Protobuf => protobuf(bytes, expected).map(|value| (value, Vec::new())),
     };
@@ -108,8 +109,14 @@ fn kind(value: &Value) -> Result<(), String> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<String, String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| "yaml: invalid Unicode character".to_owned())
+fn paths(paths: Vec<String>) -> Vec<Repeated> {
+    paths.into_iter().map(Repeated::Path).collect()
+}
+
+fn from_yaml(bytes: &[u8]) -> Result<(Value, Vec<Repeated>), String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid Unicode character".to_owned())?;
+    let (value, duplicates) = yaml::read(text)?;
+    Ok((value, duplicates.into_iter().map(|(line, key)| Repeated::Line(line, key)).collect()))
 }
 
 fn protobuf(bytes: &[u8], expected: Expected<'_>) -> Result<Value, String> {
@@ -130,8 +137,7 @@ fn patch(essence: &str, bytes: &[u8], is_custom: bool) -> Result<Body, ApiError>
     }
     let refused = |why: String| ApiError::bad_request(&why);
     if essence == PATCHES[3] {
-        let read = text(bytes).and_then(|text| yaml::read(&text));
-        let (value, duplicates) = read
+        let (value, duplicates) = from_yaml(bytes)
             .map_err(|why| refused(format!("error decoding YAML: error converting YAML to JSON: {why}")))?;
         return Ok(Body { value, duplicates });
     }
@@ -147,7 +153,7 @@ fn patch(essence: &str, bytes: &[u8], is_custom: bool) -> Result<Body, ApiError>
         let why = format!("json: cannot unmarshal {word} into Go value of type []handlers.jsonPatchOp");
         return Err(refused(format!("{prefix}{why}")));
     }
-    Ok(Body { value: read.value, duplicates: read.duplicates })
+    Ok(Body { value: read.value, duplicates: paths(read.duplicates) })
 }
 
 fn refused(bytes: &[u8], why: &str, expected: Expected<'_>) -> ApiError {
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn every_encoding_is_read() {
         let yaml = decode("application/yaml", b"a: 1\na: 2\n", MAP, false).expect("it is YAML");
-        assert_eq!((yaml.value, yaml.duplicates), (json!({"a": 2}), vec!["a".to_owned()]));
+        assert_eq!((yaml.value, yaml.duplicates), (json!({"a": 2}), vec![Repeated::Line(2, "a".to_owned())]));
         let json = decode("application/json; charset=utf-8", b"{\"a\":1}", MAP, false).expect("it is JSON");
         assert_eq!(json.value, json!({"a": 1}));
         let object =

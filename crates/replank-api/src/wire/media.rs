@@ -70,8 +70,19 @@ pub(crate) struct Endpoint {
     pub(crate) is_list: bool,
     /// Events are asked for.
     pub(crate) is_watch: bool,
-    /// Whether there are tables and metadata.
-    pub(crate) has_shapes: bool,
+    /// Which forms there are beside whole objects.
+    pub(crate) shapes: Shapes,
+}
+
+/// Which forms a path offers beside whole objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shapes {
+    /// None.
+    Whole,
+    /// Metadata: what is asked and not kept has no table.
+    Metadata,
+    /// Tables and metadata.
+    All,
 }
 
 /// What was agreed on: for the answer, and for a Status that says why there is none.
@@ -103,7 +114,7 @@ pub(crate) fn accept(
     endpoint: Endpoint,
 ) -> Result<Accepted, Box<Refused>> {
     let is_pretty = is_pretty(query, agent);
-    let plain = Endpoint { has_shapes: false, is_watch: false, ..endpoint };
+    let plain = Endpoint { shapes: Shapes::Whole, is_watch: false, ..endpoint };
     let status = negotiate(header, Endpoint { is_custom: false, ..plain }, is_pretty);
     if !endpoint.is_custom && !is_offered(header, endpoint.is_list) {
         let offered = offered(endpoint.is_list).join(", ");
@@ -207,7 +218,7 @@ fn agreed(clause: &Clause<'_>, encoding: Encoding, endpoint: Endpoint, is_pretty
     let is_pretty = parameter("pretty").map_or(is_pretty, |word| word == "1");
     let shape = match parameter("as") {
         None => Shape::Object,
-        Some(_) if !endpoint.has_shapes || parameter("g") != Some("meta.k8s.io") => return None,
+        Some(_) if endpoint.shapes == Shapes::Whole || parameter("g") != Some("meta.k8s.io") => return None,
         Some(word) => {
             let version = match parameter("v") {
                 Some("v1") => "v1",
@@ -215,7 +226,9 @@ fn agreed(clause: &Clause<'_>, encoding: Encoding, endpoint: Endpoint, is_pretty
                 _ => return None,
             };
             match word {
-                "Table" if encoding != Encoding::Protobuf => Shape::Table(version),
+                "Table" if encoding != Encoding::Protobuf && endpoint.shapes == Shapes::All => {
+                    Shape::Table(version)
+                }
                 "PartialObjectMetadata" => Shape::Metadata(version),
                 "PartialObjectMetadataList" => Shape::MetadataList(version),
                 _ => return None,
@@ -230,7 +243,7 @@ fn agreed(clause: &Clause<'_>, encoding: Encoding, endpoint: Endpoint, is_pretty
 mod tests {
     use super::*;
 
-    const LIST: Endpoint = Endpoint { is_custom: false, is_list: true, is_watch: false, has_shapes: true };
+    const LIST: Endpoint = Endpoint { is_custom: false, is_list: true, is_watch: false, shapes: Shapes::All };
 
     fn told(header: &str, endpoint: Endpoint) -> Result<(Encoding, Shape), String> {
         let accepted = accept(header, "", &Query::default(), endpoint);
@@ -267,6 +280,10 @@ mod tests {
         let only = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
         assert_eq!(told(table, get), Err(only.to_owned()));
         assert_eq!(told("application/json;as=Table", get), Err(only.to_owned()));
+        let question = Endpoint { is_list: false, shapes: Shapes::Metadata, ..LIST };
+        assert_eq!(told("application/json;as=Table;v=v1;g=meta.k8s.io", question), Err(only.to_owned()));
+        let metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+        assert_eq!(told(metadata, question), Ok((Encoding::Json, Shape::Metadata("v1"))));
         let watch = Endpoint { is_watch: true, ..LIST };
         assert!(told("application/yaml", watch).unwrap_err().contains("application/json;stream=watch"));
         assert_eq!(

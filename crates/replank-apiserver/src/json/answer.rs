@@ -4,7 +4,7 @@ use replank_model::admission::qos_class;
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
-use super::{custom, form};
+use super::{custom, events, form};
 use crate::server::ResourceType;
 
 /// The object as it is served.
@@ -28,6 +28,7 @@ pub fn served_at(resource: &ResourceType, object: &Object) -> Value {
     let mut value = served(object);
     if let Object::Other(_) = object {
         value["apiVersion"] = resource.api_version().into();
+        events::show(resource, &mut value);
         custom::bring_out(resource, &mut value);
     }
     value

@@ -282,15 +282,11 @@ pub(super) fn check_applied(address: &Address, body: &Value) -> Result<(), ApiEr
 ///
 /// # Errors
 /// 500 where a field has another type, 400 where the object is another one.
-pub(super) fn applied(address: &Address, value: Value, terms: &mut Terms) -> Result<Value, ApiError> {
+pub(super) fn applied(address: &Address, value: Value) -> Result<Value, ApiError> {
     let mut value = value;
     custom::take_in(&address.resource, &mut value)?;
     if let Some(of) = go_type(&address.resource) {
-        let decoded = form::decode(of, &value).map_err(|why| ApiError::internal(&why))?;
-        terms
-            .strict(&[])
-            .map_err(|why| ApiError::bad_request(&format!("error strict decoding YAML: {why}")))?;
-        value = decoded.object;
+        value = form::decode(of, &value).map_err(|why| ApiError::internal(&why))?.object;
     }
     check_namespace(address, &mut value)?;
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();

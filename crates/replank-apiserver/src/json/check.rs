@@ -35,6 +35,9 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
 /// Kinds that are held untyped.
 fn other(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     match &*resource.name.group {
+        "admissionregistration.k8s.io" if value.get("webhooks").is_some() => {
+            policies::valid::check_webhooks(value)
+        }
         "admissionregistration.k8s.io" => policies::valid::check_policy(&resource.name.kind, value),
         _ => Vec::new(),
     }
@@ -61,7 +64,7 @@ pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &
         causes.extend(rules::metadata(resource, new).into_iter().filter(|cause| !was.contains(cause)));
     }
     causes.extend(rules::changed(resource, old, new));
-    if old.get("spec") != new.get("spec") {
+    if old.get("spec") != new.get("spec") || old.get("webhooks") != new.get("webhooks") {
         causes.extend(other(resource, new));
         // Compared is what Go compares: what a client sends back has the members that are never left out.
         let (mut was, mut is) = (old.clone(), new.clone());
@@ -256,6 +259,20 @@ fn stateful_set(old: &Value, new: &Value) -> Vec<Cause> {
     vec![Cause::forbidden("spec", why)]
 }
 
+/// Takes out what says nothing: a client sends back members that Go never leaves out, such as `resources: {}`.
+fn drop_empty(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(drop_empty);
+            members.retain(|_, member| {
+                !member.is_null() && member.as_object().is_none_or(|one| !one.is_empty())
+            });
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// A pod's spec is fixed but for images, deadlines and added tolerations (`ValidatePodUpdate`).
 fn pod(old: &Value, new: &Value) -> Vec<Cause> {
     let fixed = |value: &Value| {
@@ -272,6 +289,7 @@ fn pod(old: &Value, new: &Value) -> Vec<Cause> {
                 spec.remove(free);
             }
         }
+        drop_empty(&mut spec);
         spec
     };
     let list =

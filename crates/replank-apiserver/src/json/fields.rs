@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::events;
 use crate::server::{ApiError, ResourceType};
 
 /// Fields of certain resources besides the name and the namespace: group, plural, fields.
@@ -94,13 +95,18 @@ pub(super) fn refusal(resource: &ResourceType, field: &str) -> ApiError {
     })
 }
 
+fn is_empty(object: &Value, path: &str) -> bool {
+    object.pointer(path).and_then(Value::as_str).unwrap_or_default().is_empty()
+}
+
 /// The text that a field of an object is compared with. Numbers and booleans are written out; an absent boolean is false, an absent number 0.
 pub(super) fn text(object: &Value, field: &str) -> String {
     let path = match field {
         // Fields that are called otherwise in the object.
         "status.successful" => "/status/succeeded".to_owned(),
+        "source" if is_empty(object, "/source/component") => "/reportingComponent".to_owned(),
         "source" => "/source/component".to_owned(),
-        _ => format!("/{}", field.replace('.', "/")),
+        _ => format!("/{}", events::kept_field(field).replace('.', "/")),
     };
     match object.pointer(&path).filter(|value| !value.is_null()) {
         Some(Value::String(text)) => text.clone(),

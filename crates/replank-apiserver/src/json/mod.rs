@@ -10,6 +10,7 @@ mod body;
 mod check;
 mod custom;
 mod defaults;
+mod events;
 mod evict;
 mod fields;
 mod form;
@@ -45,7 +46,7 @@ pub use crate::server::{Effect, ResourceType};
 
 use crate::server::{Api, ApiError, DeleteOptions};
 
-pub use request::{Method, Request, Response, Wire, read_delete_options};
+pub use request::{Method, Repeated, Request, Response, Wire, read_delete_options};
 
 impl Api {
     /// Answers a request.
@@ -58,7 +59,8 @@ impl Api {
         let key = address.key()?;
         let resource = &address.resource;
         if resource.kind == replank_model::object::Kind::Other {
-            self.view().other(&resource.name.group, &resource.name.kind, &key).cloned().map(Object::Other)
+            let group = events::group_of(resource);
+            self.view().other(&group, &resource.name.kind, &key).cloned().map(Object::Other)
         } else {
             self.view().object(resource.kind, &key)
         }

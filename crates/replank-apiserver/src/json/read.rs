@@ -3,7 +3,8 @@
 use replank_model::object::{Kind, Object};
 use serde_json::{Value, json};
 
-use super::answer::{served, served_at};
+use super::answer::served_at;
+use super::events;
 use super::path::Address;
 use super::selection::Selection;
 use crate::server::{Api, ApiError, EventRecord, ResourceType};
@@ -32,7 +33,8 @@ impl Api {
     /// What controllers have told, if it is asked for.
     fn recorded_events(&self, address: &Address) -> Result<Vec<Value>, ApiError> {
         let name = &address.resource.name;
-        if (&*name.kind, &*name.group) != ("Event", "") {
+        // Where clients are served these are objects of their own.
+        if (&*name.kind, &*name.group) != ("Event", "") || self.serves_clients() {
             return Ok(Vec::new());
         }
         let selection = Selection::of(address)?;
@@ -50,9 +52,9 @@ impl Api {
         let items: Vec<Value> = items
             .iter()
             .map(|object| {
-                let mut item = served(object);
+                let mut item = served_at(&address.resource, object);
                 if is_custom {
-                    return served_at(&address.resource, object);
+                    return item;
                 }
                 if let Value::Object(members) = &mut item {
                     members.remove("kind");
@@ -94,9 +96,10 @@ impl Api {
         if resource.kind != Kind::Other {
             return self.view().objects_of(resource.kind);
         }
+        let group = events::group_of(resource);
         self.view()
             .others()
-            .filter(|other| other.group() == &*name.group && other.kind == name.kind)
+            .filter(|other| other.group() == &*group && other.kind == name.kind)
             .cloned()
             .map(Object::Other)
             .collect()

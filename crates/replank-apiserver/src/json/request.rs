@@ -39,8 +39,17 @@ pub struct Request {
 pub struct Wire {
     /// `User-Agent`; it names the manager of the fields that are written where no other name is given.
     pub user_agent: String,
-    /// Paths of members that stand twice in their object, such as `spec.replicas`, in the order in which they are read.
-    pub duplicates: Vec<String>,
+    /// Members that stand twice in their object, in the order in which they are read.
+    pub duplicates: Vec<Repeated>,
+}
+
+/// A member that stands twice in its object, as the reader of its form tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// In JSON: its path, such as `spec.replicas`.
+    Path(String),
+    /// In YAML: where its value begins, counted from 1, and its key.
+    Line(usize, String),
 }
 
 /// An answer.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Effect;
 use super::path::Address;
-use super::request::{Method, Request};
+use super::request::{Method, Repeated, Request};
 use crate::server::{ApiError, Cause, ResourceName};
 
 /// How a write is to be made.
@@ -29,8 +29,8 @@ pub(super) struct Client {
     /// Manager of the fields that it writes.
     pub(super) manager: String,
     pub(super) strictness: Strictness,
-    /// Paths of members that stand twice in the body.
-    pub(super) duplicates: Vec<String>,
+    /// Members that stand twice in the body.
+    pub(super) duplicates: Vec<Repeated>,
     /// Whether fields of other managers are taken over by an apply.
     pub(super) force: bool,
 }
@@ -120,20 +120,58 @@ impl Terms {
     /// What strict decoding says.
     pub(super) fn strict(&mut self, unknown: &[String]) -> Result<(), String> {
         let Some(client) = &self.client else { return Ok(()) };
-        let duplicate = client.duplicates.iter().map(|path| format!("duplicate field {path:?}"));
-        let all: Vec<String> =
-            unknown.iter().map(|path| format!("unknown field {path:?}")).chain(duplicate).collect();
+        let lines = lines(&client.duplicates);
+        let mut others: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        others.extend(client.duplicates.iter().filter_map(|one| match one {
+            Repeated::Path(path) => Some(format!("duplicate field {path:?}")),
+            Repeated::Line(..) => None,
+        }));
         match client.strictness {
-            Strictness::Strict if !all.is_empty() => {
+            Strictness::Strict if !lines.is_empty() || !others.is_empty() => {
+                let first = (!lines.is_empty()).then(|| in_lines(&lines));
+                let all: Vec<String> = first.into_iter().chain(others).collect();
                 Err(format!("strict decoding error: {}", all.join(", ")))
             }
             Strictness::Strict | Strictness::Ignore => Ok(()),
             Strictness::Warn => {
-                self.warnings.extend(all);
+                self.warnings.extend(lines.into_iter().chain(others));
                 Ok(())
             }
         }
     }
+
+    /// Duplicate fields of a configuration that is applied: it is read before anything else is looked at.
+    ///
+    /// # Errors
+    /// 400 with what strict decoding says.
+    pub(super) fn strict_configuration(&mut self) -> Result<(), ApiError> {
+        let Some(client) = &self.client else { return Ok(()) };
+        let lines = lines(&client.duplicates);
+        match client.strictness {
+            Strictness::Strict if !lines.is_empty() => Err(ApiError::bad_request(&format!(
+                "error strict decoding YAML: error converting YAML to JSON: {}",
+                in_lines(&lines)
+            ))),
+            Strictness::Strict | Strictness::Ignore => Ok(()),
+            Strictness::Warn => {
+                self.warnings.extend(lines);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What go-yaml says of keys that stand twice.
+fn lines(duplicates: &[Repeated]) -> Vec<String> {
+    let of_line = duplicates.iter().filter_map(|one| match one {
+        Repeated::Line(line, key) => Some(format!("line {line}: key {key:?} already set in map")),
+        Repeated::Path(_) => None,
+    });
+    of_line.collect()
+}
+
+fn in_lines(lines: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", lines.join("\n  "))
 }
 
 /// Whether a deletion is a dry run; what is none of the known words is refused with the other options.

@@ -1,6 +1,8 @@
 //! Every resource of discovery: each of its verbs is answered.
 
 mod custom;
+mod events;
+mod refused;
 
 use replank_model::delta::Delta;
 use replank_model::object::Object;

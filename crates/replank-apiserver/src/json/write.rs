@@ -13,7 +13,7 @@ use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
-use super::{Effect, body, check, custom, defaults, form, parts, strategy};
+use super::{Effect, body, check, custom, defaults, events, form, parts, strategy};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -201,7 +201,11 @@ impl Api {
         let known = self.existing(address)?;
         let mut value = match terms.client {
             Some(_) => served_at(&address.resource, &known),
-            None => render(&known),
+            None => {
+                let mut value = render(&known);
+                events::show(&address.resource, &mut value);
+                value
+            }
         };
         patch::apply(&address.resource, kind, &mut value, body)?;
         terms.is_patch = terms.client.is_some();
@@ -213,6 +217,7 @@ impl Api {
 
     /// Applies a configuration: server-side apply.
     fn apply_as(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Object, ApiError> {
+        terms.strict_configuration()?;
         body::check_applied(address, body)?;
         let Some(client) = terms.client.clone() else {
             return Err(ApiError::bad_request("an apply names its manager"));
@@ -223,7 +228,7 @@ impl Api {
         let schema = self.schema_of(resource);
         let keeper = self.keeper(address, schema.as_ref());
         let applied = keeper.apply(live.as_ref(), body, &client.manager, client.force)?;
-        let value = body::applied(address, applied.object, terms)?;
+        let value = body::applied(address, applied.object)?;
         terms.is_accounted = true;
         match known {
             Some(known) => self.write_over(address, &known, value, terms),
@@ -253,6 +258,7 @@ impl Api {
         let resource = &address.resource;
         custom::take_in(resource, &mut value)?;
         let mut old = render(known);
+        events::show(resource, &mut old);
         custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
@@ -456,6 +462,7 @@ impl Api {
             // So that the other members are looked at too; the check for names refuses it.
             member(&mut value, "metadata")["name"] = "-".into();
         }
+        events::keep(resource, &mut value);
         let object = self.projector.object(value).map_err(|error| unreadable(resource, &error))?;
         Ok(if nameless { object.map_meta(|meta| meta.name = Name::default()) } else { object })
     }

@@ -14,6 +14,7 @@ use replank_model::object::{Kind, Object, Resource, render};
 use replank_model::text::{Name, NodeName, Text};
 
 use super::error::ApiError;
+use super::limits::ANNOTATION;
 use super::service_account::UNNAMED;
 use super::store::Api;
 
@@ -36,7 +37,10 @@ impl Api {
         self.admit_namespace(&object)?;
         let object = match object {
             Object::Pod(pod) => self.admit_pod(pod)?.into(),
-            Object::PersistentVolumeClaim(claim) => self.admit_claim(claim).into(),
+            Object::PersistentVolumeClaim(claim) => {
+                self.check_claim_limits(&claim)?;
+                self.admit_claim(claim).into()
+            }
             Object::PersistentVolume(volume) => protect(volume, "kubernetes.io/pv-protection").into(),
             Object::Node(node) => admit_node(node).into(),
             Object::Namespace(namespace) => admit_namespace_object(namespace).into(),
@@ -73,6 +77,7 @@ impl Api {
                 }
             }
         }
+        self.check_limits(&pod)?;
         Ok(pod)
     }
 
@@ -86,7 +91,7 @@ impl Api {
         let address = Arc::as_ptr(&pod.spec) as usize;
         // Accounts are those of a namespace; templates mostly are, too.
         let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
-        let known = known.filter(|known| !self.serving().accounts || known.namespace == pod.meta.namespace);
+        let known = known.filter(|known| !self.serving().is_any() || known.namespace == pod.meta.namespace);
         let completed = match known {
             Some(completed) => completed,
             None => {
@@ -115,9 +120,10 @@ impl Api {
                 });
             }
         }
+        let limited = self.fill_limits(&pod.meta.namespace, &mut spec);
         self.resolve_priority(pod, &mut spec)?;
         let spec = if spec == *pod.spec { pod.spec.clone() } else { Arc::new(spec) };
-        Ok(Completed { spec, node, token, namespace: pod.meta.namespace.clone() })
+        Ok(Completed { spec, node, token, limited, namespace: pod.meta.namespace.clone() })
     }
 
     /// The spec with what a pod gets beyond its template: requests from limits, ports of the host's network, an account.
@@ -213,7 +219,11 @@ impl Api {
     }
 }
 
-fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, .. }: Completed) {
+fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, limited, .. }: Completed) {
+    if let Some(told) = limited {
+        let pod = Arc::make_mut(pod);
+        pod.meta.annotations = pod.meta.annotations.with(ANNOTATION, told);
+    }
     if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() && (token.is_none() || pod.token.is_some()) {
         return;
     }

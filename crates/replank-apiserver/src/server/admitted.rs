@@ -21,6 +21,8 @@ pub(super) struct Completed {
     pub(super) node: Option<NodeName>,
     /// The suffix of its token volume, if it mounts one: a sign that each pod gets its own.
     pub(super) token: Option<Text>,
+    /// What is told of limits that were filled in.
+    pub(super) limited: Option<Text>,
     /// The namespace of the pod that it was made for.
     pub(super) namespace: Namespace,
 }

@@ -43,6 +43,8 @@ pub struct EventRecord {
     pub version: ResourceVersion,
     /// Whether it is a warning.
     pub r#type: EventType,
+    /// Who tells it.
+    pub component: &'static str,
     /// One CamelCase word.
     pub reason: &'static str,
     /// A sentence.
@@ -55,22 +57,15 @@ pub struct EventRecord {
     pub last: Time,
 }
 
-/// What tells one event from another: the object, the reason and the message.
-pub(super) type What = (Uid, &'static str, String);
-
 /// All events that were kept.
 #[derive(Debug, Default)]
 pub(crate) struct EventLog {
     pub(super) records: Vec<EventRecord>,
     pub(super) known: FxHashMap<(Uid, &'static str, String), usize>,
-    /// Events among the objects, by what they tell.
-    pub(super) shown: FxHashMap<What, (Key, Time)>,
-    /// When each of them was told, in this order.
-    ends: VecDeque<(Time, What)>,
-    /// How many there have been.
-    pub(super) count: u64,
     /// From how many on it is worth looking for those that nobody can ask for any more.
     pub(super) full: usize,
+    /// Those that are stored as objects, by when they expire.
+    pub(super) expiring: VecDeque<(Time, Key, ResourceVersion)>,
 }
 
 /// So many are kept, expired or not: reports tell of them.
@@ -89,27 +84,6 @@ impl EventLog {
         let keys = self.records.iter().enumerate();
         self.known = keys.map(|(at, one)| ((one.uid.clone(), one.reason, one.message.clone()), at)).collect();
         self.full = self.records.len() * 2;
-    }
-}
-
-impl EventLog {
-    /// The next event among the objects that is served no longer.
-    pub(super) fn expired(&mut self, now: Time) -> Option<Key> {
-        loop {
-            let (told, known) = self.ends.pop_front_if(|(told, _)| now - *told >= LIFE)?;
-            // One that was told again since has another end.
-            if self.shown.get(&known).is_some_and(|(_, last)| *last == told) {
-                return self.shown.remove(&known).map(|(key, _)| key);
-            }
-        }
-    }
-
-    /// Notes that an event was told.
-    pub(super) fn note_shown(&mut self, known: What, key: Key, now: Time) {
-        let before = self.shown.insert(known.clone(), (key, now));
-        if before.is_none_or(|(_, last)| last != now) {
-            self.ends.push_back((now, known));
-        }
     }
 }
 
@@ -137,10 +111,10 @@ impl EventRecord {
                 "kind": &*self.kind, "namespace": self.key.namespace, "name": self.key.name, "uid": self.uid,
                 "apiVersion": &*self.api_version, "resourceVersion": self.version,
             },
-            "reason": self.reason, "message": self.message, "source": {"component": "controllermanager"},
+            "reason": self.reason, "message": self.message, "source": {"component": self.component},
             "firstTimestamp": self.first, "lastTimestamp": self.last, "count": self.count,
             "type": self.r#type.as_str(), "eventTime": null,
-            "reportingComponent": "controllermanager", "reportingInstance": "",
+            "reportingComponent": self.component, "reportingInstance": "",
         })
     }
 }

@@ -10,3 +10,10 @@ pub struct Serving {
     /// What controllers write beside what they decide is as upstream writes it: hashes of templates, events as objects, who manages which fields.
     pub traces: bool,
 }
+
+impl Serving {
+    /// Whether it serves clients at all.
+    pub(super) fn is_any(self) -> bool {
+        self.accounts || self.addresses || self.traces
+    }
+}

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
+use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta, ResourceVersion};
 use replank_model::object::{Kind, Object, Projector};
 use replank_model::text::{Name, NodeName, Text, Uid};
@@ -99,17 +100,16 @@ impl Api {
         }
     }
 
+    /// Whether clients are served, who see more than a rehearsal needs.
+    #[must_use]
+    pub fn serves_clients(&self) -> bool {
+        self.serving.is_any()
+    }
+
     /// What it does beyond what a rehearsal needs.
     #[must_use]
     pub fn serving(&self) -> Serving {
         self.serving
-    }
-
-    /// What a component would call its next event by: the moment in nanoseconds, each once.
-    pub(super) fn new_event_number(&mut self) -> u64 {
-        self.events.count += 1;
-        let millis = u64::try_from(self.now().as_millis()).unwrap_or(0);
-        millis * 1_000_000 + self.events.count % 1_000_000
     }
 
     /// The labels of a node that its pods are given when they are bound to it (plugin PodTopologyLabels). None in a rehearsal.
@@ -359,6 +359,7 @@ impl Api {
         let change = self.view.apply(Delta::Put(object.clone()));
         debug_assert!(change != Change::Stale, "the store's own version is the newest");
         self.changes.push_back(change);
+        self.note_event(&object);
         object
     }
 
@@ -384,10 +385,11 @@ impl Api {
         self.changes.push_back(change);
     }
 
-    /// What admission made of a spec depends on the priority classes, and on accounts.
+    /// What admission made of a spec depends on the priority classes, on accounts, and on limits.
     fn forget_admitted(&mut self, changed: &Object) {
-        let is_account = matches!(changed, Object::Other(other) if &*other.kind == "ServiceAccount");
-        if changed.kind() == Kind::PriorityClass || is_account {
+        let is_read = |other: &Other| matches!(&*other.kind, "ServiceAccount" | "LimitRange");
+        let is_of_namespace = matches!(changed, Object::Other(other) if is_read(other));
+        if changed.kind() == Kind::PriorityClass || is_of_namespace {
             self.admitted.forget_all();
         }
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Evaluated, Evaluation};
+use super::walk::{Evaluated, Evaluation};
 use crate::ast::{Each, Expr, What};
 use crate::equal::compare;
 use crate::value::{Failure, Key, Val};

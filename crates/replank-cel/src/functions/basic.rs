@@ -1,6 +1,6 @@
 //! Sizes, conversions, times, optionals.
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::convert::base64;
 use crate::text::text_of;
 use crate::time;

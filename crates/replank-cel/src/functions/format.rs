@@ -2,7 +2,7 @@
 
 use regex_lite::Regex;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::convert::unbase64;
 use crate::time;
 use crate::value::Val;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::equal::{compare, equal};
 use crate::value::{Failure, Val};
 

@@ -5,15 +5,14 @@ mod format;
 mod lists;
 mod net;
 mod numbers;
+mod part;
 mod quantity;
 mod semver;
 mod texts;
 mod url;
 
 use crate::value::{Failure, Val};
-
-/// What a function makes of its arguments; `None` where it is not one of a part of the library.
-type Made = Option<Result<Val, Failure>>;
+use part::Made;
 
 /// Functions whose names have dots.
 const QUALIFIED: [&str; 14] = [
@@ -52,9 +51,4 @@ pub(crate) fn call(function: &str, values: &[Val]) -> Result<Val, Failure> {
         format::call,
     ];
     parts.iter().find_map(|part| part(function, values)).unwrap_or_else(|| Err(Failure::no_overload()))
-}
-
-/// A failure with a message.
-fn failed(message: impl Into<String>) -> Result<Val, Failure> {
-    Err(Failure(message.into()))
 }

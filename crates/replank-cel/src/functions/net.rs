@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::value::Val;
 
 pub(super) fn call(function: &str, values: &[Val]) -> Made {

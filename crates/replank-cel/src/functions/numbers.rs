@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::Made;
+use super::part::Made;
 use crate::equal::compare;
 use crate::value::{Failure, Val};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replank_model::quantity::Quantity;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::value::Val;
 
 pub(super) fn call(function: &str, values: &[Val]) -> Made {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::equal::compare;
 use crate::value::{Semver, Val};
 

@@ -2,7 +2,7 @@
 
 use regex_lite::Regex;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::text::text_of;
 use crate::value::{Failure, Val};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Made, failed};
+use super::part::{Made, failed};
 use crate::value::{Key, Url, Val};
 
 pub(super) fn call(function: &str, values: &[Val]) -> Made {

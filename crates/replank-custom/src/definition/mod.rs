@@ -1,6 +1,8 @@
 //! Whether a CustomResourceDefinition is taken, in the server's words (apiextensions `pkg/apis/apiextensions/validation/validation.go`).
 
+mod below;
 mod cost;
+mod member;
 mod names;
 mod rules;
 mod schema;
@@ -31,18 +33,4 @@ pub fn check(value: &Value, old: Option<&Value>) -> Vec<Problem> {
         names::approval(value, spec, &mut problems);
     }
     problems
-}
-
-/// A text of a member; empty where there is none.
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The items of a list; none where it is absent.
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-fn is_true(value: &Value, name: &str) -> bool {
-    value.get(name).and_then(Value::as_bool).unwrap_or(false)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{is_true, list, text};
+use super::member::{is_true, list, text};
 use crate::object::embedded::is_label_1035;
 use crate::problem::{Problem, quoted};
 

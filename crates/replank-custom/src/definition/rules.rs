@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::below::each_below;
 use super::cost;
-use super::schema::each_below;
 use crate::problem::{Problem, quoted};
 use crate::rules::{Unfit, unfit};
 use crate::schema::{Rule, Schema, read};

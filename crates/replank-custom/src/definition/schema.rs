@@ -3,7 +3,9 @@
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::{is_true, list, rules, structural, text};
+use super::below::each_below;
+use super::member::{is_true, list, text};
+use super::{rules, structural};
 use crate::object::{prune, validate};
 use crate::problem::{Problem, quoted, shown};
 use crate::schema::read;
@@ -43,26 +45,6 @@ fn node(value: &Value, around: Around, at: &str, problems: &mut Vec<Problem>) {
         let is_known = around.is_root && name.is_some_and(|name| name == "metadata");
         node(schema, Around { in_metadata: below.in_metadata || is_known, ..below }, at, problems);
     });
-}
-
-/// Hands on every schema within a schema, with its place, and its name where it is that of a member.
-pub(super) fn each_below(value: &Value, at: &str, call: &mut dyn FnMut(&Value, &str, Option<&str>)) {
-    if let Some(of) = value.get("additionalProperties").filter(|of| of.is_object()) {
-        call(of, &format!("{at}.additionalProperties"), None);
-    }
-    for (name, of) in value.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        call(of, &format!("{at}.properties[{name}]"), Some(name));
-    }
-    for key in ["not", "items"] {
-        if let Some(of) = value.get(key).filter(|of| of.is_object()) {
-            call(of, &format!("{at}.{key}"), None);
-        }
-    }
-    for key in ["allOf", "oneOf", "anyOf"] {
-        for (index, of) in list(value, key).iter().enumerate() {
-            call(of, &format!("{at}.{key}[{index}]"), None);
-        }
-    }
 }
 
 fn single(value: &Value, around: Around, at: &str, problems: &mut Vec<Problem>) {

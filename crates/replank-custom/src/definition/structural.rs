@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{is_true, list, text};
+use super::member::{is_true, list, text};
 use crate::problem::{Problem, quoted};
 
 /// Where a schema stands.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{is_true, list, text};
+use super::member::{is_true, list, text};
 use crate::problem::{Problem, quoted};
 
 pub(super) fn check(value: &Value, old: &Value, problems: &mut Vec<Problem>) {

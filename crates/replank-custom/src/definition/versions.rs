@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{is_true, list, names, schema, text};
+use super::member::{is_true, list, text};
+use super::{names, schema};
 use crate::problem::{Problem, quoted, shown};
 use crate::schema::read;
 

@@ -2,22 +2,25 @@
 
 use serde_json::Value;
 
-use super::validate::{Found, node};
+use super::found::Found;
 use crate::problem::{Problem, quoted};
 use crate::schema::Schema;
 
-pub(super) fn check(value: &Value, old: Option<&Value>, schema: &Schema, path: &str) -> Found {
+/// What a value is worth by one schema: the alternatives are schemas like any other.
+type Judge = fn(&Value, Option<&Value>, &Schema, &str) -> Found;
+
+pub(super) fn check(value: &Value, old: Option<&Value>, schema: &Schema, path: &str, judge: Judge) -> Found {
     let mut found = Found::default();
     let told = |what: &str| Problem::invalid("<nil>", "\"\"", &format!("{} must {what}", quoted(path)));
     if !schema.any_of.is_empty() {
-        let (passed, best) = alternatives(&schema.any_of, value, old, path);
+        let (passed, best) = alternatives(&schema.any_of, |one| judge(value, old, one, path));
         if passed == 0 {
             found.problems.push(told("validate at least one schema (anyOf)"));
             found.merge(best);
         }
     }
     if !schema.one_of.is_empty() {
-        let (passed, best) = alternatives(&schema.one_of, value, old, path);
+        let (passed, best) = alternatives(&schema.one_of, |one| judge(value, old, one, path));
         if passed == 0 {
             found.problems.push(told("validate one and only one schema (oneOf). Found none valid"));
             found.merge(best);
@@ -29,7 +32,7 @@ pub(super) fn check(value: &Value, old: Option<&Value>, schema: &Schema, path: &
     if !schema.all_of.is_empty() {
         let mut passed = 0;
         for one in &schema.all_of {
-            let result = node(value, old, one, path);
+            let result = judge(value, old, one, path);
             passed += usize::from(result.problems.is_empty());
             found.merge(result);
         }
@@ -40,7 +43,7 @@ pub(super) fn check(value: &Value, old: Option<&Value>, schema: &Schema, path: &
         }
     }
     if let Some(not) = &schema.not
-        && node(value, old, not, path).problems.is_empty()
+        && judge(value, old, not, path).problems.is_empty()
     {
         found.problems.push(told("not validate the schema (not)"));
     }
@@ -48,11 +51,11 @@ pub(super) fn check(value: &Value, old: Option<&Value>, schema: &Schema, path: &
 }
 
 /// How many hold, and what is said by the one that fails latest.
-fn alternatives(all: &[Schema], value: &Value, old: Option<&Value>, path: &str) -> (usize, Found) {
+fn alternatives(all: &[Schema], judge: impl Fn(&Schema) -> Found) -> (usize, Found) {
     let mut passed = 0;
     let mut best: Option<Found> = None;
     for one in all {
-        let result = node(value, old, one, path);
+        let result = judge(one);
         if result.problems.is_empty() {
             passed += 1;
         } else if best.as_ref().is_none_or(|best| result.looked_at > best.looked_at) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::validate::at;
+use super::place::at;
 use crate::problem::{Problem, quoted};
 use crate::schema::Schema;
 

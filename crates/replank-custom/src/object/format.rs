@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use regex_lite::Regex;
 
-use super::validate::place;
+use super::place::place;
 use crate::problem::{Problem, quoted};
 use crate::schema::Schema;
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::correlate::key_of;
-use super::validate::at;
+use super::place::at;
 use crate::problem::{Problem, shown};
 use crate::schema::{ListKind, Schema};
 

@@ -3,7 +3,7 @@
 use regex_lite::Regex;
 use serde_json::Number;
 
-use super::validate::place;
+use super::place::place;
 use crate::problem::{Problem, go_float, go_number, quoted};
 use crate::schema::Schema;
 

@@ -5,33 +5,16 @@
 use serde_json::Value;
 
 use super::correlate::old_item;
+use super::found::Found;
+use super::place::{at, place};
 use super::{compose, format, scalar};
 use crate::problem::{Problem, shown};
 use crate::schema::{Additional, Schema};
-
-/// What was found, and how much was looked at: of alternatives that all fail, the one with most is told of.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) problems: Vec<Problem>,
-    pub(super) looked_at: usize,
-}
-
-impl Found {
-    pub(super) fn merge(&mut self, other: Self) {
-        self.problems.extend(other.problems);
-        self.looked_at += other.looked_at;
-    }
-}
 
 /// Everything that is wrong with an object; `old` is its stored state.
 #[must_use]
 pub fn validate(value: &Value, old: Option<&Value>, schema: &Schema) -> Vec<Problem> {
     node(value, old, schema, "").problems
-}
-
-/// Path of a member.
-pub(crate) fn at(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// The kind of a value, as JSON schema calls it.
@@ -47,7 +30,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-pub(super) fn node(value: &Value, old: Option<&Value>, schema: &Schema, path: &str) -> Found {
+fn node(value: &Value, old: Option<&Value>, schema: &Schema, path: &str) -> Found {
     let mut found = Found { problems: Vec::new(), looked_at: 1 };
     if old == Some(value) {
         return found;
@@ -57,7 +40,7 @@ pub(super) fn node(value: &Value, old: Option<&Value>, schema: &Schema, path: &s
         words(value, schema, path, &mut found.problems);
         return found;
     }
-    found.merge(compose::check(value, old, schema, path));
+    found.merge(compose::check(value, old, schema, path, node));
     match value {
         Value::String(text) => {
             scalar::text(text, schema, path, &mut found.problems);
@@ -91,11 +74,6 @@ fn of_type(value: &Value, schema: &Schema, path: &str, problems: &mut Vec<Proble
     }
     let why = format!("{path} in body must be of type {wanted}: \"{is}\"");
     problems.push(Problem::of_type(place(path), &format!("\"{is}\""), &why));
-}
-
-/// The field of a cause: the object as a whole has none.
-pub(super) fn place(path: &str) -> &str {
-    if path.is_empty() { "<nil>" } else { path }
 }
 
 fn words(value: &Value, schema: &Schema, path: &str, problems: &mut Vec<Problem>) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Additional, Limits, ListKind, Rule, Schema};
+use super::shape::{Additional, Limits, ListKind, Rule, Schema};
 
 /// Reads a schema. What has a wrong type counts as absent: definitions are checked before.
 #[must_use]

@@ -68,6 +68,8 @@ struct State {
     pods: BTreeMap<String, Pod>,
     /// How long certain pods take to stop, by namespace and name.
     stops: BTreeMap<(String, String), Duration>,
+    /// How long containers of Jobs run where their pods do not say it; nothing: for ever.
+    jobs_run: Option<Duration>,
     addresses: u32,
 }
 
@@ -130,6 +132,11 @@ impl Kubelets {
     /// From now on a pod takes this long to stop.
     pub fn stops_after(&self, namespace: &str, pod: &str, span: Duration) {
         self.inner.state().stops.insert((namespace.to_owned(), pod.to_owned()), span);
+    }
+
+    /// From now on containers of Jobs end by themselves after this long, with success, as they do in a served cluster.
+    pub fn jobs_end_after(&self, span: Duration) {
+        self.inner.state().jobs_run = Some(span);
     }
 }
 
@@ -273,7 +280,8 @@ impl Inner {
         if let (false, Some(after)) = (is_ready, seconds(&pod, "ready-after")) {
             self.agenda.add(after, Job { uid: uid.to_owned(), step: Step::Ready });
         }
-        if let Some(after) = seconds(&pod, "run-seconds") {
+        let of_job = self.state().jobs_run.filter(|_| is_of_job(&pod));
+        if let Some(after) = seconds(&pod, "run-seconds").or(of_job) {
             self.agenda.add(after, Job { uid: uid.to_owned(), step: Step::Finish });
         }
         Ok(())
@@ -335,6 +343,12 @@ fn is_over(pod: &Value) -> bool {
 fn seconds(pod: &Value, name: &str) -> Option<Duration> {
     let text = pod["metadata"]["annotations"][format!("judge.replank.dev/{name}")].as_str()?;
     text.parse().ok().map(Duration::from_secs_f64)
+}
+
+/// Whether a Job made a pod.
+fn is_of_job(pod: &Value) -> bool {
+    let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    owners.into_iter().any(|owner| owner["kind"] == "Job" && owner["controller"] == true)
 }
 
 /// How long a pod takes to stop; nothing if it never does.

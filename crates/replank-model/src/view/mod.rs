@@ -36,7 +36,7 @@ use crate::object::workload::{
 };
 use crate::object::{Kind, Object, ObjectRef, Resource, batch, network};
 use crate::selector::Selector;
-use crate::text::{GroupName, InstanceId, MessageId, Namespace, NodeName, Text, Uid};
+use crate::text::{GroupName, InstanceId, MessageId, Name, Namespace, NodeName, Text, Uid};
 use label_class::LabelClasses;
 use topology::Topology;
 
@@ -424,6 +424,23 @@ impl View {
     /// Objects of kinds that no decision reads, sorted by group, kind, namespace and name.
     pub fn others(&self) -> impl Iterator<Item = &Arc<Other>> {
         self.others.values()
+    }
+
+    /// Those of one kind in a namespace, sorted by name.
+    pub fn others_in(
+        &self,
+        group: &str,
+        kind: &str,
+        namespace: &Namespace,
+    ) -> impl Iterator<Item = &Arc<Other>> {
+        let (group, kind) = (Text::from(group), Text::from(kind));
+        let first = Key { namespace: namespace.clone(), name: Name::default() };
+        let from = (group.clone(), kind.clone(), first);
+        let of_kind = self
+            .others
+            .range(from..)
+            .take_while(move |(key, _)| key.0 == group && key.1 == kind && key.2.namespace == *namespace);
+        of_kind.map(|(_, other)| other)
     }
 
     /// One untyped object.

@@ -12,7 +12,7 @@ use replank_model::view::{Ix, Tabled};
 
 use super::Ctx;
 use super::index::Index;
-use replank_apiserver::{ApiError, DeleteOptions, EventType, Teller, Told};
+use replank_apiserver::{ApiError, DeleteOptions};
 
 /// The reference by which an object is managed.
 pub(crate) fn controller_reference<R: Resource>(owner: &R) -> OwnerReference {
@@ -51,8 +51,7 @@ pub(crate) fn tell<R: Tabled>(ctx: &mut Ctx<'_>, owner: &R, (reason, teller): (&
         return;
     }
     let done = if reason == "SuccessfulDelete" { "Deleted" } else { "Created" };
-    let told = Told { r#type: EventType::Normal, reason, teller: Teller::Controller(teller) };
-    ctx.api.tell(&owner.clone().into(), told, &format!("{done} pod: {pod}"));
+    ctx.api.tell(teller, &owner.clone().into(), reason, &format!("{done} pod: {pod}"));
 }
 
 /// Deletes a pod, this incarnation of it. A pod that is already gone is not a failure.

@@ -4,6 +4,8 @@
 use replank_model::object::Object;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::ResourceQuota;
+use replank_model::object::resources::Resources;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
@@ -30,6 +32,11 @@ impl Quotas {
                 };
                 if !is_counted {
                     self.count_soon(ctx, *slot);
+                } else if old_hard(old.as_ref()) != Some(&quota.status.hard)
+                    && quota.status.hard != quota.spec.hard
+                {
+                    // Somebody else wrote the status: nobody looks before the next turn of all quotas.
+                    ctx.agenda.at(next_turn(ctx.api.now()), Event::Control(ControlDue::Quota(*slot)));
                 }
             }
             _ if ctx.view().resource_quotas.is_empty() => {}
@@ -73,6 +80,19 @@ impl Quotas {
     }
 }
 
+/// When all quotas are counted again (flag `--resource-quota-sync-period`).
+fn next_turn(now: Time) -> Time {
+    let turn = Span::from_minutes(5).as_millis();
+    Time::from_millis((now.as_millis().div_euclid(turn) + 1) * turn)
+}
+
+fn old_hard(old: Option<&Object>) -> Option<&Resources> {
+    match old {
+        Some(Object::ResourceQuota(quota)) => Some(&quota.status.hard),
+        Some(_) | None => None,
+    }
+}
+
 fn has_ended(old: &Pod, new: &Pod) -> bool {
     !old.is_terminal() && new.is_terminal()
 }
@@ -80,7 +100,6 @@ fn has_ended(old: &Pod, new: &Pod) -> bool {
 #[cfg(test)]
 mod tests {
     use replank_model::object::Kind;
-    use replank_model::time::Span;
     use serde_json::{Value, json};
 
     use super::*;
@@ -136,6 +155,22 @@ mod tests {
         assert_eq!(create(&mut world, "b", &json!({})).code, 403);
         world.pass(Span::from_millis(20));
         assert_eq!(create(&mut world, "b", &json!({})).code, 201);
+    }
+
+    #[test]
+    fn a_status_that_somebody_else_wrote_is_set_right_within_five_minutes() {
+        let mut world = limited(&json!({"pods": "1"}));
+        let other = json!({"status": {"hard": {"pods": "7"}}});
+        let path = "/api/v1/namespaces/shop/resourcequotas/q/status";
+        assert_eq!(world.send(Method::Patch, path, other).body["status"]["hard"]["pods"], "7");
+        let hard = |world: &World| match world.get(Kind::ResourceQuota, "q") {
+            Some(Object::ResourceQuota(quota)) => quota.status.hard.get("pods").map(ToString::to_string),
+            Some(_) | None => None,
+        };
+        world.pass(Span::from_secs(1));
+        assert_eq!(hard(&world).as_deref(), Some("7"));
+        world.pass(Span::from_minutes(5));
+        assert_eq!(hard(&world).as_deref(), Some("1"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Ctx, REACTION};
 use crate::event::{ControlDue, Event, TaintsDue as Due};
 use replank_apiserver::DISRUPTION_TARGET;
-use replank_apiserver::{DeleteOptions, EventType, Teller, Told};
+use replank_apiserver::DeleteOptions;
 use replank_apiserver::condition as conditions;
 
 /// Time that the two writes of an eviction take after the decision: the condition, then the deletion. Recorded: the
@@ -210,9 +210,8 @@ fn evict(ctx: &mut Ctx<'_>, slot: u32) {
         });
         debug_assert!(written.is_ok(), "the pod was just read");
     }
-    let teller = Teller::Controller("taint-eviction-controller");
-    let told = Told { r#type: EventType::Normal, reason: "TaintManagerEviction", teller };
-    ctx.api.tell(&Object::Pod(pod), told, &format!("Marking for deletion Pod {key}"));
+    let message = format!("Marking for deletion Pod {key}");
+    ctx.api.tell("taint-eviction-controller", &Object::Pod(pod), "TaintManagerEviction", &message);
     let deleted = ctx.api.delete(Kind::Pod, &key, &DeleteOptions::default());
     debug_assert!(deleted.is_ok(), "the pod was just read");
 }

@@ -3,7 +3,8 @@
 use replank_model::object::pod::Pod;
 use replank_model::time::Span;
 
-use super::delays::Delays;
+use super::pod_delays::Delays;
+use crate::context::Ctx;
 
 /// Annotation of a pod whose deletion is never finished, in every model: a script's doing.
 pub(crate) const STUCK: &str = "fake.kubelet/stuck";
@@ -11,6 +12,22 @@ pub(crate) const STUCK: &str = "fake.kubelet/stuck";
 /// Whether a script says that a pod's deletion is never finished.
 pub(super) fn is_stuck(pod: &Pod) -> bool {
     pod.meta.annotations.value(STUCK).is_some_and(|value| value != "false")
+}
+
+/// How long the containers of a Job run where nobody says it: somebody waits for the Job to complete.
+const JOB: Span = Span::from_secs(5);
+/// A Job's pod that has run for longer when its kubelet begins came with a snapshot, and goes on.
+const JOB_AT_MOST: Span = Span::from_minutes(1);
+
+/// The same for a cluster that clients use: containers of Jobs end by themselves, with success.
+pub(super) fn served(ctx: &Ctx<'_>, pod: &Pod) -> Delays {
+    let mut delays = delays(pod);
+    let is_of_job = pod.meta.controller().is_some_and(|owner| &*owner.kind == "Job");
+    let is_young = pod.status.start_time.is_none_or(|since| ctx.api.now() - since < JOB_AT_MOST);
+    if delays.run.is_none() && is_of_job && is_young {
+        delays.run = Some(JOB);
+    }
+    delays
 }
 
 /// How a pod's containers behave, as its annotations say.
@@ -26,6 +43,11 @@ pub(super) fn delays(pod: &Pod) -> Delays {
         is_stuck: is_stuck(pod),
     };
     for (key, value) in pod.meta.annotations.iter() {
+        // The stand-in of the kubectl transcripts says it in seconds.
+        if let Some(name) = key.strip_prefix("fakekubelet/") {
+            seconds(name, value, &mut delays);
+            continue;
+        }
         let Some(name) = key.strip_prefix("fake.kubelet/") else { continue };
         let span = value.parse().ok().map(Span::from_millis);
         match name {
@@ -41,4 +63,18 @@ pub(super) fn delays(pod: &Pod) -> Delays {
         }
     }
     delays
+}
+
+fn seconds(name: &str, value: &str, delays: &mut Delays) {
+    let span = value.parse().ok().map(|seconds: f64| Span::from_secs(1).divided(1.0 / seconds.max(0.001)));
+    match name {
+        "start-after" => delays.start = span.or(delays.start),
+        "ready-after" if value == "never" => delays.ready = None,
+        "ready-after" if value != "0" => delays.ready = span.or(delays.ready),
+        "run-seconds" => delays.run = span.or(delays.run),
+        "exit-code" => delays.exit_code = value.parse().unwrap_or(delays.exit_code),
+        "stop-seconds" => delays.stop = span.unwrap_or(delays.stop),
+        // Others are other stand-ins'.
+        _ => {}
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use replank_model::object::Object;
 use replank_model::object::condition::ConditionStatus;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
@@ -15,9 +16,8 @@ use replank_schedule::VolumeDecisions;
 
 use crate::context::Ctx;
 use crate::controllers::volumes;
+use replank_apiserver::EventType;
 use replank_apiserver::condition::{condition, set};
-use replank_apiserver::{EventType, Teller, Told};
-use replank_model::object::Object;
 
 /// How long claims may take to be bound (`bindTimeoutSeconds`).
 const BIND_TIMEOUT: Span = Span::from_minutes(10);
@@ -162,8 +162,7 @@ pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) {
     debug_assert!(bound.is_ok(), "the pod was just read");
     let (about, meta) = (Object::from(pod.clone()), &pod.meta);
     let message = format!("Successfully assigned {}/{} to {node}", meta.namespace, meta.name);
-    let teller = Teller::Scheduler("Binding");
-    ctx.api.tell(&about, Told { r#type: EventType::Normal, reason: "Scheduled", teller }, &message);
+    ctx.api.tell("default-scheduler", &about, "Scheduled", &message);
 }
 
 /// Writes why a pod has no node.
@@ -182,9 +181,12 @@ pub(super) fn mark(ctx: &mut Ctx<'_>, pod: &Pod, (reason, message): (&str, &str)
         }
     });
     debug_assert!(marked.is_ok(), "the pod was just read");
-    let teller = Teller::Scheduler("Scheduling");
-    let told = Told { r#type: EventType::Warning, reason: "FailedScheduling", teller };
-    ctx.api.tell(&Object::from(pod.clone()), told, message);
+    if let Ok(marked) = marked
+        && ctx.api.serves_clients()
+    {
+        let told = ("FailedScheduling", message);
+        ctx.api.record_of("default-scheduler", &Object::Pod(marked), EventType::Warning, told);
+    }
 }
 
 /// What is said of a pod whose claims were not bound.

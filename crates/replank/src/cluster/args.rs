@@ -37,7 +37,6 @@ pub(crate) enum ClusterCommand {
     /// Shows what can go wrong in a running cluster and what was made to, starts it, or ends it.
     ///
     /// The words are those of scripts (docs/script.md): `spot instance NODE is taken back`, `image IMAGE crashes pods`, `node NODE falls silent`.
-    #[command(after_help = ends::table("cluster faults"))]
     Faults(FaultsArgs),
 
     /// Shows how a running cluster is: its objects, its time, what is due next.
@@ -79,8 +78,10 @@ pub(crate) struct FaultsArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum FaultsCommand {
     /// Shows what can go wrong, and what was made to.
+    #[command(after_help = ends::table("cluster faults list"))]
     List(CallArgs),
     /// Makes something go wrong.
+    #[command(after_help = ends::table("cluster faults start"))]
     Start {
         /// What, in the words of scripts.
         #[arg(value_name = "WORDS", required = true)]
@@ -90,6 +91,7 @@ pub(crate) enum FaultsCommand {
         call: CallArgs,
     },
     /// Ends what goes on: the faults of these numbers, or all of them.
+    #[command(after_help = ends::table("cluster faults clear"))]
     Clear {
         /// The fault's number, as `list` shows it. Without one all are ended.
         #[arg(value_name = "NUMBER")]

@@ -40,7 +40,10 @@ pub(super) const KIND: &str =
     "Kind is the name of the REST resource that this object represents, in CamelCase. It cannot be changed.";
 /// The same of the metadata.
 pub(super) const METADATA: &str =
-    "Standard metadata of objects: name, namespace, labels, annotations and what the server keeps.";
+    "Standard object's metadata: name, namespace, labels, annotations and what the server keeps.";
+/// The same of the time of creation, which every object's metadata has.
+const CREATED: &str =
+    "CreationTimestamp is a timestamp: when the server stored the object. Only the server sets it.";
 
 /// The schema of a built-in type.
 pub(super) fn definition(name: &str, known: &Type, form: Form) -> Value {
@@ -62,8 +65,10 @@ pub(super) fn definition(name: &str, known: &Type, form: Form) -> Value {
     }
     set(&mut made, "format", known.format.as_deref());
     if !is_plain {
-        let properties =
-            known.fields.iter().map(|(field, shape)| (field.clone(), property(field, shape, form, known)));
+        let properties = known
+            .fields
+            .iter()
+            .map(|(field, shape)| (field.clone(), property(name, field, shape, form, known)));
         made.insert("properties".into(), Value::Object(properties.collect()));
     }
     if !known.required.is_empty() {
@@ -85,16 +90,15 @@ pub(super) fn definition(name: &str, known: &Type, form: Form) -> Value {
     Value::Object(made)
 }
 
-fn property(field: &str, shape: &Shape, form: Form, parent: &Type) -> Value {
+fn property(of: &str, field: &str, shape: &Shape, form: Form, parent: &Type) -> Value {
     let mut made = schema(shape, form, Place::Field);
-    let words = match field {
-        "apiVersion" => API_VERSION,
-        "kind" => KIND,
+    let words = match (of, field) {
+        (OBJECT_META, "creationTimestamp") => CREATED,
+        (_, "apiVersion") if !parent.gvk.is_empty() => API_VERSION,
+        (_, "kind") if !parent.gvk.is_empty() => KIND,
         _ => return made,
     };
-    if !parent.gvk.is_empty() {
-        made["description"] = words.into();
-    }
+    made["description"] = words.into();
     made
 }
 

@@ -12,18 +12,19 @@ const DEPTH_MAX: usize = 200;
 /// Bytes that aliases may add: a few of them, each of all that is before it, would fill the memory.
 const ALIASES_MAX: usize = 1024 * 1024;
 
-/// The first document of a text, and the paths of members that stand twice in their object.
+/// The first document of a text, and the members that stand twice in their object: the line of the value, and the key.
 ///
 /// # Errors
 /// What keeps it from being read.
-pub(in crate::wire) fn read(text: &str) -> Result<(Value, Vec<String>), String> {
+pub(in crate::wire) fn read(text: &str) -> Result<(Value, Vec<(usize, String)>), String> {
     let mut options = Options::default();
     options.flow_nesting_limit = DEPTH_MAX;
     options.block_nesting_limit = DEPTH_MAX;
     options.emit_comments = false;
     let mut builder = Builder::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, _) = event.map_err(|error| format!("yaml: {}", error.info()))?;
+        let (event, span) = event.map_err(|error| format!("yaml: {}", error.info()))?;
+        builder.line = span.start.line();
         if !builder.event(event)? {
             break;
         }
@@ -34,6 +35,8 @@ pub(in crate::wire) fn read(text: &str) -> Result<(Value, Vec<String>), String> 
 /// A list or mapping that is being read.
 struct Frame {
     anchor: usize,
+    /// Where it begins.
+    line: usize,
     kind: FrameKind,
 }
 
@@ -54,7 +57,9 @@ struct Builder {
     stack: Vec<Frame>,
     anchors: BTreeMap<usize, Value>,
     alias_bytes: usize,
-    duplicates: Vec<String>,
+    duplicates: Vec<(usize, String)>,
+    /// Where the value begins that is complete next.
+    line: usize,
     whole: Option<Value>,
 }
 
@@ -101,12 +106,13 @@ impl Builder {
         if self.stack.len() >= DEPTH_MAX {
             return Err("yaml: exceeded max depth".to_owned());
         }
-        self.stack.push(Frame { anchor, kind });
+        self.stack.push(Frame { anchor, line: self.line, kind });
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), String> {
-        let Some(Frame { anchor, kind }) = self.stack.pop() else { return Ok(()) };
+        let Some(Frame { anchor, line, kind }) = self.stack.pop() else { return Ok(()) };
+        self.line = line;
         let value = match kind {
             FrameKind::List(items) => Value::Array(items),
             FrameKind::Map(mut members, merged, _) => {
@@ -145,8 +151,8 @@ impl Builder {
         if anchor != 0 {
             self.anchors.insert(anchor, value.clone());
         }
-        if self.is_duplicate() && self.duplicates.len() < 100 {
-            self.duplicates.push(self.path());
+        if let Some(key) = self.duplicate().filter(|_| self.duplicates.len() < 100) {
+            self.duplicates.push((self.line, key));
         }
         match self.stack.last_mut().map(|frame| &mut frame.kind) {
             None => self.whole = Some(value),
@@ -159,32 +165,14 @@ impl Builder {
         Ok(())
     }
 
-    /// Whether the member that comes next is there already.
-    fn is_duplicate(&self) -> bool {
+    /// The key of the value that is complete, if it is there already.
+    fn duplicate(&self) -> Option<String> {
         match self.stack.last().map(|frame| &frame.kind) {
-            Some(FrameKind::Map(members, _, Some(Key::Member(key)))) => members.contains_key(key),
-            Some(FrameKind::Map(..) | FrameKind::List(_)) | None => false,
-        }
-    }
-
-    /// Where the value stands that comes next.
-    fn path(&self) -> String {
-        let mut path = String::new();
-        for frame in &self.stack {
-            match &frame.kind {
-                FrameKind::List(items) => path.push_str(&format!("[{}]", items.len())),
-                FrameKind::Map(_, _, key) => {
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(match key {
-                        Some(Key::Member(key)) => key,
-                        Some(Key::Merge) | None => "",
-                    });
-                }
+            Some(FrameKind::Map(members, _, Some(Key::Member(key)))) => {
+                members.contains_key(key).then(|| key.clone())
             }
+            Some(FrameKind::Map(..) | FrameKind::List(_)) | None => None,
         }
-        path
     }
 }
 
@@ -200,7 +188,7 @@ mod tests {
         let (value, duplicates) = read(text).expect("it is YAML");
         let first = json!({"m": 15, "true": true});
         assert_eq!(value, json!({"a": first, "b": [first, {"m": 2, "true": true}], "c": "two\n"}));
-        assert_eq!(duplicates, ["c"]);
+        assert_eq!(duplicates, [(6, "c".to_owned())]);
         assert_eq!(read("").map(|read| read.0), Ok(Value::Null));
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::answer::served;
 use super::super::patch::{self, PatchType};
-use super::Attempt;
+use super::attempt::Attempt;
 use super::matching::{matches, selector};
 use super::scope::Names;
 use crate::server::policies::{Binding, Policy, Validation};

@@ -5,7 +5,7 @@ use replank_model::object::meta::Key;
 use replank_model::selector::{LabelSelector, Selector};
 use serde_json::Value;
 
-use super::Attempt;
+use super::attempt::Attempt;
 use crate::server::Api;
 
 /// Whether a write is one that constraints are about.

@@ -2,6 +2,7 @@
 //! (apiserver `pkg/admission/plugin/policy`).
 
 mod ask;
+mod attempt;
 mod matching;
 mod scope;
 mod types;
@@ -12,34 +13,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::server::policies::Policies;
-use crate::server::{Api, ApiError, ResourceType};
+use crate::server::{Api, ApiError};
+pub(super) use attempt::Attempt;
 pub(super) use types::warnings as type_warnings;
-
-/// A write that a client asks for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Attempt<'a> {
-    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
-    pub(super) operation: &'static str,
-    pub(super) resource: &'a ResourceType,
-    /// Empty for the object itself.
-    pub(super) subresource: &'a str,
-    pub(super) namespace: &'a str,
-    pub(super) name: &'a str,
-    /// What it is to be; absent at a deletion.
-    pub(super) object: Option<&'a Value>,
-    /// What it is; absent at a creation.
-    pub(super) old: Option<&'a Value>,
-    pub(super) is_dry: bool,
-}
-
-impl Attempt<'_> {
-    /// Policies do not decide about policies.
-    fn is_exempt(&self) -> bool {
-        &*self.resource.name.group == "admissionregistration.k8s.io"
-            && (self.resource.name.plural.starts_with("validatingadmissionpolic")
-                || self.resource.name.plural.starts_with("mutatingadmissionpolic"))
-    }
-}
 
 impl Api {
     fn policies(&self) -> Arc<Policies> {

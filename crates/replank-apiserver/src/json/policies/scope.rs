@@ -8,7 +8,7 @@ use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use serde_json::{Value, json};
 
-use super::Attempt;
+use super::attempt::Attempt;
 use crate::server::Api;
 use crate::server::policies::{Expression, Policy};
 

@@ -43,7 +43,7 @@ fn policy(kind: &str, name: &str, spec: &Value, causes: &mut Vec<Cause>) {
     let has_params = spec.get("paramKind").is_some_and(Value::is_object);
     let mut known = names(&Type::Dyn, has_params.then_some(Type::Dyn));
     known.insert("namespaceObject".to_owned(), Type::Dyn);
-    conditions(spec, &known, causes);
+    conditions(spec, "spec", &known, causes);
     variables(spec, &mut known, causes);
     if kind == "MutatingAdmissionPolicy" {
         mutations(spec, &known, causes);
@@ -177,10 +177,21 @@ fn compiled(text: &str, at: &str, known: &Names, wanted: Wanted, causes: &mut Ve
     Some(of)
 }
 
-fn conditions(spec: &Value, known: &Names, causes: &mut Vec<Cause>) {
+/// Everything that is wrong with the conditions of webhooks.
+pub(in super::super) fn check_webhooks(value: &Value) -> Vec<Cause> {
+    let mut known = names(&Type::Dyn, None);
+    known.remove("namespaceObject");
+    let mut causes = Vec::new();
+    for (index, hook) in list(value, "webhooks").iter().enumerate() {
+        conditions(hook, &format!("webhooks[{index}]"), &known, &mut causes);
+    }
+    causes
+}
+
+fn conditions(spec: &Value, of: &str, known: &Names, causes: &mut Vec<Cause>) {
     let mut seen: Vec<&str> = Vec::new();
     for (index, one) in list(spec, "matchConditions").iter().enumerate() {
-        let at = format!("spec.matchConditions[{index}]");
+        let at = format!("{of}.matchConditions[{index}]");
         let name = text(one, "name");
         if text(one, "expression").trim().is_empty() {
             causes.push(Cause::required(format!("{at}.expression"), ""));

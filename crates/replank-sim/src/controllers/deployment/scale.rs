@@ -8,7 +8,7 @@ use replank_model::object::workload::{DeploymentStrategyType, ReplicaSet};
 use super::revision::{DESIRED, MAX};
 use super::sets::{active, by_creation, size, total_size};
 use super::{Look, Split};
-use replank_apiserver::{ApiError, EventType, Teller, Told};
+use replank_apiserver::ApiError;
 
 impl Look<'_, '_> {
     /// Whether the Deployment's replicas have changed since its ReplicaSets were sized.
@@ -118,9 +118,8 @@ impl Look<'_, '_> {
         }
         let direction = if to < from { "down" } else { "up" };
         let message = format!("Scaled {direction} replica set {set} from {from} to {to}");
-        let teller = Teller::Controller("deployment-controller");
-        let told = Told { r#type: EventType::Normal, reason: "ScalingReplicaSet", teller };
-        self.ctx.api.tell(&self.deployment.clone().into(), told, &message);
+        let about = self.deployment.clone().into();
+        self.ctx.api.tell("deployment-controller", &about, "ScalingReplicaSet", &message);
     }
 
     /// Whether a ReplicaSet has all pods that the Deployment wants, and they are available.

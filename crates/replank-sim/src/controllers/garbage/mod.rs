@@ -162,7 +162,21 @@ impl GarbageCollector {
             }
             return;
         }
+        let mut object = object.clone();
         let propagation = if owners.contains(&Owner::Waiting) && self.graph.has_dependents(id) {
+            // Objects that own each other in a circle would wait for each other for ever.
+            let is_circle = self.graph.dependents(id).into_iter().any(|dependent| {
+                let dependent = self.graph.object(ctx.view(), dependent);
+                dependent.is_some_and(|dependent| deletes_dependents(dependent.meta()))
+            });
+            if is_circle {
+                object = object.map_meta(|meta| {
+                    for owner in &mut meta.owner_references {
+                        owner.block_owner_deletion = owner.block_owner_deletion.map(|_| false);
+                    }
+                });
+                object = ctx.api.update_object(object).expect("the object was just read");
+            }
             Propagation::Foreground
         } else if has_finalizer(meta, ORPHAN) {
             Propagation::Orphan
@@ -176,7 +190,7 @@ impl GarbageCollector {
             uid: Some(meta.uid.clone()),
             ..DeleteOptions::default()
         };
-        let deleted = ctx.api.delete_known(object, &options);
+        let deleted = ctx.api.delete_known(&object, &options);
         debug_assert!(deleted.is_ok(), "the object was just read");
     }
 

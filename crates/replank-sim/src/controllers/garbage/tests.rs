@@ -129,3 +129,19 @@ fn owners_that_a_snapshot_lacks_are_taken_to_be_there() {
     second(&mut world);
     assert!(get(&mut world, "b").is_some());
 }
+
+#[test]
+fn objects_that_own_each_other_in_a_circle_go_all() {
+    let mut world = world(Vec::new());
+    map(&mut world, "a", &[], &[]);
+    map(&mut world, "b", &[("a", true)], &[]);
+    map(&mut world, "c", &[("b", true)], &[]);
+    let last = uid(&mut world, "c").expect("it is there");
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": last, "blockOwnerDeletion": true});
+    let mut first = get(&mut world, "a").expect("it is there");
+    first["metadata"]["ownerReferences"] = json!([owner]);
+    assert_eq!(world.send(Method::Put, &format!("{MAPS}/a"), first).code, 200);
+    delete(&mut world, "a", "Foreground");
+    second(&mut world);
+    assert_eq!(there(&mut world, &["a", "b", "c"]), [false; 3]);
+}

@@ -79,7 +79,9 @@ impl Printer {
                 }
                 self.out.push(']');
             }
-            (GoForm::Map(item), Some(Value::Object(members))) if !members.is_empty() => self.map(*item, members),
+            (GoForm::Map(item), Some(Value::Object(members))) if !members.is_empty() => {
+                self.map(*item, members)
+            }
             // The storage does not tell an empty list or map from none.
             (GoForm::Pointer(_) | GoForm::List(_) | GoForm::Map(_) | GoForm::Bytes, _) => self.out += "<nil>",
             (GoForm::Struct(of), value) => self.structure(of, value.and_then(Value::as_object)),
@@ -124,7 +126,8 @@ impl Printer {
                 at += 1;
                 continue;
             };
-            let within = fields[at..].iter().take_while(|other| other.embedded.get(depth) == Some(inner)).count();
+            let within =
+                fields[at..].iter().take_while(|other| other.embedded.get(depth) == Some(inner)).count();
             // What is embedded in a pod template is of its own package.
             self.out += &format!("{inner}:(v1.{inner}){{");
             self.fields(&fields[at..at + within], depth + 1, members);
@@ -190,7 +193,8 @@ impl Amount {
     fn read(text: &str) -> Self {
         const DECIMAL: [(&str, i32); 9] =
             [("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
-        const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+        const BINARY: [(&str, u32); 6] =
+            [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
         if text.is_empty() || text == "0" {
             let format = if text.is_empty() { "" } else { "DecimalSI" };
             return Self { value: 0, scale: 0, format, is_kept: true };
@@ -229,9 +233,14 @@ mod tests {
 
     #[test]
     fn the_printed_form_has_go_names_and_types() {
-        let text = printed(&json!({"metadata": {"labels": {"b": "2", "a": "1"}}, "spec": {"containers": []}}));
-        assert!(text.starts_with("(v1.PodTemplateSpec){ObjectMeta:(v1.ObjectMeta){Name:(string) GenerateName:(string) "));
-        assert!(text.contains(" Labels:(map[string]string)map[a:1 b:2] Annotations:(map[string]string)<nil> "));
+        let text =
+            printed(&json!({"metadata": {"labels": {"b": "2", "a": "1"}}, "spec": {"containers": []}}));
+        assert!(text.starts_with(
+            "(v1.PodTemplateSpec){ObjectMeta:(v1.ObjectMeta){Name:(string) GenerateName:(string) "
+        ));
+        assert!(
+            text.contains(" Labels:(map[string]string)map[a:1 b:2] Annotations:(map[string]string)<nil> ")
+        );
         assert!(text.contains("Spec:(v1.PodSpec){Volumes:([]v1.Volume)<nil> "));
         assert!(text.contains(" HostPID:(bool)false "));
     }

@@ -29,7 +29,9 @@ fn sign(change: &Change) -> Option<Sign> {
     let Change::Object { old, new, .. } = change else { return None };
     match (old, new.as_ref()?) {
         (None, Object::Node(node)) => Some(Sign::Made(node.name())),
-        (Some(Object::Node(old)), Object::Node(node)) if old.status != node.status => Some(Sign::Heard(node.name())),
+        (Some(Object::Node(old)), Object::Node(node)) if old.status != node.status => {
+            Some(Sign::Heard(node.name()))
+        }
         (_, Object::Other(lease)) if &*lease.kind == "Lease" && lease.meta.namespace.as_str() == LEASES => {
             Some(Sign::Heard(NodeName::from(lease.meta.name.text().clone())))
         }

@@ -4,8 +4,8 @@ use replank_model::object::{Kind, Object};
 use serde_json::Value;
 
 use super::answer::{member, served};
-use super::path::{Address, Subresource};
 use super::managed::{Keeper, Part};
+use super::path::{Address, Subresource};
 use crate::server::{Api, ResourceType};
 
 /// Manager of what controllers write.

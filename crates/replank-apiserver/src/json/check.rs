@@ -7,9 +7,9 @@ use replank_model::object::{Kind, Object};
 use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
-use super::{custom, form};
 use super::policies;
 use super::rules;
+use super::{custom, form};
 use crate::server::Cause;
 use crate::server::ResourceType;
 
@@ -314,7 +314,8 @@ fn pod(old: &Value, new: &Value) -> Vec<Cause> {
                existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
                previously negative)";
     if !gated && fixed(old) != fixed(new) {
-        let (was, is) = (at(old, "spec").cloned().unwrap_or_default(), at(new, "spec").cloned().unwrap_or_default());
+        let (was, is) =
+            (at(old, "spec").cloned().unwrap_or_default(), at(new, "spec").cloned().unwrap_or_default());
         let text = rules::difference(&rules::pod_spec(&was), &rules::pod_spec(&munged(&was, is)));
         return vec![Cause::forbidden("spec", &format!("{why}\n{text}"))];
     }

@@ -48,7 +48,14 @@ const MANAGER_MAX: usize = 128;
 impl Terms {
     /// For writes of the program itself.
     pub(super) fn own(effect: Effect) -> Self {
-        Self { effect, client: None, warnings: Vec::new(), has_created: false, is_patch: false, is_accounted: false }
+        Self {
+            effect,
+            client: None,
+            warnings: Vec::new(),
+            has_created: false,
+            is_patch: false,
+            is_accounted: false,
+        }
     }
 
     /// Reads what a request asks for.
@@ -109,7 +116,8 @@ impl Terms {
             effect,
             client: Some(client),
             warnings: Vec::new(),
-            has_created: false, is_patch: false,
+            has_created: false,
+            is_patch: false,
             is_accounted: false,
         })
     }

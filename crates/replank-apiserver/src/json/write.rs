@@ -478,7 +478,8 @@ impl Api {
         let (version, uid) = (text("/metadata/resourceVersion"), text("/metadata/uid"));
         let meta = known.meta();
         if !uid.is_empty() && uid != meta.uid.as_str() && terms.is_patch {
-            let cause = Cause::invalid("metadata.uid", &replank_custom::problem::quoted(uid), "field is immutable");
+            let cause =
+                Cause::invalid("metadata.uid", &replank_custom::problem::quoted(uid), "field is immutable");
             // Found by two checks upstream, and told twice.
             let causes = vec![cause.clone(), cause];
             return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));

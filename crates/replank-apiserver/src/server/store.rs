@@ -117,7 +117,8 @@ impl Api {
     pub fn topology_labels(&self, node: &NodeName) -> Vec<(Text, Text)> {
         const COPIED: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
         let Some(node) = self.view.node(node).filter(|_| self.serving.traces) else { return Vec::new() };
-        let found = COPIED.iter().filter_map(|name| Some((Text::from(*name), node.meta.labels.get(name)?.clone())));
+        let found =
+            COPIED.iter().filter_map(|name| Some((Text::from(*name), node.meta.labels.get(name)?.clone())));
         found.collect()
     }
 

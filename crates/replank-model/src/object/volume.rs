@@ -10,8 +10,8 @@ use crate::object::resources::ResourceRequirements;
 use crate::object::resources::Resources;
 use crate::quantity::Quantity;
 use crate::selector::LabelSelector;
-use crate::time::Time;
 use crate::text::{Name, NodeName, Text, Uid};
+use crate::time::Time;
 use crate::wire::{wire, words};
 
 words! {

@@ -46,7 +46,12 @@ pub(crate) fn from_template<R: Resource>(owner: &R, template: &PodTemplate) -> P
 }
 
 /// Tells of an owner that it has a new pod, and of one that it has one less.
-pub(crate) fn tell<R: Tabled>(ctx: &mut Ctx<'_>, owner: &R, (reason, teller): (&'static str, &'static str), pod: &str) {
+pub(crate) fn tell<R: Tabled>(
+    ctx: &mut Ctx<'_>,
+    owner: &R,
+    (reason, teller): (&'static str, &'static str),
+    pod: &str,
+) {
     if !ctx.api.serving().traces {
         return;
     }

@@ -35,17 +35,24 @@ fn immutable(old: &Value, new: &Value, bags: &[&str], causes: &mut Vec<Cause>) {
     if !is_set(new) {
         causes.push(Cause::forbidden("immutable", why));
     }
-    let bag = |value: &Value, name: &str| value.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+    let bag =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
     let differing = bags.iter().filter(|name| bag(old, name) != bag(new, name));
     causes.extend(differing.map(|name| Cause::forbidden(*name, why)));
 }
 
 fn node(resource: &ResourceType, old: &Value, new: &Value, causes: &mut Vec<Cause>) {
-    let text = |value: &Value| value.pointer("/spec/providerID").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let ranges = |value: &Value| value.pointer("/spec/podCIDRs").and_then(Value::as_array).cloned().unwrap_or_default();
+    let text = |value: &Value| {
+        value.pointer("/spec/providerID").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let ranges = |value: &Value| {
+        value.pointer("/spec/podCIDRs").and_then(Value::as_array).cloned().unwrap_or_default()
+    };
     // `ValidateNode` and `ValidateNodeUpdate` both look at the taints.
     let taints = check(resource, new).into_iter();
-    causes.extend(taints.filter(|cause| cause.field.as_deref().is_some_and(|at| at.starts_with("metadata.taints"))));
+    causes.extend(
+        taints.filter(|cause| cause.field.as_deref().is_some_and(|at| at.starts_with("metadata.taints"))),
+    );
     if !ranges(old).is_empty() && ranges(old) != ranges(new) {
         let why = "node updates may not change podCIDR except from \"\" to valid";
         causes.push(Cause::forbidden("spec.podCIDRs", why));
@@ -60,7 +67,8 @@ fn node(resource: &ResourceType, old: &Value, new: &Value, causes: &mut Vec<Caus
 fn claim(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let spec = |value: &Value| value.get("spec").cloned().unwrap_or_default();
     let (mut was, mut is) = (spec(old), spec(new));
-    let is_unbound = |spec: &Value| spec.get("volumeName").and_then(Value::as_str).unwrap_or_default().is_empty();
+    let is_unbound =
+        |spec: &Value| spec.get("volumeName").and_then(Value::as_str).unwrap_or_default().is_empty();
     if is_unbound(&was) && !is_unbound(&is) {
         was["volumeName"] = is["volumeName"].clone();
     }
@@ -105,7 +113,9 @@ fn claim_in_go(spec: &Value) -> String {
         let given = spec.get(name).filter(|value| !value.is_null()).cloned();
         let value = match (name, given) {
             ("resources", given) => {
-                let of = |list: &str| given.as_ref().and_then(|given| given.get(list)).cloned().unwrap_or_default();
+                let of = |list: &str| {
+                    given.as_ref().and_then(|given| given.get(list)).cloned().unwrap_or_default()
+                };
                 Value::Object(Map::from_iter([
                     ("Limits".to_owned(), of("limits")),
                     ("Requests".to_owned(), of("requests")),

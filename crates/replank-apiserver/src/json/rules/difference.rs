@@ -15,9 +15,8 @@ pub(super) fn pretty(value: &Value) -> String {
 
 /// Members in the order given, as Go's encoder writes them with an indentation of one space.
 pub(super) fn lines(members: &[(String, Value)]) -> String {
-    let line = |(name, value): &(String, Value)| {
-        format!(" \"{name}\": {}", pretty(value).replace('\n', "\n "))
-    };
+    let line =
+        |(name, value): &(String, Value)| format!(" \"{name}\": {}", pretty(value).replace('\n', "\n "));
     let lines: Vec<String> = members.iter().map(line).collect();
     format!("{{\n{}\n}}", lines.join(",\n"))
 }
@@ -32,7 +31,9 @@ pub(in super::super) fn of(old: &str, new: &str) -> String {
     while let Some(first) = (at..steps.len()).find(|index| is_change(&steps[*index])) {
         let begin = first.saturating_sub(CONTEXT).max(at);
         let mut last = first;
-        while let Some(next) = (last + 1..steps.len().min(last + 2 * CONTEXT + 2)).find(|index| is_change(&steps[*index])) {
+        while let Some(next) =
+            (last + 1..steps.len().min(last + 2 * CONTEXT + 2)).find(|index| is_change(&steps[*index]))
+        {
             last = next;
         }
         let end = (last + CONTEXT + 1).min(steps.len());

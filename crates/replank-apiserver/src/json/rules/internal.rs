@@ -58,7 +58,10 @@ impl Writer {
     fn value(&mut self, of: &'static str, served: Option<GoId>, value: Option<&Value>, depth: usize) {
         let value = value.filter(|value| !value.is_null());
         let served = served.map(behind_pointers);
-        let is_nullable = of.starts_with('*') || of.starts_with("[]") || of.starts_with("map[") || of == "core.ResourceList";
+        let is_nullable = of.starts_with('*')
+            || of.starts_with("[]")
+            || of.starts_with("map[")
+            || of == "core.ResourceList";
         let is_empty = |value: &Value| match value {
             Value::Array(items) => items.is_empty(),
             Value::Object(members) => members.is_empty() && !of.starts_with('*'),
@@ -89,9 +92,12 @@ impl Writer {
                 let members = members(fields, served.and_then(structure), value);
                 self.list('{', '}', depth, members);
             }
-            (None, None, Some(Value::Object(all))) if inner.starts_with("map[") || inner == "core.ResourceList" => {
+            (None, None, Some(Value::Object(all)))
+                if inner.starts_with("map[") || inner == "core.ResourceList" =>
+            {
                 let of = inner.split_once(']').map_or("resource.Quantity", |(_, of)| of);
-                let members = all.iter().map(|(name, one)| (Some(name.as_str()), of, item, Some(one))).collect();
+                let members =
+                    all.iter().map(|(name, one)| (Some(name.as_str()), of, item, Some(one))).collect();
                 self.list('{', '}', depth, members);
             }
             (_, _, Some(value)) => self.plain(value, depth),
@@ -208,7 +214,9 @@ mod tests {
     fn a_spec_is_written_as_the_internal_type() {
         let text = pod_spec(&json!({"containers": [{"name": "c", "image": "i", "resources": {}}],
             "hostNetwork": true, "securityContext": {}, "nodeName": "n"}));
-        assert!(text.starts_with("{\n \"Volumes\": null,\n \"InitContainers\": null,\n \"Containers\": [\n  {\n   \"Name\": \"c\","));
+        assert!(text.starts_with(
+            "{\n \"Volumes\": null,\n \"InitContainers\": null,\n \"Containers\": [\n  {\n   \"Name\": \"c\","
+        ));
         assert!(text.contains("\n \"NodeName\": \"n\",\n \"SecurityContext\": {\n  \"HostNetwork\": true,"));
         assert!(text.contains("\n   \"Resources\": {\n    \"Limits\": null,"));
     }

@@ -6,7 +6,9 @@ use crate::server::Cause;
 
 /// What a Secret of a type has to hold.
 pub(super) fn secret(value: &Value, causes: &mut Vec<Cause>) {
-    let has = |key: &str| ["data", "stringData"].iter().any(|bag| value.get(*bag).is_some_and(|bag| bag.get(key).is_some()));
+    let has = |key: &str| {
+        ["data", "stringData"].iter().any(|bag| value.get(*bag).is_some_and(|bag| bag.get(key).is_some()))
+    };
     let is_filled = |key: &str| {
         let of = |bag: &str| value.get(bag).and_then(|bag| bag.get(key)).and_then(Value::as_str);
         of("data").or(of("stringData")).is_some_and(|text| !text.is_empty())
@@ -64,7 +66,8 @@ pub(super) fn priority_class(value: &Value, causes: &mut Vec<Cause>) {
         Some(_) if is_default => format!("globalDefault of {name} PriorityClass must be false"),
         Some(_) => return,
     };
-    let why = format!("priority class names with 'system-' prefix are reserved for system use only. error: {why}");
+    let why =
+        format!("priority class names with 'system-' prefix are reserved for system use only. error: {why}");
     causes.push(Cause::forbidden("metadata.name", &why));
 }
 
@@ -79,7 +82,10 @@ mod tests {
         let mut causes = Vec::new();
         secret(&json!({"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}), &mut causes);
         priority_class(&json!({"metadata": {"name": "system-mine"}, "value": 1}), &mut causes);
-        priority_class(&json!({"metadata": {"name": "system-node-critical"}, "value": 2_000_001_000}), &mut causes);
+        priority_class(
+            &json!({"metadata": {"name": "system-node-critical"}, "value": 2_000_001_000}),
+            &mut causes,
+        );
         priority_class(&json!({"metadata": {"name": "mine"}, "value": 1_000_000_001}), &mut causes);
         let fields: Vec<&str> = causes.iter().filter_map(|cause| cause.field.as_deref()).collect();
         assert_eq!(fields, ["data[tls.key]", "metadata.name", "value"]);

@@ -123,7 +123,9 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
 fn owner_in_go(owner: &Value) -> String {
     const KEPT: [&str; 4] = ["apiVersion", "kind", "name", "uid"];
     let kept = KEPT.iter().map(|name| (*name, owner.get(*name).cloned().unwrap_or_else(|| "".into())));
-    let given = ["controller", "blockOwnerDeletion"].into_iter().filter_map(|name| Some((name, owner.get(name)?.clone())));
+    let given = ["controller", "blockOwnerDeletion"]
+        .into_iter()
+        .filter_map(|name| Some((name, owner.get(name)?.clone())));
     let members: Vec<String> = kept.chain(given).map(|(name, value)| format!("\"{name}\":{value}")).collect();
     format!("{{{}}}", members.join(","))
 }

@@ -126,7 +126,9 @@ fn received(raw: &[u8]) -> Option<Received> {
 fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
-        let Some(len) = std::str::from_utf8(&rest[..end]).ok().and_then(|text| usize::from_str_radix(text, 16).ok()) else {
+        let Some(len) =
+            std::str::from_utf8(&rest[..end]).ok().and_then(|text| usize::from_str_radix(text, 16).ok())
+        else {
             return body;
         };
         let from = end + 2;

@@ -39,8 +39,10 @@ pub(super) fn differs(step: &Value, given: &Answer) -> Option<String> {
     if wanted.headers != given.headers {
         return Some(format!("headers {:?} instead of {:?}", given.headers, wanted.headers));
     }
-    let ignored: Vec<&str> = step["ignore"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let (wanted, given) = (without(&canonical(&wanted.body), &ignored, ""), without(&canonical(&given.body), &ignored, ""));
+    let ignored: Vec<&str> =
+        step["ignore"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let (wanted, given) =
+        (without(&canonical(&wanted.body), &ignored, ""), without(&canonical(&given.body), &ignored, ""));
     first_difference(&wanted, &given, "")
 }
 
@@ -71,9 +73,11 @@ fn without(value: &Value, patterns: &[&str], at: &str) -> Value {
             });
             Value::Object(kept.collect())
         }
-        Value::Array(items) => {
-            items.iter().enumerate().map(|(index, one)| without(one, patterns, &format!("{at}/{index}"))).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, one)| without(one, patterns, &format!("{at}/{index}")))
+            .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
@@ -82,9 +86,9 @@ fn without(value: &Value, patterns: &[&str], at: &str) -> Value {
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
-        Some((before, after)) => text
-            .strip_prefix(before)
-            .is_some_and(|rest| (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(after, &rest[at..]))),
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(after, &rest[at..]))
+        }),
     }
 }
 

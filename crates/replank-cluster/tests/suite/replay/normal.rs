@@ -36,7 +36,10 @@ impl Normal {
                     let text = |name: &str| meta[name].as_str().unwrap_or_default();
                     let (prefix, name) = (text("generateName"), text("name"));
                     let drawn = name.strip_prefix(prefix).unwrap_or_default();
-                    if !prefix.is_empty() && !drawn.is_empty() && !drawn.bytes().all(|byte| byte.is_ascii_digit()) {
+                    if !prefix.is_empty()
+                        && !drawn.is_empty()
+                        && !drawn.bytes().all(|byte| byte.is_ascii_digit())
+                    {
                         self.drawn.insert(name.to_owned(), format!("{prefix}<gen>"));
                     }
                     self.learn_labels(&meta["labels"]);
@@ -81,7 +84,14 @@ impl Normal {
         if text.len() > 200 {
             text = without_objects(&text);
         }
-        for before in ["resource version: ", "current: ", "precondition (", "record (", "<rv> (", "resourceVersion\":\""] {
+        for before in [
+            "resource version: ",
+            "current: ",
+            "precondition (",
+            "record (",
+            "<rv> (",
+            "resourceVersion\":\"",
+        ] {
             text = after(&text, before);
         }
         text
@@ -142,7 +152,9 @@ impl Normal {
             "clusterIPs" if value.as_array().is_some_and(|all| !all.is_empty() && all[0] != "None") => {
                 value.as_array().into_iter().flatten().map(|_| Value::from("<ip>")).collect()
             }
-            "nodePort" | "healthCheckNodePort" if value.as_i64().is_some_and(|port| port != 0) => "<port>".into(),
+            "nodePort" | "healthCheckNodePort" if value.as_i64().is_some_and(|port| port != 0) => {
+                "<port>".into()
+            }
             "token" if text.is_some_and(|text| text.matches('.').count() == 2) => "<token>".into(),
             name => self.value(value, wishes, name),
         }
@@ -152,7 +164,9 @@ impl Normal {
 /// A cell of a table: ages, addresses and ports.
 fn cell(cell: &mut Value) {
     let Some(text) = cell.as_str() else { return };
-    let is_address = text.strip_prefix("10.0.").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+    let is_address = text
+        .strip_prefix("10.0.")
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
     if is_address {
         *cell = "<ip>".into();
     } else if text.contains("/TCP") {
@@ -209,7 +223,8 @@ fn time(text: &str) -> Option<usize> {
         return None;
     }
     let rest = &text[pattern.len()..];
-    let fraction = rest.strip_prefix('.').map_or(0, |digits| digits.bytes().take_while(u8::is_ascii_digit).count() + 1);
+    let fraction =
+        rest.strip_prefix('.').map_or(0, |digits| digits.bytes().take_while(u8::is_ascii_digit).count() + 1);
     rest[fraction..].starts_with('Z').then_some(pattern.len() + fraction + 1)
 }
 
@@ -230,7 +245,8 @@ fn without_objects(text: &str) -> String {
     let Some(at) = text.find(mark) else { return text.to_owned() };
     let (head, rest) = text.split_at(at + mark.len());
     let end = ["}\": ", "}: "].iter().filter_map(|end| Some(rest.rfind(end)? + end.len())).max();
-    let is_object = rest.starts_with("\"{") || rest.trim_start_matches(|c: char| c.is_alphanumeric() || ".*&_".contains(c)).starts_with('{');
+    let is_object = rest.starts_with("\"{")
+        || rest.trim_start_matches(|c: char| c.is_alphanumeric() || ".*&_".contains(c)).starts_with('{');
     match end.filter(|end| is_object && *end > 200) {
         Some(end) => format!("{head}<object>: {}", &rest[end..]),
         None => text.to_owned(),

@@ -110,7 +110,8 @@ impl Run {
         loop {
             let received = call(self.address, &request);
             tried += 1;
-            let comes_again = step["retry_on"].as_array().is_some_and(|codes| codes.contains(&received.status.into()));
+            let comes_again =
+                step["retry_on"].as_array().is_some_and(|codes| codes.contains(&received.status.into()));
             if comes_again && tried < tries {
                 std::thread::sleep(Duration::from_millis(500));
                 continue;
@@ -124,8 +125,16 @@ impl Run {
                 std::thread::sleep(Duration::from_millis(50));
                 continue;
             }
-            if mode == "setup" && received.status >= 300 && !step["ok"].as_array().is_some_and(|ok| ok.contains(&received.status.into())) {
-                return Err(format!("{} {}: {}", request.method, request.path, String::from_utf8_lossy(&received.body)));
+            if mode == "setup"
+                && received.status >= 300
+                && !step["ok"].as_array().is_some_and(|ok| ok.contains(&received.status.into()))
+            {
+                return Err(format!(
+                    "{} {}: {}",
+                    request.method,
+                    request.path,
+                    String::from_utf8_lossy(&received.body)
+                ));
             }
             if matches!(mode, "exact" | "eventually") {
                 self.note(step, difference);
@@ -184,7 +193,10 @@ impl Run {
             }
         };
         let wanted = step["response"]["status"].as_u64();
-        self.note(step, difference.or((wanted != Some(received.status)).then(|| format!("status {}", received.status))));
+        self.note(
+            step,
+            difference.or((wanted != Some(received.status)).then(|| format!("status {}", received.status))),
+        );
         self.watches.insert(step["id"].to_string(), watch);
         Ok(())
     }
@@ -206,7 +218,8 @@ impl Run {
             watch.end();
         }
         events.iter().for_each(|event| self.normal.learn(&event["object"]));
-        let shown: Vec<Value> = events.iter().map(|event| self.normal.value(event, Wishes::default(), "")).collect();
+        let shown: Vec<Value> =
+            events.iter().map(|event| self.normal.value(event, Wishes::default(), "")).collect();
         let answer = Answer { status: 200, headers: Default::default(), body: shown.into() };
         self.note(step, differs(step, &answer));
         Ok(())
@@ -250,7 +263,8 @@ impl Run {
                 let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/status");
                 let body = status(pod, phase, index < ready).to_string();
                 let kind = ("content-type".to_owned(), "application/strategic-merge-patch+json".to_owned());
-                let request = Request { method: "PATCH".to_owned(), path, headers: vec![kind], body: Some(body) };
+                let request =
+                    Request { method: "PATCH".to_owned(), path, headers: vec![kind], body: Some(body) };
                 let received = call(self.address, &request);
                 if received.status >= 300 && received.status != 404 {
                     return Err(format!("status of {name}: {}", String::from_utf8_lossy(&received.body)));
@@ -280,10 +294,15 @@ impl Run {
 fn status(pod: &Value, phase: &str, ready: bool) -> Value {
     let now = replank_api::Pace::outside().floor_seconds().to_string();
     let word = if ready { "True" } else { "False" };
-    let conditions: Vec<Value> = [("PodReadyToStartContainers", "True"), ("Initialized", "True"), ("Ready", word), ("ContainersReady", word)]
-        .iter()
-        .map(|(kind, status)| json!({"type": kind, "status": status, "lastTransitionTime": now}))
-        .collect();
+    let conditions: Vec<Value> = [
+        ("PodReadyToStartContainers", "True"),
+        ("Initialized", "True"),
+        ("Ready", word),
+        ("ContainersReady", word),
+    ]
+    .iter()
+    .map(|(kind, status)| json!({"type": kind, "status": status, "lastTransitionTime": now}))
+    .collect();
     let state = match phase {
         "Running" => json!({"running": {"startedAt": now}}),
         "Succeeded" => json!({"terminated": {"exitCode": 0, "reason": "Completed"}}),

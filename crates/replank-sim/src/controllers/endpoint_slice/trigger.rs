@@ -23,14 +23,15 @@ impl Triggers {
     pub(super) fn trigger(&mut self, view: &View, service: &Service) -> Option<Time> {
         let selector = Selector::from_set(service.spec.selector.pairs().iter().cloned());
         let pods = view.select_pods(&service.meta.namespace, &selector).filter_map(|ix| view.pods.get(ix));
-        let ready = |conditions| condition::find(conditions, "Ready").and_then(|ready| ready.last_transition_time);
-        let present: BTreeMap<Name, Time> = pods
-            .filter_map(|pod| Some((pod.meta.name.clone(), ready(&pod.status.conditions)?)))
-            .collect();
+        let ready =
+            |conditions| condition::find(conditions, "Ready").and_then(|ready| ready.last_transition_time);
+        let present: BTreeMap<Name, Time> =
+            pods.filter_map(|pod| Some((pod.meta.name.clone(), ready(&pod.status.conditions)?))).collect();
         let before = self.known.insert(service.meta.uid.clone(), present.clone());
         let is_new = before.is_none();
         let before = before.unwrap_or_default();
-        let changed = present.into_iter().filter(|(name, time)| before.get(name).is_none_or(|was| was < time));
+        let changed =
+            present.into_iter().filter(|(name, time)| before.get(name).is_none_or(|was| was < time));
         let made = service.meta.creation_timestamp.filter(|_| is_new);
         changed.map(|(_, time)| time).chain(made).min()
     }

@@ -1,8 +1,8 @@
 // Writes down the Go types of the Kubernetes API as a JSON encoder and decoder see them: `go run . >types.txt`.
 //
-// A line per struct, under it a line per JSON member: its name, its Go type, what happens to its zero (`k`: written,
-// `o`: left out where empty, `z`: left out where zero), and the Go structs between if it is embedded. ` = ` stands where
-// a type is another one by name, or reads itself. Packages are written as OpenAPI names them.
+// A line per struct, under it a line per JSON member: its name (with `:` and the Go name, where that is not the same with
+// a capital), its Go type, what happens to its zero (`k`: written, `o`: left out where empty, `z`: left out where zero),
+// and the Go structs between if it is embedded. ` = ` stands where a type is another one by name, or reads itself. Packages are written as OpenAPI names them.
 package main
 
 import (
@@ -51,7 +51,11 @@ func main() {
 		case of.Kind() == reflect.Struct:
 			fmt.Fprintln(out, name)
 			for _, member := range members(of) {
-				line := fmt.Sprintf(" %s %s %s %s", member.name, shown(member.of), member.zero, member.embedded)
+				name := member.name
+				if member.goName != strings.ToUpper(name[:1])+name[1:] {
+					name += ":" + member.goName
+				}
+				line := fmt.Sprintf(" %s %s %s %s", name, shown(member.of), member.zero, member.embedded)
 				fmt.Fprintln(out, strings.TrimRight(line, " "))
 			}
 		case of.Kind() == reflect.Map:
@@ -66,6 +70,7 @@ func main() {
 
 type member struct {
 	name     string
+	goName   string
 	of       reflect.Type
 	zero     string
 	embedded string
@@ -95,7 +100,7 @@ func members(of reflect.Type) []member {
 		} else if strings.Contains(options, "omitempty") {
 			zero = "o"
 		}
-		all = append(all, member{name, field.Type, zero, ""})
+		all = append(all, member{name, field.Name, field.Type, zero, ""})
 	}
 	return all
 }

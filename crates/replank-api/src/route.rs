@@ -81,6 +81,8 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
         rest => (None, rest),
     };
     let (plural, name, part) = match rest {
+        // A binding is made in a namespace, not kept: what is written is a part of a pod.
+        ["bindings"] if group.is_empty() && namespace.is_some() => ("pods", None, Some("binding".to_owned())),
         [plural] => (*plural, None, None),
         [plural, name] => (*plural, Some(*name), None),
         [plural, name, part @ ..] => (*plural, Some(*name), Some(part.join("/"))),

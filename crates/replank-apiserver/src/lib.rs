@@ -3,13 +3,15 @@
 //! It knows no controllers. All truth is in one view, which only [`Api`] changes; every change is kept until somebody takes
 //! it and shows it to those who watch. Clients that speak JSON, a server on a wire among them, come through [`Store`].
 //!
-//! Layers, each knows only those below it: `json` → `server` → `condition`, `draw`, `clock`.
+//! Layers, each knows only those below it: `json` → `server` → `condition`, `draw`, `clock`; `template_hash` stands
+//! alone.
 
 pub mod clock;
 pub mod condition;
 pub mod draw;
 pub mod json;
 mod server;
+mod template_hash;
 
 pub use clock::Clock;
 pub use json::Store;
@@ -18,3 +20,4 @@ pub use server::{
     Eviction, EvictionRefusal, FOREGROUND, ORPHAN, Propagation, ResourceName, ResourceType, Serving, quota,
     set_allowed_condition, set_disruption_condition,
 };
+pub use template_hash::template_hash;

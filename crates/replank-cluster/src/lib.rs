@@ -9,6 +9,7 @@ mod faults;
 mod journal;
 mod keeper;
 mod nodes;
+mod outside;
 mod trust;
 mod world;
 

@@ -38,6 +38,7 @@ fn node(number: u32, zones: u32, version: &str, now: Time) -> serde_json::Value 
     json!({"apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "uid": format!("node-{}", number + 1), "resourceVersion": "1",
             "creationTimestamp": now,
+            "annotations": {"node.alpha.kubernetes.io/ttl": "0"},
             "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
                 "node.kubernetes.io/instance-type": "m6i.xlarge", "eks.amazonaws.com/nodegroup": "default",
                 "topology.kubernetes.io/region": "eu-west-1", "topology.kubernetes.io/zone": format!("eu-west-1{zone}")}},

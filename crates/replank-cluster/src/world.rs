@@ -23,6 +23,7 @@ use crate::keeper::{self, Keeper};
 
 use crate::bootstrap::furnish;
 use crate::controllers::Controllers;
+use crate::outside::{self, Sign};
 use crate::trust::Trust;
 
 /// What a served cluster begins with.
@@ -221,6 +222,12 @@ impl Observer for Taker {
 impl Cluster for Served {
     fn handle(&mut self, request: &Request) -> Response {
         let response = self.world.request(|api| api.handle(request));
+        for sign in outside::signs(&self.untold.borrow()) {
+            match sign {
+                Sign::Made(node) => self.world.leave_kubelet_to_client(&node),
+                Sign::Heard(node) => self.world.hear(&node),
+            }
+        }
         self.tell();
         // What a new namespace has is there before anybody can ask for it.
         self.controllers.run(&mut self.world);
@@ -306,7 +313,7 @@ mod tests {
             cloud: CloudTimings::default(),
             pace: Pace::Step(START),
             trust,
-            serving: Serving { accounts: true, addresses: true },
+            serving: Serving { accounts: true, addresses: true, traces: true },
             files: None,
         };
         Served::new(begin).expect("nothing is kept")

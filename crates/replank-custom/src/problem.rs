@@ -56,8 +56,8 @@ impl ProblemKind {
     #[must_use]
     pub fn stops_rules(self) -> bool {
         match self {
-            Self::Required | Self::TypeInvalid | Self::TooLong | Self::TooMany => true,
-            Self::Duplicate | Self::Invalid | Self::NotSupported | Self::Forbidden => false,
+            Self::Required | Self::TypeInvalid | Self::TooLong | Self::TooMany | Self::NotSupported => true,
+            Self::Duplicate | Self::Invalid | Self::Forbidden => false,
         }
     }
 }

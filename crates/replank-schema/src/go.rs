@@ -88,6 +88,8 @@ impl GoStruct {
 pub struct GoMember {
     /// Its name in JSON.
     pub name: String,
+    /// Its name in Go.
+    pub go_name: String,
     /// Its type.
     pub of: GoId,
     /// What is written where it is zero.
@@ -245,8 +247,13 @@ impl<'t> Reader<'t> {
         let mut words = line.split(' ');
         let mut word = || words.next().unwrap_or_default();
         let (name, of, zero, embedded) = (word(), word(), word(), word());
+        let (name, go_name) = match name.split_once(':') {
+            Some((name, go_name)) => (name, go_name.to_owned()),
+            None => (name, capital(name)),
+        };
         GoMember {
             name: name.to_owned(),
+            go_name,
             of: self.of(of),
             zero: match zero {
                 "k" => GoZero::Kept,
@@ -256,6 +263,12 @@ impl<'t> Reader<'t> {
             embedded: embedded.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         }
     }
+}
+
+/// The name with a capital.
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
 }
 
 /// What Go's errors call a type: packages by their last name, pointers by what they point to.

@@ -118,6 +118,11 @@ impl Kubelets {
         self.silent.insert(node.clone());
     }
 
+    /// Whether a node's kubelet does nothing here.
+    pub(crate) fn is_left_to_client(&self, node: &NodeName) -> bool {
+        self.silent.contains(node)
+    }
+
     /// The machine is on again: its kubelet takes up what the pods on it wait for.
     pub(crate) fn speak_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.silent.remove(node);

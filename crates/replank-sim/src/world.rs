@@ -382,6 +382,25 @@ impl World {
         self.control.node_fell_silent(&mut ctx, node);
     }
 
+    /// Somebody else runs a node's kubelet: none is simulated, and the node is lost unless [`World::hear`] says that it is heard of.
+    pub fn leave_kubelet_to_client(&mut self, node: &NodeName) {
+        self.kubelets.fall_silent(node);
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.hear(&mut ctx, node);
+        self.touched += 1;
+    }
+
+    /// A kubelet that somebody else runs has renewed its lease or its node's status.
+    pub fn hear(&mut self, node: &NodeName) {
+        if !self.kubelets.is_left_to_client(node) {
+            return;
+        }
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.hear(&mut ctx, node);
+    }
+
     /// A node's machine is on again: its kubelet renews its lease and takes up its pods. The Ready condition is the
     /// caller's to write.
     pub fn wake(&mut self, node: &NodeName) {

@@ -121,7 +121,19 @@ pub(crate) fn metadata(object: &Value, version: &str) -> Value {
     let of_kind = json!({"kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}")});
     let mut whole = of_kind;
     whole["metadata"] = object["metadata"].clone();
+    if object["kind"] == "DaemonSet" {
+        without_counter(&mut whole["metadata"]);
+    }
     whole
+}
+
+/// The internal type, which metadata is taken from, has no annotation with the number of the template.
+fn without_counter(metadata: &mut Value) {
+    let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) else { return };
+    annotations.remove("deprecated.daemonset.template.generation");
+    if annotations.is_empty() {
+        metadata.as_object_mut().and_then(|members| members.remove("annotations"));
+    }
 }
 
 /// A table of some rows, of a list or an object with such metadata.

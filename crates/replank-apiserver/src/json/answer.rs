@@ -1,5 +1,6 @@
 //! Objects as the server shows them: in the form that Go's types are written in.
 
+use replank_model::admission::qos_class;
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
@@ -10,10 +11,12 @@ use crate::server::ResourceType;
 pub(super) fn served(object: &Object) -> Value {
     let mut value = render(object);
     form::encode_object(&mut value);
-    if let Object::Pod(_) = object
-        && let Value::Object(members) = member(&mut value, "status")
-    {
-        members.entry("phase").or_insert_with(|| "Pending".into());
+    if let Object::Pod(_) = object {
+        let class = qos_class(&value["spec"]);
+        if let Value::Object(members) = member(&mut value, "status") {
+            members.entry("phase").or_insert_with(|| "Pending".into());
+            members.entry("qosClass").or_insert_with(|| class.into());
+        }
     }
     value
 }

@@ -7,9 +7,9 @@ use replank_model::object::{Kind, Object};
 use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
-use super::custom;
 use super::policies;
 use super::rules;
+use super::{custom, form};
 use crate::server::Cause;
 use crate::server::ResourceType;
 
@@ -53,7 +53,6 @@ fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
 /// What is wrong with a change. What was wrong before may stay.
 pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &Object) -> Vec<Cause> {
     let mut causes = new_finalizers(known, new);
-    causes.extend(unchangeable(resource.kind, old, new));
     if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
         let was = invalid(old);
         causes.extend(invalid(new).into_iter().filter(|cause| !was.contains(cause)));
@@ -64,8 +63,16 @@ pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &
         let was = rules::metadata(resource, old);
         causes.extend(rules::metadata(resource, new).into_iter().filter(|cause| !was.contains(cause)));
     }
+    causes.extend(rules::changed(resource, old, new));
     if old.get("spec") != new.get("spec") || old.get("webhooks") != new.get("webhooks") {
         causes.extend(other(resource, new));
+        // Compared is what Go compares: what a client sends back has the members that are never left out.
+        let (mut was, mut is) = (old.clone(), new.clone());
+        form::encode_kind(resource, &mut was);
+        form::encode_kind(resource, &mut is);
+        causes.extend(unchangeable(resource.kind, &was, &is));
+    } else if resource.kind == Kind::PriorityClass {
+        causes.extend(unchangeable(resource.kind, old, new));
     }
     causes.extend(definition(resource.kind, Some(old), new));
     causes.extend(custom::check(resource, Some(old), new));

@@ -91,7 +91,9 @@ impl Api {
                 (last, self.at(address).is_some())
             }
         };
-        Ok(if is_left || strategy::returns_deleted(&address.resource) {
+        // A definition waits for its objects, however short that is.
+        let waits = matches!(known, Object::CustomResourceDefinition(_)) && effect == Effect::Real;
+        Ok(if is_left || waits || strategy::returns_deleted(&address.resource) {
             answer::served_at(&address.resource, &last)
         } else {
             answer::deleted(&address.resource, &last)

@@ -47,10 +47,15 @@ impl Api {
 
     /// Objects as a list of their kind.
     pub(super) fn as_list(&self, address: &Address, items: &[Object]) -> Value {
+        // Objects that are held untyped name their type, each.
+        let is_custom = address.resource.custom.is_some();
         let items: Vec<Value> = items
             .iter()
             .map(|object| {
                 let mut item = served_at(&address.resource, object);
+                if is_custom {
+                    return item;
+                }
                 if let Value::Object(members) = &mut item {
                     members.remove("kind");
                     members.remove("apiVersion");
@@ -58,8 +63,12 @@ impl Api {
                 item
             })
             .collect();
+        let mut metadata = json!({"resourceVersion": self.version().to_string()});
+        if is_custom {
+            metadata["continue"] = "".into();
+        }
         json!({"kind": format!("{}List", address.resource.name.kind), "apiVersion": address.resource.api_version(),
-            "metadata": {"resourceVersion": self.version().to_string()}, "items": items})
+            "metadata": metadata, "items": items})
     }
 
     /// The objects of a collection that the address' selectors match, sorted by namespace and name.

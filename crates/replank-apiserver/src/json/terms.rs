@@ -15,6 +15,8 @@ pub struct Terms {
     pub(super) client: Option<Client>,
     /// What the client is warned of.
     pub(super) warnings: Vec<String>,
+    /// Whether a client's patch led to what is written.
+    pub(super) is_patch: bool,
     /// Whether the write has made an object.
     pub(super) has_created: bool,
     /// Whether it is written down in the object already who manages what.
@@ -46,7 +48,14 @@ const MANAGER_MAX: usize = 128;
 impl Terms {
     /// For writes of the program itself.
     pub(super) fn own(effect: Effect) -> Self {
-        Self { effect, client: None, warnings: Vec::new(), has_created: false, is_accounted: false }
+        Self {
+            effect,
+            client: None,
+            warnings: Vec::new(),
+            has_created: false,
+            is_patch: false,
+            is_accounted: false,
+        }
     }
 
     /// Reads what a request asks for.
@@ -108,6 +117,7 @@ impl Terms {
             client: Some(client),
             warnings: Vec::new(),
             has_created: false,
+            is_patch: false,
             is_accounted: false,
         })
     }

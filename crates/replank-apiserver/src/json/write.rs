@@ -90,6 +90,7 @@ impl Api {
         defaults::fill(resource.kind, &mut value);
         if terms.client.is_some() {
             defaults::fill_served(resource.kind, &mut value);
+            normalize_templates(&mut value);
         }
         if terms.client.is_some()
             && let (Generation::Absent, Some(generation)) = (resource.generation, given_generation)
@@ -207,6 +208,7 @@ impl Api {
             }
         };
         patch::apply(&address.resource, kind, &mut value, body)?;
+        terms.is_patch = terms.client.is_some();
         if terms.client.is_some() {
             value = body::patched(address, kind, value, body, terms)?;
         }
@@ -268,7 +270,8 @@ impl Api {
         keep_servers_own(&old, &mut value, terms.client.is_some());
         keep_other_parts(address, &old, &mut value);
         defaults::fill(resource.kind, &mut value);
-        if terms.client.is_some() && resource.kind == Kind::DaemonSet {
+        if terms.client.is_some() {
+            normalize_templates(&mut value);
             keep_same_template(resource, &old, &mut value);
         }
         defaults::at_update(resource.kind, &old, &mut value);
@@ -474,6 +477,13 @@ impl Api {
         let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (version, uid) = (text("/metadata/resourceVersion"), text("/metadata/uid"));
         let meta = known.meta();
+        if !uid.is_empty() && uid != meta.uid.as_str() && terms.is_patch {
+            let cause =
+                Cause::invalid("metadata.uid", &replank_custom::problem::quoted(uid), "field is immutable");
+            // Found by two checks upstream, and told twice.
+            let causes = vec![cause.clone(), cause];
+            return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));
+        }
         if !uid.is_empty() && uid != meta.uid.as_str() {
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
@@ -538,6 +548,16 @@ fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
         ) => parts::only_part(part, old, value),
         (StatusWrites::Apart, _) => keep(old, value, "status"),
         (StatusWrites::WithObject, _) => {}
+    }
+}
+
+/// Pod templates get the form in which they are written, so that two that mean the same are the same to controllers.
+fn normalize_templates(value: &mut Value) {
+    let pod = "io.k8s.api.core.v1.PodTemplateSpec";
+    for path in ["/spec/template", "/spec/jobTemplate/spec/template"] {
+        if let Some(template) = value.pointer_mut(path).filter(|template| template.get("spec").is_some()) {
+            form::encode_named(pod, template);
+        }
     }
 }
 
@@ -630,9 +650,7 @@ fn keep_all_but_status(resource: &ResourceType, old: &Value, new: &mut Value) {
 
 /// Brings an object of a built-in kind into the form in which it is written.
 fn written(resource: &ResourceType, value: &mut Value) {
-    if let Some(of) = body::go_type(resource) {
-        form::encode(of, value);
-    }
+    form::encode_kind(resource, value);
 }
 
 /// Whether two states of an object are the same for whoever reads them.

@@ -84,7 +84,7 @@ mod tests {
         let about = Object::from_json(about).expect("it is an object");
         api.record(&about, EventType::Normal, "Silent", "nobody is served");
         assert_eq!(served(&api), []);
-        api.serve(Serving { accounts: false, addresses: true });
+        api.serve(Serving { accounts: false, addresses: true, traces: false });
         api.record(&about, EventType::Normal, "First", "one");
         api.record(&about, EventType::Normal, "First", "one");
         assert_eq!(served(&api), [("First".to_owned(), 2)]);

@@ -349,7 +349,7 @@ mod tests {
     fn api() -> Api {
         let clock = Clock::new(Time::from_millis(1_764_000_000_000));
         let mut api = Api::new(clock, View::default(), Draws::new(1));
-        api.serve(Serving { accounts: false, addresses: true });
+        api.serve(Serving { accounts: false, addresses: true, traces: false });
         api.apply_json(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}))
             .expect("it is new");
         api

@@ -153,7 +153,7 @@ mod tests {
     fn api() -> Api {
         let clock = Clock::new(Time::from_millis(1_764_000_000_000));
         let mut api = Api::new(clock, View::default(), Draws::new(1));
-        api.serve(Serving { accounts: true, addresses: false });
+        api.serve(Serving { accounts: true, addresses: false, traces: false });
         let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "a"}});
         api.apply_json(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}))
             .expect("it is new");

@@ -7,11 +7,13 @@ pub struct Serving {
     pub accounts: bool,
     /// Services get addresses and node ports.
     pub addresses: bool,
+    /// What controllers write beside what they decide is as upstream writes it: hashes of templates, events as objects, who manages which fields.
+    pub traces: bool,
 }
 
 impl Serving {
     /// Whether it serves clients at all.
     pub(super) fn is_any(self) -> bool {
-        self.accounts || self.addresses
+        self.accounts || self.addresses || self.traces
     }
 }

@@ -100,7 +100,9 @@ impl Api {
         self.serving.is_any()
     }
 
-    pub(super) fn serving(&self) -> Serving {
+    /// What it does beyond what a rehearsal needs.
+    #[must_use]
+    pub fn serving(&self) -> Serving {
         self.serving
     }
 

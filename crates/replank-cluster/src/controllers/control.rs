@@ -15,6 +15,7 @@ use super::aggregation::{GROUP, add_up};
 use super::edit::text;
 use super::endpoints;
 use super::mirroring::mirror;
+use super::node_ttl::NodeTtl;
 use super::queue::{Queue, Task};
 use super::tokens::{NAME, TYPE, fill};
 use crate::trust::Trust;
@@ -27,6 +28,7 @@ const REACTION: Span = Span::from_millis(10);
 pub(crate) struct Controllers {
     trust: Trust,
     queue: Queue,
+    node_ttl: NodeTtl,
     /// Secrets with tokens.
     tokens: BTreeSet<Key>,
     /// Cluster roles that others are added up to.
@@ -40,6 +42,7 @@ impl Controllers {
         Self {
             trust,
             queue: Queue::default(),
+            node_ttl: NodeTtl::default(),
             tokens: BTreeSet::new(),
             aggregates: BTreeSet::new(),
             selectors: BTreeMap::new(),
@@ -59,6 +62,12 @@ impl Controllers {
         let (key, at, is_gone) = (one.meta().key(), now + REACTION, new.is_none());
         match one {
             Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), now),
+            Object::Node(_) => {
+                self.node_ttl.count(old.is_some(), new.is_some());
+                if !is_gone {
+                    self.queue.add(Task::NodeTtl(key), at);
+                }
+            }
             Object::Pod(_) => self.note_pod(old.as_ref(), new.as_ref(), at),
             Object::Service(service) => {
                 let selector = service.spec.selector.pairs().to_vec();
@@ -141,13 +150,14 @@ impl Controllers {
     pub(crate) fn run(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(task) = self.queue.pop(now) {
-            let trust = &self.trust;
+            let (trust, node_ttl) = (&self.trust, &self.node_ttl);
             world.request(|api| match &task {
                 Task::Namespace(key) => furnish(api, key, &trust.authority),
                 Task::Token(key) => fill(api, key, trust),
                 Task::Aggregate(key) => add_up(api, key),
                 Task::Endpoints(key) => endpoints::keep(api, key),
                 Task::Mirror(key) => mirror(api, key),
+                Task::NodeTtl(key) => node_ttl.keep(api, key),
             });
         }
     }

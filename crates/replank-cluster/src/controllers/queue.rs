@@ -18,6 +18,8 @@ pub(super) enum Task {
     Endpoints(Key),
     /// The slices of Endpoints that somebody keeps by hand.
     Mirror(Key),
+    /// How long a node's kubelet may keep Secrets.
+    NodeTtl(Key),
 }
 
 /// What is to be looked at, and when: each thing once, at the earliest moment.

@@ -33,7 +33,7 @@ impl Served {
             cloud: CloudTimings::default(),
             pace: Pace::Real,
             trust: Trust { authority: String::new(), signer: Arc::new(signer) },
-            serving: Serving { accounts: false, addresses: true },
+            serving: Serving { accounts: false, addresses: true, traces: true },
             files: None,
         })
         .expect("nothing is written");

@@ -123,6 +123,11 @@ impl Control {
         self.volumes.node_fell_silent(ctx, node);
     }
 
+    /// A kubelet that is not simulated has renewed its lease.
+    pub(crate) fn hear(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        self.nodes.hear(ctx, node);
+    }
+
     /// A kubelet renews its lease again.
     pub(crate) fn node_speaks_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.nodes.speak_again(ctx, node);

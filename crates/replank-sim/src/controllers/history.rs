@@ -105,7 +105,8 @@ pub(crate) fn create<R: Tabled>(
     /// Templates that share a hash of 32 bits: more than a few do not occur.
     const COLLISIONS_MAX: i32 = 1_000;
     loop {
-        let revision = revision_of(owner, template, number, Some(*collisions), HASH_LABEL);
+        let hash = hash::of_template(ctx.api, template, Some(*collisions));
+        let revision = revision_of(owner, template, number, &hash, HASH_LABEL);
         let key = revision.meta.key();
         match ctx.api.create(revision) {
             Err(error) if error.reason == "AlreadyExists" && *collisions < COLLISIONS_MAX => {
@@ -130,11 +131,10 @@ pub(crate) fn revision_of<R: Tabled>(
     owner: &R,
     template: &PodTemplate,
     number: i64,
-    collisions: Option<i32>,
+    hash: &str,
     label: &str,
 ) -> ControllerRevision {
     let meta = owner.meta();
-    let hash = hash::of_template(template, collisions);
     let prefix: String = meta.name.as_str().chars().take(PREFIX_MAX).collect();
     let mut data = json!({"data": {"spec": {"template": template}}});
     data["data"]["spec"]["template"]["$patch"] = "replace".into();
@@ -142,7 +142,7 @@ pub(crate) fn revision_of<R: Tabled>(
         meta: Meta {
             name: Name::from(format!("{prefix}-{hash}")),
             namespace: meta.namespace.clone(),
-            labels: template.meta.labels.with(label, hash.as_str()),
+            labels: template.meta.labels.with(label, hash),
             annotations: meta.annotations.clone(),
             owner_references: vec![pods::controller_reference(owner)],
             raw: Raw(Some(Arc::from(data.to_string()))),
@@ -196,7 +196,7 @@ fn supplied<R: Tabled>(
     name: &str,
     hash: &str,
 ) -> ControllerRevision {
-    let mut revision = revision_of(owner, template, 1, None, label);
+    let mut revision = revision_of(owner, template, 1, &hash::of_json(template, None), label);
     revision.meta.name = Name::from(name);
     revision.meta.uid = Uid::from(format!("revision-of-{}", owner.meta().uid));
     revision.meta.labels = revision.meta.labels.with(label, hash);

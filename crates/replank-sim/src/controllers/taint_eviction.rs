@@ -195,13 +195,17 @@ fn evict(ctx: &mut Ctx<'_>, slot: u32) {
     let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)).cloned() else { return };
     let (key, now): (Key, Time) = (pod.meta.key(), ctx.api.timestamp());
     if !condition::is_true(&pod.status.conditions, DISRUPTION_TARGET) {
+        let traces = ctx.api.serving().traces;
         let written = ctx.api.modify::<Pod>(&key, |pod| {
-            let target = conditions::condition(
+            let mut target = conditions::condition(
                 DISRUPTION_TARGET,
                 ConditionStatus::True,
                 "DeletionByTaintManager",
                 "Taint manager: deleting due to NoExecute taint",
             );
+            if traces {
+                target.observed_generation = pod.meta.generation;
+            }
             conditions::set(&mut pod.status.conditions, target, now);
         });
         debug_assert!(written.is_ok(), "the pod was just read");

@@ -158,9 +158,12 @@ pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) {
 
 /// Writes why a pod has no node.
 pub(super) fn mark(ctx: &mut Ctx<'_>, pod: &Pod, (reason, message): (&str, &str), nominate: Nominate) {
-    let now = ctx.api.timestamp();
+    let (now, traces) = (ctx.api.timestamp(), ctx.api.serving().traces);
     let marked = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
-        let why = condition("PodScheduled", ConditionStatus::False, reason, message);
+        let mut why = condition("PodScheduled", ConditionStatus::False, reason, message);
+        if traces {
+            why.observed_generation = pod.meta.generation;
+        }
         set(&mut pod.status.conditions, why, now);
         match nominate {
             Nominate::Keep => {}

@@ -49,6 +49,7 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let serving = Serving {
         accounts: !args.disable_admission_plugins.contains(&Plugin::ServiceAccount),
         addresses: true,
+        traces: true,
     };
     let start = start(args, kept, printer)?;
     let pace = pace(args.clock, &start);

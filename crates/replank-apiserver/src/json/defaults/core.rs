@@ -48,6 +48,24 @@ pub(super) fn service(spec: &mut Value) {
     }
 }
 
+/// A namespace's name is a label of it.
+pub(super) fn namespace(meta: &mut Value) {
+    if let Some(name) = meta.get("name").and_then(Value::as_str).map(str::to_owned)
+        && !name.is_empty()
+    {
+        member(meta, "labels")["kubernetes.io/metadata.name"] = name.into();
+    }
+}
+
+/// The first range for pods is told twice (`Convert_v1_NodeSpec_To_core_NodeSpec`).
+pub(super) fn node(spec: &mut Value) {
+    let first = spec.get("podCIDR").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_told = spec.get("podCIDRs").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+    if !first.is_empty() && !is_told {
+        spec["podCIDRs"] = json!([first]);
+    }
+}
+
 pub(super) fn driver(spec: &mut Value) {
     absent(spec, "attachRequired", true);
     absent(spec, "podInfoOnMount", false);

@@ -104,9 +104,9 @@ pub(super) fn fill(kind: Kind, value: &mut Value) {
             absent(value, "volumeBindingMode", "Immediate");
         }
         Kind::CsiDriver => core::driver(member(value, "spec")),
-        Kind::Namespace
-        | Kind::Node
-        | Kind::CsiNode
+        Kind::Namespace => core::namespace(member(value, "metadata")),
+        Kind::Node => core::node(member(value, "spec")),
+        Kind::CsiNode
         | Kind::NodeClaim
         | Kind::CsiStorageCapacity
         | Kind::VolumeAttachment

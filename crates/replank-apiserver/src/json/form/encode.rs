@@ -4,10 +4,25 @@ use replank_schema::{GoForm, GoId, GoStruct, GoTypes, GoZero, go_types};
 use serde_json::{Map, Value};
 
 use super::own;
+use crate::server::ResourceType;
 
 /// Brings an object of a Go type into the form in which it is written. Members that the type does not have stay.
 pub(in crate::json) fn encode(of: GoId, value: &mut Value) {
     write(go_types(), of, value);
+}
+
+/// As [`encode`], by the OpenAPI name of the type.
+pub(in crate::json) fn encode_named(name: &str, value: &mut Value) {
+    if let Some(of) = go_types().named(name) {
+        encode(of, value);
+    }
+}
+
+/// As [`encode`], by the resource that the object is one of; a custom resource stays as it is.
+pub(in crate::json) fn encode_kind(resource: &ResourceType, value: &mut Value) {
+    if let Some(of) = go_types().of_kind(&resource.name.group, &resource.version, &resource.name.kind) {
+        encode(of, value);
+    }
 }
 
 /// As [`encode`], by the kind and version that the object names; what is no built-in kind stays as it is.

@@ -144,6 +144,12 @@ fn member(of: Part, members: &mut Map<String, Value>, name: &str, change: &Value
         Value::Object(_) if shape.is_some_and(|shape| has_strategy(shape, "replace")) => {
             members.insert(name.to_owned(), change.clone());
         }
+        Value::Object(_) | Value::Array(_) if !members.contains_key(name) => {
+            // What is not there yet is taken as it is.
+            if let Some(taken) = taken(change) {
+                members.insert(name.to_owned(), taken);
+            }
+        }
         Value::Object(_) => {
             let part = shape.map_or(Part::Unknown, Part::of);
             map(part, members.entry(name).or_insert(Value::Null), change)?;
@@ -161,6 +167,19 @@ fn member(of: Part, members: &mut Map<String, Value>, name: &str, change: &Value
         }
     }
     Ok(())
+}
+
+/// A part of a patch without what is null in it and without objects that carry a directive (`removeDirectives`).
+fn taken(change: &Value) -> Option<Value> {
+    match change {
+        Value::Object(members) if members.contains_key(DIRECTIVE) => None,
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, one)| !one.is_null() && !name.starts_with('$'));
+            Some(Value::Object(kept.filter_map(|(name, one)| Some((name.clone(), taken(one)?))).collect()))
+        }
+        Value::Array(items) => Some(items.iter().filter_map(taken).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(change.clone()),
+    }
 }
 
 /// A list after its patch, in the order that upstream gives it.

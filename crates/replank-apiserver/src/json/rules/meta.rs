@@ -113,9 +113,21 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
             name(first),
             name(second)
         );
-        let shown = Value::Array(all.cloned().unwrap_or_default()).to_string();
+        let shown: Vec<String> = all.into_iter().flatten().map(owner_in_go).collect();
+        let shown = format!("[{}]", shown.join(","));
         causes.push(Cause::invalid("metadata.ownerReferences", &shown, &why));
     }
+}
+
+/// An owner as Go's encoder writes it: its members in the order of the struct.
+fn owner_in_go(owner: &Value) -> String {
+    const KEPT: [&str; 4] = ["apiVersion", "kind", "name", "uid"];
+    let kept = KEPT.iter().map(|name| (*name, owner.get(*name).cloned().unwrap_or_else(|| "".into())));
+    let given = ["controller", "blockOwnerDeletion"]
+        .into_iter()
+        .filter_map(|name| Some((name, owner.get(name)?.clone())));
+    let members: Vec<String> = kept.chain(given).map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// What is wrong with a name; kinds have rules of their own.

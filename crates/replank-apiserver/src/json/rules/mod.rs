@@ -1,7 +1,10 @@
 //! What the fields of built-in kinds have to be (`pkg/apis/*/validation`): by a table where a rule is one field's, by code where fields
 //! depend on each other.
 
+mod change;
+mod difference;
 mod field;
+mod kinds;
 mod meta;
 mod more;
 mod words;
@@ -12,6 +15,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::server::{Cause, ResourceType};
+pub(super) use change::changed;
 pub(super) use meta::metadata;
 
 /// One line of the table.

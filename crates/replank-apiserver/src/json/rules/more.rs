@@ -5,7 +5,7 @@ use replank_model::selector::validate::{label_key_problems, label_value_problems
 use serde_json::Value;
 
 use super::field::{CIDR, is_cidr, refuse_all};
-use super::words;
+use super::{kinds, words};
 use crate::json::policies::valid::rule as webhook_rule;
 use crate::server::Cause;
 
@@ -26,7 +26,12 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => level(spec, causes),
         "events" => event(value, "involvedObject", causes),
         "events.events.k8s.io" => event(value, "regarding", causes),
-        "configmaps" | "secrets" => keys(value, causes),
+        "configmaps" => keys(value, causes),
+        "secrets" => {
+            keys(value, causes);
+            kinds::secret(value, causes);
+        }
+        "priorityclasses.scheduling.k8s.io" => kinds::priority_class(value, causes),
         "resourcequotas" => scopes(spec, causes),
         "certificatesigningrequests.certificates.k8s.io" => signing(spec, causes),
         "csinodes.storage.k8s.io" => topology(spec, causes),
@@ -90,7 +95,7 @@ fn service(spec: &Value, causes: &mut Vec<Cause>) {
         }
     }
     if text(spec, "type") == "ExternalName" && text(spec, "externalName").is_empty() {
-        causes.push(Cause::invalid("spec.externalName", "\"\"", words::SUBDOMAIN));
+        causes.push(Cause::required("spec.externalName", ""));
     }
 }
 
@@ -573,8 +578,8 @@ fn keys(value: &Value, causes: &mut Vec<Cause>) {
                 problems.push("must not start with '..'".to_owned());
             }
             refuse_all(key, &field, problems, causes);
-            if member == "binaryData" && value.pointer("/data").is_some_and(|data| data.get(key).is_some()) {
-                let why = "duplicate of key present in data";
+            if member == "data" && value.pointer("/binaryData").is_some_and(|data| data.get(key).is_some()) {
+                let why = "duplicate of key present in binaryData";
                 causes.push(Cause::invalid(field, &quoted(key), why));
             }
         }

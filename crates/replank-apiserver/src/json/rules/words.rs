@@ -39,7 +39,9 @@ pub(super) fn subdomain(text: &str) -> Vec<String> {
 }
 
 pub(super) fn label(text: &str) -> Vec<String> {
-    problems(text, 63, is_label(text), LABEL)
+    // What is a subdomain and no label has dots.
+    let why = if text.split('.').all(is_label) { "must not contain dots" } else { LABEL };
+    problems(text, 63, is_label(text), why)
 }
 
 pub(super) fn label_1035(text: &str) -> Vec<String> {

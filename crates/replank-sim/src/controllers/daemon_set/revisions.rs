@@ -12,7 +12,7 @@ use replank_model::text::Text;
 use super::template::HASH_LABEL;
 use crate::controllers::history::History;
 use crate::controllers::index::Index;
-use crate::controllers::{Ctx, history, pods};
+use crate::controllers::{Ctx, hash, history, pods};
 use replank_apiserver::ApiError;
 
 /// The present revision's hash, and the old revisions.
@@ -84,7 +84,8 @@ fn snapshot(
     template: &Arc<PodTemplate>,
     number: i64,
 ) -> Result<Arc<ControllerRevision>, ApiError> {
-    let revision = history::revision_of(set, template, number, set.status.collision_count, HASH_LABEL);
+    let hash = hash::of_template(ctx.api, template, set.status.collision_count);
+    let revision = history::revision_of(set, template, number, &hash, HASH_LABEL);
     let key = revision.meta.key();
     let refusal = match ctx.api.create(revision) {
         Err(error) if error.reason == "AlreadyExists" => error,

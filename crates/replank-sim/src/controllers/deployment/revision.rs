@@ -143,7 +143,8 @@ impl Look<'_, '_> {
 
     fn new_set(&self, old: &[Arc<ReplicaSet>], revision: i64) -> ReplicaSet {
         let deployment = &self.deployment;
-        let hash = hash::of_template(&deployment.spec.template, deployment.status.collision_count);
+        let hash =
+            hash::of_template(self.ctx.api, &deployment.spec.template, deployment.status.collision_count);
         let mut template = deployment.spec.template.clone();
         template.meta.labels = template.meta.labels.with(HASH_LABEL, hash.as_str());
         let mut selector = deployment.spec.selector.clone().unwrap_or_default();

@@ -55,6 +55,16 @@ impl NodeLifecycle {
         self.look_at(ctx, node);
     }
 
+    /// A kubelet that may fall silent at any time has renewed its lease, now.
+    pub(crate) fn hear(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        let now = ctx.api.now();
+        let is_new = self.silent.insert(node.clone(), now).is_none();
+        match self.health.get_mut(node) {
+            Some(health) if !is_new => (health.probe, health.renewal) = (now, Some(now)),
+            Some(_) | None => self.look_at(ctx, node),
+        }
+    }
+
     /// A kubelet renews its lease again.
     pub(crate) fn speak_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.silent.remove(node);

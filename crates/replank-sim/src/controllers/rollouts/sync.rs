@@ -117,7 +117,7 @@ fn make(ctx: &mut Ctx<'_>, rollout: &Rollout, others: &[Arc<ReplicaSet>]) {
     let template = &rollout.deployment.spec.template;
     let collisions = rollout.value.pointer("/status/collisionCount").and_then(Value::as_i64).unwrap_or(0);
     let collisions = i32::try_from(collisions).unwrap_or(0);
-    let hash = hash::of_template(template, Some(SALT + collisions));
+    let hash = hash::of_template(ctx.api, template, Some(SALT + collisions));
     let mut template = template.clone();
     template.meta.labels = template.meta.labels.with(HASH_LABEL, hash.clone());
     let mut selector = selector(rollout);

@@ -80,7 +80,7 @@ impl Printer {
                 self.out.push(']');
             }
             (GoForm::Map(item), Some(Value::Object(members))) if !members.is_empty() => {
-                self.map(*item, members)
+                self.map(*item, members);
             }
             // The storage does not tell an empty list or map from none.
             (GoForm::Pointer(_) | GoForm::List(_) | GoForm::Map(_) | GoForm::Bytes, _) => self.out += "<nil>",

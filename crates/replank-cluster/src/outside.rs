@@ -24,7 +24,6 @@ pub(crate) fn signs(changes: &[Change]) -> Vec<Sign> {
     changes.iter().filter_map(sign).collect()
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "no other kind says anything of a kubelet")]
 fn sign(change: &Change) -> Option<Sign> {
     let Change::Object { old, new, .. } = change else { return None };
     match (old, new.as_ref()?) {

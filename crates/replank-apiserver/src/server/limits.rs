@@ -254,7 +254,7 @@ mod tests {
         api.handle(&Request { method: Method::Post, path, content_type: String::new(), body, wire: None })
     }
 
-    fn api(limits: Value) -> Api {
+    fn api(limits: &Value) -> Api {
         let clock = Clock::new(Time::from_millis(1_764_000_000_000));
         let mut api = Api::new(clock, View::default(), Draws::new(1));
         api.serve(Serving { accounts: false, addresses: true, traces: false });
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_a_container_does_not_say_is_filled_in_and_told() {
-        let mut api = api(json!([{"type": "Container", "default": {"cpu": "500m", "memory": "500Mi"},
+        let mut api = api(&json!([{"type": "Container", "default": {"cpu": "500m", "memory": "500Mi"},
             "defaultRequest": {"cpu": "100m", "memory": "200Mi"}}]));
         let made = send(&mut api, "pods", pod("p", &json!({"requests": {"cpu": "50m"}}))).body;
         let resources = json!({"requests": {"cpu": "50m", "memory": "200Mi"}, "limits": {"cpu": "500m", "memory": "500Mi"}});
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_is_out_of_bounds_is_refused_with_every_reason() {
-        let mut api = api(json!([{"type": "Container", "min": {"cpu": "50m"}, "max": {"memory": "500Mi"},
+        let mut api = api(&json!([{"type": "Container", "min": {"cpu": "50m"}, "max": {"memory": "500Mi"},
             "maxLimitRequestRatio": {"cpu": "2"}}, {"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]));
         let given =
             json!({"requests": {"cpu": "10m", "memory": "600Mi"}, "limits": {"cpu": "1", "memory": "600Mi"}});

@@ -24,7 +24,7 @@ fn account(api: &Api, known: &Object, object: Object) -> Object {
         return object;
     }
     let live = served(known);
-    let has_managers = live.pointer("/metadata/managedFields").is_some_and(|all| all.is_array());
+    let has_managers = live.pointer("/metadata/managedFields").is_some_and(Value::is_array);
     let Ok(resource) = api.resource_type(known.api_version(), known.kind_name()) else { return object };
     let mut new = served(&object);
     if !has_managers || new == live {

@@ -69,7 +69,14 @@ fn without(value: &Value, patterns: &[&str], at: &str) -> Value {
             let kept = members.iter().filter_map(|(name, one)| {
                 let at = format!("{at}/{name}");
                 let is_out = patterns.iter().any(|pattern| matches(pattern, &at));
-                (!is_out).then(|| (name.clone(), without(one, patterns, &at)))
+                let mut kept = without(one, patterns, &at);
+                // They are sorted by seconds first, and which second it was is left to chance.
+                if let (true, Value::Array(managers)) = (name == "managedFields", &mut kept) {
+                    managers.sort_by_key(|one| {
+                        format!("{}{}{}", one["manager"], one["operation"], one["subresource"])
+                    });
+                }
+                (!is_out).then(|| (name.clone(), kept))
             });
             Value::Object(kept.collect())
         }

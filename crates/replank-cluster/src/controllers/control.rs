@@ -63,10 +63,10 @@ impl Controllers {
         let (key, at, is_gone) = (one.meta().key(), now + REACTION, new.is_none());
         match one {
             Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), now),
-            Object::PersistentVolume(_) | Object::PersistentVolumeClaim(_) if !is_gone => {
-                if protection::is_missing(one) {
-                    self.queue.add(Task::Protect(one.kind(), key), at);
-                }
+            Object::PersistentVolume(_) | Object::PersistentVolumeClaim(_)
+                if !is_gone && protection::is_missing(one) =>
+            {
+                self.queue.add(Task::Protect(one.kind(), key), at);
             }
             Object::Node(_) => {
                 self.node_ttl.count(old.is_some(), new.is_some());

@@ -16,7 +16,6 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::server::{Cause, ResourceType};
-pub(super) use change::changed;
 pub(super) use difference::of as difference;
 pub(super) use internal::pod_spec;
 pub(super) use meta::metadata;
@@ -74,6 +73,18 @@ pub(super) fn check(resource: &ResourceType, value: &Value) -> Vec<Cause> {
         follow(value, &row.path, "", row, &mut causes);
     }
     more::check(&key, value, &mut causes);
+    causes
+}
+
+/// What is wrong with a change, beside what is wrong with the new state.
+pub(super) fn changed(resource: &ResourceType, old: &Value, new: &Value) -> Vec<Cause> {
+    let mut causes = change::changed(resource, old, new);
+    if (&*resource.name.group, &*resource.name.plural) == ("", "nodes") {
+        // `ValidateNode` and `ValidateNodeUpdate` both look at the taints.
+        let is_of_taints =
+            |cause: &Cause| cause.field.as_deref().is_some_and(|at| at.starts_with("metadata.taints"));
+        causes.extend(check(resource, new).into_iter().filter(is_of_taints));
+    }
     causes
 }
 

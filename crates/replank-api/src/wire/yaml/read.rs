@@ -60,6 +60,8 @@ struct Builder {
     duplicates: Vec<(usize, String)>,
     /// Where the value begins that is complete next.
     line: usize,
+    /// Where the latest key stands.
+    key_line: usize,
     whole: Option<Value>,
 }
 
@@ -76,6 +78,10 @@ impl Builder {
     fn event(&mut self, event: Event<'_>) -> Result<bool, String> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+                    // A block begins with its sign, which stands behind the key.
+                    self.line = self.key_line;
+                }
                 let is_plain = style == ScalarStyle::Plain && tag.is_none();
                 let node = if is_plain { Node::Plain(text) } else { Node::Value(text.into_owned().into()) };
                 self.complete(anchor, node)?;
@@ -141,6 +147,7 @@ impl Builder {
                 Node::Value(Value::String(text)) => Some(Key::Member(text.clone())),
                 Node::Value(_) => None,
             };
+            self.key_line = self.line;
             *pending = Some(key.ok_or("yaml: invalid map key")?);
             return Ok(());
         }
@@ -188,7 +195,7 @@ mod tests {
         let (value, duplicates) = read(text).expect("it is YAML");
         let first = json!({"m": 15, "true": true});
         assert_eq!(value, json!({"a": first, "b": [first, {"m": 2, "true": true}], "c": "two\n"}));
-        assert_eq!(duplicates, [(6, "c".to_owned())]);
+        assert_eq!(duplicates, [(7, "c".to_owned())]);
         assert_eq!(read("").map(|read| read.0), Ok(Value::Null));
     }
 

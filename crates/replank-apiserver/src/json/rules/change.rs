@@ -3,7 +3,7 @@
 use replank_custom::problem::quoted;
 use serde_json::{Map, Value};
 
-use super::check;
+use super::fields::check;
 use crate::server::{Cause, ResourceType};
 
 /// What is wrong with a change, beside what is wrong with the new state.

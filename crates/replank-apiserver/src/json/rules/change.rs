@@ -3,6 +3,7 @@
 use replank_custom::problem::quoted;
 use serde_json::{Map, Value};
 
+use super::fields::check;
 use crate::server::{Cause, ResourceType};
 
 /// What is wrong with a change, beside what is wrong with the new state.
@@ -18,7 +19,7 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
             }
             immutable(old, new, &["data"], &mut causes);
         }
-        ("", "nodes") => node(old, new, &mut causes),
+        ("", "nodes") => node(resource, old, new, &mut causes),
         ("", "persistentvolumeclaims") => claim(old, new, &mut causes),
         _ => {}
     }
@@ -40,13 +41,18 @@ fn immutable(old: &Value, new: &Value, bags: &[&str], causes: &mut Vec<Cause>) {
     causes.extend(differing.map(|name| Cause::forbidden(*name, why)));
 }
 
-fn node(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+fn node(resource: &ResourceType, old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let text = |value: &Value| {
         value.pointer("/spec/providerID").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let ranges = |value: &Value| {
         value.pointer("/spec/podCIDRs").and_then(Value::as_array).cloned().unwrap_or_default()
     };
+    // `ValidateNode` and `ValidateNodeUpdate` both look at the taints.
+    let taints = check(resource, new).into_iter();
+    causes.extend(
+        taints.filter(|cause| cause.field.as_deref().is_some_and(|at| at.starts_with("metadata.taints"))),
+    );
     if !ranges(old).is_empty() && ranges(old) != ranges(new) {
         let why = "node updates may not change podCIDR except from \"\" to valid";
         causes.push(Cause::forbidden("spec.podCIDRs", why));

@@ -107,7 +107,12 @@ impl Served {
         }
         world.observe(Box::new(Taker(untold.clone())));
         furnish(&mut world);
-        world.request(|api| api.serve(serving));
+        world.request(|api| {
+            api.serve(serving);
+            if serving.traces {
+                api.account_for_controllers();
+            }
+        });
         let changes = Vec::new();
         let mut served = Self {
             world,

@@ -236,7 +236,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         others: &["base64", "rustc-hash", "serde", "serde_json", "thiserror", "tokio", "xxhash-rust"],
         below: &[],
-        dev: &[],
+        dev: &["flate2"],
         purity: Purity::Effects,
         why: "cluster joins the simulated cluster and the wire; neither knows the other",
     },

@@ -22,7 +22,7 @@ pub(super) fn go_type(resource: &ResourceType) -> Option<GoId> {
 /// # Errors
 /// 400 where it is no object of the kind.
 pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
-    let members = head(address, body, terms.client.is_some())?;
+    let members = head(address, body, terms)?;
     let mut value = Value::Object(members);
     let unknown = custom::take_in(&address.resource, &mut value)?;
     if terms.client.is_some() && !terms.is_accounted && address.resource.custom.is_some() {
@@ -53,8 +53,9 @@ fn with_reset(given: &Value, mut read: Value) -> Value {
 }
 
 /// What every object begins with: kind and version, which must be those of the address where they are given.
-fn head(address: &Address, body: Value, is_wire: bool) -> Result<Map<String, Value>, ApiError> {
+fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String, Value>, ApiError> {
     let name = &address.resource.name;
+    let is_wire = terms.client.is_some();
     let unrecognized = |why: &str, shown: &str| {
         ApiError::bad_request(&format!(
             "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: {why} \
@@ -82,6 +83,10 @@ fn head(address: &Address, body: Value, is_wire: bool) -> Result<Map<String, Val
     let kind = if kind.is_empty() { name.kind.to_string() } else { kind };
     let api_version = if api_version.is_empty() { wanted.clone() } else { api_version };
     if address.resource.custom.is_some() && api_version != wanted {
+        // Nothing is known of another version: every field of it is unknown.
+        let is_known = |name: &&String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+        let unknown: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
+        terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
         return Err(ApiError::bad_request(&format!(
             "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
         )));

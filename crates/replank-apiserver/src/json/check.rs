@@ -294,7 +294,13 @@ fn pod(old: &Value, new: &Value) -> Vec<Cause> {
     };
     let list =
         |value: &Value, path: &str| at(value, path).and_then(Value::as_array).cloned().unwrap_or_default();
-    let (had, has) = (list(old, "spec.tolerations"), list(new, "spec.tolerations"));
+    // Of a toleration only the seconds may change.
+    let tolerations = |value: &Value| {
+        let mut all = list(value, "spec.tolerations");
+        all.iter_mut().filter_map(Value::as_object_mut).for_each(|one| drop(one.remove("tolerationSeconds")));
+        all
+    };
+    let (had, has) = (tolerations(old), tolerations(new));
     let kept = had.iter().all(|toleration| has.contains(toleration));
     // Gates may be taken away, not added; without them a pod that has no node yet may be narrowed.
     let gates = list(old, "spec.schedulingGates");
@@ -307,7 +313,36 @@ fn pod(old: &Value, new: &Value) -> Vec<Cause> {
                `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
                existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
                previously negative)";
+    if !gated && fixed(old) != fixed(new) {
+        let (was, is) =
+            (at(old, "spec").cloned().unwrap_or_default(), at(new, "spec").cloned().unwrap_or_default());
+        let text = rules::difference(&rules::pod_spec(&was), &rules::pod_spec(&munged(&was, is)));
+        return vec![Cause::forbidden("spec", &format!("{why}\n{text}"))];
+    }
+    if !kept {
+        let why = "existing toleration can not be modified except its tolerationSeconds";
+        return vec![Cause::forbidden("spec.tolerations", why)];
+    }
     vec![Cause::forbidden("spec", why)]
+}
+
+/// A new spec with all that may change as it was.
+fn munged(was: &Value, mut is: Value) -> Value {
+    for list in ["containers", "initContainers"] {
+        let old = was.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let new = is.get_mut(list).and_then(Value::as_array_mut);
+        for (old, new) in old.iter().zip(new.into_iter().flatten()) {
+            new["image"] = old.get("image").cloned().unwrap_or_default();
+        }
+    }
+    for free in ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"] {
+        match (was.get(free), is.as_object_mut()) {
+            (Some(value), Some(members)) => drop(members.insert(free.to_owned(), value.clone())),
+            (None, Some(members)) => drop(members.remove(free)),
+            (_, None) => {}
+        }
+    }
+    is
 }
 
 /// `ValidatePodDisruptionBudgetSpec`.

@@ -4,6 +4,7 @@
 //! the verbs themselves ([`Api::create_json`] and its siblings). What a user leaves out is filled in as the server
 //! does, what it refuses is refused with the same Status.
 
+mod account;
 mod answer;
 mod body;
 mod check;

@@ -67,6 +67,7 @@ impl Api {
             };
             let annotations = texts("/metadata/annotations");
             let labels = texts("/metadata/labels");
+            let topology = self.topology_labels(&NodeName::from(node));
             self.modify::<Pod>(&pod.meta.key(), |pod| {
                 pod.node = Some(NodeName::from(node));
                 pod.status.nominated_node_name = None;
@@ -75,6 +76,11 @@ impl Api {
                 }
                 for (key, value) in labels {
                     pod.meta.labels = pod.meta.labels.with(&*key, &*value);
+                }
+                for (key, value) in topology {
+                    if !pod.meta.labels.contains_key(&key) {
+                        pod.meta.labels = pod.meta.labels.with(key, value);
+                    }
                 }
                 let scheduled = condition::condition("PodScheduled", ConditionStatus::True, "", "");
                 condition::set(&mut pod.status.conditions, scheduled, now);

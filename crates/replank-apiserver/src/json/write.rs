@@ -126,7 +126,14 @@ impl Api {
         if names_version && terms.client.is_some() && !terms.is_accounted {
             return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
         }
-        let object = self.prepare(object)?;
+        let key = object.meta().key();
+        let object = self.prepare(object).map_err(|error| match &*resource.name.group {
+            // Events of two groups are one object: the refusal names the resource that was asked for.
+            "events.k8s.io" if error.reason == "AlreadyExists" => {
+                ApiError::already_exists(resource.name.clone(), &key)
+            }
+            _ => error,
+        })?;
         terms.has_created = true;
         Ok(match terms.effect {
             Effect::Real => {

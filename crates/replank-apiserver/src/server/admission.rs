@@ -69,6 +69,14 @@ impl Api {
             let suffix = self.token_suffix(&pod);
             Arc::make_mut(&mut pod).token = Some(suffix);
         }
+        if let Some(node) = pod.node.clone() {
+            for (key, value) in self.topology_labels(&node) {
+                if !pod.meta.labels.contains_key(&key) {
+                    let pod = Arc::make_mut(&mut pod);
+                    pod.meta.labels = pod.meta.labels.with(key, value);
+                }
+            }
+        }
         self.check_limits(&pod)?;
         Ok(pod)
     }

@@ -33,6 +33,13 @@ impl Api {
         }
     }
 
+    /// Tells that all is as it should be, where clients look; nothing in a rehearsal, whose reports tell of troubles.
+    pub fn tell(&mut self, component: &'static str, about: &Object, reason: &'static str, message: &str) {
+        if self.serving().traces {
+            self.record_of(component, about, EventType::Normal, (reason, message));
+        }
+    }
+
     /// Notes an event; where it is in the log.
     fn log(
         &mut self,

@@ -5,13 +5,19 @@ use std::sync::Arc;
 use replank_model::object::Object;
 use replank_model::object::batch::{CompletionMode, Job, PodReplacementPolicy};
 
-/// Fills in what is left out; a Job's selector is made from its uid, which is there already.
-pub(crate) fn complete(object: Object) -> Object {
+/// Fills in what is left out; a Job's selector is made from its uid, which is there already. Labels that a Job has from its template are the
+/// template's own map upstream, and get what that is given: `shares_labels` says whether they do here.
+pub(crate) fn complete(object: Object, shares_labels: bool) -> Object {
     let Object::Job(mut job) = object else { return object };
     let new = Arc::make_mut(&mut job);
     fill_in(new);
+    let is_shared =
+        shares_labels && !new.meta.labels.is_empty() && new.meta.labels == new.spec.template.meta.labels;
     if new.spec.manual_selector != Some(true) {
         select_by_uid(new);
+    }
+    if is_shared {
+        new.meta.labels = new.spec.template.meta.labels.clone();
     }
     Object::Job(job)
 }

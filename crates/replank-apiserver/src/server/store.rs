@@ -11,7 +11,7 @@ use replank_model::delta::Delta;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta, ResourceVersion};
 use replank_model::object::{Kind, Object, Projector};
-use replank_model::text::{Name, Text, Uid};
+use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::time::Time;
 use replank_model::view::{Change, Tabled, View};
 use rustc_hash::FxHashMap;
@@ -52,7 +52,12 @@ pub struct Api {
     made: (Time, FxHashMap<String, u64>),
     /// What it does beyond what a rehearsal needs.
     serving: Serving,
+    /// Records which fields a controller manages by a write, where clients look.
+    pub(crate) accountant: Option<Accountant>,
 }
+
+/// Records in a new state of an object which fields a controller manages.
+pub(crate) type Accountant = fn(&Api, &Object, Object) -> Object;
 
 impl Api {
     /// An API server over a view that is taken as it is; every write happens at the time of the clock.
@@ -74,6 +79,7 @@ impl Api {
             is_script: false,
             made: (Time::from_millis(0), FxHashMap::default()),
             serving: Serving::default(),
+            accountant: None,
         }
     }
 
@@ -104,6 +110,16 @@ impl Api {
     #[must_use]
     pub fn serving(&self) -> Serving {
         self.serving
+    }
+
+    /// The labels of a node that its pods are given when they are bound to it (plugin PodTopologyLabels). None in a rehearsal.
+    #[must_use]
+    pub fn topology_labels(&self, node: &NodeName) -> Vec<(Text, Text)> {
+        const COPIED: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+        let Some(node) = self.view.node(node).filter(|_| self.serving.traces) else { return Vec::new() };
+        let found =
+            COPIED.iter().filter_map(|name| Some((Text::from(*name), node.meta.labels.get(name)?.clone())));
+        found.collect()
     }
 
     /// The first draw of an entity for a purpose.
@@ -181,7 +197,7 @@ impl Api {
             meta.deletion_timestamp = None;
             meta.deletion_grace_period_seconds = None;
         });
-        self.allocate(job::complete(object))
+        self.allocate(job::complete(object, self.serving.traces))
     }
 
     /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
@@ -256,6 +272,10 @@ impl Api {
             return Err(ApiError::conflict(self.resource_name(&known), &key, why));
         }
         let counted = !known.same_spec(&object);
+        let object = match self.accountant {
+            Some(account) => account(self, &known, object),
+            None => object,
+        };
         Ok(self.replace(known, object, counted))
     }
 
@@ -276,10 +296,25 @@ impl Api {
         if object == known {
             return known;
         }
+        let object = self.with_phase_time(&known, object);
         if is_released(&object) {
             return self.remove(object);
         }
         self.store(object)
+    }
+
+    /// A volume tells since when it is in its phase (core/persistentvolume strategy, `PrepareForUpdate`).
+    fn with_phase_time(&self, known: &Object, object: Object) -> Object {
+        match (known, object) {
+            (Object::PersistentVolume(known), Object::PersistentVolume(mut volume))
+                if self.serving.traces && known.status.phase != volume.status.phase =>
+            {
+                let now = self.timestamp();
+                Arc::make_mut(&mut volume).status.last_phase_transition_time = Some(now);
+                Object::PersistentVolume(volume)
+            }
+            (_, object) => object,
+        }
     }
 
     /// Reads an object, changes it and stores it.

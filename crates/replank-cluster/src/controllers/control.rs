@@ -16,6 +16,7 @@ use super::edit::text;
 use super::endpoints;
 use super::mirroring::mirror;
 use super::node_ttl::NodeTtl;
+use super::protection;
 use super::queue::{Queue, Task};
 use super::tokens::{NAME, TYPE, fill};
 use crate::trust::Trust;
@@ -62,6 +63,11 @@ impl Controllers {
         let (key, at, is_gone) = (one.meta().key(), now + REACTION, new.is_none());
         match one {
             Object::Namespace(_) if !is_gone => self.queue.add(Task::Namespace(key), now),
+            Object::PersistentVolume(_) | Object::PersistentVolumeClaim(_)
+                if !is_gone && protection::is_missing(one) =>
+            {
+                self.queue.add(Task::Protect(one.kind(), key), at);
+            }
             Object::Node(_) => {
                 self.node_ttl.count(old.is_some(), new.is_some());
                 if !is_gone {
@@ -157,6 +163,7 @@ impl Controllers {
                 Task::Aggregate(key) => add_up(api, key),
                 Task::Endpoints(key) => endpoints::keep(api, key),
                 Task::Mirror(key) => mirror(api, key),
+                Task::Protect(kind, key) => protection::protect(api, *kind, key),
                 Task::NodeTtl(key) => node_ttl.keep(api, key),
             });
         }

@@ -9,6 +9,7 @@ mod edit;
 mod endpoints;
 mod mirroring;
 mod node_ttl;
+mod protection;
 mod queue;
 mod tokens;
 

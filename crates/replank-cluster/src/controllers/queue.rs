@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::time::Time;
 
@@ -18,6 +19,8 @@ pub(super) enum Task {
     Endpoints(Key),
     /// The slices of Endpoints that somebody keeps by hand.
     Mirror(Key),
+    /// The finalizer of a claim or a volume.
+    Protect(Kind, Key),
     /// How long a node's kubelet may keep Secrets.
     NodeTtl(Key),
 }

@@ -2,4 +2,5 @@
 
 mod broken;
 mod busy;
+mod replay;
 mod wire;

@@ -11,6 +11,7 @@ use crate::object::resources::Resources;
 use crate::quantity::Quantity;
 use crate::selector::LabelSelector;
 use crate::text::{Name, NodeName, Text, Uid};
+use crate::time::Time;
 use crate::wire::{wire, words};
 
 words! {
@@ -360,6 +361,8 @@ wire! {
     pub struct VolumeStatus {
         /// Where it is in its life; absent reads as Pending.
         pub phase: Option<VolumePhase>,
+        /// Since when.
+        pub last_phase_transition_time: Option<Time>,
     }
 
     /// storage.k8s.io/v1 StorageClass.

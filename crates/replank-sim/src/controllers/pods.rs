@@ -45,6 +45,20 @@ pub(crate) fn from_template<R: Resource>(owner: &R, template: &PodTemplate) -> P
     }
 }
 
+/// Tells of an owner that it has a new pod, and of one that it has one less.
+pub(crate) fn tell<R: Tabled>(
+    ctx: &mut Ctx<'_>,
+    owner: &R,
+    (reason, teller): (&'static str, &'static str),
+    pod: &str,
+) {
+    if !ctx.api.serving().traces {
+        return;
+    }
+    let done = if reason == "SuccessfulDelete" { "Deleted" } else { "Created" };
+    ctx.api.tell(teller, &owner.clone().into(), reason, &format!("{done} pod: {pod}"));
+}
+
 /// Deletes a pod, this incarnation of it. A pod that is already gone is not a failure.
 pub(crate) fn delete(ctx: &mut Ctx<'_>, pod: &Pod) -> Result<(), ApiError> {
     let options = DeleteOptions { uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };

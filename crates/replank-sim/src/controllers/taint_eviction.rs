@@ -210,6 +210,8 @@ fn evict(ctx: &mut Ctx<'_>, slot: u32) {
         });
         debug_assert!(written.is_ok(), "the pod was just read");
     }
+    let message = format!("Marking for deletion Pod {key}");
+    ctx.api.tell("taint-eviction-controller", &Object::Pod(pod), "TaintManagerEviction", &message);
     let deleted = ctx.api.delete(Kind::Pod, &key, &DeleteOptions::default());
     debug_assert!(deleted.is_ok(), "the pod was just read");
 }

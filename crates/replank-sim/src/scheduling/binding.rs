@@ -148,12 +148,21 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName, decisions: &V
 /// Binds a pod (pkg/registry/core/pod/storage `assignPod`); its nomination ends with it.
 pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) {
     let now = ctx.api.timestamp();
+    let topology = ctx.api.topology_labels(node);
     let bound = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
         pod.node = Some(node.clone());
+        for (key, value) in topology {
+            if !pod.meta.labels.contains_key(&key) {
+                pod.meta.labels = pod.meta.labels.with(key, value);
+            }
+        }
         pod.status.nominated_node_name = None;
         set(&mut pod.status.conditions, condition("PodScheduled", ConditionStatus::True, "", ""), now);
     });
     debug_assert!(bound.is_ok(), "the pod was just read");
+    let (about, meta) = (Object::from(pod.clone()), &pod.meta);
+    let message = format!("Successfully assigned {}/{} to {node}", meta.namespace, meta.name);
+    ctx.api.tell("default-scheduler", &about, "Scheduled", &message);
 }
 
 /// Writes why a pod has no node.

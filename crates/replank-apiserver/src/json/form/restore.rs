@@ -24,28 +24,30 @@ pub(in crate::json) fn restored(of: GoId, value: &Value) -> Option<String> {
         | (GoForm::Text | GoForm::Bytes, Value::String(_))
         | (GoForm::Bool, Value::Bool(_))
         | (GoForm::Int(_) | GoForm::Float, Value::Number(_)) => None,
-        (GoForm::Struct(_), _) => Some(format!("cannot restore struct from: {}", go_kind(value, true))),
-        (GoForm::Map(_), _) => Some(format!("cannot restore map from {}", go_kind(value, true))),
-        (GoForm::List(_), _) => Some(format!("cannot restore slice from {}", go_kind(value, true))),
-        (GoForm::Text, _) => Some(format!("cannot convert {} to string", go_kind(value, false))),
-        (GoForm::Bytes, _) => Some(format!("cannot restore slice from {}", go_kind(value, true))),
-        (GoForm::Bool, _) => Some(format!("cannot convert {} to bool", go_kind(value, false))),
-        (GoForm::Int(bits), _) => Some(format!("cannot convert {} to int{bits}", go_kind(value, false))),
-        (GoForm::Float, _) => Some(format!("cannot convert {} to float64", go_kind(value, false))),
+        (GoForm::Struct(_), _) => Some(format!("cannot restore struct from: {}", go_kind(value))),
+        (GoForm::Map(_), _) => Some(format!("cannot restore map from {}", go_kind(value))),
+        (GoForm::List(_), _) => Some(format!("cannot restore slice from {}", go_kind(value))),
+        (GoForm::Bytes, _) => Some(format!("cannot restore slice from {}", go_kind(value))),
+        // Of plain types Go converts numbers to texts only, and says so where it does not.
+        (GoForm::Text, Value::Number(number)) if !number.is_f64() => {
+            Some(format!("cannot convert int64 to {}", types.get(of).shown))
+        }
+        (GoForm::Text, _) => Some("unrecognized type: string".to_owned()),
+        (GoForm::Bool, _) => Some("unrecognized type: bool".to_owned()),
+        (GoForm::Int(bits), _) => Some(format!("unrecognized type: int{bits}")),
+        (GoForm::Float, _) => Some("unrecognized type: float64".to_owned()),
     }
 }
 
-fn go_kind(value: &Value, is_short: bool) -> &'static str {
+fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nil",
         Value::Bool(_) => "bool",
         Value::Number(number) if number.is_f64() => "float64",
         Value::Number(_) => "int64",
         Value::String(_) => "string",
-        Value::Array(_) if is_short => "slice",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) if is_short => "map",
-        Value::Object(_) => "map[string]interface {}",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
     }
 }
 
@@ -76,6 +78,7 @@ mod tests {
         let why = |value: &Value| restored(of, value);
         assert_eq!(why(&json!({"metadata": []})).as_deref(), Some("cannot restore struct from: slice"));
         assert_eq!(why(&json!({"data": {"x": 1}})).as_deref(), Some("cannot convert int64 to string"));
+        assert_eq!(why(&json!({"immutable": "x"})).as_deref(), Some("unrecognized type: bool"));
         assert_eq!(why(&json!({"data": {"x": "1"}})), None);
         assert_eq!(go_map(&json!({"data": {"x": [1, "y"]}})), "map[data:map[x:[1 y]]]");
     }

@@ -4,21 +4,25 @@ use serde_json::Value;
 
 const CONTEXT: usize = 3;
 
+/// A value with an indentation of one space.
+pub(super) fn pretty(value: &Value) -> String {
+    let mut out = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
+    drop(serde::Serialize::serialize(value, &mut serializer));
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// Members in the order given, as Go's encoder writes them with an indentation of one space.
 pub(super) fn lines(members: &[(String, Value)]) -> String {
-    let line = |(name, value): &(String, Value)| {
-        let mut out = Vec::new();
-        let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");
-        let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
-        drop(serde::Serialize::serialize(value, &mut serializer));
-        format!(" \"{name}\": {}", String::from_utf8_lossy(&out).replace('\n', "\n "))
-    };
+    let line =
+        |(name, value): &(String, Value)| format!(" \"{name}\": {}", pretty(value).replace('\n', "\n "));
     let lines: Vec<String> = members.iter().map(line).collect();
     format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
 /// The hunks that lead from one text to another.
-pub(super) fn of(old: &str, new: &str) -> String {
+pub(in super::super) fn of(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let steps = steps(&old, &new);
     let is_change = |step: &Step<'_>| !matches!(step, Step::Same(_));

@@ -5,11 +5,14 @@ mod change;
 mod difference;
 mod field;
 mod fields;
+mod internal;
 mod kinds;
 mod meta;
 mod more;
 mod words;
 
 pub(super) use change::changed;
+pub(super) use difference::of as difference;
 pub(super) use fields::check;
+pub(super) use internal::pod_spec;
 pub(super) use meta::metadata;

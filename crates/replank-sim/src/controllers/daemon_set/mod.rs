@@ -215,7 +215,10 @@ impl Look<'_, '_> {
         let batch = burst.nodes.iter().skip(burst.made).take(burst.batch);
         for node in batch {
             match self.ctx.api.create(self.roster.factory.pod(&self.set, node)) {
-                Ok(_) => {}
+                Ok(pod) => {
+                    let what = ("SuccessfulCreate", "daemonset-controller");
+                    pods::tell(self.ctx, &*self.set.clone(), what, pod.meta.name.as_str());
+                }
                 Err(error) if pods::is_namespace_terminating(&error) => {}
                 Err(error) => burst.failure = Some(error),
             }

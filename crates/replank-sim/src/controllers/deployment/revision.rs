@@ -103,6 +103,10 @@ impl Look<'_, '_> {
                     self.set_progress(ConditionStatus::True, "NewReplicaSetCreated", &message);
                 }
                 self.store_deployment()?;
+                let wanted = created.spec.replicas.unwrap_or(1);
+                if wanted > 0 {
+                    self.tell_of_scaling(name.as_str(), 0, wanted);
+                }
                 Ok(created)
             }
             Err(error) if error.reason == "AlreadyExists" => {

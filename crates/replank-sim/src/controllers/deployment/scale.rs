@@ -104,7 +104,22 @@ impl Look<'_, '_> {
         let mut changed = ReplicaSet::clone(set);
         changed.spec.replicas = Some(next);
         changed.meta.annotations = annotations.with(DESIRED, desired).with(MAX, max);
-        self.ctx.api.update(changed)
+        let updated = self.ctx.api.update(changed)?;
+        if size(set) != next {
+            self.tell_of_scaling(set.meta.name.as_str(), size(set), next);
+        }
+        Ok(updated)
+    }
+
+    /// Tells of a ReplicaSet that wants another number of pods.
+    pub(super) fn tell_of_scaling(&mut self, set: &str, from: i32, to: i32) {
+        if !self.ctx.api.serving().traces {
+            return;
+        }
+        let direction = if to < from { "down" } else { "up" };
+        let message = format!("Scaled {direction} replica set {set} from {from} to {to}");
+        let about = self.deployment.clone().into();
+        self.ctx.api.tell("deployment-controller", &about, "ScalingReplicaSet", &message);
     }
 
     /// Whether a ReplicaSet has all pods that the Deployment wants, and they are available.

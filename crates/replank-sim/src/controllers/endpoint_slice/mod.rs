@@ -3,6 +3,7 @@
 mod desired;
 mod fill;
 mod plan;
+mod trigger;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use replank_apiserver::{ApiError, DeleteOptions};
 
 pub use plan::SERVICE_NAME;
 use plan::{HEADLESS, MANAGED_BY, Plan};
+use trigger::Triggers;
 const MANAGER: &str = "endpointslice-controller.k8s.io";
 /// After what time a Service is looked at whose slices somebody else changed (`endpointSliceChangeMinSyncDelay`).
 const OTHERS_CHANGES: Span = Span::from_secs(1);
@@ -37,6 +39,8 @@ pub(super) struct Endpoints {
     by_label: FxHashMap<(Namespace, Text, Text), BTreeSet<u32>>,
     /// The versions of slices written here; absence is one too.
     written: FxHashMap<Uid, Option<u64>>,
+    /// What led to the present states of Services' endpoints.
+    triggers: Triggers,
 }
 
 impl Endpoints {
@@ -176,6 +180,10 @@ pub(super) fn sync(
         plan.add(&service, &family, slices, desired);
     }
     plan.delete.append(&mut others);
+    if ctx.api.serving().traces {
+        let trigger = memory.triggers.trigger(ctx.view(), &service);
+        plan.create.iter_mut().chain(&mut plan.update).for_each(|slice| trigger::note(slice, trigger));
+    }
     plan.carry_out(ctx, memory, &service)?;
     match failure {
         None => Ok(()),

@@ -206,7 +206,11 @@ impl Look<'_, '_> {
         while next < indexes.len() && done.is_ok() {
             for index in indexes.iter().skip(next).take(batch) {
                 match self.ctx.api.create(self.pod(*index)) {
-                    Ok(_) => active += 1,
+                    Ok(pod) => {
+                        active += 1;
+                        let what = ("SuccessfulCreate", "job-controller");
+                        pods::tell(self.ctx, &self.job.clone(), what, pod.meta.name.as_str());
+                    }
                     Err(error) if pods::is_namespace_terminating(&error) => active += 1,
                     Err(error) => done = Err(error),
                 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{Controller, Ctx, Done, pods};
 use replank_apiserver::ApiError;
+use replank_model::object::Kind;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
 use replank_model::selector::Selector;
@@ -140,8 +141,9 @@ fn delete<R: Replicated>(
 ) -> Result<(), ApiError> {
     let mut failure = Ok(());
     for pod in victims::choose(ctx, parts, set, active, excess) {
-        if let Err(error) = pods::delete(ctx, &pod) {
-            failure = Err(error);
+        match pods::delete(ctx, &pod) {
+            Ok(()) => pods::tell(ctx, set, ("SuccessfulDelete", teller::<R>()), pod.meta.name.as_str()),
+            Err(error) => failure = Err(error),
         }
     }
     failure
@@ -153,12 +155,17 @@ fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, batch: usize) -> Result<(),
     let mut failure = Ok(());
     for _ in 0..batch {
         match ctx.api.create(pods::from_template(set, template)) {
-            Ok(_) => {}
+            Ok(pod) => pods::tell(ctx, set, ("SuccessfulCreate", teller::<R>()), pod.meta.name.as_str()),
             Err(error) if pods::is_namespace_terminating(&error) => {}
             Err(error) => failure = Err(error),
         }
     }
     failure
+}
+
+/// What the controller calls itself in events.
+fn teller<R: Replicated>() -> &'static str {
+    if R::KIND == Kind::ReplicaSet { "replicaset-controller" } else { "replication-controller" }
 }
 
 /// How long a pod must be ready to be available for the owner in a slot.

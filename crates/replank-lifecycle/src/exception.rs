@@ -118,6 +118,11 @@ impl<E: Exception> Exceptions<E> {
         Ok(Self { list })
     }
 
+    /// Whether one of them lets a finding be on a day, such as 2026-11-22.
+    pub fn let_be(&self, finding: &E::Finding, today: &str) -> bool {
+        self.list.iter().any(|exception| *today <= *exception.expires() && exception.is_about(finding))
+    }
+
     /// Takes out what they let be on a day, such as 2026-11-22.
     pub fn apply(&self, findings: Vec<E::Finding>, today: &str) -> Sorted<E::Finding, E> {
         let mut sorted =

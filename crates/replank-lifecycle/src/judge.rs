@@ -1,6 +1,6 @@
 //! What the table says of a use, for the versions that matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Confidence, Range, Severity};
 use crate::release::Release;
@@ -50,6 +50,12 @@ impl Measure {
             Stage::Removed => Severity::Removed,
         };
         Some(Judged { row, severity, confidence })
+    }
+
+    /// Versions that something is to be said of, of some kind.
+    pub(crate) fn old_versions(&self) -> BTreeSet<String> {
+        let rows = self.table.rows().iter().filter(|row| self.judge_row(row).is_some());
+        rows.map(|row| row.gvk.api_version()).collect()
     }
 
     fn is_gone(&self, row: &Row) -> bool {

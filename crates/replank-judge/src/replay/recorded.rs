@@ -18,6 +18,15 @@ pub(super) struct Rehearsal {
     pub(super) workloads: Vec<Workload>,
     pub(super) blockers: Vec<Blocker>,
     pub(super) timeline: Vec<NodeLine>,
+    pub(super) script_events: Vec<ScriptEvent>,
+}
+
+/// Something that a script had happen.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ScriptEvent {
+    pub(super) at: Moment,
+    pub(super) what: String,
+    pub(super) refused: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

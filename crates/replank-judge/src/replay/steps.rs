@@ -2,7 +2,7 @@
 
 use super::moment::Moment;
 
-use super::recorded::{NodeLine, Rehearsal};
+use super::recorded::{NodeLine, Rehearsal, ScriptEvent};
 
 /// Something to do, or to have seen, at a moment of the rehearsal.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +59,26 @@ pub(super) fn steps(rehearsal: &Rehearsal) -> Vec<Step<'_>> {
     for line in &rehearsal.timeline {
         all.extend(of_node(line));
     }
+    for event in &rehearsal.script_events {
+        all.extend(by_hand(event));
+    }
     all.sort_by_key(|step| (step.at, step.what.rank()));
     all
+}
+
+/// Cordons of a script: the timeline has those of a roll only. Evictions of a drain are among the rehearsal's.
+fn by_hand(event: &ScriptEvent) -> Vec<Step<'_>> {
+    let Some(("somebody", rest)) = event.what.split_once(' ').filter(|_| event.refused.is_none()) else {
+        return Vec::new();
+    };
+    let Some((does, nodes)) = rest.split_once(' ') else { return Vec::new() };
+    let nodes = nodes.split(',').map(str::trim);
+    let what: Vec<What<'_>> = match does {
+        "cordons" | "drains" => nodes.map(What::Cordon).collect(),
+        "uncordons" => nodes.map(What::Uncordon).collect(),
+        _ => Vec::new(),
+    };
+    what.into_iter().map(|what| Step { at: event.at, what }).collect()
 }
 
 fn of_node(line: &NodeLine) -> Vec<Step<'_>> {
@@ -92,4 +110,28 @@ fn of_node(line: &NodeLine) -> Vec<Step<'_>> {
         steps.extend(what.map(|what| Step { at: phase.at, what }));
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_a_script_cordons_is_cordoned() {
+        let event = |what: &str, refused: Option<&str>| json!({"at": "2026-11-20T08:00:05Z", "origin": "script", "line": 1, "side": "hand", "what": what, "refused": refused});
+        let rehearsal: Rehearsal = serde_json::from_value(json!({
+            "verdict": "passes", "start": "2026-11-20T08:00:00Z", "virtualDurationMs": 0,
+            "nodes": {"total": 0, "replaced": 0}, "workloads": [], "blockers": [], "timeline": [],
+            "evictions": [{"at": "2026-11-20T08:00:05Z", "namespace": "a", "pod": "b"}],
+            "scriptEvents": [
+                event("somebody drains a, b", None), event("somebody uncordons a", None),
+                event("somebody drains c", Some("pod shop/alone has no controller")), event("somebody deletes pod a/b", None),
+            ],
+        }))
+        .expect("it is a rehearsal");
+        let told: Vec<String> = steps(&rehearsal).iter().map(|step| format!("{:?}", step.what)).collect();
+        assert_eq!(told, ["Cordon(\"a\")", "Cordon(\"b\")", "Uncordon(\"a\")", "Evict(0)"]);
+    }
 }

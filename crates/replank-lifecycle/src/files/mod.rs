@@ -25,41 +25,60 @@ use crate::source::{Place, Unread};
 /// Scans files with so many threads. Each holds one file at a time, so that memory is bounded by the largest ones; what is
 /// found does not depend on the number. `read` is told of every file that is done.
 pub fn scan_files(measure: &Measure, files: &[File], threads: usize, read: &(dyn Fn() + Sync)) -> Report {
+    let reports = on_threads(files, threads, &|file| {
+        let report = scan_file(measure, file);
+        read();
+        report
+    });
+    let mut all = Report::default();
+    reports.into_iter().for_each(|report| all.append(report));
+    all
+}
+
+/// Does the same with each of many things on so many threads, each of which takes the next one when it is done with one. What comes of them is in
+/// their order.
+pub fn on_threads<T: Sync, R: Send>(things: &[T], threads: usize, work: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut reports = Vec::new();
+    let turn = || {
+        let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(index) else { return reports };
-            reports.push((index, scan_file(measure, file)));
-            read();
+            let Some(thing) = things.get(index) else { return done };
+            done.push((index, work(thing)));
         }
     };
-    let mut reports: Vec<(usize, Report)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.clamp(1, files.len().max(1))).map(|_| scope.spawn(work)).collect();
-        let mut reports = work();
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.clamp(1, things.len().max(1))).map(|_| scope.spawn(turn)).collect();
+        let mut done = turn();
         for other in others {
-            // A thread that panicked took its findings with it: so does this one.
-            reports.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            // A thread that panicked took what it had with it: so does this one.
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        reports
+        done
     });
-    reports.sort_by_key(|(index, _)| *index);
-    let mut all = Report::default();
-    for (_, report) in reports {
-        all.append(report);
-    }
-    all
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, of)| of).collect()
 }
 
 fn scan_file(measure: &Measure, file: &File) -> Report {
     match std::fs::read(&file.path) {
-        Ok(bytes) => match archive::unpacked(&bytes) {
-            Some(archive) => scan_archive(measure, &file.name, &archive, ARCHIVES_MAX),
-            None => scan_bytes(measure, &file.name, bytes, &file.hint),
-        },
+        Ok(bytes) => scan_stored(measure, file, bytes),
         Err(error) => unread(&file.name, error.to_string()),
     }
+}
+
+/// Scans what is stored in a file: a text in any encoding, or a packed chart.
+pub fn scan_stored(measure: &Measure, file: &File, bytes: Vec<u8>) -> Report {
+    match archive::unpacked(&bytes) {
+        Some(archive) => scan_archive(measure, &file.name, &archive, ARCHIVES_MAX),
+        None => scan_bytes(measure, &file.name, bytes, &file.hint),
+    }
+}
+
+/// Of a file that cannot be read.
+pub fn unread(name: &Arc<str>, why: String) -> Report {
+    let place = Place { source: name.clone(), line: 1, column: 1 };
+    Report::of_unread(Unread { place, why })
 }
 
 fn scan_bytes(measure: &Measure, name: &Arc<str>, bytes: Vec<u8>, hint: &Hint) -> Report {
@@ -77,11 +96,6 @@ pub fn scan_decoded(measure: &Measure, name: &Arc<str>, decoded: &Decoded, hint:
         report.unread.push(Unread { place, why: why.clone() });
     }
     report
-}
-
-fn unread(name: &Arc<str>, why: String) -> Report {
-    let place = Place { source: name.clone(), line: 1, column: 1 };
-    Report::of_unread(Unread { place, why })
 }
 
 /// Charts within packed charts that are followed.

@@ -1,10 +1,12 @@
 //! Fixing a text, document by document.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::lay::Edit;
 use super::lines;
 use super::outcome::{Change, Fixed, Left};
+use super::suspect::Suspects;
 use crate::judge::Measure;
 use crate::scan::Hint;
 use crate::schema::Schema;
@@ -21,28 +23,18 @@ pub fn fix(
     hint: &Hint,
     lets_be: &dyn Fn(u32) -> bool,
 ) -> Fixed {
-    let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let mut fixing = Fixing {
-        measure,
-        schema,
-        name,
-        text,
-        line_starts,
-        lets_be,
-        edits: Vec::new(),
-        changes: Vec::new(),
-        left: Vec::new(),
-    };
+    let mut fixing = Fixing::new(measure, schema, name, text, lets_be);
+    let suspects = Suspects::new(measure);
     if scan::is_of_manifests(name, text, hint) {
-        source::read(name, text, &mut |found| match found {
-            Found::Document(document) => fixing.document(&document),
-            // The scan tells what cannot be read, and what is a template.
-            Found::Unread(_) | Found::Template { .. } => {}
+        source::read_with_trees(name, text, &|document| suspects.suspects(document), &mut |found, grown| {
+            match found {
+                Found::Document(document) => drop(fixing.document(&document, grown)),
+                // The scan tells what cannot be read, and what is a template.
+                Found::Unread(_) | Found::Template { .. } => {}
+            }
         });
     }
-    let Fixing { edits, changes, left, .. } = fixing;
-    let (text, hunks) = lines::edited(text, edits);
-    Fixed { text, changes, left, hunks }
+    fixing.done()
 }
 
 /// The notation that a document is written in.
@@ -55,18 +47,48 @@ pub(super) struct Fixing<'f> {
     pub(super) schema: &'f Schema,
     pub(super) name: &'f Arc<str>,
     pub(super) text: &'f str,
-    pub(super) line_starts: Vec<usize>,
+    line_starts: OnceCell<Vec<usize>>,
     pub(super) lets_be: &'f dyn Fn(u32) -> bool,
     pub(super) edits: Vec<Edit>,
     pub(super) changes: Vec<Change>,
     pub(super) left: Vec<Left>,
 }
 
-impl Fixing<'_> {
+impl<'f> Fixing<'f> {
+    pub(super) fn new(
+        measure: &'f Measure,
+        schema: &'f Schema,
+        name: &'f Arc<str>,
+        text: &'f str,
+        lets_be: &'f dyn Fn(u32) -> bool,
+    ) -> Self {
+        Self {
+            measure,
+            schema,
+            name,
+            text,
+            line_starts: OnceCell::new(),
+            lets_be,
+            edits: Vec::new(),
+            changes: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// The text with all that was changed.
+    pub(super) fn done(self) -> Fixed {
+        let Self { text, edits, changes, left, .. } = self;
+        let (text, hunks) = lines::edited(text, edits);
+        Fixed { text, changes, left, hunks }
+    }
+
     pub(super) fn place(&self, origins: &Origins, from: Option<usize>) -> Place {
         let at = from.map_or(0, |from| origins.nodes[from].range.start);
-        let line = self.line_starts.partition_point(|start| *start <= at);
-        let line_start = self.line_starts[line - 1];
+        let line_starts = self.line_starts.get_or_init(|| {
+            std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+        });
+        let line = line_starts.partition_point(|start| *start <= at);
+        let line_start = line_starts[line - 1];
         let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         Place {
             source: self.name.clone(),

@@ -1,5 +1,7 @@
 //! Which lines a set of edits changes, as a comparison shows it.
 
+use rustc_hash::FxHashMap;
+
 use super::lay::{Edit, apply};
 
 /// Lines that go, and lines that come in their place.
@@ -13,8 +15,9 @@ pub struct Hunk {
     pub new: Vec<String>,
 }
 
-/// Products of lines up to which the longest common sequence is looked for; beyond it, lines go and come as a whole.
-const COMPARED_MAX: usize = 4_000_000;
+/// Products of lines up to which the longest common sequence is looked for. Beyond it the lines that are on both sides once are found first, and what
+/// stands between them is compared; where there are none, lines go and come as a whole.
+const COMPARED_MAX: usize = 40_000;
 
 /// A text with its edits made, and its hunks.
 pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> (String, Vec<Hunk>) {
@@ -31,8 +34,9 @@ fn hunks(text: &str, edits: &[Edit]) -> Vec<Hunk> {
         line += text[at..start].matches('\n').count();
         at = start;
         let new = apply(text, start..end, edits);
-        let lines = |text: &str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
-        compare(&lines(&text[start..end]), &lines(&new), line, &mut hunks);
+        let old: Vec<&str> = text[start..end].split_inclusive('\n').collect();
+        let new: Vec<&str> = new.split_inclusive('\n').collect();
+        compare(&old, &new, line, &mut hunks);
     }
     hunks
 }
@@ -57,8 +61,12 @@ fn spans(text: &str, edits: &[Edit]) -> Vec<(usize, usize)> {
     spans
 }
 
-fn compare(old: &[String], new: &[String], line: usize, hunks: &mut Vec<Hunk>) {
-    let same = |(a, b): &(&String, &String)| a == b;
+fn owned(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+fn compare(old: &[&str], new: &[&str], line: usize, hunks: &mut Vec<Hunk>) {
+    let same = |(a, b): &(&&str, &&str)| a == b;
     let head = old.iter().zip(new).take_while(same).count();
     let (old, new) = (&old[head..], &new[head..]);
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
@@ -67,10 +75,61 @@ fn compare(old: &[String], new: &[String], line: usize, hunks: &mut Vec<Hunk>) {
     if old.is_empty() && new.is_empty() {
         return;
     }
-    if old.len().saturating_mul(new.len()) > COMPARED_MAX {
-        hunks.push(Hunk { line, old: old.to_vec(), new: new.to_vec() });
-        return;
+    if old.len().saturating_mul(new.len()) <= COMPARED_MAX {
+        return common(old, new, line, hunks);
     }
+    let (mut from, mut to) = (0, 0);
+    let anchors = anchors(old, new);
+    if anchors.is_empty() {
+        return hunks.push(Hunk { line, old: owned(old), new: owned(new) });
+    }
+    for (a, b) in anchors {
+        compare(&old[from..a], &new[to..b], line + from, hunks);
+        (from, to) = (a + 1, b + 1);
+    }
+    compare(&old[from..], &new[to..], line + from, hunks);
+}
+
+/// The longest sequence of lines that both sides have once, by their indexes.
+fn anchors(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+    // Counts on both sides, and the last index.
+    let mut seen: FxHashMap<&str, ([usize; 2], [usize; 2])> = FxHashMap::default();
+    for (side, lines) in [old, new].into_iter().enumerate() {
+        for (index, line) in lines.iter().enumerate() {
+            let (counts, at) = seen.entry(line).or_default();
+            counts[side] += 1;
+            at[side] = index;
+        }
+    }
+    let once = old.iter().filter_map(|line| match seen[line] {
+        ([1, 1], [a, b]) => Some((a, b)),
+        _ => None,
+    });
+    // Ends of the best sequences of each length, each with the pair before it.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut pairs: Vec<(usize, usize, Option<usize>)> = Vec::new();
+    for (a, b) in once {
+        let length = ends.partition_point(|end| pairs[*end].1 < b);
+        let before = length.checked_sub(1).map(|before| ends[before]);
+        pairs.push((a, b, before));
+        match ends.get_mut(length) {
+            Some(end) => *end = pairs.len() - 1,
+            None => ends.push(pairs.len() - 1),
+        }
+    }
+    let mut longest = Vec::new();
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
+        let (a, b, before) = pairs[index];
+        longest.push((a, b));
+        next = before;
+    }
+    longest.reverse();
+    longest
+}
+
+/// Hunks between the lines of the longest common sequence.
+fn common(old: &[&str], new: &[&str], line: usize, hunks: &mut Vec<Hunk>) {
     // Lengths of the longest common sequences of the ends of both.
     let width = new.len() + 1;
     let mut common = vec![0u32; (old.len() + 1) * width];
@@ -95,10 +154,10 @@ fn compare(old: &[String], new: &[String], line: usize, hunks: &mut Vec<Hunk>) {
         let goes =
             a < old.len() && (b == new.len() || common[(a + 1) * width + b] >= common[a * width + b + 1]);
         if goes {
-            hunk.old.push(old[a].clone());
+            hunk.old.push(old[a].to_owned());
             a += 1;
         } else {
-            hunk.new.push(new[b].clone());
+            hunk.new.push(new[b].to_owned());
             b += 1;
         }
     }
@@ -153,4 +212,41 @@ pub fn unified(name: &str, text: &str, hunks: &[Hunk]) -> String {
         from = to;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hunks as `LINE -OLD +NEW`.
+    fn compared(old: &[String], new: &[String]) -> Vec<String> {
+        let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<Vec<_>>();
+        let (old, new, mut hunks) = (lines(old), lines(new), Vec::new());
+        let old: Vec<&str> = old.iter().map(String::as_str).collect();
+        let new: Vec<&str> = new.iter().map(String::as_str).collect();
+        compare(&old, &new, 1, &mut hunks);
+        hunks.iter().map(|hunk| format!("{} -{} +{}", hunk.line, hunk.old.len(), hunk.new.len())).collect()
+    }
+
+    #[test]
+    fn of_many_lines_those_that_stay_are_found() {
+        let old: Vec<String> = (0..3000).map(|number| format!("{number}")).collect();
+        let mut new = old.clone();
+        new[10] = "x".to_owned();
+        new.insert(1500, "y".to_owned());
+        drop(new.drain(2000..2010));
+        assert_eq!(compared(&old, &new), ["11 -1 +1", "1501 -0 +1", "2000 -10 +0"]);
+        // Two that have changed places: one of them goes and comes.
+        let mut swapped = old.clone();
+        swapped.swap(100, 2500);
+        assert_eq!(compared(&old, &swapped).len(), 2);
+    }
+
+    #[test]
+    fn where_no_line_stays_all_go_and_come() {
+        let lines =
+            |indentation: &str| (0..500).map(|number| format!("{indentation}{number}")).collect::<Vec<_>>();
+        assert_eq!(compared(&lines(""), &lines("  ")), ["1 -500 +500"]);
+        assert_eq!(compared(&vec!["a".to_owned(); 300], &vec!["a".to_owned(); 200]), ["201 -100 +0"]);
+    }
 }

@@ -1,31 +1,37 @@
 //! Manifests with the versions that a cluster serves: what [`crate::scan`] finds in them is converted, and the change is laid
 //! onto the text, of which everything else stays as it is.
 //!
-//! After that the text is read again, and must say exactly what the converted objects say; otherwise it stays as it was, and
-//! the reason is told. What is written in Kubernetes' own groups is of the types that 1.36 serves ([`crate::schema`]).
+//! After that what was written is read again, and must say exactly what the converted objects say ([`proof`]); otherwise the text stays
+//! as it was, and the reason is told. What is written in Kubernetes' own groups is of the types that 1.36 serves ([`crate::schema`]).
 
 mod fixing;
 pub mod kustomize;
 mod lay;
 mod lines;
+mod made;
 mod object;
 mod outcome;
 mod outcome_of_object;
+mod proof;
 mod release;
 mod rules;
+mod scanner;
+mod suspect;
 #[cfg(test)]
 mod tests;
 
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::source::{Document, Place};
+use crate::source::{Document, Grown, Place};
 use crate::table::Gvk;
 use crate::tree::{self, Notation, Origins, Tree};
-use lay::{Edit, apply};
+use lay::apply;
 pub use lines::{Hunk, unified};
+use made::{Converted, Made};
 pub use outcome::{Change, Fixed, Left, Why, WhyRule};
 pub use release::{FixedRelease, FixedReleases, fix_releases};
+pub use scanner::{Head, ScannedText, Scanner};
 
 pub use fixing::fix;
 use fixing::{Fixing, notation_of};
@@ -33,26 +39,22 @@ use fixing::{Fixing, notation_of};
 /// Objects of one document that are tried one by one where they cannot be changed together.
 const TRIED_MAX: usize = 200;
 
-/// The outcome for the objects of a document.
-struct Made {
-    edits: Vec<Edit>,
-    changes: Vec<Change>,
-    left: Vec<Left>,
-}
-
 impl Fixing<'_> {
-    fn document(&mut self, document: &Document<'_>) {
+    /// Fixes a document, which may have been read as a tree already. What it says now, if it changes.
+    fn document(&mut self, document: &Document<'_>, grown: Option<Grown>) -> Option<Converted> {
         if !object::is_concerned(self.measure, &document.root) {
-            return;
+            return None;
         }
         let range = document.range.clone();
-        let notation = notation_of(&self.text[range.clone()]);
-        // Flow notation of YAML may begin like JSON.
-        let read = tree::read(self.text, range.clone(), notation)
-            .or_else(|why| tree::read(self.text, range.clone(), Notation::Yaml).map_err(|_| why));
-        let made = match read {
-            Ok(Some((tree, origins))) => self.made(&tree, &origins, range),
-            Ok(None) => return,
+        let read = || {
+            let notation = notation_of(&self.text[range.clone()]);
+            // Flow notation of YAML may begin like JSON.
+            tree::read(self.text, range.clone(), notation)
+                .or_else(|why| tree::read(self.text, range.clone(), Notation::Yaml).map_err(|_| why))
+        };
+        let made = match grown.map_or_else(read, |grown| Ok(Some(grown))) {
+            Ok(Some((tree, origins))) => self.made(tree, &origins, range),
+            Ok(None) => return None,
             Err(why) => Err(why),
         };
         match made {
@@ -60,20 +62,26 @@ impl Fixing<'_> {
                 self.edits.extend(made.edits);
                 self.changes.extend(made.changes);
                 self.left.extend(made.left);
+                made.converted
             }
-            Err(why) => object::each_judged(self.measure, &document.root, |used, at| {
-                let place = Place { source: self.name.clone(), line: at.line, column: at.column };
-                self.left.push(Left { place, used, why: Why::InTheWay(why.clone()) });
-            }),
+            Err(why) => {
+                object::each_judged(self.measure, &document.root, |used, at| {
+                    let place = Place { source: self.name.clone(), line: at.line, column: at.column };
+                    self.left.push(Left { place, used, why: Why::InTheWay(why.clone()) });
+                });
+                None
+            }
         }
     }
 
     /// Everything of a document that can be changed, together if that goes.
-    fn made(&self, tree: &Tree, origins: &Origins, range: Range<usize>) -> Result<Made, String> {
+    fn made(&self, tree: Tree, origins: &Origins, range: Range<usize>) -> Result<Made, String> {
         let all = self.tried(tree, origins, range.clone(), &|_, _, _| true);
         let Err(why) = all else { return all };
+        // That is rare, so that the tree is read again rather than kept for it.
+        let (tree, origins) = &tree::read(self.text, range.clone(), origins.notation)?.ok_or(why.clone())?;
         let all = RefCell::new(Vec::new());
-        let counted = self.tried(tree, origins, range.clone(), &|_, used, from| {
+        let counted = self.tried(tree.clone(), origins, range.clone(), &|_, used, from| {
             all.borrow_mut().push((used.clone(), from));
             false
         });
@@ -84,7 +92,7 @@ impl Fixing<'_> {
         let mut goes = vec![false; all.len()];
         let mut left = Vec::new();
         for (only, (used, from)) in all.into_iter().enumerate() {
-            match self.tried(tree, origins, range.clone(), &|at, _, _| at == only) {
+            match self.tried(tree.clone(), origins, range.clone(), &|at, _, _| at == only) {
                 Ok(_) => goes[only] = true,
                 Err(why) => {
                     let place = self.place(origins, from);
@@ -92,7 +100,7 @@ impl Fixing<'_> {
                 }
             }
         }
-        let mut made = self.tried(tree, origins, range, &|at, _, _| goes[at])?;
+        let mut made = self.tried(tree.clone(), origins, range, &|at, _, _| goes[at])?;
         made.left.extend(left);
         Ok(made)
     }
@@ -100,13 +108,12 @@ impl Fixing<'_> {
     /// Converts those objects of a document that are chosen, and lays the change onto its text.
     fn tried(
         &self,
-        tree: &Tree,
+        mut converted: Tree,
         origins: &Origins,
         range: Range<usize>,
         chosen: object::Chosen<'_>,
     ) -> Result<Made, String> {
-        let mut converted = tree.clone();
-        let mut made = Made { edits: Vec::new(), changes: Vec::new(), left: Vec::new() };
+        let mut made = Made { edits: Vec::new(), changes: Vec::new(), left: Vec::new(), converted: None };
         let chosen = |at: usize, used: &Gvk, from: Option<usize>| {
             !(self.lets_be)(self.place(origins, from).line) && chosen(at, used, from)
         };
@@ -125,12 +132,16 @@ impl Fixing<'_> {
         }
         made.edits =
             lay::lay(self.text, origins, &converted).map_err(|in_the_way| in_the_way.0.to_owned())?;
-        let text = apply(self.text, range, &made.edits);
-        let length = text.len();
-        match tree::read(&text, 0..length, origins.notation) {
-            Ok(Some((again, _))) if again.says(&converted) => Ok(made),
-            Ok(_) => Err("an anchor, an alias or `<<` is where the change would be".to_owned()),
-            Err(why) => Err(why),
-        }
+        let text = apply(self.text, range.clone(), &made.edits);
+        proof::holds(self.text, origins, &converted, &text)?;
+        let old = &self.text[range];
+        let grown = |new: usize, old: usize| new as i64 - old as i64;
+        let lines = |text: &str| text.matches('\n').count();
+        made.converted = Some(Converted {
+            bytes: grown(text.len(), old.len()),
+            lines: grown(lines(&text), lines(old)),
+            tree: converted,
+        });
+        Ok(made)
     }
 }

@@ -72,18 +72,31 @@ pub fn scan(measure: &Measure, name: &Arc<str>, text: &str, hint: &Hint) -> Repo
     report
 }
 
+/// Scans one part of a text of manifests that was read already; the text itself is not counted.
+pub(crate) fn scan_found(
+    measure: &Measure,
+    name: &Arc<str>,
+    text: &str,
+    found: &Found<'_>,
+    hint: &Hint,
+) -> Report {
+    let mut report = Report::default();
+    Scan { measure, report: &mut report }.found(name, text, found, &Origin::Plain, hint);
+    report
+}
+
 impl Scan<'_> {
     /// Everything in a text that is YAML or JSON.
     fn text(&mut self, name: &Arc<str>, text: &str, origin: &Origin, hint: &Hint) {
-        source::read(name, text, &mut |found| self.found(name, text, found, origin, hint));
+        source::read(name, text, &mut |found| self.found(name, text, &found, origin, hint));
     }
 
-    fn found(&mut self, name: &Arc<str>, text: &str, found: Found<'_>, origin: &Origin, hint: &Hint) {
+    fn found(&mut self, name: &Arc<str>, text: &str, found: &Found<'_>, origin: &Origin, hint: &Hint) {
         match found {
-            Found::Document(document) => self.document(name, text, &document, origin, hint),
-            Found::Unread(unread) => self.report.unread.push(unread),
+            Found::Document(document) => self.document(name, text, document, origin, hint),
+            Found::Unread(unread) => self.report.unread.push(unread.clone()),
             Found::Template { range, line, unread } => {
-                template::scan(self, name, &text[range], line, unread, hint);
+                template::scan(self, name, &text[range.clone()], *line, unread.clone(), hint);
             }
         }
     }

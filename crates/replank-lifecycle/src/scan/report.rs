@@ -77,6 +77,29 @@ impl Report {
         Self { unread: vec![unread], ..Self::default() }
     }
 
+    /// Whether there is nothing in it to be told.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let Self { findings, unread, unrendered, left_out, counts: _, callers } = self;
+        findings.is_empty()
+            && unread.is_empty()
+            && unrendered.is_empty()
+            && left_out.is_empty()
+            && callers.is_empty()
+    }
+
+    /// The same of a text in which so many lines come before it.
+    #[must_use]
+    pub(crate) fn moved(mut self, lines: i64) -> Self {
+        let move_to = |place: &mut Place| {
+            place.line = u32::try_from(i64::from(place.line) + lines).unwrap_or(u32::MAX);
+        };
+        self.findings.iter_mut().for_each(|finding| move_to(&mut finding.place));
+        self.unread.iter_mut().for_each(|unread| move_to(&mut unread.place));
+        self.unrendered.iter_mut().for_each(|of| move_to(&mut of.place));
+        self.left_out.iter_mut().for_each(|of| move_to(&mut of.place));
+        self
+    }
+
     /// Puts another one behind it.
     pub fn append(&mut self, mut other: Report) {
         self.findings.append(&mut other.findings);

@@ -22,7 +22,7 @@ const PUT_IN: &str = "TEMPLATED-VALUE";
 pub(super) fn whole(scan: &mut Scan<'_>, name: &Arc<str>, text: &str, hint: &Hint) {
     let marked = without_markers_in_directives(text);
     source::read_templates(name, text, &marked, &mut |found| {
-        scan.found(name, text, found, &Origin::Plain, hint);
+        scan.found(name, text, &found, &Origin::Plain, hint);
     });
 }
 

@@ -5,6 +5,7 @@
 //! saved of it: the items of a list around a broken one, say.
 
 mod document;
+mod grown;
 mod json;
 mod node;
 mod slow;
@@ -15,7 +16,10 @@ pub use document::{Document, Found, Place, Unread};
 mod tests;
 mod want;
 mod yaml;
+use std::ops::Range;
 use std::sync::Arc;
+
+use crate::tree::{self, Origins, Tree};
 
 pub use node::{At, Node, What};
 pub(crate) use split::is_json;
@@ -23,11 +27,39 @@ use want::{OBJECT, Want};
 
 use split::{Part, Parts};
 
+/// A document's tree, with its places.
+pub(crate) type Grown = (Tree, Origins);
+
+/// Takes in what is found; of a document that was read as a tree, the tree, too.
+type Each<'e, 't> = &'e mut dyn FnMut(Found<'t>, Option<Grown>);
+
 /// Reads a text, and hands on what is in it.
 pub fn read<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {
+    read_with_trees(name, text, &|_| false, &mut |found, _| each(found));
+}
+
+/// The same. Of a document that is wanted so the whole tree is built, and what a scan asks for is taken from that: it is parsed once. Without a tree
+/// are JSON, and YAML that repeats nodes or that only kubectl's reader takes.
+pub(crate) fn read_with_trees<'t>(
+    name: &Arc<str>,
+    text: &'t str,
+    wanted: &dyn Fn(&str) -> bool,
+    each: Each<'_, 't>,
+) {
     for part in Parts::new(text) {
-        read_part(name, text, &part, each);
+        read_part(name, text, &part, wanted, each);
     }
+}
+
+/// Reads one document again, which begins on a line.
+pub(crate) fn read_document<'t>(
+    name: &Arc<str>,
+    text: &'t str,
+    range: Range<usize>,
+    line: u32,
+    each: &mut dyn FnMut(Found<'t>),
+) {
+    read_part(name, text, &Part { range, line }, &|_| false, &mut |found, _| each(found));
 }
 
 /// Reads a text that is known to be a template: what has directives is not even tried as YAML. `marked` is the same text, byte
@@ -42,18 +74,41 @@ pub(crate) fn read_templates<'t>(
         if is_template(&text[part.range.clone()]) {
             each(Found::Template { range: part.range, line: part.line, unread: None });
         } else {
-            read_part(name, text, &part, each);
+            read_part(name, text, &part, &|_| false, &mut |found, _| each(found));
         }
     }
 }
 
-fn read_part<'t>(name: &Arc<str>, text: &'t str, part: &Part, each: &mut dyn FnMut(Found<'t>)) {
+fn read_part<'t>(
+    name: &Arc<str>,
+    text: &'t str,
+    part: &Part,
+    wanted: &dyn Fn(&str) -> bool,
+    each: Each<'_, 't>,
+) {
     let Some(content) = split::content(text, part.range.clone()) else { return };
     if split::is_json(&text[content..part.range.end]) {
-        json_part(name, text, part, content, each);
+        json_part(name, text, part, content, &mut |found| each(found, None));
+    } else if wanted(&text[content..part.range.end])
+        && let Some((root, grown)) = grown_part(text, part)
+    {
+        let document = Document { range: part.range.clone(), line: part.line, root };
+        each(Found::Document(document), Some(grown));
     } else {
-        yaml_part(name, text, part, each);
+        yaml_part(name, text, part, &mut |found| each(found, None));
     }
+}
+
+/// A document as a tree, and what is kept of it.
+fn grown_part<'t>(text: &'t str, part: &Part) -> Option<(Node<'t>, Grown)> {
+    let (tree, origins) = tree::read_strictly(text, part.range.clone()).ok()??;
+    let root = grown::node(text, &tree, &origins, part, &OBJECT)?;
+    Some((root, (tree, origins)))
+}
+
+/// What is kept of a document that nobody has written yet; all of it has the same place.
+pub(crate) fn unwritten(tree: &Tree) -> Node<'static> {
+    grown::unwritten(tree, &OBJECT)
 }
 
 fn yaml_part<'t>(name: &Arc<str>, text: &'t str, part: &Part, each: &mut dyn FnMut(Found<'t>)) {

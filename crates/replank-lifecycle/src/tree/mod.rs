@@ -10,7 +10,7 @@ mod read;
 mod value;
 mod yaml;
 
-pub(crate) use read::{EntryAt, NodeAt, Notation, Origins, Style, read};
+pub(crate) use read::{EntryAt, NodeAt, Notation, Origins, Style, read, read_strictly};
 
 pub use node::{Entry, Tree, What};
 pub(crate) use node::{From, OriginIndex};

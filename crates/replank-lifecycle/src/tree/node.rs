@@ -53,7 +53,29 @@ pub(crate) enum From {
     Merged,
 }
 
+impl What {
+    /// Whether both are scalars and say the same.
+    pub(crate) fn is_same_scalar(&self, other: &What) -> bool {
+        match (self, other) {
+            (What::Null, What::Null) => true,
+            (What::Bool(a), What::Bool(b)) => a == b,
+            (What::Number(a), What::Number(b)) => a == b,
+            (What::Text(a), What::Text(b)) => a == b,
+            (
+                What::Null | What::Bool(_) | What::Number(_) | What::Text(_) | What::List(_) | What::Map(_),
+                _,
+            ) => false,
+        }
+    }
+}
+
 impl Tree {
+    /// Items of a list, values of a mapping that are not merged in; none of a scalar.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Tree> {
+        let written = self.entries().iter().filter(|entry| entry.from != From::Merged);
+        self.items().iter().chain(written.map(|entry| &entry.value))
+    }
+
     /// A value that no text says.
     pub fn of(what: What) -> Self {
         Self { what, from: None }

@@ -94,34 +94,29 @@ impl Origins {
         self.entries.len() - 1
     }
 
-    /// Whether a tree is what its node of the text says.
-    pub(crate) fn is_unchanged(&self, tree: &Tree) -> bool {
+    /// Whether a scalar is what its node of the text says; whether a list or a mapping has the items or the keys of its node, each with the value
+    /// that was written for it, whatever has become of that.
+    pub(crate) fn is_in_place(&self, tree: &Tree) -> bool {
         let Some(node) = tree.from.map(|from| &self.nodes[from]) else { return false };
-        if node.style == Style::Alias {
-            return true;
-        }
         match &tree.what {
             What::Null | What::Bool(_) | What::Number(_) | What::Text(_) => {
-                Tree::of(node.says.clone()).says(tree)
+                node.says.is_same_scalar(&tree.what)
             }
             What::List(items) => {
                 items.len() == node.items.len()
-                    && items
-                        .iter()
-                        .zip(&node.items)
-                        .all(|(item, from)| item.from == Some(*from) && self.is_unchanged(item))
+                    && items.iter().zip(&node.items).all(|(item, from)| item.from == Some(*from))
             }
             What::Map(entries) => {
-                let written: Vec<_> =
-                    entries.iter().filter(|entry| entry.from != super::From::Merged).collect();
-                let own: Vec<_> = node.entries.iter().filter(|index| !self.entries[**index].merge).collect();
-                written.len() == own.len()
-                    && written.iter().zip(own).all(|(entry, index)| {
+                let mut own = node.entries.iter().filter(|index| !self.entries[**index].merge);
+                let written = entries.iter().filter(|entry| entry.from != super::From::Merged);
+                let all_there = written.into_iter().all(|entry| {
+                    own.next().is_some_and(|index| {
                         entry.from == super::From::Text(*index)
                             && entry.key == self.entries[*index].says
                             && entry.value.from == Some(self.entries[*index].value)
-                            && self.is_unchanged(&entry.value)
                     })
+                });
+                all_there && own.next().is_none()
             }
         }
     }

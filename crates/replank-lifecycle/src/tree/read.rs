@@ -20,3 +20,11 @@ pub(crate) fn read(
         Notation::Yaml => yaml::read(text, range),
     }
 }
+
+/// Reads the YAML document in a part of a text, as the specification has it: nothing that only kubectl's reader takes.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_strictly(text: &str, range: Range<usize>) -> Result<Option<(Tree, Origins)>, String> {
+    yaml::strict(text, range)
+}

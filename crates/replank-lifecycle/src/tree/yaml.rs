@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, range: Range<usize>) -> Result<Option<(Tree, Orig
     }))
 }
 
-fn strict(text: &str, range: Range<usize>) -> Result<Option<(Tree, Origins)>, String> {
+pub(super) fn strict(text: &str, range: Range<usize>) -> Result<Option<(Tree, Origins)>, String> {
     let mut options = Options::default();
     options.flow_nesting_limit = DEPTH_MAX;
     options.block_nesting_limit = DEPTH_MAX;

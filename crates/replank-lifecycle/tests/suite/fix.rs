@@ -11,7 +11,7 @@ use replank_intake::read;
 use replank_intake::source::Source;
 use replank_lifecycle::Measure;
 use replank_lifecycle::finding::Range;
-use replank_lifecycle::fix::{self, Fixed};
+use replank_lifecycle::fix::{self, Fixed, Scanner};
 use replank_lifecycle::release::Release;
 use replank_lifecycle::scan::{self, Hint};
 use replank_lifecycle::schema::Schema;
@@ -52,6 +52,16 @@ fn hold_promises(measure: &Measure, schema: &Schema, text: &str, fixed: &Fixed, 
     assert_eq!(again.text, fixed.text, "{case}: a second run changes something");
     assert!(again.changes.is_empty(), "{case}: {:?}", again.changes);
     assert_eq!(again.left.len(), fixed.left.len(), "{case}");
+    // On one way through the same is found and fixed, and what a second scan would find is known.
+    let name: Arc<str> = Arc::from("x.yaml");
+    let scan = |text: &str| scan::scan(measure, &name, text, &Hint::default());
+    let once = Scanner::new(measure, schema).text(&name, text, &Hint::default(), &|_| false);
+    assert_eq!(once.report, scan(text), "{case}");
+    let is_fixed = !(fixed.changes.is_empty() && fixed.left.is_empty());
+    assert_eq!(once.fixed.as_ref(), is_fixed.then_some(fixed), "{case}");
+    let told = |report: scan::Report| (report.findings, report.unread, report.unrendered, report.left_out);
+    let is_changed = !fixed.hunks.is_empty();
+    assert_eq!(once.after.map(told), is_changed.then(|| told(scan(&fixed.text))), "{case}");
     // No byte is changed outside of the lines that are told.
     let (old, new): (Vec<&str>, Vec<&str>) =
         (text.split_inclusive('\n').collect(), fixed.text.split_inclusive('\n').collect());

@@ -111,6 +111,21 @@ pub(super) struct Found {
 }
 
 pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Found, Failure> {
+    found_by(args, measure, printer, &mut |walk, threads, step| {
+        files::scan_files(measure, &walk.files, threads, step)
+    })
+}
+
+/// Scans files on so many threads; the last is told of each that is done.
+pub(super) type ScanFiles<'s> = &'s mut dyn FnMut(&Walk, usize, &(dyn Fn() + Sync)) -> Report;
+
+/// The same, with files scanned in another way.
+pub(super) fn found_by(
+    args: &ScanArgs,
+    measure: &Measure,
+    printer: &mut Printer,
+    scan_files: ScanFiles<'_>,
+) -> Result<Found, Failure> {
     let here = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { &here[..] } else { &args.paths[..] };
     let is_stdin = |path: &&PathBuf| **path == Path::new("-");
@@ -124,7 +139,7 @@ pub(super) fn found(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -
     let rendered = args.render.then(|| render::render(&walk, measure, args.render_timeout(), printer));
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
     let meter = Meter::of_files(walk.files.len());
-    report.append(files::scan_files(measure, &walk.files, threads, &|| meter.step()));
+    report.append(scan_files(&walk, threads, &|| meter.step()));
     drop(meter);
     let mut render_failures = Vec::new();
     if let Some(mut rendered) = rendered {

@@ -7,7 +7,9 @@ mod found;
 mod github;
 mod json;
 mod markdown;
+mod pass;
 mod render;
+mod rewritten;
 mod sarif;
 mod show;
 mod table;
@@ -30,7 +32,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 use crate::moment::today;
-use found::{Found, found, stdin_text};
+use found::stdin_text;
 
 use show::show;
 

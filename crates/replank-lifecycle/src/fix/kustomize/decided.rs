@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::table::Gvk;
 
 use super::super::lay::Edit;
+use super::super::scanner::Head;
 
 /// What is known of the files that were scanned, by their real paths.
 pub trait Scanned {
@@ -13,6 +14,8 @@ pub trait Scanned {
     fn is_concerned(&self, path: &Path) -> bool;
     /// Whether a file may be written.
     fn is_written(&self, path: &Path) -> bool;
+    /// The objects of a file, where they are known already.
+    fn heads(&self, path: &Path) -> Option<&[Head]>;
     /// Whether nothing is to be changed on a line: somebody has made an exception for it.
     fn lets_be(&self, path: &Path, line: u32) -> bool;
 }

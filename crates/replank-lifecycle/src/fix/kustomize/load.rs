@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::{self, Found, Node};
-use crate::table::Gvk;
 use crate::tree::{self, Origins, Tree};
 
 use super::super::fixing::notation_of;
@@ -99,32 +98,32 @@ impl Loaded {
     }
 }
 
-/// Version, kind and name of every object of a text, without the rest of it.
-pub(super) fn heads(text: &str) -> Vec<(Gvk, String)> {
+/// The documents of a text, each with its places; those that cannot be read are left out.
+pub(super) fn parts(text: &str) -> Vec<Part> {
     let mut all = Vec::new();
-    source::read(&Arc::from(""), text, &mut |found| {
-        let Found::Document(document) = found else { return };
-        let root = &document.root;
-        if let (Some(version), Some(kind)) = (root.text_of("apiVersion"), root.text_of("kind")) {
-            let name = root.path(&["metadata", "name"]).and_then(Node::text).unwrap_or_default();
-            all.push((Gvk::of(version, kind), name.to_owned()));
+    each(text, &mut |_, part| all.extend(part));
+    all
+}
+
+/// The documents of a text that are one object, in order; nothing in the place of one that cannot be read as a whole.
+pub(super) fn objects(text: &str) -> Vec<Option<Tree>> {
+    let mut all = Vec::new();
+    each(text, &mut |root, part| {
+        if root.text_of("apiVersion").is_some() && root.text_of("kind").is_some() {
+            all.push(part.map(|part| part.tree));
         }
     });
     all
 }
 
-/// The documents of a text, each with its places; those that cannot be read are left out.
-pub(super) fn parts(text: &str) -> Vec<Part> {
-    let mut all = Vec::new();
+fn each(text: &str, hand_on: &mut dyn FnMut(&Node<'_>, Option<Part>)) {
     let name: Arc<str> = Arc::from("");
-    source::read(&name, text, &mut |found| {
+    source::read_with_trees(&name, text, &|_| true, &mut |found, grown| {
         if let Found::Document(document) = found {
             let range = document.range.clone();
-            let notation = notation_of(&text[range.clone()]);
-            if let Ok(Some((tree, origins))) = tree::read(text, range, notation) {
-                all.push(Part { tree, origins });
-            }
+            let read = || tree::read(text, range.clone(), notation_of(&text[range.clone()])).ok().flatten();
+            let part = grown.or_else(read).map(|(tree, origins)| Part { tree, origins });
+            hand_on(&document.root, part);
         }
     });
-    all
 }

@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use super::decided::{Kustomized, Plan, Planned, Scanned};
 use super::form::{self, How, Reference, Selector, Spot};
-use super::load::{Loaded, heads, parts};
+use super::load::{Loaded, objects};
 use super::merge::{merged, patched, without_head};
 use super::spots;
+use crate::finding::Finding;
 use crate::judge::Measure;
 use crate::scan::Hint;
 use crate::schema::Schema;
@@ -19,21 +20,24 @@ use crate::tree::Tree;
 
 use super::super::fixing::fix;
 use super::super::object;
+use super::super::scanner::{Head, Scanner};
 
 /// One whole object, before and after.
 struct Object {
-    name: String,
-    old: Gvk,
-    new: Gvk,
-    /// All of it, before and after, where it changes.
-    change: Option<(Value, Value)>,
+    head: Head,
+    /// Its file, and its number there.
+    file: PathBuf,
+    number: usize,
 }
 
 impl Object {
     fn is_changed(&self) -> bool {
-        self.change.is_some()
+        self.head.old != self.head.new
     }
 }
+
+/// Whole objects of a file, before and after it is fixed; nothing in the place of one that stays as it is.
+type Values = Vec<Option<(Value, Value)>>;
 
 /// An object as a layer sees it, with the names that it has had.
 #[derive(Clone)]
@@ -47,8 +51,11 @@ struct Planner<'p> {
     schema: &'p Schema,
     tree: &'p dyn Scanned,
     loaded: Loaded,
+    scanner: Scanner<'p>,
     objects: Vec<Object>,
     by_file: BTreeMap<PathBuf, Vec<usize>>,
+    /// Of files with objects that a patch is for, until their group is done.
+    values: BTreeMap<PathBuf, Values>,
     /// What each layer sees, before its own prefix.
     seen: BTreeMap<usize, Vec<Seen>>,
 }
@@ -68,13 +75,16 @@ pub(super) fn plan(
         schema,
         tree,
         loaded,
+        scanner: Scanner::new(measure, schema),
         objects: Vec::new(),
         by_file: BTreeMap::new(),
+        values: BTreeMap::new(),
         seen: BTreeMap::new(),
     };
     let mut kustomized = Kustomized::default();
     for group in planner.groups() {
         planner.group(&group, &mut kustomized);
+        planner.values.clear();
     }
     kustomized
 }
@@ -85,34 +95,40 @@ impl Planner<'_> {
         if self.by_file.contains_key(file) {
             return;
         }
-        // What cannot be read has been told by the scan.
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let heads = match self.tree.heads(file) {
+            Some(heads) => heads.to_vec(),
+            None => {
+                // What cannot be read has been told by the scan.
+                let text = std::fs::read_to_string(file).unwrap_or_default();
+                let is_concerned = self.tree.is_concerned(file);
+                let lets_be =
+                    |finding: &Finding| !is_concerned || self.tree.lets_be(file, finding.place.line);
+                let name: Arc<str> = file.to_string_lossy().into();
+                self.scanner.text(&name, &text, &Hint::default(), &lets_be).heads
+            }
+        };
         let first = self.objects.len();
-        if self.tree.is_concerned(file) {
+        let objects = heads.into_iter().enumerate();
+        self.objects.extend(objects.map(|(number, head)| Object { head, file: file.to_owned(), number }));
+        let own = (first..self.objects.len()).collect();
+        self.by_file.insert(file.to_owned(), own);
+    }
+
+    /// The objects of a file that change, as a whole.
+    fn values(&mut self, file: &Path) -> &Values {
+        if !self.values.contains_key(file) {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
             let name: Arc<str> = file.to_string_lossy().into();
             let lets_be = |line: u32| self.tree.lets_be(file, line);
             let fixed = fix(self.measure, self.schema, &name, &text, &Hint::default(), &lets_be);
-            let before = parts(&text);
-            // Most of what is found cannot be changed.
-            let after = (!fixed.hunks.is_empty()).then(|| parts(&fixed.text));
-            for (before, after) in before.iter().zip(after.as_ref().unwrap_or(&before)) {
-                let (Some(old), Some(new)) = (gvk_of(&before.tree), gvk_of(&after.tree)) else { continue };
-                let change = (old != new).then(|| (before.tree.value(), after.tree.value()));
-                let name = before.tree.text_at(&["metadata", "name"]).unwrap_or_default().to_owned();
-                self.objects.push(Object { name, old, new, change });
-            }
-        } else {
-            // What nothing was found in stays as it is.
-            let heads = heads(&text).into_iter();
-            self.objects.extend(heads.map(|(old, name)| Object {
-                name,
-                new: old.clone(),
-                old,
-                change: None,
-            }));
+            let pairs = objects(&text).into_iter().zip(objects(&fixed.text));
+            let change = |(before, after): (Option<Tree>, Option<Tree>)| {
+                let (before, after) = (before?, after?);
+                (gvk_of(&before) != gvk_of(&after)).then(|| (before.value(), after.value()))
+            };
+            self.values.insert(file.to_owned(), pairs.map(change).collect());
         }
-        let own = (first..self.objects.len()).collect();
-        self.by_file.insert(file.to_owned(), own);
+        &self.values[file]
     }
 
     /// Layers that build on each other, or on the same files.
@@ -147,7 +163,7 @@ impl Planner<'_> {
         let mut all = Vec::new();
         for file in &resources {
             for object in self.by_file.get(file).into_iter().flatten() {
-                all.push(Seen { object: *object, names: vec![self.objects[*object].name.clone()] });
+                all.push(Seen { object: *object, names: vec![self.objects[*object].head.name.clone()] });
             }
         }
         for base in bases {
@@ -265,7 +281,7 @@ impl Planner<'_> {
                     };
                     let is_old = |object: &Object| {
                         object.is_changed()
-                            && text.as_ref().is_none_or(|text| text.contains(&object.old.version))
+                            && text.as_ref().is_none_or(|text| text.contains(&object.head.old.version))
                     };
                     if own.iter().any(|object| is_old(&self.objects[*object])) {
                         return Some(format!("{key} may name versions that change"));
@@ -280,8 +296,10 @@ impl Planner<'_> {
     fn decide(&mut self, reference: &Reference) -> Result<Option<(Gvk, Gvk)>, String> {
         let Reference { layer, selector, how, what, .. } = reference;
         let seen = self.seen(*layer);
-        let meant: Vec<&Seen> =
-            seen.iter().filter(|seen| selector.means(&self.objects[seen.object].old, &seen.names)).collect();
+        let meant: Vec<&Seen> = seen
+            .iter()
+            .filter(|seen| selector.means(&self.objects[seen.object].head.old, &seen.names))
+            .collect();
         let mut to: Option<(Gvk, Gvk)> = None;
         let mut stays = false;
         for one in &meant {
@@ -290,8 +308,8 @@ impl Planner<'_> {
                 stays = true;
                 continue;
             }
-            self.commutes(object, how).map_err(|why| format!("{what} {why}"))?;
-            let own = (object.old.clone(), object.new.clone());
+            let own = (object.head.old.clone(), object.head.new.clone());
+            self.commutes(one.object, how).map_err(|why| format!("{what} {why}"))?;
             match &to {
                 Some(other) if other.1.api_version() != own.1.api_version() && selector.names_version() => {
                     return Err(format!("{what} means objects that get different versions"));
@@ -313,7 +331,7 @@ impl Planner<'_> {
             },
         };
         let means_after =
-            seen.iter().filter(|seen| after.means(&self.objects[seen.object].new, &seen.names)).count();
+            seen.iter().filter(|seen| after.means(&self.objects[seen.object].head.new, &seen.names)).count();
         if means_after != meant.len() {
             return Err(format!("{what} would mean other objects than before"));
         }
@@ -321,24 +339,30 @@ impl Planner<'_> {
     }
 
     /// Whether patching the changed object gives what changing the patched object gives.
-    fn commutes(&self, object: &Object, how: &How) -> Result<(), String> {
+    fn commutes(&mut self, object: usize, how: &How) -> Result<(), String> {
         let apply = |to: &Value| match how {
-            How::Merge(patch) if patch.get("$patch").is_some() => Some(to.clone()),
             How::Merge(patch) => Some(merged(to, &without_head(patch))),
             How::Operations(operations) => patched(to, operations),
             How::Named => Some(to.clone()),
         };
-        let Some((before, after)) = &object.change else { return Ok(()) };
+        let stays = match how {
+            How::Merge(patch) => patch.get("$patch").is_some(),
+            How::Operations(_) => false,
+            How::Named => true,
+        };
+        if stays {
+            return Ok(());
+        }
+        let (measure, schema) = (self.measure, self.schema);
+        let Object { head, file, number } = &self.objects[object];
+        let (to, file, number) = (head.new.clone(), file.clone(), *number);
+        let Some(Some((before, after))) = self.values(&file).get(number) else { return Ok(()) };
         let (Some(first), Some(second)) = (apply(before), apply(after)) else {
             return Err("cannot be followed here".to_owned());
         };
-        let changed = object::converted(self.measure, self.schema, &first)
+        let changed = object::converted(measure, schema, &first)
             .map_err(|why| format!("applied, the object cannot be changed: {why}"))?;
-        if changed == second {
-            Ok(())
-        } else {
-            Err(format!("would give another object once it is {}", object.new))
-        }
+        if changed == second { Ok(()) } else { Err(format!("would give another object once it is {to}")) }
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{Scanned, fix_kustomized, kustomized};
 use crate::finding::Range;
-use crate::fix::{Fixed, fix};
+use crate::fix::{Fixed, Head, fix};
 use crate::judge::Measure;
 use crate::release::Release;
 use crate::scan::Hint;
@@ -19,6 +19,10 @@ impl Scanned for Everything {
 
     fn is_written(&self, _: &Path) -> bool {
         true
+    }
+
+    fn heads(&self, _: &Path) -> Option<&[Head]> {
+        None
     }
 
     fn lets_be(&self, _: &Path, _: u32) -> bool {

@@ -146,27 +146,35 @@ impl Lay<'_> {
 
     /// Entries, each beginning a line but the first.
     fn lines(&self, entries: &[&Entry], column: usize) -> Result<String, InTheWay> {
-        let lines: Result<Vec<String>, InTheWay> =
-            entries.iter().map(|entry| self.entry(entry, column)).collect();
-        Ok(lines?.join(&format!("{}{}", self.hand().line_end, " ".repeat(column))))
+        let mut out = String::new();
+        for (number, entry) in entries.iter().enumerate() {
+            if number > 0 {
+                self.put_line(&mut out, column);
+            }
+            self.put_entry(&mut out, entry, column)?;
+        }
+        Ok(out)
     }
 
     /// An entry at a column.
-    pub(super) fn entry(&self, entry: &Entry, column: usize) -> Result<String, InTheWay> {
-        if let From::Text(index) = entry.from {
-            let at = &self.origins.entries[index];
-            let key = if entry.key == at.says && !self.is_json() {
-                self.text[at.key.clone()].to_owned()
-            } else {
-                self.key(&entry.key, at.key_style)
-            };
-            if self.stands(index, &entry.value) {
-                return Ok(format!("{key}:{}", self.moved(index, &entry.value, column)?));
-            }
-            return Ok(format!("{key}:{}", self.value(&entry.value, column)?));
+    pub(super) fn put_entry(&self, out: &mut String, entry: &Entry, column: usize) -> Result<(), InTheWay> {
+        let From::Text(index) = entry.from else {
+            out.push_str(&self.key(&entry.key, crate::tree::Style::Plain));
+            out.push(':');
+            return self.put_value(out, &entry.value, column);
+        };
+        let at = &self.origins.entries[index];
+        if entry.key == at.says && !self.is_json() {
+            out.push_str(&self.text[at.key.clone()]);
+        } else {
+            out.push_str(&self.key(&entry.key, at.key_style));
         }
-        let key = self.key(&entry.key, crate::tree::Style::Plain);
-        Ok(format!("{key}:{}", self.value(&entry.value, column)?))
+        out.push(':');
+        if self.stands(index, &entry.value) {
+            out.push_str(&self.moved(index, &entry.value, column)?);
+            return Ok(());
+        }
+        self.put_value(out, &entry.value, column)
     }
 
     /// The value of a written entry as it is to stand elsewhere: its text from the colon on, with its comments, its lines moved

@@ -33,17 +33,26 @@ pub(super) struct Known {
     pub(super) holders: FxHashMap<OriginIndex, OriginIndex>,
     /// Entries of flow mappings.
     pub(super) in_flow: Vec<bool>,
+    /// Nodes of which the tree that is laid says what they say.
+    pub(super) unchanged: Vec<bool>,
 }
 
 impl<'t> Lay<'t> {
-    pub(super) fn new(text: &'t str, origins: &'t Origins) -> Self {
+    pub(super) fn new(text: &'t str, origins: &'t Origins, tree: &Tree) -> Self {
         let mut in_flow = vec![false; origins.entries.len()];
         for node in origins.nodes.iter().filter(|node| node.style == Style::FlowMap) {
             node.entries.iter().for_each(|entry| in_flow[*entry] = true);
         }
         let holders = origins.entries.iter().enumerate().map(|(index, entry)| (entry.value, index)).collect();
-        let known = Rc::new(Known { hand: Hand::of(text, origins), holders, in_flow });
+        let mut unchanged = vec![false; origins.nodes.len()];
+        note_unchanged(origins, tree, &mut unchanged);
+        let known = Rc::new(Known { hand: Hand::of(text, origins), holders, in_flow, unchanged });
         Self { text, origins, known, edits: Vec::new() }
+    }
+
+    /// Whether a part of the tree is what its node says.
+    pub(super) fn is_unchanged(&self, tree: &Tree) -> bool {
+        tree.from.is_some_and(|from| self.known.unchanged[from])
     }
 
     pub(super) fn hand(&self) -> &Hand {
@@ -115,8 +124,23 @@ impl<'t> Lay<'t> {
         let node = &self.origins.nodes[at.value];
         // Nothing is written there, or it is a block of text: the whole of it is written anew.
         let rewritten = node.style == Style::BlockText || node.range.is_empty();
-        !rewritten || self.origins.is_unchanged(value)
+        !rewritten || self.is_unchanged(value)
     }
+}
+
+/// Asks once of every node, those within first.
+fn note_unchanged(origins: &Origins, tree: &Tree, all: &mut [bool]) -> bool {
+    let is_alias = tree.from.is_some_and(|from| origins.nodes[from].style == Style::Alias);
+    // None is left out: each is asked for later.
+    let mut within = true;
+    for value in tree.values() {
+        within &= note_unchanged(origins, value, all);
+    }
+    let unchanged = is_alias || (within && origins.is_in_place(tree));
+    if let Some(from) = tree.from {
+        all[from] = unchanged;
+    }
+    unchanged
 }
 
 pub(super) fn has_same_items(node: &NodeAt, tree: &Tree) -> bool {

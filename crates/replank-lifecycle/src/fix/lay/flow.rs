@@ -8,7 +8,7 @@ impl Lay<'_> {
     /// A value in flow notation. Where each entry is to have a line, at so many blanks, these are given.
     pub(super) fn flow(&self, tree: &Tree, blanks: Option<usize>) -> Result<String, InTheWay> {
         let Some(node) = self.at(tree) else { return self.fresh(tree, blanks) };
-        if self.origins.is_unchanged(tree) {
+        if self.is_unchanged(tree) {
             let text = &self.text[node.range.clone()];
             return Ok(match blanks {
                 Some(blanks) => indented(text, self.indentation(node.range.start), blanks),

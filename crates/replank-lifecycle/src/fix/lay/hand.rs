@@ -56,10 +56,14 @@ impl Hand {
                 colon = Some(between.to_owned());
             }
         }
+        let starts = origins.nodes.iter().map(|node| node.range.start);
+        let ends = origins.nodes.iter().map(|node| node.range.end);
+        let (start, end) = (starts.min().unwrap_or(0), ends.max().unwrap_or(text.len()));
+        let end = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
         Self {
             step: steps.most().unwrap_or(STEP),
             dash: dashes.most().unwrap_or(0),
-            line_end: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            line_end: if text[start..end].contains("\r\n") { "\r\n" } else { "\n" },
             colon: colon.unwrap_or_else(|| ": ".to_owned()),
         }
     }

@@ -21,7 +21,7 @@ use edit::{Lay, has_same_items};
 
 /// The edits that make a text say what a tree says that was read from it and changed since.
 pub(crate) fn lay(text: &str, origins: &Origins, tree: &Tree) -> Result<Vec<Edit>, InTheWay> {
-    let mut lay = Lay::new(text, origins);
+    let mut lay = Lay::new(text, origins, tree);
     lay.node(tree)?;
     lay.edits.sort_by_key(|edit| edit.range.start);
     Ok(lay.edits)
@@ -54,7 +54,7 @@ impl<'t> Lay<'t> {
 
     /// The edits of a node that stands where it stood.
     fn node(&mut self, tree: &Tree) -> Result<(), InTheWay> {
-        if self.origins.is_unchanged(tree) {
+        if self.is_unchanged(tree) {
             return Ok(());
         }
         let Some(node) = self.at(tree) else { return Err(InTheWay("a value has no position in the text")) };

@@ -44,58 +44,73 @@ impl Lay<'_> {
 
     /// What stands behind the colon of a key at a column.
     pub(super) fn value(&self, tree: &Tree, column: usize) -> Result<String, InTheWay> {
+        let mut out = String::new();
+        self.put_value(&mut out, tree, column)?;
+        Ok(out)
+    }
+
+    /// The same, behind what is written already.
+    pub(super) fn put_value(&self, out: &mut String, tree: &Tree, column: usize) -> Result<(), InTheWay> {
         if let Some(from) = tree.from {
             // It moved alone: its entry's text goes with it.
             if let Some(holder) = self.known.holders.get(&from).copied()
                 && self.stands(holder, tree)
             {
-                return self.moved(holder, tree, column);
+                out.push_str(&self.moved(holder, tree, column)?);
+                return Ok(());
             }
         }
-        let line = |column: usize| format!("{}{}", self.hand().line_end, " ".repeat(column));
-        Ok(match &tree.what {
-            What::Map(entries) if entries.is_empty() => " {}".to_owned(),
-            What::List(items) if items.is_empty() => " []".to_owned(),
+        match &tree.what {
+            What::Map(entries) if entries.is_empty() => out.push_str(" {}"),
+            What::List(items) if items.is_empty() => out.push_str(" []"),
             What::Map(entries) => {
                 let column = column + self.hand().step;
-                let mut out = String::new();
                 for entry in entries {
-                    out.push_str(&line(column));
-                    out.push_str(&self.entry(entry, column)?);
+                    self.put_line(out, column);
+                    self.put_entry(out, entry, column)?;
                 }
-                out
             }
             What::List(items) => {
                 let column = column + self.hand().dash;
-                let mut out = String::new();
                 for item in items {
-                    out.push_str(&line(column));
-                    out.push_str(&self.item(item, column)?);
+                    self.put_line(out, column);
+                    self.put_item(out, item, column)?;
                 }
-                out
             }
             what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
-                format!(" {}", self.scalar(what, Style::Plain)?)
+                out.push(' ');
+                out.push_str(&self.scalar(what, Style::Plain)?);
             }
-        })
+        }
+        Ok(())
+    }
+
+    /// The end of a line, and blanks up to a column.
+    pub(super) fn put_line(&self, out: &mut String, column: usize) {
+        out.push_str(self.hand().line_end);
+        out.extend(std::iter::repeat_n(' ', column));
     }
 
     /// An item of a list whose dashes stand at a column.
-    fn item(&self, item: &Tree, column: usize) -> Result<String, InTheWay> {
+    fn put_item(&self, out: &mut String, item: &Tree, column: usize) -> Result<(), InTheWay> {
+        out.push_str("- ");
         match &item.what {
             What::Map(entries) if !entries.is_empty() => {
                 let column = column + 2;
-                let lines: Result<Vec<String>, InTheWay> =
-                    entries.iter().map(|entry| self.entry(entry, column)).collect();
-                let line = format!("{}{}", self.hand().line_end, " ".repeat(column));
-                Ok(format!("- {}", lines?.join(&line)))
+                for (number, entry) in entries.iter().enumerate() {
+                    if number > 0 {
+                        self.put_line(out, column);
+                    }
+                    self.put_entry(out, entry, column)?;
+                }
             }
-            What::Map(_) => Ok("- {}".to_owned()),
-            What::List(_) => Err(InTheWay("a list inside a list would be written")),
+            What::Map(_) => out.push_str("{}"),
+            What::List(_) => return Err(InTheWay("a list inside a list would be written")),
             what @ (What::Null | What::Bool(_) | What::Number(_) | What::Text(_)) => {
-                Ok(format!("- {}", self.scalar(what, Style::Plain)?))
+                out.push_str(&self.scalar(what, Style::Plain)?);
             }
         }
+        Ok(())
     }
 }
 

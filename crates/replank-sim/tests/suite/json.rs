@@ -158,11 +158,15 @@ fn refusals_read_as_the_servers() {
     let body = json!({"spec": {"selector": {"matchLabels": {"app": "y"}}}});
     let immutable = send(&mut world, Method::Patch, &path, body);
     assert_eq!(immutable.code, 422);
+    // The specification is looked at before what may not change (`ValidateDeploymentUpdate`, then the strategy).
+    let causes = &immutable.body["details"]["causes"];
     assert_eq!(
-        immutable.body["details"]["causes"][0]["message"],
-        "Invalid value: {\"matchLabels\":{\"app\":\"y\"}}: field is immutable"
+        causes[0]["message"],
+        "Invalid value: {\"app\":\"x\"}: `selector` does not match template `labels`"
     );
-    assert_eq!(immutable.body["details"]["causes"][0]["field"], "spec.selector");
+    assert_eq!(causes[0]["field"], "spec.template.metadata.labels");
+    assert_eq!(causes[1]["message"], "Invalid value: {\"matchLabels\":{\"app\":\"y\"}}: field is immutable");
+    assert_eq!(causes[1]["field"], "spec.selector");
     let stale = json!({"metadata": {"resourceVersion": "999"}, "spec": {"replicas": 2}});
     assert_eq!(send(&mut world, Method::Patch, &path, stale).code, 409);
     let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"},

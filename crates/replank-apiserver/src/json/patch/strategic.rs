@@ -376,8 +376,14 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_is_not_there_yet_is_taken_as_it_is() {
+        let patch = json!({"spec": {"containers": [{"image": "x", "command": null}, {"$patch": "delete", "name": "a"}]}});
+        assert_eq!(applied(POD, json!({}), &patch), json!({"spec": {"containers": [{"image": "x"}]}}));
+    }
+
+    #[test]
     fn an_item_without_its_key_is_refused() {
-        let mut value = json!({});
+        let mut value = json!({"spec": {"containers": [{"name": "a"}]}});
         let patch = json!({"spec": {"containers": [{"image": "x"}]}});
         let refusal =
             apply(types().of_kind("", "v1", "Pod"), &mut value, &patch).expect_err("it has no name");

@@ -4,7 +4,7 @@ use bytes::{BufMut, BytesMut};
 use serde_json::{Value, json};
 
 use super::json;
-use super::value::value;
+use super::value::value_at;
 use crate::mirror::Stored;
 use crate::route::Target;
 
@@ -29,10 +29,7 @@ impl Encode for Converted {
         (target, stored): (&Target, &Stored),
         version: Option<u64>,
     ) {
-        let mut object = value(target, stored);
-        if let Some(version) = version {
-            object["metadata"]["resourceVersion"] = version.to_string().into();
-        }
+        let object = value_at(target, stored, version);
         self.notice(into, what, &object);
     }
 

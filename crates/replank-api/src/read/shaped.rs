@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::encode::Encode;
 use super::list::Listed;
-use super::value::value;
+use super::value::{list_value, value, value_at};
 use crate::mirror::{Snapshot, Stored};
 use crate::owner::Clock;
 use crate::query::Query;
@@ -79,7 +79,7 @@ impl Shaped {
     pub(crate) fn list(&self, target: &Target, listed: &Listed) -> Result<Value, ApiError> {
         let all = || listed.items.iter().map(|stored| value(target, stored));
         match self.shape {
-            Shape::Object => Ok(super::value::list_value(target, listed)),
+            Shape::Object => Ok(list_value(target, listed)),
             Shape::MetadataList(version) => {
                 let items: Vec<Value> = all().map(|object| metadata(&object, version)).collect();
                 Ok(
@@ -172,10 +172,7 @@ impl Encode for ShapedWatch {
         (target, stored): (&Target, &Stored),
         version: Option<u64>,
     ) {
-        let mut object = value(target, stored);
-        if let Some(version) = version {
-            object["metadata"]["resourceVersion"] = version.to_string().into();
-        }
+        let object = value_at(target, stored, version);
         self.put(into, what, &self.shown(&object));
     }
 

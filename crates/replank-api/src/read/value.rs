@@ -17,6 +17,15 @@ pub fn value(target: &Target, stored: &Stored) -> Value {
     }
 }
 
+/// As [`value`], where an event has a version of its own: that of a deletion.
+pub(super) fn value_at(target: &Target, stored: &Stored, version: Option<u64>) -> Value {
+    let mut value = value(target, stored);
+    if let Some(version) = version {
+        value["metadata"]["resourceVersion"] = version.to_string().into();
+    }
+    value
+}
+
 /// A list. Items of built-in kinds do not repeat what the list's own kind says.
 #[must_use]
 pub fn list_value(target: &Target, listed: &Listed) -> Value {

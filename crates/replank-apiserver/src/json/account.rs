@@ -4,9 +4,8 @@ use replank_model::object::{Kind, Object};
 use serde_json::Value;
 
 use super::answer::{member, served};
-use super::managed::{Keeper, Part};
 use super::path::{Address, Subresource};
-use crate::server::{Api, ResourceType};
+use crate::server::Api;
 
 /// Manager of what controllers write.
 const CONTROLLERS: &str = "kube-controller-manager";
@@ -34,25 +33,13 @@ fn account(api: &Api, known: &Object, object: Object) -> Object {
     let subresource = (live.get("spec") == new.get("spec")).then_some(Subresource::Status);
     let address = Address::new(resource, None, None);
     let address = subresource.into_iter().fold(address, Address::with);
-    keeper(api, &address).update(Some(&live), &mut new, CONTROLLERS);
+    api.keeper(&address, None).update(Some(&live), &mut new, CONTROLLERS);
     let managers = new.pointer("/metadata/managedFields").cloned();
     let mut value = replank_model::object::render(&object);
     if let (Some(managers), Value::Object(meta)) = (managers, member(&mut value, "metadata")) {
         meta.insert("managedFields".to_owned(), managers);
     }
     Object::from_json(value).unwrap_or(object)
-}
-
-fn keeper(api: &Api, address: &Address) -> Keeper<'static> {
-    let resource: &ResourceType = &address.resource;
-    let of = replank_schema::types().of_kind(&resource.name.group, &resource.version, &resource.name.kind);
-    Keeper {
-        of: of.map_or(Part::Deduced, |of| Part::Named(of, false)),
-        api_version: resource.api_version().to_string(),
-        subresource: address.subresource.map_or("", Subresource::as_str),
-        reset: &[],
-        now: api.timestamp().to_string(),
-    }
 }
 
 fn is_accounted(kind: Kind) -> bool {

@@ -417,7 +417,7 @@ impl Api {
     }
 
     /// How fields of the objects at an address are managed.
-    fn keeper<'s>(&self, address: &Address, schema: Option<&'s Value>) -> Keeper<'s> {
+    pub(super) fn keeper<'s>(&self, address: &Address, schema: Option<&'s Value>) -> Keeper<'s> {
         let resource = &address.resource;
         let (name, version) = (&resource.name, &resource.version);
         let of = match (types().of_kind(&name.group, version, &name.kind), schema) {

@@ -1,0 +1,8 @@
+//! The world: everything simulated, moved forward event by event.
+
+mod observer;
+mod outside;
+mod run;
+
+pub use observer::Observer;
+pub use run::{Settings, World};

@@ -20,7 +20,7 @@ mod settings;
 use replank_model::time::Span;
 
 pub use drain::{Listener, Serving};
-pub use hook::has_untold_hook;
+pub use hook::{has_untold_hook, slept};
 pub use istio::{ISTIO_DRAIN, proxy_of};
 pub use leave::{Leave, stops_after};
 pub use route::{paths_of, services_of};

@@ -1,7 +1,6 @@
 //! How long a `preStop` hook takes, where the spec says so.
 
 use replank_model::object::pod::{Container, Pod};
-use replank_model::text::Text;
 use replank_model::time::Span;
 
 /// Words of a shell after which a command runs nobody knows how often.
@@ -22,15 +21,16 @@ pub(super) fn pre_stop(container: &Container) -> Option<Span> {
     if let Some(sleep) = &hook.sleep {
         return Some(Span::from_secs(sleep.seconds));
     }
-    slept(&hook.exec.as_ref()?.command)
+    slept(hook.exec.as_ref()?.command.iter().map(|word| &**word))
 }
 
-/// `["sleep", "15"]`, `["/bin/sh", "-c", "sleep 15"]`, `["sh", "-c", "sleep 5; nginx -s quit; sleep 10"]`: all sleeps together, unless
+/// How long a command sleeps that says so: `["sleep", "15"]`, `["/bin/sh", "-c", "sleep 15"]`, `["sh", "-c", "sleep 5; nginx -s quit; sleep 10"]`: all sleeps together, unless
 /// they are in a loop or sleep for a variable.
-fn slept(command: &[Text]) -> Option<Span> {
+#[must_use]
+pub fn slept<'w>(command: impl IntoIterator<Item = &'w str>) -> Option<Span> {
     let breaks = |at: char| at.is_whitespace() || matches!(at, ';' | '&' | '|' | '(' | ')' | '"' | '\'');
     let words: Vec<&str> =
-        command.iter().flat_map(|text| text.split(breaks)).filter(|word| !word.is_empty()).collect();
+        command.into_iter().flat_map(|text| text.split(breaks)).filter(|word| !word.is_empty()).collect();
     if words.iter().any(|word| LOOPS.contains(word)) {
         return None;
     }

@@ -1,7 +1,9 @@
 //! The stand-in for kubelets that recorded the transcripts: fixed delays, overridden by annotations `fake.kubelet/…`.
 
+use replank_facts::shutdown::slept;
 use replank_model::object::pod::Pod;
 use replank_model::time::Span;
+use serde_json::Value;
 
 use super::pod_delays::Delays;
 use crate::context::Ctx;
@@ -14,7 +16,7 @@ pub(super) fn is_stuck(pod: &Pod) -> bool {
     pod.meta.annotations.value(STUCK).is_some_and(|value| value != "false")
 }
 
-/// How long the containers of a Job run where nobody says it: somebody waits for the Job to complete.
+/// How long the containers of a Job run that do not say it: somebody waits for the Job to complete.
 const JOB: Span = Span::from_secs(5);
 /// A Job's pod that has run for longer when its kubelet begins came with a snapshot, and goes on.
 const JOB_AT_MOST: Span = Span::from_minutes(1);
@@ -25,9 +27,19 @@ pub(super) fn served(ctx: &Ctx<'_>, pod: &Pod) -> Delays {
     let is_of_job = pod.meta.controller().is_some_and(|owner| &*owner.kind == "Job");
     let is_young = pod.status.start_time.is_none_or(|since| ctx.api.now() - since < JOB_AT_MOST);
     if delays.run.is_none() && is_of_job && is_young {
-        delays.run = Some(JOB);
+        delays.run = Some(sleeps(pod).unwrap_or(JOB));
     }
     delays
+}
+
+/// How long a pod's commands sleep, where one does: that of the container that sleeps longest.
+fn sleeps(pod: &Pod) -> Option<Span> {
+    let spec: Value = serde_json::from_str(pod.spec.raw.as_deref()?).ok()?;
+    let each = spec["containers"].as_array()?.iter().filter_map(|container| {
+        let words = [&container["command"], &container["args"]];
+        slept(words.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str))
+    });
+    each.max()
 }
 
 /// How a pod's containers behave, as its annotations say.
@@ -76,5 +88,32 @@ fn seconds(name: &str, value: &str, delays: &mut Delays) {
         "stop-seconds" => delays.stop = span.unwrap_or(delays.stop),
         // Others are other stand-ins'.
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    fn sleeping(containers: &Value) -> Option<Span> {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a", "uid": "p"},
+            "spec": {"containers": containers}});
+        match Object::from_json(pod) {
+            Ok(Object::Pod(pod)) => sleeps(&pod),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_job_that_sleeps_runs_for_so_long() {
+        let long = json!({"name": "a", "image": "i", "command": ["sleep", "300"]});
+        let short = json!({"name": "b", "image": "i", "command": ["sh", "-c"], "args": ["sleep 20; true"]});
+        let untold = json!({"name": "c", "image": "i", "args": ["work"]});
+        assert_eq!(sleeping(&json!([short, long, untold])), Some(Span::from_secs(300)));
+        assert_eq!(sleeping(&json!([short])), Some(Span::from_secs(20)));
+        assert_eq!(sleeping(&json!([untold])), None);
     }
 }

@@ -45,8 +45,8 @@ pub(crate) struct Args {
     /// How many at a time.
     #[arg(long, default_value_t = 3)]
     jobs: usize,
-    /// What one test may take, in seconds.
-    #[arg(long, default_value_t = 360)]
+    /// What one test may take, in seconds: a token of a list is kept for five to ten minutes, and one test waits for its end.
+    #[arg(long, default_value_t = 720)]
     timeout: u64,
     /// The kubeconfig of a cluster that runs already, with nodes.
     #[arg(long, value_name = "FILE")]

@@ -39,7 +39,8 @@ impl Body {
     pub fn keeping(self, kept: impl Any + Send + Sync) -> Self {
         match self {
             Self::Stream(pieces) => Self::Lasting(pieces, Box::new(kept)),
-            Self::Whole(_) | Self::Pieces(..) | Self::Lasting(..) => self,
+            Self::Lasting(pieces, before) => Self::Lasting(pieces, Box::new((before, kept))),
+            Self::Whole(_) | Self::Pieces(..) => self,
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod auth;
 mod client;
+mod lookers;
 pub mod manage;
 mod meta;
 pub mod mirror;

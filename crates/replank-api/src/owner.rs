@@ -15,6 +15,7 @@ use replank_model::view::Change;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::lookers::{Looker, Lookers};
 use crate::manage::Manage;
 use crate::mirror::{Mirror, Publisher};
 use crate::pace::Pace;
@@ -26,6 +27,9 @@ pub trait Cluster {
 
     /// Lets everything happen that is due until a moment.
     fn run_until(&mut self, moment: Time);
+
+    /// Somebody looks at what is kept up only for those who look: leases.
+    fn look(&mut self);
 
     /// When something happens next.
     fn next_due(&self) -> Option<Time>;
@@ -59,6 +63,7 @@ pub trait Cluster {
 enum Ask {
     Request(Box<Request>, oneshot::Sender<Response>),
     Manage(Manage, oneshot::Sender<Result<Value, String>>),
+    Look(oneshot::Sender<()>),
     Stop,
 }
 
@@ -66,6 +71,7 @@ enum Ask {
 enum Reply {
     Request(Response, oneshot::Sender<Response>),
     Manage(Result<Value, String>, oneshot::Sender<Result<Value, String>>),
+    Looked(oneshot::Sender<()>),
 }
 
 impl Reply {
@@ -74,6 +80,7 @@ impl Reply {
         let _is_awaited = match self {
             Self::Request(response, reply) => reply.send(response).is_ok(),
             Self::Manage(answer, reply) => reply.send(answer).is_ok(),
+            Self::Looked(reply) => reply.send(()).is_ok(),
         };
     }
 }
@@ -84,6 +91,7 @@ pub struct Owner {
     asks: Sender<Ask>,
     mirror: Arc<Mirror>,
     clock: Clock,
+    lookers: Lookers,
 }
 
 /// The clock of a world, for those who only look at it.
@@ -125,6 +133,8 @@ impl Owner {
         let (tell, told) = channel();
         let clock = Clock::new(&pace);
         let shown = clock.clone();
+        let lookers = Lookers::default();
+        let looked_at = lookers.clone();
         let thread = std::thread::Builder::new().name("world".to_owned()).spawn(move || {
             let cluster = match make() {
                 Ok(cluster) => cluster,
@@ -135,11 +145,13 @@ impl Owner {
             };
             let publisher = Publisher::new(cluster.objects(), cluster.custom_resources(), cluster.version());
             drop(tell.send(Ok(publisher.mirror())));
-            Own { cluster, publisher, pace, shown, replies: Vec::new() }.run(&asked)
+            let looked = Instant::now();
+            Own { cluster, publisher, pace, shown, replies: Vec::new(), lookers: looked_at, looked }
+                .run(&asked)
         });
         let thread = thread.expect("a thread can be begun");
         let mirror = told.recv().expect("the thread tells how it went")?;
-        Ok((Self { asks, mirror, clock }, thread))
+        Ok((Self { asks, mirror, clock, lookers }, thread))
     }
 
     /// The clock of the world.
@@ -168,6 +180,20 @@ impl Owner {
         answer.await.ok()
     }
 
+    /// Somebody looks at leases: those that are due have been renewed when this returns.
+    pub(crate) async fn look(&self) {
+        let (reply, answer) = oneshot::channel();
+        if self.asks.send(Ask::Look(reply)).is_ok() {
+            // A cluster that has been stopped renews nothing.
+            drop(answer.await);
+        }
+    }
+
+    /// Somebody looks at leases, until what this returns is dropped.
+    pub(crate) fn keep_looking(&self) -> Looker {
+        self.lookers.enter()
+    }
+
     /// Ends the thread.
     pub fn stop(&self) {
         drop(self.asks.send(Ask::Stop));
@@ -181,10 +207,15 @@ struct Own {
     replies: Vec<Reply>,
     /// The clock that others look at.
     shown: Clock,
+    /// Who watches leases, and when they were last renewed for them.
+    lookers: Lookers,
+    looked: Instant,
 }
 
 /// How long the owner sleeps at the most: time passes in the world by itself, and those who look at a clock want to see it.
 const NAP_MAX: Duration = Duration::from_secs(1);
+/// How often leases that somebody watches are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// What is asked while the owner is busy is answered together: written once, published once. So many at the most, and for so long, lest the first wait for
 /// the last.
 const TOGETHER_MAX: usize = 256;
@@ -194,6 +225,10 @@ impl Own {
     fn run(mut self, asked: &Receiver<Ask>) -> io::Result<()> {
         loop {
             self.cluster.run_until(self.pace.now());
+            if self.lookers.are_there() && self.looked.elapsed() >= LOOK_EVERY {
+                self.looked = Instant::now();
+                self.cluster.look();
+            }
             self.publish()?;
             let due = self.cluster.next_due();
             let nap = due.map_or(NAP_MAX, |due| self.pace.until(due)).min(NAP_MAX);
@@ -225,6 +260,10 @@ impl Own {
             Ask::Manage(ask, reply) => {
                 let answer = self.manage(&ask);
                 self.replies.push(Reply::Manage(answer, reply));
+            }
+            Ask::Look(reply) => {
+                self.cluster.look();
+                self.replies.push(Reply::Looked(reply));
             }
             Ask::Stop => {}
         }

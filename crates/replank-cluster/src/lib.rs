@@ -8,6 +8,7 @@ mod controllers;
 mod faults;
 mod journal;
 mod keeper;
+mod leases;
 mod nodes;
 mod outside;
 mod trust;

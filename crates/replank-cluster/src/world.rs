@@ -20,6 +20,7 @@ use crate::api_services;
 use crate::faults::Faults;
 use crate::journal::{Files, Kept};
 use crate::keeper::{self, Keeper};
+use crate::leases;
 
 use crate::bootstrap::furnish;
 use crate::controllers::Controllers;
@@ -253,6 +254,11 @@ impl Cluster for Served {
         }
     }
 
+    fn look(&mut self) {
+        leases::renew(&mut self.world);
+        self.tell();
+    }
+
     fn next_due(&self) -> Option<Time> {
         [self.world.next_due(), self.controllers.next_due()].into_iter().flatten().min()
     }
@@ -381,6 +387,38 @@ mod tests {
         send(&mut served, Method::Delete, "/api/v1/namespaces/default/serviceaccounts/default", Value::Null);
         pass(&mut served, Span::from_millis(50));
         assert!(other(&served, "Secret", "default", "default").is_none());
+    }
+
+    #[test]
+    fn leases_are_renewed_when_somebody_looks() {
+        let mut served = served();
+        let renewed = |served: &Served, namespace: &str, name: &str| {
+            let lease =
+                served.world.view().other("coordination.k8s.io", "Lease", &Key::new(namespace, name))?;
+            let lease = replank_model::object::render(&Object::Other(lease.clone()));
+            Some(lease["spec"]["renewTime"].as_str().expect("it is renewed").to_owned())
+        };
+        pass(&mut served, Span::from_secs(60));
+        assert_eq!(renewed(&served, "kube-node-lease", "node-1"), None);
+        served.look();
+        let first = renewed(&served, "kube-node-lease", "node-1").expect("it is there");
+        let version = served.version();
+        served.look();
+        assert_eq!(served.version(), version, "nothing is due");
+        pass(&mut served, Span::from_secs(5));
+        served.look();
+        assert_eq!(renewed(&served, "kube-node-lease", "node-1").as_ref(), Some(&first));
+        assert!(renewed(&served, "kube-system", "kube-scheduler") > Some(first.clone()));
+        pass(&mut served, Span::from_secs(5));
+        served.look();
+        assert!(renewed(&served, "kube-node-lease", "node-1") > Some(first));
+        // A node without a kubelet here has no lease that is renewed here; the lease of one that is gone goes with it.
+        send(&mut served, Method::Post, "/api/v1/nodes", json!({"metadata": {"name": "client"}}));
+        send(&mut served, Method::Delete, "/api/v1/nodes/node-1", Value::Null);
+        pass(&mut served, Span::from_secs(60));
+        served.look();
+        assert_eq!(renewed(&served, "kube-node-lease", "client"), None);
+        assert_eq!(renewed(&served, "kube-node-lease", "node-1"), None);
     }
 
     #[test]

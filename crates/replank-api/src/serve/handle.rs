@@ -122,15 +122,30 @@ impl Handler {
             let gate = Gate { access: &self.access, admitted };
             return write::write(&self.owner, gate, request, &target, &render).await;
         }
+        let is_of_leases = is_lease(&target);
+        if is_of_leases {
+            self.owner.look().await;
+        }
         if is_watch {
-            return self.watch(target, &query, render).await;
+            let watch = self.watch(target, &query, render).await;
+            return if is_of_leases {
+                watch.map(|body| body.keeping(self.owner.keep_looking()))
+            } else {
+                watch
+            };
         }
         let mirror = self.owner.mirror();
         let found = match target.name {
             Some(_) => read::get(mirror, &target).map(|stored| render.stored(200, &target, &stored)),
             None => match read::list(mirror, &target, &query).await {
                 Ok(listed) => Ok(render.list(&target, &listed).await),
-                Err(error) => Err(error),
+                Err(error) => {
+                    // What expires has been compacted away; upstream, leases and the compaction itself have raised the version meanwhile.
+                    if error.reason == "Expired" {
+                        self.owner.look().await;
+                    }
+                    Err(error)
+                }
             },
         };
         found.unwrap_or_else(|error| render.refusal(&error))
@@ -178,6 +193,12 @@ impl Handler {
             Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// Whether a resource is kept up only for those who look at it.
+fn is_lease(target: &Target) -> bool {
+    let name = &target.resource.name;
+    &*name.group == "coordination.k8s.io" && &*name.plural == "leases"
 }
 
 /// Whether objects of a resource are answered and not kept.

@@ -5,7 +5,7 @@
 mod accounts;
 mod aggregation;
 mod control;
-mod edit;
+pub(crate) mod edit;
 mod endpoints;
 mod mirroring;
 mod node_ttl;

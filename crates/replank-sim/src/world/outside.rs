@@ -33,6 +33,12 @@ impl World {
         self.touched += 1;
     }
 
+    /// Whether a kubelet is simulated on a node, and is heard of.
+    #[must_use]
+    pub fn has_kubelet(&self, node: &NodeName) -> bool {
+        !self.kubelets.is_left_to_client(node)
+    }
+
     /// A kubelet that somebody else runs has renewed its lease or its node's status.
     pub fn hear(&mut self, node: &NodeName) {
         if !self.kubelets.is_left_to_client(node) {

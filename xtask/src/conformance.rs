@@ -54,22 +54,13 @@ pub(crate) struct Args {
     /// The program that serves; built if it is not given.
     #[arg(long)]
     replank: Option<PathBuf>,
-    /// Says so, and succeeds, where there is no e2e.test.
-    #[arg(long)]
-    if_there: bool,
     /// Where logs go.
     #[arg(long, default_value = "target/conformance")]
     folder: PathBuf,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let suite = match Suite::find(&root(), &cache()) {
-        Err(error) if args.if_there => {
-            println!("SKIPPED: no conformance test was run: {error:#}");
-            return Ok(());
-        }
-        found => found?,
-    };
+    let suite = Suite::find(&root(), &cache())?;
     let tests = chosen(args, &suite)?;
     if args.list {
         tests.iter().for_each(|name| println!("{name}"));

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
-use replank_judge::{ControlPlane, Kubelets, build_assets};
+use replank_judge::conformance::Suite;
+use replank_judge::{ControlPlane, Kubelets, build_assets, build_suite};
 
-use crate::judged::{assets, built, worker};
+use crate::judged::{assets, built, cache, worker};
 use crate::root;
 
 #[derive(Debug, clap::Args)]
@@ -18,7 +19,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Prints where the programs are; builds them if they are nowhere.
+    /// Prints where the programs and the conformance suite are; builds what is nowhere.
     Build,
     /// Prints where the programs are; fails if they are nowhere.
     Where,
@@ -54,7 +55,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             if assets().is_err() {
                 build_assets(&root(), &built())?;
             }
-            assets().map(|assets| println!("{}", assets.folder().display()))
+            if Suite::find(&root(), &cache()).is_err() {
+                build_suite(&root(), &built())?;
+            }
+            println!("{}", assets()?.folder().display());
+            println!("{}", Suite::find(&root(), &cache())?.program().display());
+            Ok(())
         }
         What::Up(args) => up(args),
         What::Down(args) => down(&root().join(&args.folder)),

@@ -33,9 +33,6 @@ pub(crate) struct Args {
     /// How far the time to Ready may differ.
     #[arg(long, default_value_t = 0.05)]
     tolerance: f64,
-    /// Does nothing but say so where there is no control plane.
-    #[arg(long)]
-    if_there: bool,
     /// Prints the table only, whatever differs.
     #[arg(long)]
     report_only: bool,
@@ -46,13 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(file) => vec![of_dump(file, &args.arguments)?],
         None => choose(&args.clusters)?,
     };
-    let assets = match assets() {
-        Err(error) if args.if_there => {
-            println!("SKIPPED: nothing was replayed: {error:#}");
-            return Ok(());
-        }
-        found => found?,
-    };
+    let assets = assets()?;
     let replank = replank(args.replank.as_deref())?;
     let folder = root().join(&args.folder);
     clean(&folder)?;

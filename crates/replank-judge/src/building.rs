@@ -7,6 +7,8 @@ use anyhow::{Context, Result, ensure};
 
 /// What is built; etcd is Debian's.
 const BUILT: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+/// Kubernetes' end-to-end tests, as one program.
+pub(crate) const SUITE: &str = "e2e.test";
 /// The version that they say they are.
 const VERSION: &str = "1.36.2";
 
@@ -39,6 +41,25 @@ pub fn build(checkout: &Path, folder: &Path) -> Result<()> {
             .context("cannot run go")?;
         ensure!(done.success(), "{program} does not build: see peers/control-plane/README.md");
     }
+    Ok(())
+}
+
+/// Builds Kubernetes' end-to-end tests, of the same module, into `folder`: about 10 minutes of two cores after the programs.
+///
+/// # Errors
+/// There is no Go, or they do not build.
+pub fn build_suite(checkout: &Path, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    eprintln!("building {SUITE} {VERSION}");
+    let done = Command::new("go")
+        .args(["test", "-c", "-trimpath", "-ldflags", "-s -w", "-o"])
+        .arg(folder.canonicalize()?.join(SUITE))
+        .arg("k8s.io/kubernetes/test/e2e")
+        .env("CGO_ENABLED", "0")
+        .current_dir(checkout.join("peers/control-plane"))
+        .status()
+        .context("cannot run go")?;
+    ensure!(done.success(), "{SUITE} does not build: see peers/control-plane/README.md");
     Ok(())
 }
 

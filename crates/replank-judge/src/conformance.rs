@@ -8,7 +8,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+
+use crate::assets::BUILT;
+use crate::building::SUITE;
 
 /// The groups whose tests need no containers, networks or disks of nodes.
 pub const GROUPS: [&str; 7] = [
@@ -48,7 +51,7 @@ impl Display for Ended {
 
 impl Suite {
     /// Finds it: what `KUBE_E2E_TEST` names, else `e2e.test` in `KUBEBUILDER_ASSETS`, else `shared/control-plane/e2e.test-*.xz` beside the checkout,
-    /// unpacked once into `cache`.
+    /// unpacked once into `cache`; else the one that was built there before.
     ///
     /// # Errors
     /// There is none.
@@ -70,12 +73,21 @@ impl Suite {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 name.starts_with("e2e.test-") && name.ends_with(".xz")
             });
-        let Some(archive) = archive else {
-            bail!(
-                "there is no e2e.test: set KUBE_E2E_TEST to one, or build it (peers/control-plane/README.md)"
-            )
-        };
-        unpack(&archive, cache).map(Self)
+        if let Some(archive) = archive {
+            return unpack(&archive, cache).map(Self);
+        }
+        let built = cache.join(BUILT).join(SUITE);
+        ensure!(
+            built.is_file(),
+            "there is no e2e.test: set KUBE_E2E_TEST to one, or build it: cargo xtask control-plane build"
+        );
+        Ok(Self(built))
+    }
+
+    /// Where the program is.
+    #[must_use]
+    pub fn program(&self) -> &Path {
+        &self.0
     }
 
     /// The names of all conformance tests of some groups, sorted.

@@ -17,7 +17,7 @@ mod served;
 mod wire;
 
 pub use assets::{Assets, BUILT, find as find_assets};
-pub use building::build as build_assets;
+pub use building::{build as build_assets, build_suite};
 pub use client::{Answer, Client, Method};
 pub use kubelets::{Kubelets, NodeSpec};
 pub use plane::ControlPlane;

@@ -1,7 +1,9 @@
 //! What every cluster has from the start.
 
+use std::net::SocketAddr;
+
 use replank_apiserver::Api;
-use replank_model::object::Object;
+use replank_model::object::{Object, render};
 use replank_model::time::Time;
 use replank_schema::bootstrap as objects;
 use replank_sim::World;
@@ -27,6 +29,43 @@ pub(crate) fn furnish(world: &mut World) {
             "data": {"since": now.to_string().get(..10)}});
         make(api, tracking, now);
     });
+}
+
+/// Makes the Service `kubernetes` lead to where the cluster is served (pkg/controlplane/reconcilers): another place each time, perhaps.
+pub(crate) fn lead_to(world: &mut World, address: SocketAddr) {
+    let (ip, port) = (address.ip().to_string(), address.port());
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    let ports = json!([{"name": "https", "port": port, "protocol": "TCP"}]);
+    let meta = |label: &str, value: &str| json!({"name": "kubernetes", "namespace": "default", "labels": {label: value}});
+    let endpoints = json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": meta("endpointslice.kubernetes.io/skip-mirror", "true"),
+        "subsets": [{"addresses": [{"ip": ip}], "ports": ports}]});
+    let slice = json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": meta("kubernetes.io/service-name", "kubernetes"),
+        "addressType": family, "endpoints": [{"addresses": [ip], "conditions": {"ready": true}}], "ports": ports});
+    world.request(|api| {
+        for object in [endpoints, slice] {
+            let object = Object::from_json(object).expect("it is well formed");
+            let (kind, key) = (object.kind(), object.meta().key());
+            if api.create_object(object.clone()).is_err() && is_elsewhere(api, &object) {
+                let kept = api.update_object(object);
+                debug_assert!(kept.is_ok(), "{kind:?} {key} is there");
+            }
+        }
+    });
+}
+
+/// Whether what is stored of an object leads to another place.
+fn is_elsewhere(api: &Api, object: &Object) -> bool {
+    let (view, key) = (api.view(), object.meta().key());
+    let stored = if let Object::EndpointSlice(_) = object {
+        view.endpoint_slices.by_key(&key).map(|slice| Object::EndpointSlice(slice.clone()))
+    } else {
+        view.other("", "Endpoints", &key).map(|stored| Object::Other(stored.clone()))
+    };
+    let place = |object: &Object| {
+        let value = render(object);
+        (value["subsets"].clone(), value["endpoints"].clone(), value["ports"].clone())
+    };
+    stored.is_none_or(|stored| place(&stored) != place(object))
 }
 
 /// Makes an object unless it is there.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::thread::JoinHandle;
 
@@ -22,7 +23,7 @@ use crate::journal::{Files, Kept};
 use crate::keeper::{self, Keeper};
 use crate::leases;
 
-use crate::bootstrap::furnish;
+use crate::bootstrap::{furnish, lead_to};
 use crate::controllers::Controllers;
 use crate::outside::{self, Sign};
 use crate::trust::Trust;
@@ -44,6 +45,8 @@ pub struct Begin {
     pub trust: Trust,
     /// What the API server does beyond what a rehearsal needs.
     pub serving: Serving,
+    /// Where it is served: what the Service `kubernetes` leads to.
+    pub address: SocketAddr,
     /// The files that it is kept in, if it is to survive the process.
     pub files: Option<Files>,
 }
@@ -87,7 +90,7 @@ struct Served {
 
 impl Served {
     fn new(begin: Begin) -> io::Result<Self> {
-        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving } = begin;
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address } = begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
         let (mut world, faults, kept) = match start {
@@ -108,6 +111,7 @@ impl Served {
         }
         world.observe(Box::new(Taker(untold.clone())));
         furnish(&mut world);
+        lead_to(&mut world, address);
         world.request(|api| {
             api.serve(serving);
             if serving.traces {
@@ -325,6 +329,7 @@ mod tests {
             pace: Pace::Step(START),
             trust,
             serving: Serving { accounts: true, addresses: true, traces: true },
+            address: SocketAddr::from(([127, 0, 0, 1], 6443)),
             files: None,
         };
         Served::new(begin).expect("nothing is kept")
@@ -387,6 +392,75 @@ mod tests {
         send(&mut served, Method::Delete, "/api/v1/namespaces/default/serviceaccounts/default", Value::Null);
         pass(&mut served, Span::from_millis(50));
         assert!(other(&served, "Secret", "default", "default").is_none());
+    }
+
+    #[test]
+    fn the_service_of_the_api_server_leads_to_it() {
+        let served = served();
+        let endpoints = other(&served, "Endpoints", "default", "kubernetes").expect("it is there");
+        assert_eq!(endpoints["subsets"][0]["addresses"], json!([{"ip": "127.0.0.1"}]));
+        assert_eq!(
+            endpoints["subsets"][0]["ports"],
+            json!([{"name": "https", "port": 6443, "protocol": "TCP"}])
+        );
+        let slices = served.world.view().endpoint_slices.sorted();
+        let names: Vec<&str> = slices.iter().map(|(_, slice)| slice.meta.name.as_str()).collect();
+        assert_eq!(names, ["kubernetes"], "no other is made of the Endpoints");
+    }
+
+    #[test]
+    fn a_kubelet_reports_as_one_does() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": "node-1",
+            "initContainers": [{"name": "first", "image": "busybox"}],
+            "containers": [{"name": "c", "image": "nginx", "resources": {"requests": {"cpu": "1"}}}]}});
+        assert_eq!(send(&mut served, Method::Post, "/api/v1/namespaces/default/pods", pod).code, 201);
+        let status = |served: &Served| {
+            let pod = served.world.view().pods.by_key(&Key::new("default", "p")).expect("it is there");
+            replank_model::object::render(&Object::Pod(pod.clone()))["status"].clone()
+        };
+        pass(&mut served, Span::from_millis(20));
+        let waits = status(&served);
+        assert_eq!(
+            waits["containerStatuses"][0]["state"],
+            json!({"waiting": {"reason": "PodInitializing"}}),
+            "{waits}"
+        );
+        pass(&mut served, Span::from_secs(30));
+        let runs = status(&served);
+        assert_eq!(runs["hostIP"], "10.0.0.4", "{runs}");
+        assert_eq!(runs["podIPs"], json!([{"ip": runs["podIP"]}]));
+        assert_eq!(runs["initContainerStatuses"][0]["state"]["terminated"]["reason"], "Completed");
+        let container = &runs["containerStatuses"][0];
+        assert_eq!(
+            (&container["image"], &container["started"]),
+            (&json!("docker.io/library/nginx:latest"), &json!(true))
+        );
+        assert_eq!(container["allocatedResources"], json!({"cpu": "1"}));
+        let kinds: Vec<_> = runs["conditions"]
+            .as_array()
+            .expect("they are there")
+            .iter()
+            .map(|one| (one["type"].as_str().expect("text"), one["status"].as_str().expect("text")))
+            .collect();
+        let all = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
+        assert_eq!(kinds, all.map(|kind| (kind, "True")), "{runs}");
+        // What changes is taken up: a resize in place, a container for debugging.
+        let pods = "/api/v1/namespaces/default/pods/p";
+        let larger = json!({"spec": {"containers": [{"name": "c", "image": "nginx", "resources": {"requests": {"cpu": "2"}}}]}});
+        assert_eq!(send(&mut served, Method::Patch, &format!("{pods}/resize"), larger).code, 200);
+        let debug = json!({"spec": {"ephemeralContainers": [{"name": "d", "image": "busybox"}]}});
+        assert_eq!(send(&mut served, Method::Patch, &format!("{pods}/ephemeralcontainers"), debug).code, 200);
+        pass(&mut served, Span::from_secs(30));
+        let changed = status(&served);
+        assert_eq!(
+            changed["containerStatuses"][0]["resources"],
+            json!({"requests": {"cpu": "2"}}),
+            "{changed}"
+        );
+        assert!(changed["ephemeralContainerStatuses"][0]["state"]["running"].is_object(), "{changed}");
+        assert_eq!(changed["observedGeneration"], 3);
     }
 
     #[test]
@@ -485,6 +559,6 @@ mod tests {
         let slices = served.world.view().endpoint_slices.sorted();
         let addresses: Vec<&str> =
             slices.iter().flat_map(|(_, slice)| &slice.endpoints).map(|one| &*one.addresses[0]).collect();
-        assert_eq!(addresses, ["10.9.9.9"]);
+        assert_eq!(addresses, ["10.9.9.9", "127.0.0.1"], "by hand, and that of the API server");
     }
 }

@@ -206,6 +206,8 @@ pub(crate) enum Step {
     Start,
     /// The readiness probe says yes.
     Ready,
+    /// What has changed of the pod is taken up.
+    Observe,
     /// Containers end by themselves.
     Exit,
     /// Containers that ended run again.

@@ -8,6 +8,7 @@ mod faults;
 mod learnt;
 mod model;
 mod pod_delays;
+mod report;
 
 pub use model::KubeletModel;
 #[cfg(test)]
@@ -190,7 +191,13 @@ impl Kubelets {
             Step::Ready => {
                 matches!(self.fault(ctx, pod), Some(ImageFault::Crashes | ImageFault::KeepsUnready))
             }
-            Step::Start | Step::Exit | Step::Restart | Step::Crash | Step::StartAgain | Step::Remove => false,
+            Step::Observe
+            | Step::Start
+            | Step::Exit
+            | Step::Restart
+            | Step::Crash
+            | Step::StartAgain
+            | Step::Remove => false,
         }
     }
 
@@ -224,6 +231,7 @@ impl Kubelets {
                 set_ready(ctx, &pod, true);
             }
             Step::Ready => {}
+            Step::Observe => observe(ctx, &pod),
             Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, ctx, &pod).exit_code),
             Step::Restart => self.restart(ctx, due.slot, &pod),
             Step::Crash => self.crash(ctx, due.slot, &pod),
@@ -253,6 +261,9 @@ impl Kubelets {
             Some(record) => record,
             None => self.admit(ctx, slot, pod),
         };
+        if !pod.is_terminating() && report::is_behind(ctx.api, pod) {
+            self.after(ctx, delays::OBSERVE, slot, Step::Observe);
+        }
         if !pod.is_terminating() || record.is_stopping {
             return;
         }
@@ -283,6 +294,11 @@ impl Kubelets {
             PodPhase::Pending => {
                 if let Some(start) = Delays::of(&self.model, ctx, pod).start {
                     self.after(ctx, start, slot, Step::Start);
+                }
+                if ctx.api.serving().traces && report::is_silent_about(pod) && !pod.is_terminating() {
+                    let now = ctx.api.timestamp();
+                    let taken = report::write(ctx, &pod.meta.key(), |pod| pod.status.start_time = Some(now));
+                    debug_assert!(taken.is_ok(), "the pod was just read");
                 }
             }
             PodPhase::Running | PodPhase::Unknown => self.take_over(ctx, slot, pod),
@@ -334,9 +350,9 @@ impl Kubelets {
         let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
         let is_ready = delays.ready == Some(Span::ZERO) && is_well;
         let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
-        let started = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let started = report::write(ctx, &pod.meta.key(), |pod| {
             pod.status.phase = PodPhase::Running;
-            pod.status.start_time = Some(now);
+            pod.status.start_time = pod.status.start_time.or(Some(now));
             pod.status.pod_ip = containers::address(number);
             pod.status.container_statuses = containers::running(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
@@ -361,7 +377,7 @@ impl Kubelets {
         }
         let now = ctx.api.timestamp();
         let ends = containers::ends_for_good(pod, code);
-        let ended = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let ended = report::write(ctx, &pod.meta.key(), |pod| {
             if ends {
                 pod.status.phase = if code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
                 containers::terminate(pod, code, now);
@@ -384,7 +400,7 @@ impl Kubelets {
         let now = ctx.api.timestamp();
         let delays = Delays::of(&self.model, ctx, pod);
         let is_ready = delays.ready == Some(Span::ZERO);
-        let restarted = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let restarted = report::write(ctx, &pod.meta.key(), |pod| {
             containers::run_again(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
@@ -409,7 +425,7 @@ impl Kubelets {
         }
         let now = ctx.api.timestamp();
         let pause = BackOff::pause(self.record(slot).and_then(|record| record.back_off), now);
-        let crashed = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let crashed = report::write(ctx, &pod.meta.key(), |pod| {
             crash::crashed(pod, pause, now);
             set_condition(&mut pod.status.conditions, "Ready", false, "ContainersNotReady", now);
         });
@@ -422,7 +438,7 @@ impl Kubelets {
             return;
         }
         let now = ctx.api.timestamp();
-        let written = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| crash::started_again(pod, now));
+        let written = report::write(ctx, &pod.meta.key(), |pod| crash::started_again(pod, now));
         debug_assert!(written.is_ok(), "the pod was just read");
         if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
             record.back_off = Some(BackOff::next(record.back_off, now));
@@ -437,7 +453,7 @@ impl Kubelets {
     fn stopped(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         let code = Delays::of(&self.model, ctx, pod).term_exit_code;
         let now = ctx.api.timestamp();
-        let stopped = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let stopped = report::write(ctx, &pod.meta.key(), |pod| {
             if !pod.is_terminal() {
                 let is_done = pod.status.phase != PodPhase::Pending && code == 0;
                 pod.status.phase = if is_done { PodPhase::Succeeded } else { PodPhase::Failed };
@@ -485,10 +501,18 @@ impl Kubelets {
 
 fn set_ready(ctx: &mut Ctx<'_>, pod: &Pod, ready: bool) {
     let now = ctx.api.timestamp();
-    let written = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+    let written = report::write(ctx, &pod.meta.key(), |pod| {
         set_condition(&mut pod.status.conditions, "Ready", ready, "", now);
     });
     debug_assert!(written.is_ok(), "the pod was just read");
+}
+
+/// Takes up what has changed of a pod.
+fn observe(ctx: &mut Ctx<'_>, pod: &Pod) {
+    if report::is_behind(ctx.api, pod) {
+        let written = report::write(ctx, &pod.meta.key(), |_| {});
+        debug_assert!(written.is_ok(), "the pod was just read");
+    }
 }
 
 fn remove(ctx: &mut Ctx<'_>, pod: &Pod) {

@@ -27,6 +27,7 @@ impl Served {
         let view = nodes(Fleet { nodes: count, zones: 3 }, "v1.36.2", Pace::outside());
         let signer = TokenSigner::generate().expect("there is chance");
         let (owner, world) = begin(Begin {
+            address: ([127, 0, 0, 1], 6443).into(),
             start: Start::Objects(Box::new(view)),
             seed: 1,
             kubelet: KubeletModel::Served { speed: 1.0 },

@@ -6,10 +6,10 @@ use replank_model::object::pod::{
 use replank_model::text::Text;
 use replank_model::time::Time;
 
-/// An address of its own for every pod that was ever started.
+/// An address of its own for every pod that was ever started, and none that a node has.
 pub(super) fn address(number: u32) -> Text {
     let [_, b, c, d] = number.to_be_bytes();
-    Text::from(format!("10.{b}.{c}.{d}"))
+    Text::from(format!("10.{}.{c}.{d}", b | 0x80))
 }
 
 /// Whether containers that end so are not started again.

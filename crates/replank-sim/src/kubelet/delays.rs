@@ -10,6 +10,8 @@ pub(super) use super::pod_delays::Delays;
 
 /// From the end of a container to its next start.
 pub(super) const RESTART: Span = Span::from_millis(500);
+/// From a change of a pod to what its kubelet reports of it: a sync, and its status manager.
+pub(super) const OBSERVE: Span = Span::from_millis(200);
 /// From the last status to the removal.
 pub(super) const REMOVE: Span = Span::from_millis(100);
 

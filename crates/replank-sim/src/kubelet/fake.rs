@@ -1,7 +1,7 @@
 //! The stand-in for kubelets that recorded the transcripts: fixed delays, overridden by annotations `fake.kubelet/…`.
 
 use replank_facts::shutdown::slept;
-use replank_model::object::pod::Pod;
+use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::time::Span;
 use serde_json::Value;
 
@@ -21,25 +21,59 @@ const JOB: Span = Span::from_secs(5);
 /// A Job's pod that has run for longer when its kubelet begins came with a snapshot, and goes on.
 const JOB_AT_MOST: Span = Span::from_minutes(1);
 
-/// The same for a cluster that clients use: containers of Jobs end by themselves, with success.
+/// How long a command takes that says it is over at once.
+const AT_ONCE: Span = Span::from_millis(200);
+
+/// The same for a cluster that clients use: containers of Jobs end by themselves, and so do those of pods that are not to be restarted, where their commands say
+/// how.
 pub(super) fn served(ctx: &Ctx<'_>, pod: &Pod) -> Delays {
     let mut delays = delays(pod);
     let is_of_job = pod.meta.controller().is_some_and(|owner| &*owner.kind == "Job");
     let is_young = pod.status.start_time.is_none_or(|since| ctx.api.now() - since < JOB_AT_MOST);
-    if delays.run.is_none() && is_of_job && is_young {
-        delays.run = Some(sleeps(pod).unwrap_or(JOB));
+    let ends = !matches!(pod.spec.restart_policy, None | Some(RestartPolicy::Always));
+    if delays.run.is_some() || !(is_of_job && is_young || ends) {
+        return delays;
     }
+    let told = Told::of(pod);
+    delays.run = told.run.or(is_of_job.then_some(JOB));
+    delays.exit_code = told.exit_code;
     delays
 }
 
-/// How long a pod's commands sleep, where one does: that of the container that sleeps longest.
-fn sleeps(pod: &Pod) -> Option<Span> {
-    let spec: Value = serde_json::from_str(pod.spec.raw.as_deref()?).ok()?;
-    let each = spec["containers"].as_array()?.iter().filter_map(|container| {
-        let words = [&container["command"], &container["args"]];
-        slept(words.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str))
-    });
-    each.max()
+/// What a pod's commands say of its end.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    /// When the last of its containers has ended; `None` where none says so.
+    run: Option<Span>,
+    /// How they end.
+    exit_code: i32,
+}
+
+impl Told {
+    fn of(pod: &Pod) -> Self {
+        let spec: Option<Value> = pod.spec.raw.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
+        let containers = spec.as_ref().and_then(|spec| spec["containers"].as_array());
+        let mut told = Self { run: None, exit_code: 0 };
+        for container in containers.into_iter().flatten() {
+            let words = [&container["command"], &container["args"]];
+            let words: Vec<&str> =
+                words.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+            let (sleeps, code) = (slept(words.iter().copied()), code(&words));
+            told.run = told.run.max(sleeps.or(code.map(|_| AT_ONCE)));
+            told.exit_code = told.exit_code.max(code.unwrap_or(0));
+        }
+        told
+    }
+}
+
+/// The code that a command ends with: `true`, `false`, or a script whose last command is one of these or `exit 3`.
+fn code(words: &[&str]) -> Option<i32> {
+    let last = words.last()?.rsplit([';', '\n', '&']).map(str::trim).find(|command| !command.is_empty())?;
+    match last.rsplit('/').next().unwrap_or(last) {
+        "true" => Some(0),
+        "false" => Some(1),
+        _ => last.strip_prefix("exit ").and_then(|code| code.trim().parse::<u8>().ok()).map(i32::from),
+    }
 }
 
 /// How a pod's containers behave, as its annotations say.
@@ -98,22 +132,29 @@ mod tests {
 
     use super::*;
 
-    fn sleeping(containers: &Value) -> Option<Span> {
+    fn told(containers: &Value) -> Told {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a", "uid": "p"},
             "spec": {"containers": containers}});
         match Object::from_json(pod) {
-            Ok(Object::Pod(pod)) => sleeps(&pod),
+            Ok(Object::Pod(pod)) => Told::of(&pod),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_job_that_sleeps_runs_for_so_long() {
-        let long = json!({"name": "a", "image": "i", "command": ["sleep", "300"]});
+    fn commands_say_how_long_containers_run_and_how_they_end() {
+        let container = |name: &str, words: &[&str]| json!({"name": name, "image": "i", "command": words});
+        let long = container("a", &["sleep", "300"]);
         let short = json!({"name": "b", "image": "i", "command": ["sh", "-c"], "args": ["sleep 20; true"]});
-        let untold = json!({"name": "c", "image": "i", "args": ["work"]});
-        assert_eq!(sleeping(&json!([short, long, untold])), Some(Span::from_secs(300)));
-        assert_eq!(sleeping(&json!([short])), Some(Span::from_secs(20)));
-        assert_eq!(sleeping(&json!([untold])), None);
+        let untold = container("c", &["work"]);
+        let after = |seconds, exit_code| Told { run: Some(Span::from_secs(seconds)), exit_code };
+        assert_eq!(told(&json!([long, short, untold])), after(300, 0));
+        assert_eq!(told(&json!([short])), after(20, 0));
+        assert_eq!(told(&json!([untold])), Told { run: None, exit_code: 0 });
+        let at_once = |exit_code| Told { run: Some(AT_ONCE), exit_code };
+        assert_eq!(told(&json!([container("d", &["/bin/true"])])), at_once(0));
+        assert_eq!(told(&json!([container("e", &["/bin/false"]), container("f", &["true"])])), at_once(1));
+        assert_eq!(told(&json!([container("g", &["sh", "-c", "echo no; exit 42"])])), at_once(42));
+        assert_eq!(told(&json!([container("h", &["sh", "-c", "sleep 7; exit 3"])])), after(7, 3));
     }
 }

@@ -55,7 +55,8 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let pace = pace(args.clock, &start);
     let kubelet = KubeletModel::Served { speed: args.speed };
     let cloud = CloudTimings::default().faster(args.speed);
-    let begun = begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, files });
+    let address = listener.local_addr().context("cannot tell the address").map_err(Failure::internal)?;
+    let begun = begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, address, files });
     let (owner, world) = begun.context("cannot begin the cluster").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;

@@ -461,6 +461,20 @@ mod tests {
         );
         assert!(changed["ephemeralContainerStatuses"][0]["state"]["running"].is_object(), "{changed}");
         assert_eq!(changed["observedGeneration"], 3);
+        let soon = json!({"spec": {"activeDeadlineSeconds": 70}});
+        assert_eq!(send(&mut served, Method::Patch, pods, soon).code, 200);
+        pass(&mut served, Span::from_secs(5));
+        assert_eq!(status(&served)["phase"], "Running");
+        pass(&mut served, Span::from_secs(10));
+        assert_eq!(
+            (&status(&served)["phase"], &status(&served)["reason"]),
+            (&json!("Failed"), &json!("DeadlineExceeded"))
+        );
+        // Tolerations that every pod has come back when they are left out.
+        let other = json!({"spec": {"tolerations": [{"key": "a", "operator": "Exists"}]}});
+        let other = send(&mut served, Method::Patch, pods, other);
+        assert_eq!(other.code, 200, "{}", other.body);
+        assert_eq!(other.body["spec"]["tolerations"].as_array().map(Vec::len), Some(3));
     }
 
     #[test]

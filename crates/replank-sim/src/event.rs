@@ -208,6 +208,8 @@ pub(crate) enum Step {
     Ready,
     /// What has changed of the pod is taken up.
     Observe,
+    /// The pod has been active for as long as it may.
+    Deadline,
     /// Containers end by themselves.
     Exit,
     /// Containers that ended run again.

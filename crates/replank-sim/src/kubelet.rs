@@ -2,6 +2,7 @@
 
 mod containers;
 mod crash;
+mod deadline;
 mod delays;
 mod fake;
 mod faults;
@@ -192,6 +193,7 @@ impl Kubelets {
                 matches!(self.fault(ctx, pod), Some(ImageFault::Crashes | ImageFault::KeepsUnready))
             }
             Step::Observe
+            | Step::Deadline
             | Step::Start
             | Step::Exit
             | Step::Restart
@@ -231,7 +233,8 @@ impl Kubelets {
                 set_ready(ctx, &pod, true);
             }
             Step::Ready => {}
-            Step::Observe => observe(ctx, &pod),
+            Step::Observe => self.observe(ctx, due.slot, &pod),
+            Step::Deadline => deadline::pass(ctx, &pod),
             Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, ctx, &pod).exit_code),
             Step::Restart => self.restart(ctx, due.slot, &pod),
             Step::Crash => self.crash(ctx, due.slot, &pod),
@@ -326,6 +329,7 @@ impl Kubelets {
 
     /// A pod whose kubelet has started again goes on from where it was: what has passed of its delays since its containers started is over.
     fn go_on(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        self.await_deadline(ctx, slot, pod);
         let delays = Delays::of(&self.model, ctx, pod);
         let since =
             pod.status.container_statuses.iter().filter_map(|one| one.state.running.as_ref()?.started_at);
@@ -358,6 +362,7 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(started.is_ok(), "the pod was just read");
+        self.await_deadline(ctx, slot, pod);
         if fault == Some(ImageFault::Crashes) {
             self.after(ctx, crash::CRASH, slot, Step::Crash);
         }
@@ -467,6 +472,21 @@ impl Kubelets {
         self.after(ctx, delays::REMOVE, slot, Step::Remove);
     }
 
+    /// Takes up what has changed of a pod.
+    fn observe(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        if report::is_behind(ctx.api, pod) {
+            self.await_deadline(ctx, slot, pod);
+            let written = report::write(ctx, &pod.meta.key(), |_| {});
+            debug_assert!(written.is_ok(), "the pod was just read");
+        }
+    }
+
+    fn await_deadline(&self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        if let Some(left) = deadline::left(ctx, pod) {
+            self.after(ctx, left.max(Span::ZERO), slot, Step::Deadline);
+        }
+    }
+
     fn is_stopping(&self, slot: u32) -> bool {
         self.record(slot).is_some_and(|record| record.is_stopping)
     }
@@ -505,14 +525,6 @@ fn set_ready(ctx: &mut Ctx<'_>, pod: &Pod, ready: bool) {
         set_condition(&mut pod.status.conditions, "Ready", ready, "", now);
     });
     debug_assert!(written.is_ok(), "the pod was just read");
-}
-
-/// Takes up what has changed of a pod.
-fn observe(ctx: &mut Ctx<'_>, pod: &Pod) {
-    if report::is_behind(ctx.api, pod) {
-        let written = report::write(ctx, &pod.meta.key(), |_| {});
-        debug_assert!(written.is_ok(), "the pod was just read");
-    }
 }
 
 fn remove(ctx: &mut Ctx<'_>, pod: &Pod) {

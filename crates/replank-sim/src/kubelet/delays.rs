@@ -19,7 +19,7 @@ impl Delays {
     pub(super) fn of(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> Self {
         let delays = match model {
             KubeletModel::Fake => fake::delays(pod),
-            KubeletModel::Served { speed } => fake::served(ctx, pod).faster(*speed),
+            KubeletModel::Served { speed } => return fake::served(ctx, pod).faster(*speed),
             KubeletModel::Learnt(durations) => learnt::delays(durations, ctx, pod),
         };
         delays.until_deadline(ctx.api.now(), pod)

@@ -8,7 +8,7 @@ mod others;
 mod policies;
 mod workload;
 
-use replank_model::admission::{default_pod, prepare_pod_for_create};
+use replank_model::admission::{add_default_tolerations, default_pod, prepare_pod_for_create};
 use replank_model::object::Kind;
 use replank_model::time::Time;
 use serde_json::{Value, json};
@@ -58,6 +58,12 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
 pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     if kind == Kind::DaemonSet {
         workload::count_template(old, value);
+    }
+    // The admission plugin DefaultTolerationSeconds sees updates, too: what is left out comes back.
+    if kind == Kind::Pod && old.pointer("/spec/tolerations") != value.pointer("/spec/tolerations") {
+        if let Some(Value::Object(spec)) = value.get_mut("spec") {
+            add_default_tolerations(spec);
+        }
     }
     if kind == Kind::CustomResourceDefinition && old.get("spec") != value.get("spec") {
         definition::store(value);

@@ -15,6 +15,7 @@ use replank_model::text::{Name, NodeName, Text};
 
 use super::error::ApiError;
 use super::limits::ANNOTATION;
+use super::runtime_class;
 use super::service_account::UNNAMED;
 use super::store::Api;
 
@@ -83,7 +84,7 @@ impl Api {
 
     fn complete_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
         // A spec that nobody shares is not worth remembering.
-        if Arc::strong_count(&pod.spec) == 1 {
+        if Arc::strong_count(&pod.spec) == 1 || runtime_class::is_named(&pod.spec) {
             let completed = self.complete(&pod)?;
             take(&mut pod, completed);
             return Ok(pod);
@@ -136,6 +137,9 @@ impl Api {
         default_pod(&mut value);
         if self.serving().accounts {
             self.admit_account(pod, &mut value)?;
+        }
+        if self.serving().is_any() {
+            self.admit_runtime_class(pod, &mut value)?;
         }
         match Object::from_json(value) {
             Ok(Object::Pod(pod)) => Ok((PodSpec::clone(&pod.spec), pod.node.clone(), pod.token.clone())),

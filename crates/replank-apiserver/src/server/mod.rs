@@ -17,6 +17,7 @@ mod limits;
 pub(crate) mod policies;
 pub mod quota;
 pub(crate) mod resource;
+mod runtime_class;
 mod service;
 mod service_account;
 mod serving;

@@ -28,6 +28,9 @@ const AT_ONCE: Span = Span::from_millis(200);
 /// how.
 pub(super) fn served(ctx: &Ctx<'_>, pod: &Pod) -> Delays {
     let mut delays = delays(pod);
+    if delays.ready == Some(Span::ZERO) {
+        delays.ready = probed(pod);
+    }
     let is_of_job = pod.meta.controller().is_some_and(|owner| &*owner.kind == "Job");
     let is_young = pod.status.start_time.is_none_or(|since| ctx.api.now() - since < JOB_AT_MOST);
     let ends = !matches!(pod.spec.restart_policy, None | Some(RestartPolicy::Always));
@@ -38,6 +41,26 @@ pub(super) fn served(ctx: &Ctx<'_>, pod: &Pod) -> Delays {
     delays.run = told.run.or(is_of_job.then_some(JOB));
     delays.exit_code = told.exit_code;
     delays
+}
+
+/// When a pod is ready whose probes wait before they ask; `None` where one fails for ever.
+fn probed(pod: &Pod) -> Option<Span> {
+    let raw = pod.spec.raw.as_deref().filter(|raw| raw.contains("Probe\""));
+    let Some(spec) = raw.and_then(|raw| serde_json::from_str::<Value>(raw).ok()) else {
+        return Some(Span::ZERO);
+    };
+    let mut ready = Span::ZERO;
+    for container in spec["containers"].as_array().into_iter().flatten() {
+        let delay =
+            |probe: &str| Span::from_secs(container[probe]["initialDelaySeconds"].as_i64().unwrap_or(0));
+        let command = container["readinessProbe"]["exec"]["command"].as_array();
+        let words: Vec<&str> = command.into_iter().flatten().filter_map(Value::as_str).collect();
+        if code(&words).is_some_and(|code| code != 0) {
+            return None;
+        }
+        ready = ready.max(delay("readinessProbe")).max(delay("startupProbe"));
+    }
+    Some(ready)
 }
 
 /// What a pod's commands say of its end.
@@ -139,6 +162,24 @@ mod tests {
             Ok(Object::Pod(pod)) => Told::of(&pod),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_probe_that_waits_makes_a_pod_ready_later_and_one_that_fails_never() {
+        let of = |probe: Value| {
+            let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a", "uid": "p"},
+                "spec": {"containers": [{"name": "c", "image": "i", "readinessProbe": probe}]}});
+            match Object::from_json(pod) {
+                Ok(Object::Pod(pod)) => probed(&pod),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            of(json!({"httpGet": {"port": 80}, "initialDelaySeconds": 15})),
+            Some(Span::from_secs(15))
+        );
+        assert_eq!(of(json!({"exec": {"command": ["/bin/false"]}})), None);
+        assert_eq!(of(json!({"exec": {"command": ["cat", "/ready"]}})), Some(Span::ZERO));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyper::{HeaderMap, Method};
 use replank_apiserver::json::{self, Request, Response};
-use replank_apiserver::{ApiError, ResourceName};
+use replank_apiserver::{About, ApiError, ResourceName};
 use replank_model::object::meta::Key;
 use replank_model::object::render;
 use replank_schema::discovery;
@@ -87,6 +87,21 @@ impl Access {
         } else {
             Err(denied(&user, &asked, &verdict.reason))
         }
+    }
+
+    /// Refuses a stream to a container to those who may not create one, whatever the method is that it is asked for with.
+    ///
+    /// # Errors
+    /// 403.
+    pub(super) fn check_action(&self, admitted: &Admitted) -> Result<(), ApiError> {
+        let Place::Resource { group, resource, name, .. } = &admitted.asked.place else { return Ok(()) };
+        let asked = Attributes { verb: "create".to_owned(), ..admitted.asked.clone() };
+        let verdict = self.authorizer.decide(&admitted.user, &asked);
+        if verdict.is_allowed {
+            return Ok(());
+        }
+        let about = About { group: group.as_str().into(), kind: resource.as_str().into(), name: name.as_str().into() };
+        Err(ApiError::forbidden_to_user(Some(about), &verdict.reason))
     }
 
     /// What is served about the tokens' key; `None` for other paths.

@@ -12,6 +12,7 @@ use replank_schema::discovery;
 use super::access::{Access, Admitted};
 use super::manage;
 use super::render::{self, Renderer};
+use super::stream::{self, Stream};
 use super::write::{self, Gate};
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};
@@ -117,6 +118,16 @@ impl Handler {
         };
         if let Some(refusal) = not_allowed(request.method(), &target) {
             return render.refusal(&refusal);
+        }
+        if let Some(stream) = Stream::of(&target) {
+            let is_allowed = match stream.is_action() {
+                true => self.access.check_action(admitted),
+                false => Ok(()),
+            };
+            let answered = is_allowed.and_then(|()| {
+                stream::answer(self.owner.mirror(), &target, stream, &query, request.headers())
+            });
+            return answered.unwrap_or_else(|error| render.refusal(&error));
         }
         if !is_get || !is_plain {
             let gate = Gate { access: &self.access, admitted };

@@ -3,8 +3,10 @@
 mod access;
 mod handle;
 mod listen;
+mod log;
 mod manage;
 mod render;
+mod stream;
 mod write;
 
 pub use listen::{Listen, Server};

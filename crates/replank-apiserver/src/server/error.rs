@@ -298,6 +298,12 @@ impl ApiError {
         Self::new(500, "", message.to_owned())
     }
 
+    /// 503: what a request leads to cannot be reached.
+    #[must_use]
+    pub fn service_unavailable(message: &str) -> Self {
+        Self::new(503, "ServiceUnavailable", message.to_owned())
+    }
+
     /// 504: the server tried too often in vain.
     #[must_use]
     pub fn timeout(message: &str, retry_after_seconds: i64) -> Self {

@@ -18,6 +18,7 @@ mod managed;
 mod parts;
 mod patch;
 mod path;
+mod pod_parts;
 mod policies;
 mod read;
 mod request;

@@ -13,7 +13,7 @@ use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
-use super::{Effect, body, check, custom, defaults, events, form, parts, strategy};
+use super::{Effect, body, check, custom, defaults, events, form, parts, pod_parts, strategy};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -425,8 +425,11 @@ impl Api {
             (None, Some(schema)) => Part::CustomRoot(schema, false),
             (None, None) => Part::Deduced,
         };
+        let mut empty = Value::Object(Map::new());
+        written(resource, &mut empty);
         Keeper {
             of,
+            empty,
             api_version: resource.api_version(),
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
@@ -588,7 +591,7 @@ fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<C
     match address.subresource {
         // What may not be changed otherwise is changed here.
         Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
-            parts::check(part, old, value)
+            pod_parts::check(part, old, value)
         }
         None
         | Some(

@@ -2,6 +2,7 @@
 //! (apimachinery `util/managedfields`, structured-merge-diff `merge`).
 
 mod entries;
+pub(super) mod scale;
 mod schema;
 mod set;
 mod walk;
@@ -22,6 +23,8 @@ const UPDATERS_MAX: usize = 10;
 pub(super) struct Keeper<'s> {
     /// The type of the object.
     pub(super) of: Part<'s>,
+    /// What a new object is before anything is written into it: the members that Go never leaves out.
+    pub(super) empty: Value,
     /// The version in which it is written.
     pub(super) api_version: String,
     /// `status` and the like; empty for the object itself.
@@ -61,8 +64,7 @@ impl Keeper<'_> {
     /// Records an update or a creation (`live` is `None`) in the new state.
     pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) {
         let is_subresource = !self.subresource.is_empty();
-        let nothing = Value::Object(Map::new());
-        let was = live.unwrap_or(&nothing);
+        let was = live.unwrap_or(&self.empty);
         let entries = if !is_subresource && entries::is_reset(new) {
             Entries::new()
         } else {

@@ -8,6 +8,7 @@ use super::*;
 fn keeper(subresource: &'static str) -> Keeper<'static> {
     Keeper {
         of: Part::Named(types().of_kind("", "v1", "ConfigMap").expect("it is served"), false),
+        empty: json!({}),
         api_version: "v1".to_owned(),
         subresource,
         reset: &[],

@@ -22,10 +22,7 @@ fn step(value: &mut Value, operation: &Value) -> Result<(), String> {
     match text("op")? {
         "add" => add(value, path, operand()?),
         "remove" => remove(value, path).map(|_| ()),
-        "replace" => {
-            *value.pointer_mut(path).ok_or_else(|| missing("replace", path))? = operand()?;
-            Ok(())
-        }
+        "replace" => replace(value, path, operand()?),
         "move" => {
             let moved = remove(value, text("from")?)?;
             add(value, path, moved)
@@ -61,6 +58,18 @@ fn add(value: &mut Value, path: &str, added: Value) -> Result<(), String> {
             Ok(())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(missing("add", path)),
+    }
+}
+
+/// Puts a value in the place of another. A member need not be there, as in the library that upstream uses (evanphx/json-patch v4).
+fn replace(value: &mut Value, path: &str, put: Value) -> Result<(), String> {
+    let of_object = split(path).filter(|(parent, _)| value.pointer(parent).is_some_and(Value::is_object));
+    match of_object {
+        Some(_) => add(value, path, put),
+        None => {
+            *value.pointer_mut(path).ok_or_else(|| missing("replace", path))? = put;
+            Ok(())
+        }
     }
 }
 
@@ -103,5 +112,10 @@ mod tests {
         let patch = json!([{"op": "remove", "path": "/b"}, {"op": "remove", "path": "/nope"}]);
         assert!(apply(&mut value, &patch).unwrap_err().contains("/nope"));
         assert_eq!(value["b"], 1);
+        // A zero that was left out is put in.
+        assert_eq!(apply(&mut value, &json!([{"op": "replace", "path": "/a/n", "value": 0}])), Ok(()));
+        assert_eq!(value["a"], json!({"n": 0}));
+        assert!(apply(&mut value, &json!([{"op": "replace", "path": "/x/y", "value": 0}])).is_err());
+        assert!(apply(&mut value, &json!([{"op": "replace", "path": "/l/9", "value": 0}])).is_err());
     }
 }

@@ -9,6 +9,7 @@ mod cover;
 mod escalation;
 mod impersonate;
 mod jwks;
+mod modes;
 mod policy;
 mod rbac;
 mod refuse;

@@ -2,10 +2,13 @@
 
 mod access;
 mod handle;
+mod hooks;
 mod listen;
 mod log;
 mod manage;
+mod peer;
 mod render;
+mod signing;
 mod stream;
 mod write;
 

@@ -14,6 +14,7 @@ mod events;
 mod evict;
 mod fields;
 mod form;
+mod hooks;
 mod managed;
 mod parts;
 mod patch;
@@ -24,7 +25,9 @@ mod read;
 mod request;
 mod rules;
 mod scale;
+mod security;
 mod selection;
+mod signing;
 mod store;
 mod strategy;
 mod terms;
@@ -52,7 +55,10 @@ pub use request::{Method, Repeated, Request, Response, Wire, read_delete_options
 impl Api {
     /// Answers a request.
     pub fn handle(&mut self, request: &Request) -> Response {
-        store::handle(self, request)
+        self.caller = request.wire.as_ref().map(|wire| wire.caller.clone());
+        let response = store::handle(self, request);
+        self.caller = None;
+        response
     }
 
     /// The object at an address.
@@ -114,6 +120,9 @@ impl Api {
     ) -> Result<Value, ApiError> {
         let options = delete_options(address, options)?;
         let mut items: Vec<Object> = self.list(address)?;
+        for item in &items {
+            self.ask_about_deletion(address, item, effect)?;
+        }
         if effect == Effect::Real {
             for item in &mut items {
                 *item = self.delete_known(item, &options)?;
@@ -129,10 +138,12 @@ impl Api {
         effect: Effect,
     ) -> Result<(), ApiError> {
         let (_, refuses) = self.has_policies();
-        if !refuses {
+        let has_hooks = self.caller.as_ref().is_some_and(|caller| caller.hooks.is_some());
+        if !refuses && !has_hooks {
             return Ok(());
         }
         let old = answer::served_at(&address.resource, known);
+        let mut warnings = Vec::new();
         let attempt = policies::Attempt {
             operation: "DELETE",
             resource: &address.resource,
@@ -143,7 +154,8 @@ impl Api {
             old: Some(&old),
             is_dry: effect == Effect::DryRun,
         };
-        self.ask_policies(&attempt).map(drop)
+        self.ask_policies(&attempt)?;
+        self.agree_with_hooks(address, Some(&old), None, (effect, &mut warnings))
     }
 
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {

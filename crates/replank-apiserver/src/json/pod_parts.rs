@@ -29,8 +29,10 @@ fn list<'v>(pod: &'v Value, name: &str) -> &'v [Value] {
 
 /// What is wrong with the new state, and was not wrong before.
 fn found(old: &Value, new: &Value) -> Vec<Cause> {
+    // Which parts may be there at a creation does not matter here.
+    let at_creation = |cause: &Cause| cause.message.ends_with("cannot be set on create");
     let was = check::invalid(old);
-    check::invalid(new).into_iter().filter(|cause| !was.contains(cause)).collect()
+    check::invalid(new).into_iter().filter(|cause| !was.contains(cause) && !at_creation(cause)).collect()
 }
 
 /// What stands for a container in comparisons: members that say nothing are left out.
@@ -181,6 +183,8 @@ mod tests {
         let one = |image: &str| json!([{"name": "e", "image": image, "imagePullPolicy": "Always", "terminationMessagePolicy": "File"}]);
         let of = |ephemeral: Value| pod(json!([container(json!({}))]), ephemeral);
         let why = check(Subresource::EphemeralContainers, &of(one("x")), &of(one("y")));
+        let added = check(Subresource::EphemeralContainers, &of(json!([])), &of(one("x")));
+        assert_eq!(added, []);
         let text = "Forbidden: existing ephemeral containers \"e\" may not be changed\n@@ -1,6 +1,6 @@\n {\n  \"Name\": \"e\",\n\
                     - \"Image\": \"x\",\n+ \"Image\": \"y\",\n  \"Command\": null,\n  \"Args\": null,\n  \"WorkingDir\": \"\",\n";
         assert_eq!(why.iter().map(|cause| cause.message.as_str()).collect::<Vec<_>>(), [text]);

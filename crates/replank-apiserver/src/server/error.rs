@@ -304,6 +304,14 @@ impl ApiError {
         Self::new(503, "ServiceUnavailable", message.to_owned())
     }
 
+    /// 500, which says so.
+    #[must_use]
+    pub fn internal_error(why: &str) -> Self {
+        let cause = Cause { reason: "", message: why.to_owned(), field: None };
+        let message = format!("Internal error occurred: {why}");
+        Self { causes: vec![cause], ..Self::new(500, "InternalError", message) }
+    }
+
     /// 504: the server tried too often in vain.
     #[must_use]
     pub fn timeout(message: &str, retry_after_seconds: i64) -> Self {

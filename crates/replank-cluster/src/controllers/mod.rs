@@ -4,6 +4,7 @@
 
 mod accounts;
 mod aggregation;
+mod certificates;
 mod control;
 mod edit;
 mod endpoints;

@@ -178,8 +178,10 @@ fn by_step<'v>(items: &Items<'_>, list: &'v [Value]) -> Vec<(Step, Vec<&'v Value
     all
 }
 
+/// Whether two values are of one kind, as far as they are there: Go writes an empty list or map as null.
 fn both(old: Option<&Value>, new: Option<&Value>, is: fn(&Value) -> bool) -> bool {
-    old.is_none_or(is) && new.is_none_or(is)
+    let fits = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || is(value));
+    fits(old) && fits(new)
 }
 
 fn members_of(value: Option<&Value>) -> &Map<String, Value> {

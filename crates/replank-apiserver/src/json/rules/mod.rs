@@ -16,3 +16,4 @@ pub(super) use difference::of as difference;
 pub(super) use fields::check;
 pub(super) use internal::{ephemeral_container, pod_spec};
 pub(super) use meta::metadata;
+pub(super) use words::{label as label_problems, subdomain as subdomain_problems};

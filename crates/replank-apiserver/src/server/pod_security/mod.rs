@@ -8,6 +8,6 @@ mod registry;
 mod restricted;
 mod words;
 
-pub(crate) use level::{Level, LevelVersion, Policy, Version};
+pub(crate) use level::{LevelVersion, Policy};
 pub(crate) use registry::violations;
 pub(crate) use words::{detail, reason};

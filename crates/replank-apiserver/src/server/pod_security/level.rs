@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::server::Cause;
+use super::super::error::Cause;
 
 /// How much is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +73,13 @@ pub(crate) struct LevelVersion {
     pub(crate) version: Version,
 }
 
+impl LevelVersion {
+    /// Whether nothing is refused.
+    pub(crate) fn allows_all(self) -> bool {
+        self.level == Level::Privileged
+    }
+}
+
 impl fmt::Display for LevelVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.level.as_str(), self.version)
@@ -91,6 +98,11 @@ pub(crate) struct Policy {
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
 impl Policy {
+    /// Whether nothing is refused, and nothing warned of.
+    pub(crate) fn allows_all(&self) -> bool {
+        self.enforce.allows_all() && self.warn.allows_all()
+    }
+
     /// Reads the labels of a namespace, and what is wrong with them.
     pub(crate) fn read<'l>(label: impl Fn(&str) -> Option<&'l str>) -> (Self, Vec<Cause>) {
         let nothing = LevelVersion { level: Level::Privileged, version: Version::Latest };

@@ -30,7 +30,7 @@ fn found(reason: &'static str, detail: String) -> Option<Violation> {
 pub(super) fn app_armor(pod: Pod<'_>) -> Option<Violation> {
     const PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
     let mut values: BTreeSet<&str> = BTreeSet::new();
-    let mut bad = |profile: Option<&'_ Value>| -> Option<String> {
+    let bad = |profile: Option<&Value>| -> Option<String> {
         let kind = text(profile?, "type").to_owned();
         (!matches!(kind.as_str(), "RuntimeDefault" | "Localhost")).then_some(kind)
     };

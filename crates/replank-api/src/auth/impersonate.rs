@@ -5,7 +5,7 @@ use replank_apiserver::ApiError;
 
 use super::attributes::Attributes;
 use super::cover::quoted;
-use super::modes::Mode;
+use super::modes::{Mode, Ways};
 use super::rbac::Authorizer;
 use super::user::User;
 use crate::query::unescape;
@@ -18,7 +18,7 @@ const EXTRA: &str = "impersonate-extra-";
 /// # Errors
 /// 400 where it names no user, 403 where it may not.
 pub fn impersonated(
-    authorizer: &Authorizer,
+    (authorizer, ways): (&Authorizer, &Ways),
     user: User,
     headers: &HeaderMap,
     request: &Attributes,
@@ -42,9 +42,14 @@ pub fn impersonated(
         return Err(ApiError::bad_request(&nameless(&wanted)));
     }
     let mut first = None;
-    for mode in Mode::ALL {
+    let known = ways.last(&user);
+    let others = Mode::ALL.into_iter().filter(|mode| Some(*mode) != known);
+    for mode in known.into_iter().chain(others) {
         match mode.act(authorizer, &user, &wanted, request) {
-            Some(Ok(user)) => return Ok(user),
+            Some(Ok(wanted)) => {
+                ways.keep(&user, mode);
+                return Ok(wanted);
+            }
             Some(Err(error)) => {
                 first.get_or_insert(error);
             }

@@ -25,6 +25,7 @@ pub use claims::{Account, Claims, Named};
 pub use escalation::{EscalationCheck, escalates, guards};
 pub use impersonate::impersonated;
 pub use jwks::{keys, provider};
+pub use modes::Ways;
 pub use rbac::{Authorization, Authorizer, Verdict};
 pub use refuse::denied;
 pub use review::{Reviewer, is_review};

@@ -1,7 +1,10 @@
 //! Ways of acting as somebody else: those that are bound to what is asked for (feature ConstrainedImpersonation, on by default since 1.36), and the
 //! one that is as old as impersonation (apiserver `pkg/endpoints/filters/impersonation/mode.go`).
 
+use std::sync::Mutex;
+
 use replank_apiserver::ApiError;
+use rustc_hash::FxHashMap;
 
 use super::attributes::{Attributes, Place};
 use super::rbac::Authorizer;
@@ -28,6 +31,27 @@ pub(super) enum Mode {
     UserInfo,
     /// As anybody, whatever is asked for.
     Legacy,
+}
+
+/// In which way somebody has last acted as somebody else: it is tried first, and named where none is allowed.
+#[derive(Debug, Default)]
+pub struct Ways(Mutex<FxHashMap<String, Mode>>);
+
+/// So many are remembered, as upstream.
+const WAYS_MAX: usize = 10_000;
+
+impl Ways {
+    pub(super) fn last(&self, user: &User) -> Option<Mode> {
+        self.0.lock().expect("nobody panics while holding it").get(&user.name).copied()
+    }
+
+    pub(super) fn keep(&self, user: &User, mode: Mode) {
+        let mut known = self.0.lock().expect("nobody panics while holding it");
+        if known.len() >= WAYS_MAX {
+            known.clear();
+        }
+        known.insert(user.name.clone(), mode);
+    }
 }
 
 impl Mode {

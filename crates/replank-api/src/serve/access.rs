@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::peer::Peer;
 use super::signing;
 use crate::auth::{
-    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, authenticate, denied,
+    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, Ways, authenticate, denied,
     escalates, guards, impersonated, is_review, keys, provider, token_request,
 };
 use crate::owner::Owner;
@@ -30,6 +30,8 @@ pub(super) struct Access {
     owner: Owner,
     identity: Option<Identity>,
     authorizer: Authorizer,
+    /// In which ways clients have acted as others.
+    ways: Ways,
 }
 
 /// Somebody who may do what they want to.
@@ -60,7 +62,7 @@ pub(super) enum Question {
 impl Access {
     pub(super) fn new(owner: Owner, identity: Option<Identity>, mode: Authorization) -> Self {
         let authorizer = Authorizer::new(mode, Arc::clone(owner.mirror()));
-        Self { owner, identity, authorizer }
+        Self { owner, identity, authorizer, ways: Ways::default() }
     }
 
     /// Lets a request in.
@@ -82,7 +84,7 @@ impl Access {
             }
         };
         let asked = Attributes::read(method.as_str(), path, query);
-        let user = impersonated(&self.authorizer, user, headers, &asked)?;
+        let user = impersonated((&self.authorizer, &self.ways), user, headers, &asked)?;
         let verdict = self.authorizer.decide(&user, &asked);
         if verdict.is_allowed {
             Ok(Admitted { user, asked })

@@ -25,6 +25,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
 
+use super::bundle;
 use crate::mirror::{Mirror, Snapshot, StorageId};
 use crate::owner::Owner;
 
@@ -91,7 +92,7 @@ async fn call(hook: &HookCall, snapshot: &Snapshot) -> Result<Value, String> {
         Ok(Err(Trouble::Answer(why))) => return Err(failed(&why)),
         Err(_) => return Err(post("context deadline exceeded")),
     };
-    check(&answer, &review, &uid).map_err(|why| format!("received invalid webhook response: {why}"))?;
+    check(&answer, &review, &uid, hook.may_patch).map_err(|why| format!("received invalid webhook response: {why}"))?;
     Ok(answer)
 }
 
@@ -212,13 +213,16 @@ async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Tr
 fn trust(client: &Value) -> Result<ClientConfig, String> {
     let bundle = STANDARD.decode(text(client, "/caBundle")).map_err(|error| format!("caBundle: {error}"))?;
     let mut roots = RootCertStore::empty();
+    let mut own = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(&bundle) {
         let certificate = certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
+        own.push(certificate.clone().into_owned());
         roots.add(certificate).map_err(|error| format!("unable to load root certificates: {error}"))?;
     }
     let config = ClientConfig::builder_with_provider(Arc::new(provider::default_provider()));
     let config = config.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
+    let verifier = bundle::verifier(roots, own)?;
+    Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
 /// What is wrong with a connection, as Go says it where that is the certificate.
@@ -239,7 +243,7 @@ fn tls_error(error: &std::io::Error, host: &str) -> String {
 }
 
 /// Looks at an answer as a server does before it is believed (`VerifyAdmissionResponse`).
-fn check(answer: &Value, review: &Value, uid: &str) -> Result<(), String> {
+fn check(answer: &Value, review: &Value, uid: &str, may_patch: bool) -> Result<(), String> {
     let version = text(review, "/apiVersion");
     if !answer.get("response").is_some_and(Value::is_object) {
         return Err("webhook response was absent".to_owned());
@@ -259,10 +263,17 @@ fn check(answer: &Value, review: &Value, uid: &str) -> Result<(), String> {
         return Err(format!("expected response.uid={uid:?}, got {told:?}"));
     }
     let has_patch = !text(response, "/patch").is_empty();
+    let has_type = response.get("patchType").is_some_and(|kind| !kind.is_null());
+    if !may_patch && has_patch {
+        return Err("validating webhook may not return response.patch".to_owned());
+    }
+    if !may_patch && has_type {
+        return Err("validating webhook may not return response.patchType".to_owned());
+    }
     match (has_patch, response.get("patchType").and_then(Value::as_str)) {
         (true, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
         (false, Some(_)) => Err("webhook returned response.patchType but not response.patch".to_owned()),
-        (true, Some(kind)) if kind != "JSONPatch" => {
+        (true, Some(kind)) if kind.is_empty() => {
             Err(format!("webhook returned invalid response.patchType of {kind:?}"))
         }
         (true, Some(_)) | (false, None) => Ok(()),
@@ -282,12 +293,16 @@ mod tests {
             json!({"apiVersion": version, "kind": "AdmissionReview", "response": response})
         };
         let v1 = "admission.k8s.io/v1";
-        let why = |answer: Value| check(&answer, &review, "7").err();
+        let why = |answer: Value| check(&answer, &review, "7", true).err();
         assert_eq!(why(of(v1, json!({"uid": "7", "allowed": true}))), None);
         assert_eq!(why(json!({})).as_deref(), Some("webhook response was absent"));
         assert_eq!(why(of(v1, json!({"uid": "8"}))).as_deref(), Some("expected response.uid=\"7\", got \"8\""));
         let patched = of(v1, json!({"uid": "7", "patch": "W10="}));
         assert_eq!(why(patched).as_deref(), Some("webhook returned response.patch but not response.patchType"));
+        let changes = of(v1, json!({"uid": "7", "patch": "W10=", "patchType": "JSONPatch"}));
+        assert_eq!(why(changes.clone()), None);
+        let refused = "validating webhook may not return response.patch";
+        assert_eq!(check(&changes, &review, "7", false).err().as_deref(), Some(refused));
         let other = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got x/v1, Kind=AdmissionReview";
         assert_eq!(why(of("x/v1", json!({}))).as_deref(), Some(other));
     }

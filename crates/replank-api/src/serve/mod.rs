@@ -1,6 +1,7 @@
 //! Serving: connections, and what each request is answered with.
 
 mod access;
+mod bundle;
 mod handle;
 mod hooks;
 mod listen;

@@ -136,7 +136,10 @@ impl Objects {
             "services" => self.endpoint(target, id, name, port)?,
             "pods" => {
                 let pod = self.pod(target, name)?;
-                if pod.pointer("/status/podIPs/0/ip").and_then(Value::as_str).is_none_or(str::is_empty) {
+                // Simulated kubelets give pods no addresses.
+                let has_address =
+                    pod.pointer("/status/podIPs/0/ip").and_then(Value::as_str).is_some_and(|ip| !ip.is_empty());
+                if !has_address && pod.pointer("/status/phase").is_none_or(|phase| phase != "Running") {
                     return Err(ApiError::bad_request("address not allowed"));
                 }
             }

@@ -9,7 +9,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 use thiserror::Error;
 
-use super::der::{self, BYTES, CONTEXT, OID, bits, element, integer, sequence};
+use super::der::{self, BYTES, CONTEXT, Element, OID, bits, element, integer, sequence};
 use super::request::{SUBJECT_ALT_NAME, SigningRequest};
 
 const SECOND: i64 = 1_000;
@@ -50,6 +50,8 @@ pub struct Order<'o> {
 pub struct Authority {
     /// The name of the authority, as its certificate has it.
     issuer: Vec<u8>,
+    /// What tells its key from others, if its certificate says.
+    key_id: Option<Vec<u8>>,
     key: EcdsaKeyPair,
     chance: SystemRandom,
 }
@@ -64,6 +66,8 @@ impl std::fmt::Debug for Authority {
 const ALGORITHM: [u8; 8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
 const KEY_USAGE: [u8; 3] = [0x55, 0x1d, 0x0f];
 const EXTENDED_USAGE: [u8; 3] = [0x55, 0x1d, 0x25];
+const SUBJECT_KEY_ID: [u8; 3] = [0x55, 0x1d, 0x0e];
+const AUTHORITY_KEY_ID: [u8; 3] = [0x55, 0x1d, 0x23];
 const CONSTRAINTS: [u8; 3] = [0x55, 0x1d, 0x13];
 
 /// Usages of keys, and their bits.
@@ -108,7 +112,8 @@ impl Authority {
         let skipped = usize::from(members.first()?.tag == CONTEXT);
         // Whom the authority's own certificate is for.
         let issuer = members.get(skipped + 4)?.whole.to_vec();
-        Some(Self { issuer, key, chance })
+        let key_id = members.last().and_then(|list| key_id(*list));
+        Some(Self { issuer, key_id, key, chance })
     }
 
     /// A certificate, in PEM.
@@ -121,7 +126,7 @@ impl Authority {
         self.chance.fill(&mut number).map_err(|_| SignError::Failed)?;
         number[0] &= 0x7f;
         let (from, until) = lasting(order);
-        let extensions = extensions(order)?;
+        let extensions = extensions(order, self.key_id.as_deref())?;
         let body = sequence(&[
             &element(CONTEXT, &integer(&[2])),
             &integer(&number),
@@ -160,7 +165,21 @@ fn moment(millis: i64) -> Vec<u8> {
     }
 }
 
-fn extensions(order: &Order<'_>) -> Result<Vec<u8>, SignError> {
+/// The identifier of a key, among the extensions of a certificate.
+fn key_id(list: Element<'_>) -> Option<Vec<u8>> {
+    if list.tag != CONTEXT | 3 {
+        return None;
+    }
+    for extension in list.elements()?.first()?.sequence()? {
+        let parts = extension.sequence()?;
+        if parts.first()?.content == SUBJECT_KEY_ID {
+            return der::whole(parts.last()?.content).map(|id| id.content.to_vec());
+        }
+    }
+    None
+}
+
+fn extensions(order: &Order<'_>, key_id: Option<&[u8]>) -> Result<Vec<u8>, SignError> {
     const TRUE: [u8; 3] = [0x01, 0x01, 0xff];
     let extension = |name: &[u8], is_critical: bool, value: &[u8]| {
         let critical: &[u8] = if is_critical { &TRUE } else { &[] };
@@ -195,6 +214,10 @@ fn extensions(order: &Order<'_>) -> Result<Vec<u8>, SignError> {
         all.extend(extension(&EXTENDED_USAGE, false, &sequence(&names)));
     }
     all.extend(extension(&CONSTRAINTS, true, &sequence(&[])));
+    if let Some(id) = key_id {
+        // The identifier alone, of the members that there may be.
+        all.extend(extension(&AUTHORITY_KEY_ID, false, &sequence(&[&element(CONTEXT & 0xdf, id)])));
+    }
     if let Some(names) = &order.request.other_names {
         all.extend(extension(&SUBJECT_ALT_NAME, false, names));
     }

@@ -50,6 +50,8 @@ pub struct HookCall {
     pub client: Value,
     /// How long it may take.
     pub timeout_seconds: u64,
+    /// Whether it may change the object.
+    pub may_patch: bool,
     /// The AdmissionReview, less the uid of its request.
     pub review: Value,
 }

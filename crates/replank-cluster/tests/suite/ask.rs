@@ -23,7 +23,8 @@ impl Answered {
     /// What is warned of.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let lines = self.head.lines().filter_map(|line| line.strip_prefix("warning: 299 - "));
-        lines.map(|line| line.trim_matches('"').replace("\\\"", "\"")).collect()
+        let unquoted = |line: &str| line.strip_prefix('"')?.strip_suffix('"').map(|text| text.replace("\\\"", "\""));
+        lines.filter_map(unquoted).collect()
     }
 }
 

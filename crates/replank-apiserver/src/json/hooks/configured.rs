@@ -32,6 +32,8 @@ pub(super) struct Hook {
     pub(super) ignores_failures: bool,
     pub(super) is_free_of_effects: bool,
     pub(super) is_reinvoked: bool,
+    /// Whether it may change objects.
+    pub(super) may_patch: bool,
     pub(super) timeout_seconds: u64,
     pub(super) versions: Vec<String>,
 }
@@ -64,6 +66,7 @@ fn one(of: &str, hook: &Value) -> Hook {
         ignores_failures: text("failurePolicy") == "Ignore",
         is_free_of_effects: matches!(text("sideEffects"), "None" | "NoneOnDryRun"),
         is_reinvoked: text("reinvocationPolicy") == "IfNeeded",
+        may_patch: false,
         timeout_seconds: hook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(TIMEOUT),
         versions: list("admissionReviewVersions").iter().filter_map(Value::as_str).map(str::to_owned).collect(),
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Effect;
-use super::patch::{self, PatchType};
+use super::patch;
 use super::path::Address;
 use super::policies::{Attempt, Names, expression, matches};
 use super::{custom, defaults, form};
@@ -39,7 +39,7 @@ impl Api {
             .collect();
         found.sort_by(|one, other| one.meta.name.cmp(&other.meta.name));
         let of = |other| configured::read(&render(&Object::Other(other)));
-        found.into_iter().flat_map(of).collect()
+        found.into_iter().flat_map(of).map(|hook| Hook { may_patch: kind == Kind::Mutating, ..hook }).collect()
     }
 
     /// Has webhooks change an object.
@@ -150,7 +150,13 @@ impl Api {
         let review = review::review(hook, attempt, &user, address).map_err(|why| verdict::failed(hook, &why))?;
         let id = xxh3_64(format!("{} {} {round} {}", hook.configuration, hook.name, told(&review)).as_bytes());
         let call =
-            HookCall { id, client: hook.client.clone(), timeout_seconds: hook.timeout_seconds, review };
+            HookCall {
+            id,
+            client: hook.client.clone(),
+            timeout_seconds: hook.timeout_seconds,
+            may_patch: hook.may_patch,
+            review,
+        };
         Ok(Some(hooks.ask(call).unwrap_or(Ok(Value::Null))))
     }
 
@@ -189,8 +195,7 @@ impl Api {
         let Some(patch) = &verdict.patch else { return Ok(false) };
         let resource = &address.resource;
         let mut patched = current.clone();
-        patch::apply(resource, PatchType::Json, &mut patched, patch)
-            .map_err(|error| ApiError::internal_error(&error.message))?;
+        patch::apply_json(&mut patched, patch).map_err(|why| ApiError::internal_error(&why))?;
         if patched == *current {
             return Ok(false);
         }

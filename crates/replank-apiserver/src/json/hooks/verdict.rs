@@ -32,13 +32,28 @@ pub(super) fn read(hook: &Hook, answer: Result<Value, String>) -> Result<Option<
         return Err(denied(&hook.name, &response["status"]));
     }
     let patch = response.get("patch").and_then(Value::as_str).filter(|text| !text.is_empty());
-    let patch = patch.map(|text| decoded(text).ok_or_else(|| broken(hook))).transpose()?;
+    let patch = patch.map(|text| decoded(text).map_err(|why| broken(hook, &why))).transpose();
+    let patch = match patch {
+        Err(_) if hook.ignores_failures => return Ok(None),
+        patch => patch?.filter(|patch| patch.as_array().is_none_or(|operations| !operations.is_empty())),
+    };
+    let kind = response.get("patchType").and_then(Value::as_str).unwrap_or("JSONPatch");
+    if patch.is_some() && kind != "JSONPatch" {
+        let why = format!("unsupported patch type {kind:?}");
+        return if hook.ignores_failures { Ok(None) } else { Err(failed(hook, &why)) };
+    }
     Ok(Some(Verdict { patch, warnings }))
 }
 
 /// The patch of an answer: JSON in base64.
-fn decoded(text: &str) -> Option<Value> {
-    serde_json::from_slice(&bytes(text)?).ok()
+fn decoded(text: &str) -> Result<Value, String> {
+    let bytes = bytes(text).ok_or_else(|| "illegal base64 data".to_owned())?;
+    serde_json::from_slice(&bytes).map_err(|error| match bytes.first() {
+        Some(first) if !first.is_ascii_graphic() => {
+            format!("invalid character '\\x{first:02x}' looking for beginning of value")
+        }
+        Some(_) | None => error.to_string(),
+    })
 }
 
 /// Takes base64 apart.
@@ -64,8 +79,8 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn broken(hook: &Hook) -> ApiError {
-    failed(hook, "received invalid webhook response: the patch is no JSON patch")
+fn broken(hook: &Hook, why: &str) -> ApiError {
+    failed(hook, &format!("received undecodable patch in webhook response: {why}"))
 }
 
 /// 500: a webhook that must answer has not.
@@ -168,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_patch_is_json_in_base64() {
-        assert_eq!(decoded("W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="), Some(json!([{"op": "remove", "path": "/a"}])));
-        assert_eq!(decoded("!"), None);
+        assert_eq!(decoded("W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="), Ok(json!([{"op": "remove", "path": "/a"}])));
+        assert_eq!(decoded("AAAA"), Err("invalid character '\\x00' looking for beginning of value".to_owned()));
+        assert!(decoded("!").is_err());
     }
 }

@@ -128,7 +128,7 @@ impl Keeper<'_> {
         if entries.is_empty() && live.is_some() {
             // Whatever is there was written before anybody kept account.
             let manager = self.manager("before-first-apply", false);
-            entries = self.updated(&empty, was, entries, &manager);
+            entries = self.updated(&self.empty, was, entries, &manager);
         }
         let result = match self.merged(was, applied, entries.clone(), name, force) {
             Err(Refused::Conflicts(conflicts)) if name == "kubectl" => {

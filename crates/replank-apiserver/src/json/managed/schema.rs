@@ -91,13 +91,9 @@ impl<'s> Part<'s> {
             _ => return None,
         };
         let shown = || match wanted {
-            "object" | "array" => format!("&{{{}}}", go_map(value)),
-            _ => match value {
-                Value::String(text) => format!("&value.valueUnstructured{{Value:{text:?}}}"),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                    format!("&value.valueUnstructured{{Value:{}}}", go_map(value))
-                }
-            },
+            "object" | "array" | "boolean" => format!("&{{{}}}", go_map(value)),
+            "integer" | "number" => go_type(value).to_owned(),
+            _ => format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value)),
         };
         (!fits).then(|| format!("expected {words}, got {}", shown()))
     }
@@ -236,6 +232,33 @@ pub(super) fn step_to(items: &Items<'_>, item: &Value) -> Result<Step, String> {
                 ));
             }
             Ok(Step::Keys(Value::Object(found).to_string()))
+        }
+    }
+}
+
+/// A value's type, as Go prints it (`%T`).
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// A value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    let all = |parts: Vec<String>| format!("{}{{{}}}", go_type(value), parts.join(", "));
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(items) => all(items.iter().map(go_syntax).collect()),
+        Value::Object(members) => {
+            all(members.iter().map(|(name, member)| format!("{name:?}:{}", go_syntax(member))).collect())
         }
     }
 }

@@ -190,22 +190,64 @@ async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Tr
         false => transport(error.to_string()),
     })?;
     let code = sent.status().as_u16();
+    let kind = sent.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_text = kind.starts_with("text/");
     let whole = Limited::new(sent.into_body(), ANSWER_MAX).collect().await;
     talk.abort();
     let bytes = whole.map_err(|error| transport(error.to_string()))?.to_bytes();
     let body = String::from_utf8_lossy(&bytes);
+    if (200..300).contains(&code) {
+        return reviewed(&body);
+    }
+    Err(Trouble::Answer(refused(code, is_text, &body)))
+}
+
+/// Reads an AdmissionReview.
+fn reviewed(body: &str) -> Result<Value, Trouble> {
+    let value: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
+    let word = match &value {
+        Value::Object(_) => "",
+        Value::Array(_) => "array",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null | Value::String(_) => "string",
+    };
+    if !word.is_empty() {
+        return Err(Trouble::Answer(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {word} into Go value of type struct {{ APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+        )));
+    }
+    let (kind, version) = (text(&value, "/kind"), text(&value, "/apiVersion"));
+    if kind != "AdmissionReview" || !matches!(version, "admission.k8s.io/v1" | "admission.k8s.io/v1beta1") {
+        return Err(Trouble::Answer(format!(
+            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        )));
+    }
+    Ok(value)
+}
+
+/// What client-go makes of an answer that is none (apimachinery `NewGenericServerResponse`).
+fn refused(code: u16, is_text: bool, body: &str) -> String {
+    let status: Value = serde_json::from_str(body).unwrap_or_default();
+    if text(&status, "/kind") == "Status" && !text(&status, "/message").is_empty() {
+        return text(&status, "/message").to_owned();
+    }
+    let shown = Some(body.trim()).filter(|body| is_text && !body.is_empty()).unwrap_or("unknown");
     match code {
-        200..300 => serde_json::from_slice(&bytes).map_err(|_| {
-            let shown = body.trim();
-            Trouble::Answer(format!("couldn't get version/kind; json parse error in {shown:?}"))
-        }),
-        404 => Err(Trouble::Answer("the server could not find the requested resource".to_owned())),
-        500.. => {
-            let shown = body.trim();
-            let shown = if shown.is_empty() { "unknown" } else { shown };
-            Err(Trouble::Answer(format!("an error on the server ({shown:?}) has prevented the request from succeeding")))
-        }
-        _ => Err(Trouble::Answer("the server rejected our request for an unknown reason".to_owned())),
+        400 => "the server rejected our request for an unknown reason".to_owned(),
+        401 => "the server has asked for the client to provide credentials".to_owned(),
+        403 => shown.to_owned(),
+        404 => "the server could not find the requested resource".to_owned(),
+        405 => "the server does not allow this method on the requested resource".to_owned(),
+        406 => "the server was unable to respond with a content type that the client supports".to_owned(),
+        409 => "the server reported a conflict".to_owned(),
+        422 => "the server rejected our request due to an error in our request".to_owned(),
+        429 => "the server has received too many requests and has asked us to try again later".to_owned(),
+        503 => "the server is currently unable to handle the request".to_owned(),
+        504 => "the server was unable to return a response in the time allotted, but may still be processing the request".to_owned(),
+        500.. => format!("an error on the server ({shown:?}) has prevented the request from succeeding"),
+        code => format!("the server responded with the status code {code} but did not return more information"),
     }
 }
 
@@ -234,12 +276,24 @@ fn tls_error(error: &std::io::Error, host: &str) -> String {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "certificate has expired or is not yet valid".to_owned()
         }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            format!("certificate is not valid for {host}")
-        }
+        CertificateError::NotValidForNameContext { presented, .. } => other_names(presented, host),
+        CertificateError::NotValidForName => other_names(&[], host),
         other => other.to_string(),
     };
     format!("tls: failed to verify certificate: x509: {why}")
+}
+
+/// A certificate is for other names than the one that was wanted.
+fn other_names(presented: &[String], host: &str) -> String {
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    let kind = if is_address { "IpAddress(" } else { "DnsName(" };
+    let names = presented.iter().filter_map(|name| name.strip_prefix(kind)?.strip_suffix(')'));
+    let names: Vec<&str> = names.map(|name| name.trim_matches('"')).collect();
+    match (names.is_empty(), is_address) {
+        (true, true) => format!("cannot validate certificate for {host} because it doesn't contain any IP SANs"),
+        (true, false) => format!("certificate is not valid for any names, but wanted to match {host}"),
+        (false, _) => format!("certificate is valid for {}, not {host}", names.join(", ")),
+    }
 }
 
 /// Looks at an answer as a server does before it is believed (`VerifyAdmissionResponse`).
@@ -303,7 +357,7 @@ mod tests {
         assert_eq!(why(changes.clone()), None);
         let refused = "validating webhook may not return response.patch";
         assert_eq!(check(&changes, &review, "7", false).err().as_deref(), Some(refused));
-        let other = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got x/v1, Kind=AdmissionReview";
-        assert_eq!(why(of("x/v1", json!({}))).as_deref(), Some(other));
+        let other = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got admission.k8s.io/v1beta1, Kind=AdmissionReview";
+        assert_eq!(why(of("admission.k8s.io/v1beta1", json!({}))).as_deref(), Some(other));
     }
 }

@@ -88,10 +88,11 @@ impl Api {
         options: &Value,
         effect: Effect,
     ) -> Result<Value, ApiError> {
+        let given = options;
         let options = delete_options(address, options)?;
         let known = self.existing(address)?;
         self.check_deletable(&known)?;
-        self.ask_about_deletion(address, &known, effect)?;
+        self.ask_about_deletion(address, &known, given, effect)?;
         let (last, is_left) = match effect {
             Effect::DryRun => self.deletion_of(&known, &options)?,
             Effect::Real => {
@@ -118,10 +119,11 @@ impl Api {
         options: &Value,
         effect: Effect,
     ) -> Result<Value, ApiError> {
+        let given = options;
         let options = delete_options(address, options)?;
         let mut items: Vec<Object> = self.list(address)?;
         for item in &items {
-            self.ask_about_deletion(address, item, effect)?;
+            self.ask_about_deletion(address, item, given, effect)?;
         }
         if effect == Effect::Real {
             for item in &mut items {
@@ -135,6 +137,7 @@ impl Api {
         &mut self,
         address: &Address,
         known: &Object,
+        options: &Value,
         effect: Effect,
     ) -> Result<(), ApiError> {
         let (_, refuses) = self.has_policies();
@@ -155,7 +158,7 @@ impl Api {
             is_dry: effect == Effect::DryRun,
         };
         self.ask_policies(&attempt)?;
-        self.agree_with_hooks(address, Some(&old), None, (effect, &mut warnings))
+        self.agree_with_hooks(address, Some(&old), None, (effect, &mut warnings), Some(options))
     }
 
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {

@@ -309,6 +309,10 @@ impl Api {
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
+        if let (Some(Subresource::Resize), Object::Pod(pod)) = (address.subresource, &object) {
+            // The only change of a pod that plugin LimitRanger looks at.
+            self.check_limits(pod)?;
+        }
         self.agree_with_policies(address, Some(&old), &value, terms)?;
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
@@ -365,7 +369,7 @@ impl Api {
         terms.warnings.extend(self.check_security(address, old, value)?);
         let warned = self.ask_policies(&attempt(address, old, value, terms.effect))?;
         terms.warnings.extend(warned);
-        self.agree_with_hooks(address, old, Some(value), (terms.effect, &mut terms.warnings))
+        self.agree_with_hooks(address, old, Some(value), (terms.effect, &mut terms.warnings), None)
     }
 
     /// Gives an object its name that has only a prefix: it is named in what it may be refused with.
@@ -473,15 +477,15 @@ impl Api {
             (None, Some(schema)) => Part::CustomRoot(schema, false),
             (None, None) => Part::Deduced,
         };
-        let mut empty = Value::Object(Map::new());
-        written(resource, &mut empty);
+        let mut zero = serde_json::json!({"apiVersion": resource.api_version(), "kind": &*name.kind});
+        written(resource, &mut zero);
         Keeper {
             of,
-            empty,
             api_version: resource.api_version(),
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
             now: self.timestamp().to_string(),
+            zero,
         }
     }
 

@@ -66,8 +66,7 @@ pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
 
 /// Fills in what is left out of kinds that are held untyped.
 pub(super) fn fill_other(resource: &ResourceType, value: &mut Value) {
-    let is_of_webhooks = resource.name.kind.ends_with("WebhookConfiguration");
-    if &*resource.name.group == "admissionregistration.k8s.io" && !is_of_webhooks {
+    if &*resource.name.group == "admissionregistration.k8s.io" {
         policies::fill(&resource.name.kind, value);
     }
 }

@@ -9,6 +9,7 @@ mod verdict;
 use std::sync::Arc;
 
 use replank_custom::cel::{Failure, Val};
+use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -67,7 +68,7 @@ impl Api {
                 }
                 let current = shown(address, value);
                 let attempt = super::write::attempt(address, old.as_ref(), &current, effect);
-                let Some(answer) = self.asked(&hooks, hook, &attempt, (address, round))? else { continue };
+                let Some(answer) = self.asked(&hooks, hook, &attempt, (address, round, None))? else { continue };
                 if hooks.waits() {
                     return Err(waiting());
                 }
@@ -96,6 +97,7 @@ impl Api {
         old: Option<&Value>,
         value: Option<&Value>,
         terms: (Effect, &mut Vec<String>),
+        options: Option<&Value>,
     ) -> Result<(), ApiError> {
         let Some(hooks) = self.hooks() else { return Ok(()) };
         let (effect, warnings) = terms;
@@ -113,7 +115,7 @@ impl Api {
                 Some(new) => super::write::attempt(address, old.as_ref(), new, effect),
                 None => deletion(address, old.as_ref(), effect),
             };
-            if let Some(answer) = self.asked(&hooks, &hook, &attempt, (address, ROUNDS))? {
+            if let Some(answer) = self.asked(&hooks, &hook, &attempt, (address, ROUNDS, options))? {
                 answers.push((hook, answer));
             }
         }
@@ -135,7 +137,7 @@ impl Api {
         hooks: &Hooks,
         hook: &Hook,
         attempt: &Attempt<'_>,
-        (address, round): (&Address, usize),
+        (address, round, options): (&Address, usize, Option<&Value>),
     ) -> Result<Option<Result<Value, String>>, ApiError> {
         let kind = &*attempt.resource.name.plural;
         let is_exempt = &*attempt.resource.name.group == "admissionregistration.k8s.io"
@@ -147,7 +149,7 @@ impl Api {
             return Err(verdict::no_dry_run(&hook.name));
         }
         let user = self.caller.as_ref().map(|caller| caller.user.clone()).unwrap_or_default();
-        let review = review::review(hook, attempt, &user, address).map_err(|why| verdict::failed(hook, &why))?;
+        let review = review::review(hook, attempt, &user, (address, options)).map_err(|why| verdict::failed(hook, &why))?;
         let id = xxh3_64(format!("{} {} {round} {}", hook.configuration, hook.name, told(&review)).as_bytes());
         let call =
             HookCall {
@@ -180,7 +182,10 @@ impl Api {
         match failures.as_slice() {
             [] => Ok(true),
             _ if hook.ignores_failures => Ok(false),
-            all => Err(ApiError::internal_error(&format!("match conditions failed: {}", all.join(", ")))),
+            all => {
+                let key = Key::cluster(attempt.name);
+                Err(ApiError::forbidden(attempt.resource.name.clone(), &key, &all.join(", ")))
+            }
         }
     }
 
@@ -220,12 +225,14 @@ fn shown(address: &Address, value: &Value) -> Value {
 }
 
 fn deletion<'a>(address: &'a Address, old: Option<&'a Value>, effect: Effect) -> Attempt<'a> {
+    // Of a collection that is deleted no object is named.
+    let name = address.name.as_ref().map_or("", |name| name.as_str());
     Attempt {
         operation: "DELETE",
         resource: &address.resource,
         subresource: "",
         namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
-        name: old.and_then(|old| old.pointer("/metadata/name")).and_then(Value::as_str).unwrap_or_default(),
+        name,
         object: None,
         old,
         is_dry: effect == Effect::DryRun,

@@ -14,7 +14,7 @@ pub(super) fn review(
     hook: &Hook,
     attempt: &Attempt<'_>,
     user: &Value,
-    address: &Address,
+    (address, given): (&Address, Option<&Value>),
 ) -> Result<Value, String> {
     let version = hook.versions.iter().find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
     let Some(version) = version else {
@@ -50,17 +50,22 @@ pub(super) fn review(
     set("object", attempt.object.cloned().unwrap_or_default());
     set("oldObject", attempt.old.cloned().unwrap_or_default());
     set("dryRun", attempt.is_dry.into());
-    set("options", options(attempt, address));
+    set("options", options(attempt, address, given));
     Ok(json!({"kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": request}))
 }
 
-fn options(attempt: &Attempt<'_>, address: &Address) -> Value {
+fn options(attempt: &Attempt<'_>, address: &Address, given: Option<&Value>) -> Value {
     let kind = match attempt.operation {
         "CREATE" => "CreateOptions",
         "DELETE" => "DeleteOptions",
         _ => "UpdateOptions",
     };
     let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+    for (name, value) in given.and_then(Value::as_object).into_iter().flatten() {
+        if !matches!(name.as_str(), "kind" | "apiVersion") {
+            options[name] = value.clone();
+        }
+    }
     if attempt.is_dry {
         options["dryRun"] = json!(["All"]);
     }

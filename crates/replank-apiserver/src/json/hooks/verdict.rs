@@ -103,6 +103,7 @@ fn denied(hook: &str, status: &Value) -> ApiError {
         (message, _) => format!("{by}: {message}"),
     };
     let mut error = ApiError::bad_request(&message);
+    error.is_foreign = true;
     error.reason = reason(text("reason"));
     let code = status.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     error.code = code.filter(|code| *code >= 400).unwrap_or(400);

@@ -174,6 +174,37 @@ impl<'s> Part<'s> {
     }
 }
 
+/// A value's type, as Go prints it (`%T`).
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// A value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members: Vec<String> =
+                members.iter().map(|(name, one)| format!("{name:?}:{}", go_syntax(one))).collect();
+            format!("map[string]interface {{}}{{{}}}", members.join(", "))
+        }
+    }
+}
+
 fn preserves(node: &Value) -> bool {
     node["x-kubernetes-preserve-unknown-fields"] == true
 }
@@ -232,33 +263,6 @@ pub(super) fn step_to(items: &Items<'_>, item: &Value) -> Result<Step, String> {
                 ));
             }
             Ok(Step::Keys(Value::Object(found).to_string()))
-        }
-    }
-}
-
-/// A value's type, as Go prints it (`%T`).
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value in Go's syntax (`%#v`).
-fn go_syntax(value: &Value) -> String {
-    let all = |parts: Vec<String>| format!("{}{{{}}}", go_type(value), parts.join(", "));
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(items) => all(items.iter().map(go_syntax).collect()),
-        Value::Object(members) => {
-            all(members.iter().map(|(name, member)| format!("{name:?}:{}", go_syntax(member))).collect())
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod serve;
 pub mod served;
 mod table;
 mod wire;
+pub mod x509;
 
 pub use auth::{Authorization, TokenSigner};
 pub use client::{CallError, Client, Sent, call};

@@ -9,9 +9,11 @@ use rcgen::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::auth::TokenSigner;
+use crate::x509::Authority;
 
 /// An authority, a certificate that it has signed, and a token.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Identity {
     pub token: String,
     /// The key for tokens of service accounts.
     pub signer: Arc<TokenSigner>,
+    /// Who signs certificates of clients.
+    pub certificates: Arc<Authority>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
 }
@@ -65,6 +69,12 @@ impl Secrets {
     }
 }
 
+/// The authority as it signs certificates of clients.
+fn signing(certificate: &str, key: &KeyPair) -> Option<Authority> {
+    let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).ok()?;
+    Authority::new(&certificate, &key.serialize_der())
+}
+
 /// The authority's certificate, before it is signed.
 fn authority() -> CertificateParams {
     let mut authority = CertificateParams::default();
@@ -83,14 +93,17 @@ impl Identity {
         let Secrets { authority: certificate, authority_key, token, account_key } = secrets;
         let account_key = STANDARD.decode(account_key).map_err(|_| rcgen::Error::CouldNotParseKeyPair)?;
         let signer = TokenSigner::read(&account_key).map_err(|_| rcgen::Error::CouldNotParseKeyPair)?;
-        let issuer = Issuer::new(authority(), KeyPair::from_pem(&authority_key)?);
+        let authority_key = KeyPair::from_pem(&authority_key)?;
+        let certificates = signing(&certificate, &authority_key).ok_or(rcgen::Error::CouldNotParseKeyPair)?;
+        let issuer = Issuer::new(authority(), authority_key);
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name.push(DnType::CommonName, "kube-apiserver");
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
         let chain = vec![params.signed_by(&key, &issuer)?.der().clone()];
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        Ok(Self { authority: certificate, token, signer: Arc::new(signer), chain, key })
+        let certificates = Arc::new(certificates);
+        Ok(Self { authority: certificate, token, signer: Arc::new(signer), certificates, chain, key })
     }
 
     /// Whether a token is the one; takes as long for a wrong one as for the right one.
@@ -165,8 +178,14 @@ impl Kubeconfig {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Who signs, of a cluster of its own.
+    pub(crate) fn authority() -> Arc<Authority> {
+        let secrets = Secrets::generate().expect("chance is at hand");
+        Identity::new(vec!["localhost".to_owned()], secrets).expect("names are fine").certificates
+    }
 
     #[test]
     fn only_the_right_token_is_accepted() {

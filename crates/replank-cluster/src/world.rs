@@ -319,7 +319,12 @@ mod tests {
 
     fn served() -> Served {
         let signer = Arc::new(TokenSigner::generate().expect("there is chance"));
-        let trust = Trust { authority: "the authority".to_owned(), signer };
+        let trust = Trust {
+            authority: "the authority".to_owned(),
+            signer,
+            certificates: None,
+            authorization: replank_api::Authorization::Rbac,
+        };
         let view = nodes(Fleet { nodes: 1, zones: 1 }, "v1.36.2", START);
         let begin = Begin {
             start: Start::Objects(Box::new(view)),

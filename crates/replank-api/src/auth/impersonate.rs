@@ -5,9 +5,9 @@ use replank_apiserver::ApiError;
 
 use super::attributes::Attributes;
 use super::cover::quoted;
+use super::modes::{Mode, Ways};
 use super::rbac::Authorizer;
-use super::refuse::denied;
-use super::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, account_groups, account_of};
+use super::user::User;
 use crate::query::unescape;
 
 /// What names of members of `extra` begin with, in headers.
@@ -17,7 +17,12 @@ const EXTRA: &str = "impersonate-extra-";
 ///
 /// # Errors
 /// 400 where it names no user, 403 where it may not.
-pub fn impersonated(authorizer: &Authorizer, user: User, headers: &HeaderMap) -> Result<User, ApiError> {
+pub fn impersonated(
+    (authorizer, ways): (&Authorizer, &Ways),
+    user: User,
+    headers: &HeaderMap,
+    request: &Attributes,
+) -> Result<User, ApiError> {
     let all = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         values.map(str::to_owned).collect()
@@ -36,56 +41,23 @@ pub fn impersonated(authorizer: &Authorizer, user: User, headers: &HeaderMap) ->
     if wanted.name.is_empty() {
         return Err(ApiError::bad_request(&nameless(&wanted)));
     }
-    for asked in asked(&wanted) {
-        let verdict = authorizer.decide(&user, &asked);
-        if !verdict.is_allowed {
-            return Err(denied(&user, &asked, &verdict.reason));
+    let mut first = None;
+    let known = ways.last(&user);
+    let others = Mode::ALL.into_iter().filter(|mode| Some(*mode) != known);
+    for mode in known.into_iter().chain(others) {
+        match mode.act(authorizer, &user, &wanted, request) {
+            Some(Ok(wanted)) => {
+                ways.keep(&user, mode);
+                return Ok(wanted);
+            }
+            Some(Err(error)) => {
+                first.get_or_insert(error);
+            }
+            None => {}
         }
     }
-    complete(&mut wanted);
-    Ok(wanted)
-}
-
-/// What one must be allowed to do to act as a user.
-fn asked(wanted: &User) -> Vec<Attributes> {
-    let group = "authentication.k8s.io";
-    let of = |resource: (&str, &str), name: &str| Attributes::of("impersonate", resource, "", name);
-    let mut asked = vec![match account_of(&wanted.name) {
-        Some((namespace, name)) => Attributes::of("impersonate", ("", "serviceaccounts"), namespace, name),
-        None => of(("", "users"), &wanted.name),
-    }];
-    asked.extend(wanted.groups.iter().map(|name| of(("", "groups"), name)));
-    for (key, values) in &wanted.extra {
-        let resource = format!("userextras/{key}");
-        let part = |value: &String| {
-            let mut asked = of((group, &resource), value);
-            if let super::attributes::Place::Resource { resource, part, .. } = &mut asked.place {
-                "userextras".clone_into(resource);
-                key.clone_into(part);
-            }
-            asked
-        };
-        asked.extend(values.iter().map(part));
-    }
-    if !wanted.uid.is_empty() {
-        asked.push(of((group, "uids"), &wanted.uid));
-    }
-    asked
-}
-
-/// Adds the groups that everybody of a kind is in.
-fn complete(user: &mut User) {
-    if let Some((namespace, _)) = account_of(&user.name)
-        && user.groups.is_empty()
-    {
-        user.groups = account_groups(namespace);
-    }
-    let is_known = user.groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
-    if is_known {
-        return;
-    }
-    let group = if user.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
-    user.groups.push(group.to_owned());
+    // The oldest way is for everybody: it has an error, if no other has.
+    Err(first.unwrap_or_else(|| ApiError::internal("all impersonation modes failed")))
 }
 
 /// What is said where no user is named: the server prints its own structure.

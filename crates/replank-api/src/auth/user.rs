@@ -59,6 +59,15 @@ impl User {
         }
     }
 
+    /// Whoever a certificate is for; `hash` is the certificate's, in hexadecimal.
+    #[must_use]
+    pub fn certified(name: String, uid: String, organizations: Vec<String>, hash: &str) -> Self {
+        let mut groups = organizations;
+        groups.push(AUTHENTICATED.to_owned());
+        let id = ("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("X509SHA256={hash}")]);
+        Self { name, uid, groups, extra: BTreeMap::from([id]) }
+    }
+
     /// Whether they may do anything.
     #[must_use]
     pub fn is_master(&self) -> bool {

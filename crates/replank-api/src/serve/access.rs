@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, Method};
 use replank_apiserver::json::{self, Request, Response};
-use replank_apiserver::{ApiError, ResourceName};
+use replank_apiserver::{About, ApiError, ResourceName};
 use replank_model::object::meta::Key;
 use replank_model::object::render;
 use replank_schema::discovery;
 use serde_json::Value;
 
+use super::peer::Peer;
+use super::signing;
 use crate::auth::{
-    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, authenticate, denied,
+    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, Ways, authenticate, denied,
     escalates, guards, impersonated, is_review, keys, provider, token_request,
 };
 use crate::owner::Owner;
@@ -27,6 +30,8 @@ pub(super) struct Access {
     owner: Owner,
     identity: Option<Identity>,
     authorizer: Authorizer,
+    /// In which ways clients have acted as others.
+    ways: Ways,
 }
 
 /// Somebody who may do what they want to.
@@ -57,7 +62,7 @@ pub(super) enum Question {
 impl Access {
     pub(super) fn new(owner: Owner, identity: Option<Identity>, mode: Authorization) -> Self {
         let authorizer = Authorizer::new(mode, Arc::clone(owner.mirror()));
-        Self { owner, identity, authorizer }
+        Self { owner, identity, authorizer, ways: Ways::default() }
     }
 
     /// Lets a request in.
@@ -66,27 +71,55 @@ impl Access {
     /// 401 for a token that is worth nothing, 403 for what is not allowed.
     pub(super) fn enter(
         &self,
-        method: &Method,
-        path: &str,
-        query: &Query,
+        (method, path, query): (&Method, &str, &Query),
         headers: &HeaderMap,
+        peer: &Peer,
     ) -> Result<Admitted, ApiError> {
         let user = match &self.identity {
             None => User::admin(),
             Some(identity) => {
                 let snapshot = self.owner.mirror().snapshot();
                 let known = authenticate(identity, headers, &snapshot, Pace::outside());
-                known.ok_or_else(ApiError::unauthorized)?
+                authenticated(peer, known, headers)?
             }
         };
-        let user = impersonated(&self.authorizer, user, headers)?;
         let asked = Attributes::read(method.as_str(), path, query);
+        let user = impersonated((&self.authorizer, &self.ways), user, headers, &asked)?;
         let verdict = self.authorizer.decide(&user, &asked);
         if verdict.is_allowed {
             Ok(Admitted { user, asked })
         } else {
             Err(denied(&user, &asked, &verdict.reason))
         }
+    }
+
+    /// Refuses what somebody may not have signed, approve or sign.
+    ///
+    /// # Errors
+    /// 403.
+    pub(super) fn check_signing(
+        &self,
+        admitted: &Admitted,
+        method: &Method,
+        target: &Target,
+        body: &Value,
+    ) -> Result<(), ApiError> {
+        signing::check((&self.authorizer, &admitted.user, self.owner.mirror()), method, target, body)
+    }
+
+    /// Refuses a stream to a container to those who may not create one, whatever the method is that it is asked for with.
+    ///
+    /// # Errors
+    /// 403.
+    pub(super) fn check_action(&self, admitted: &Admitted) -> Result<(), ApiError> {
+        let Place::Resource { group, resource, name, .. } = &admitted.asked.place else { return Ok(()) };
+        let asked = Attributes { verb: "create".to_owned(), ..admitted.asked.clone() };
+        let verdict = self.authorizer.decide(&admitted.user, &asked);
+        if verdict.is_allowed {
+            return Ok(());
+        }
+        let about = About { group: group.as_str().into(), kind: resource.as_str().into(), name: name.as_str().into() };
+        Err(ApiError::forbidden_to_user(Some(about), &verdict.reason))
     }
 
     /// What is served about the tokens' key; `None` for other paths.
@@ -163,6 +196,17 @@ impl Access {
             new: &new,
         };
         escalates(&self.authorizer, &admitted.user, check)
+    }
+}
+
+/// Who a client is, by its certificate if it has one that is worth something, else by what it shows in a request.
+fn authenticated(peer: &Peer, shown: Option<User>, headers: &HeaderMap) -> Result<User, ApiError> {
+    match peer {
+        Peer::User(user) => Ok((**user).clone()),
+        Peer::Nobody => shown.ok_or_else(ApiError::unauthorized),
+        // A token may be worth something all the same.
+        Peer::Untrusted if headers.contains_key(AUTHORIZATION) => shown.ok_or_else(ApiError::unauthorized),
+        Peer::Untrusted => Err(ApiError::unauthorized()),
     }
 }
 

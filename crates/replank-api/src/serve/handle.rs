@@ -10,8 +10,11 @@ use replank_model::object::Object;
 use replank_schema::discovery;
 
 use super::access::{Access, Admitted};
+use super::hooks;
 use super::manage;
+use super::peer::Peer;
 use super::render::{self, Renderer};
+use super::stream::{self, Stream};
 use super::write::{self, Gate};
 use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};
@@ -29,15 +32,21 @@ pub(super) struct Handler {
     access: Access,
     meta: Meta,
     versions: Arc<dyn Versions>,
+    calls_webhooks: bool,
 }
 
 impl Handler {
     pub(super) fn new(owner: Owner, access: Access, meta: Meta, versions: Arc<dyn Versions>) -> Self {
-        Self { owner, access, meta, versions }
+        Self { owner, access, meta, versions, calls_webhooks: false }
+    }
+
+    /// Calls admission webhooks from now on.
+    pub(super) fn call_webhooks(&mut self) {
+        self.calls_webhooks = true;
     }
 
     /// Answers a request.
-    pub(super) async fn handle(&self, request: Request<Incoming>) -> Answer {
+    pub(super) async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Answer {
         let is_head = request.method() == Method::HEAD;
         let encodings = request.headers().get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
         let takes_gzip = encodings.is_some_and(wire::accepts_gzip);
@@ -46,7 +55,7 @@ impl Handler {
         let labels =
             Labels::of(request.method(), request.uri().path(), &query, content_type.unwrap_or_default());
         let under_way = self.meta.counter().begin(labels);
-        let mut answer = self.answer(request).await;
+        let mut answer = self.answer(request, peer).await;
         if takes_gzip {
             answer = answer::compressed(answer).await;
         }
@@ -57,10 +66,10 @@ impl Handler {
         answer.map(|body| body.keeping(under_way))
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Answer {
         let path = request.uri().path().to_owned();
         let query = Query::read(request.uri().query().unwrap_or_default());
-        let admitted = match self.access.enter(request.method(), &path, &query, request.headers()) {
+        let admitted = match self.access.enter((request.method(), &path, &query), request.headers(), peer) {
             Ok(admitted) => admitted,
             Err(error) => return render::refusal(&error, None),
         };
@@ -118,8 +127,19 @@ impl Handler {
         if let Some(refusal) = not_allowed(request.method(), &target) {
             return render.refusal(&refusal);
         }
+        if let Some(stream) = Stream::of(&target) {
+            let is_allowed = match stream.is_action() {
+                true => self.access.check_action(admitted),
+                false => Ok(()),
+            };
+            let answered = is_allowed.and_then(|()| {
+                stream::answer(self.owner.mirror(), &target, stream, &query, request.headers())
+            });
+            return answered.unwrap_or_else(|error| render.refusal(&error));
+        }
         if !is_get || !is_plain {
-            let gate = Gate { access: &self.access, admitted };
+            let hooks = if self.calls_webhooks { hooks::begin(self.owner.mirror()) } else { None };
+            let gate = Gate { access: &self.access, admitted, hooks };
             return write::write(&self.owner, gate, request, &target, &render).await;
         }
         let is_of_leases = is_lease(&target);

@@ -17,6 +17,7 @@ use tokio_rustls::rustls::crypto::ring;
 
 use super::access::Access;
 use super::handle::Handler;
+use super::peer::{Peer, Peers};
 use crate::auth::Authorization;
 use crate::meta::Meta;
 use crate::owner::Owner;
@@ -43,8 +44,15 @@ pub enum Listen {
 pub struct Server {
     listener: TcpListener,
     handler: Arc<Handler>,
-    acceptor: Option<TlsAcceptor>,
+    acceptor: Option<Acceptor>,
     stop: watch::Receiver<bool>,
+}
+
+/// How connections with TLS are made, and what the certificates of clients are worth.
+#[derive(Clone)]
+struct Acceptor {
+    tls: TlsAcceptor,
+    peers: Arc<Peers>,
 }
 
 impl Server {
@@ -69,6 +77,15 @@ impl Server {
         let meta = Meta::new(listener.local_addr()?, versions.clone());
         let handler = Arc::new(Handler::new(owner, access, meta, versions));
         Ok(Self { listener, handler, acceptor, stop })
+    }
+
+    /// Has admission webhooks called, by their URL: what leaves the machine is up to whoever configures them.
+    #[must_use]
+    pub fn calling_webhooks(mut self) -> Self {
+        if let Some(handler) = Arc::get_mut(&mut self.handler) {
+            handler.call_webhooks();
+        }
+        self
     }
 
     /// The address that it is reached at.
@@ -105,34 +122,37 @@ impl Server {
 }
 
 /// TLS with one provider of cryptography, HTTP/2 where the client can.
-fn acceptor(identity: &Identity) -> io::Result<TlsAcceptor> {
+fn acceptor(identity: &Identity) -> io::Result<Acceptor> {
+    let peers = Peers::new(&identity.authority)?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
-        .with_no_client_auth()
+        .with_client_cert_verifier(peers.clone())
         .with_single_cert(identity.chain.clone(), identity.key.clone_key());
     let mut config = config.map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(Acceptor { tls: TlsAcceptor::from(Arc::new(config)), peers })
 }
 
 async fn connection(
     stream: TcpStream,
-    acceptor: Option<TlsAcceptor>,
+    acceptor: Option<Acceptor>,
     handler: Arc<Handler>,
     stop: watch::Receiver<bool>,
 ) {
     match acceptor {
-        None => talk(stream, handler, stop).await,
+        None => talk(stream, handler, Peer::Nobody, stop).await,
         Some(acceptor) => {
-            if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
-                talk(stream, handler, stop).await;
+            if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, acceptor.tls.accept(stream)).await {
+                let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+                let peer = acceptor.peers.peer(shown);
+                talk(stream, handler, peer, stop).await;
             }
         }
     }
 }
 
-async fn talk<S>(stream: S, handler: Arc<Handler>, mut stop: watch::Receiver<bool>)
+async fn talk<S>(stream: S, handler: Arc<Handler>, peer: Peer, mut stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -140,8 +160,8 @@ where
     builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(250);
     let service = service_fn(move |request| {
-        let handler = handler.clone();
-        async move { Ok::<_, std::convert::Infallible>(handler.handle(request).await) }
+        let (handler, peer) = (handler.clone(), peer.clone());
+        async move { Ok::<_, std::convert::Infallible>(handler.handle(request, &peer).await) }
     });
     let talk = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(talk);

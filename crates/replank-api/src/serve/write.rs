@@ -1,19 +1,22 @@
 //! Requests that the owner of the world answers: whatever changes something.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::ApiError;
+use replank_apiserver::{ApiError, Caller, Hooks};
 use replank_apiserver::json::{self, Response, Wire};
 use replank_model::object::meta::Key;
 use replank_schema::discovery;
 use serde_json::Value;
 
 use super::access::{Access, Admitted};
+use super::hooks;
 use super::render::Renderer;
+use super::signing;
 use crate::answer::{self, Answer};
 use crate::mirror::{Mirror, StorageId};
 use crate::owner::Owner;
@@ -28,12 +31,14 @@ const BODY_MAX: usize = 3 * 1024 * 1024;
 const BODY_WITHIN: Duration = Duration::from_secs(60);
 
 /// Who asks, let in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gate<'a> {
     /// The gate.
     pub(super) access: &'a Access,
     /// Who has passed it.
     pub(super) admitted: &'a Admitted,
+    /// Where webhooks' answers are kept, if they are called.
+    pub(super) hooks: Option<Arc<Hooks>>,
 }
 
 /// Has a request answered by the owner.
@@ -44,7 +49,8 @@ pub(super) async fn write(
     target: &Target,
     render: &Renderer,
 ) -> Answer {
-    let Some(method) = method(request.method()) else {
+    let asked = request.method().clone();
+    let Some(method) = method(&asked) else {
         return render.refusal(&ApiError::method_not_allowed());
     };
     let path = kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
@@ -69,11 +75,17 @@ pub(super) async fn write(
         }
         Err(error) => return render.refusal(&error),
     };
-    let wire = Wire { user_agent, duplicates: body.duplicates };
+    let duplicates = body.duplicates;
     let body = match kept_body(body.value, method, target) {
         Ok(body) => body,
         Err(error) => return render.refusal(&error),
     };
+    if let Err(error) = gate.access.check_signing(gate.admitted, &asked, target, &body) {
+        return render.refusal(&error);
+    }
+    let request_fault = signing::fault(&asked, target, &body);
+    let caller = Caller { user: gate.admitted.user.info(), request_fault, hooks: gate.hooks.clone() };
+    let wire = Wire { user_agent, duplicates, caller };
     // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
     let is_stored = match method {
         json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
@@ -88,7 +100,11 @@ pub(super) async fn write(
     if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
         return render.refusal(&error);
     }
-    match owner.request(request).await {
+    let response = match &gate.hooks {
+        Some(called) => hooks::answered(owner, request, called).await,
+        None => owner.request(request).await,
+    };
+    match response {
         Some(Response { code, body, warnings }) => {
             let body = match &target.older {
                 Some(older) if body["apiVersion"] == *target.resource.api_version() => older.shown(body),

@@ -113,7 +113,7 @@ pub(super) fn has_pods(kind: Kind) -> bool {
 }
 
 /// What the server finds wrong with an object that pods come from. What cannot be read at all is refused before.
-fn invalid(value: &Value) -> Vec<Cause> {
+pub(super) fn invalid(value: &Value) -> Vec<Cause> {
     match validate(value) {
         Ok(()) | Err(Refusal::BadRequest { .. }) => Vec::new(),
         Err(Refusal::Invalid { causes, .. }) => causes

@@ -14,16 +14,20 @@ mod events;
 mod evict;
 mod fields;
 mod form;
+mod hooks;
 mod managed;
 mod parts;
 mod patch;
 mod path;
+mod pod_parts;
 mod policies;
 mod read;
 mod request;
 mod rules;
 mod scale;
+mod security;
 mod selection;
+mod signing;
 mod store;
 mod strategy;
 mod terms;
@@ -51,7 +55,10 @@ pub use request::{Method, Repeated, Request, Response, Wire, read_delete_options
 impl Api {
     /// Answers a request.
     pub fn handle(&mut self, request: &Request) -> Response {
-        store::handle(self, request)
+        self.caller = request.wire.as_ref().map(|wire| wire.caller.clone());
+        let response = store::handle(self, request);
+        self.caller = None;
+        response
     }
 
     /// The object at an address.
@@ -81,10 +88,11 @@ impl Api {
         options: &Value,
         effect: Effect,
     ) -> Result<Value, ApiError> {
+        let given = options;
         let options = delete_options(address, options)?;
         let known = self.existing(address)?;
         self.check_deletable(&known)?;
-        self.ask_about_deletion(address, &known, effect)?;
+        self.ask_about_deletion(address, &known, given, effect)?;
         let (last, is_left) = match effect {
             Effect::DryRun => self.deletion_of(&known, &options)?,
             Effect::Real => {
@@ -111,8 +119,12 @@ impl Api {
         options: &Value,
         effect: Effect,
     ) -> Result<Value, ApiError> {
+        let given = options;
         let options = delete_options(address, options)?;
         let mut items: Vec<Object> = self.list(address)?;
+        for item in &items {
+            self.ask_about_deletion(address, item, given, effect)?;
+        }
         if effect == Effect::Real {
             for item in &mut items {
                 *item = self.delete_known(item, &options)?;
@@ -125,13 +137,16 @@ impl Api {
         &mut self,
         address: &Address,
         known: &Object,
+        options: &Value,
         effect: Effect,
     ) -> Result<(), ApiError> {
         let (_, refuses) = self.has_policies();
-        if !refuses {
+        let has_hooks = self.caller.as_ref().is_some_and(|caller| caller.hooks.is_some());
+        if !refuses && !has_hooks {
             return Ok(());
         }
         let old = answer::served_at(&address.resource, known);
+        let mut warnings = Vec::new();
         let attempt = policies::Attempt {
             operation: "DELETE",
             resource: &address.resource,
@@ -142,7 +157,8 @@ impl Api {
             old: Some(&old),
             is_dry: effect == Effect::DryRun,
         };
-        self.ask_policies(&attempt).map(drop)
+        self.ask_policies(&attempt)?;
+        self.agree_with_hooks(address, Some(&old), None, (effect, &mut warnings), Some(options))
     }
 
     fn check_deletable(&self, known: &Object) -> Result<(), ApiError> {

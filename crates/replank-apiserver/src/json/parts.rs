@@ -12,7 +12,7 @@ use super::answer::member;
 use super::path::{Address, Subresource};
 use super::terms::Terms;
 use crate::condition;
-use crate::server::{Api, ApiError, Cause, ResourceName};
+use crate::server::{Api, ApiError, ResourceName};
 
 impl Api {
     /// Binds a pod to a node: POST …/pods/NAME/binding, or …/bindings.
@@ -96,6 +96,18 @@ pub(super) fn only_part(part: Subresource, old: &Value, new: &mut Value) {
     if let Some(meta) = new.get("metadata") {
         kept["metadata"] = meta.clone();
     }
+    if matches!(part, Subresource::EphemeralContainers | Subresource::Resize) {
+        // Of a pod's metadata these write none (`ResetObjectMetaForStatus`).
+        for name in ["labels", "annotations", "ownerReferences", "finalizers"] {
+            let was = old.get("metadata").and_then(|meta| meta.get(name)).cloned();
+            if let Value::Object(meta) = member(&mut kept, "metadata") {
+                match was {
+                    Some(was) => meta.insert(name.to_owned(), was),
+                    None => meta.remove(name),
+                };
+            }
+        }
+    }
     match part {
         Subresource::EphemeralContainers => take(&mut kept, new, "spec", "ephemeralContainers"),
         Subresource::Finalize => take(&mut kept, new, "spec", "finalizers"),
@@ -104,29 +116,6 @@ pub(super) fn only_part(part: Subresource, old: &Value, new: &mut Value) {
         Subresource::Status | Subresource::Scale | Subresource::Eviction | Subresource::Binding => return,
     }
     *new = kept;
-}
-
-/// What is wrong with a write of a part, beside what is wrong with the object.
-pub(super) fn check(part: Subresource, old: &Value, new: &Value) -> Vec<Cause> {
-    let names = |value: &Value| -> Vec<String> {
-        let list = value.pointer("/spec/ephemeralContainers").and_then(Value::as_array).into_iter().flatten();
-        list.filter_map(|container| container["name"].as_str()).map(str::to_owned).collect()
-    };
-    match part {
-        Subresource::EphemeralContainers => {
-            let there = names(new);
-            let gone = names(old).into_iter().filter(|name| !there.contains(name));
-            let why = |name| format!("existing ephemeral containers {name:?} may not be removed\n");
-            gone.map(|name| Cause::forbidden("spec.ephemeralContainers", &why(name))).collect()
-        }
-        Subresource::Status
-        | Subresource::Scale
-        | Subresource::Eviction
-        | Subresource::Binding
-        | Subresource::Resize
-        | Subresource::Approval
-        | Subresource::Finalize => Vec::new(),
-    }
 }
 
 fn take(kept: &mut Value, new: &Value, of: &str, name: &str) {
@@ -139,18 +128,29 @@ fn take(kept: &mut Value, new: &Value, of: &str, name: &str) {
     }
 }
 
-/// Containers take over resources and how they are resized, by their names.
+/// Containers take over resources and how they are resized. Where others are there, or in another order, all is taken, to be refused.
 fn resize(kept: &mut Value, new: &Value) {
-    for list in ["containers", "initContainers"] {
+    let names = |value: &Value, list: &str| -> Vec<Value> {
+        let all = value.pointer(&format!("/spec/{list}")).and_then(Value::as_array).into_iter().flatten();
+        all.map(|container| container["name"].clone()).collect()
+    };
+    const LISTS: [&str; 2] = ["containers", "initContainers"];
+    if LISTS.iter().any(|list| names(kept, list) != names(new, list)) {
+        kept["spec"] = new["spec"].clone();
+        return;
+    }
+    take(kept, new, "spec", "resources");
+    for list in LISTS {
         let given: Vec<Value> =
             new.pointer(&format!("/spec/{list}")).and_then(Value::as_array).cloned().unwrap_or_default();
         let known = kept.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut);
-        for container in known.into_iter().flatten() {
-            let Some(given) = given.iter().find(|given| given["name"] == container["name"]) else { continue };
+        for (container, given) in known.into_iter().flatten().zip(&given) {
+            let Value::Object(container) = container else { continue };
             for name in ["resources", "resizePolicy"] {
-                if let Some(value) = given.get(name) {
-                    container[name] = value.clone();
-                }
+                match given.get(name) {
+                    Some(value) => container.insert(name.to_owned(), value.clone()),
+                    None => container.remove(name),
+                };
             }
         }
     }

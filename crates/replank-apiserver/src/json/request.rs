@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::server::{ApiError, Cause, DeleteOptions, Propagation, ResourceName};
+use crate::server::{ApiError, Caller, Cause, DeleteOptions, Propagation, ResourceName};
 
 /// What a request wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Wire {
     pub user_agent: String,
     /// Members that stand twice in their object, in the order in which they are read.
     pub duplicates: Vec<Repeated>,
+    /// Who has sent it.
+    pub caller: Caller,
 }
 
 /// A member that stands twice in its object, as the reader of its form tells of it.

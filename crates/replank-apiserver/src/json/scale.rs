@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Effect;
 use super::answer::{member, served_at};
-use super::body;
+use super::{body, managed};
 use super::patch::{self, PatchType};
 use super::path::Address;
 use super::terms::Terms;
@@ -64,8 +64,12 @@ impl Api {
         body: &Value,
         terms: &mut Terms,
     ) -> Result<Value, ApiError> {
-        let mut after = scale(address, &self.existing(address)?)?;
+        let known = self.existing(address)?;
+        let mut after = scale(address, &known)?;
         let part = as_scale(address);
+        if kind == PatchType::Apply {
+            return self.apply_scale(address, &known, body, terms);
+        }
         patch::apply(&part.resource, kind, &mut after, body)?;
         if terms.client.is_some() {
             after = body::patched(&part, kind, after, body, terms)?;
@@ -76,10 +80,51 @@ impl Api {
         self.write_scale(address, &after, terms)
     }
 
+    /// Applies a Scale: its replicas have a manager as they have in the object.
+    fn apply_scale(
+        &mut self,
+        address: &Address,
+        known: &Object,
+        body: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
+        terms.strict_configuration()?;
+        let part = as_scale(address);
+        body::check_applied(&part, body)?;
+        let Some(client) = terms.client.clone() else {
+            return Err(ApiError::bad_request("an apply names its manager"));
+        };
+        let live = managed_scale(address, known)?;
+        let applied = self.keeper(&part, None).apply(Some(&live), body, &client.manager, client.force)?;
+        let mut after = body::applied(&part, applied.object)?;
+        if body.pointer("/metadata/resourceVersion").is_none_or(Value::is_null) {
+            member(&mut after, "metadata")["resourceVersion"] = Value::Null;
+        }
+        self.write_scale_as(address, &after, &after, terms)
+    }
+
     fn write_scale(
         &mut self,
         address: &Address,
         after: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
+        let Some(client) = terms.client.clone() else {
+            return self.write_scale_as(address, after, after, terms);
+        };
+        let part = as_scale(address);
+        let live = managed_scale(address, &self.existing(address)?)?;
+        let mut managed = after.clone();
+        self.keeper(&part, None).update(Some(&live), &mut managed, &client.manager);
+        self.write_scale_as(address, after, &managed, terms)
+    }
+
+    /// Writes the replicas of a Scale; `managed` is the same with its managers.
+    fn write_scale_as(
+        &mut self,
+        address: &Address,
+        after: &Value,
+        managed: &Value,
         terms: &mut Terms,
     ) -> Result<Value, ApiError> {
         let replicas = after.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into());
@@ -99,9 +144,21 @@ impl Api {
         if let Some(uid) = after.pointer("/metadata/uid").filter(|uid| !uid.is_null()) {
             member(&mut whole, "metadata")["uid"] = uid.clone();
         }
+        if terms.client.is_some() {
+            managed::scale::to_object(managed, path, &address.resource.api_version(), &mut whole);
+            terms.is_accounted = true;
+        }
         let written = self.write_over(address, &known, whole, terms)?;
         scale(address, &written)
     }
+}
+
+/// An object's scale, with those who manage its replicas.
+fn managed_scale(address: &Address, known: &Object) -> Result<Value, ApiError> {
+    let mut live = scale(address, known)?;
+    let path = address.resource.scale.as_ref().map_or("", |scale| &*scale.spec_replicas_path);
+    managed::scale::to_scale(&served_at(&address.resource, known), path, &mut live);
+    Ok(live)
 }
 
 /// The address as that of a Scale: what is sent there is one, whatever is scaled.

@@ -13,7 +13,7 @@ use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
-use super::{Effect, body, check, custom, defaults, events, form, parts, strategy};
+use super::{Effect, body, check, custom, defaults, events, form, parts, pod_parts, signing, strategy};
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -100,6 +100,9 @@ impl Api {
         if let Some(managers) = managers.filter(|_| terms.client.is_some()) {
             member(&mut value, "metadata")["managedFields"] = managers;
         }
+        if signing::is_request(resource) && terms.client.is_some() {
+            signing::at_creation(self.caller.as_ref(), &mut value);
+        }
         self.keep_account(address, None, &mut value, terms);
         // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`).
         if resource.status == StatusWrites::Apart
@@ -111,8 +114,15 @@ impl Api {
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, None, &mut value, terms.effect)?;
+        self.change_by_hooks(address, None, &mut value, (terms.effect, &mut terms.warnings))?;
+        if terms.client.is_some() {
+            self.name_early(address, &mut value);
+        }
         self.name_account(resource.kind, &mut value);
         let mut causes = check::new_object(resource, &value);
+        if signing::is_request(resource) && terms.client.is_some() {
+            causes.extend(signing::check(None, None, &value, self.request_fault()));
+        }
         if self.is_script && !check::has_pods(resource.kind) && resource.kind != Kind::PodDisruptionBudget {
             causes.retain(|cause| cause.field.as_deref() == Some("metadata.name"));
         }
@@ -230,6 +240,9 @@ impl Api {
             return Err(ApiError::bad_request("an apply names its manager"));
         };
         let known = self.at(address);
+        if known.is_none() && address.subresource.is_some() {
+            return Err(self.missing(address));
+        }
         let resource = &address.resource;
         let live = known.as_ref().map(|known| served_at(resource, known));
         let schema = self.schema_of(resource);
@@ -239,7 +252,6 @@ impl Api {
         terms.is_accounted = true;
         match known {
             Some(known) => self.write_over(address, &known, value, terms),
-            None if address.subresource.is_some() => Err(self.missing(address)),
             None => {
                 let uid = value.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
                 if !uid.is_empty() {
@@ -276,6 +288,9 @@ impl Api {
         self.keep_account(address, Some(known), &mut value, terms);
         keep_servers_own(&old, &mut value, terms.client.is_some());
         keep_other_parts(address, &old, &mut value);
+        if signing::is_request(resource) {
+            signing::at_update(address.subresource, &old, &mut value, self.timestamp());
+        }
         defaults::fill(resource.kind, &mut value);
         if terms.client.is_some() {
             normalize_templates(&mut value);
@@ -284,11 +299,20 @@ impl Api {
         defaults::at_update(resource.kind, &old, &mut value);
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
+        self.change_by_hooks(address, Some(&old), &mut value, (terms.effect, &mut terms.warnings))?;
         let mut causes = deletion;
         causes.extend(wrong(address, &old, &value, known));
+        if signing::is_request(resource) && terms.client.is_some() {
+            let part = address.subresource;
+            causes.extend(signing::check(part, Some(&old), &value, self.request_fault()));
+        }
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
+        if let (Some(Subresource::Resize), Object::Pod(pod)) = (address.subresource, &object) {
+            // The only change of a pod that plugin LimitRanger looks at.
+            self.check_limits(pod)?;
+        }
         self.agree_with_policies(address, Some(&old), &value, terms)?;
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
@@ -342,9 +366,37 @@ impl Api {
         value: &Value,
         terms: &mut Terms,
     ) -> Result<(), ApiError> {
+        terms.warnings.extend(self.check_security(address, old, value)?);
         let warned = self.ask_policies(&attempt(address, old, value, terms.effect))?;
         terms.warnings.extend(warned);
-        Ok(())
+        self.agree_with_hooks(address, old, Some(value), (terms.effect, &mut terms.warnings), None)
+    }
+
+    /// Gives an object its name that has only a prefix: it is named in what it may be refused with.
+    fn name_early(&mut self, address: &Address, value: &mut Value) {
+        let text = |member: &str| value["metadata"].get(member).and_then(Value::as_str).unwrap_or_default();
+        let prefix = text("generateName").to_owned();
+        if prefix.is_empty() || !text("name").is_empty() {
+            return;
+        }
+        let hooks = self.caller.as_ref().and_then(|caller| caller.hooks.clone());
+        let mut make = || {
+            const TRIES_MAX: u32 = 8;
+            let mut name = Name::default();
+            for _ in 0..TRIES_MAX {
+                name = self.generate_name(&prefix.as_str().into());
+                let taken = self.at(&Address { name: Some(name.clone()), ..address.clone() });
+                if taken.is_none() {
+                    break;
+                }
+            }
+            name.as_str().to_owned()
+        };
+        let name = match hooks {
+            Some(hooks) => hooks.named(make),
+            None => make(),
+        };
+        member(value, "metadata")["name"] = name.into();
     }
 
     /// What a checker says of a policy stands in its status.
@@ -425,12 +477,15 @@ impl Api {
             (None, Some(schema)) => Part::CustomRoot(schema, false),
             (None, None) => Part::Deduced,
         };
+        let mut zero = serde_json::json!({"apiVersion": resource.api_version(), "kind": &*name.kind});
+        written(resource, &mut zero);
         Keeper {
             of,
             api_version: resource.api_version(),
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
             now: self.timestamp().to_string(),
+            zero,
         }
     }
 
@@ -443,6 +498,10 @@ impl Api {
         let versions = definition.pointer("/spec/versions")?.as_array()?;
         let version = versions.iter().find(|version| version["name"] == *resource.version)?;
         version.pointer("/schema/openAPIV3Schema").cloned()
+    }
+
+    fn request_fault(&self) -> Option<&str> {
+        self.caller.as_ref()?.request_fault.as_deref()
     }
 
     fn missing(&self, address: &Address) -> ApiError {
@@ -588,7 +647,7 @@ fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<C
     match address.subresource {
         // What may not be changed otherwise is changed here.
         Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
-            parts::check(part, old, value)
+            pod_parts::check(part, old, value)
         }
         None
         | Some(
@@ -716,7 +775,7 @@ fn alike(old: Option<&Value>, new: Option<&Value>) -> bool {
 }
 
 /// A write as policies see it.
-fn attempt<'a>(
+pub(super) fn attempt<'a>(
     address: &'a Address,
     old: Option<&'a Value>,
     value: &'a Value,

@@ -24,6 +24,8 @@ pub struct ApiError {
     pub retry_after_seconds: Option<i64>,
     /// A token by which a list can be gone on with.
     pub token: Option<Box<str>>,
+    /// Whether the refusal is somebody else's, told as it is: details that are not there are not written.
+    pub is_foreign: bool,
 }
 
 /// The object that a refusal is about.
@@ -91,6 +93,7 @@ impl ApiError {
             causes: Vec::new(),
             retry_after_seconds: None,
             token: None,
+            is_foreign: false,
         }
     }
 
@@ -298,6 +301,20 @@ impl ApiError {
         Self::new(500, "", message.to_owned())
     }
 
+    /// 500 of a step that went wrong inside (`NewInternalError`).
+    #[must_use]
+    pub fn internal_error(why: &str) -> Self {
+        let cause = Cause { reason: "", message: why.to_owned(), field: None };
+        let error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        Self { causes: vec![cause], ..error }
+    }
+
+    /// 503: what a request leads to cannot be reached.
+    #[must_use]
+    pub fn service_unavailable(message: &str) -> Self {
+        Self::new(503, "ServiceUnavailable", message.to_owned())
+    }
+
     /// 504: the server tried too often in vain.
     #[must_use]
     pub fn timeout(message: &str, retry_after_seconds: i64) -> Self {
@@ -317,7 +334,7 @@ impl ApiError {
         // Of what is no resource there is nothing to be named, which is said.
         if !details.is_empty()
             || self.about.is_some()
-            || matches!((self.code, &self.about), (403 | 404 | 405 | 422, None))
+            || (!self.is_foreign && matches!((self.code, &self.about), (403 | 404 | 405 | 422, None)))
             || self.message == "415: Unsupported Media Type"
         {
             status["details"] = Value::Object(details);

@@ -89,7 +89,7 @@ impl Api {
     ///
     /// # Errors
     /// 403 with everything that one range says.
-    pub(super) fn check_limits(&self, pod: &Pod) -> Result<(), ApiError> {
+    pub(crate) fn check_limits(&self, pod: &Pod) -> Result<(), ApiError> {
         for items in self.limits(&pod.meta.namespace) {
             let mut wrong = Vec::new();
             for item in &items {

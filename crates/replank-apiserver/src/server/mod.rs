@@ -3,6 +3,7 @@
 mod admission;
 mod admitted;
 mod budget;
+mod caller;
 pub(crate) mod custom;
 mod definitions;
 mod delete;
@@ -14,16 +15,19 @@ mod events;
 mod eviction;
 mod job;
 mod limits;
+pub(crate) mod pod_security;
 pub(crate) mod policies;
 pub mod quota;
 pub(crate) mod resource;
 mod runtime_class;
+pub(crate) mod security;
 mod service;
 mod service_account;
 mod serving;
 mod store;
 
 pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condition};
+pub use caller::{Caller, HookCall, Hooks};
 pub use custom::Custom;
 pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};

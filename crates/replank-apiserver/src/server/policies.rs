@@ -88,7 +88,8 @@ fn text(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn expression(value: &Value, name: &str) -> Expression {
+/// An expression that stands in a member.
+pub(crate) fn expression(value: &Value, name: &str) -> Expression {
     let text = text(value, name);
     let parsed = parse(&text).map_err(|faults| faults.to_string());
     Expression { text, parsed }

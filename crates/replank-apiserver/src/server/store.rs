@@ -54,6 +54,8 @@ pub struct Api {
     serving: Serving,
     /// Records which fields a controller manages by a write, where clients look.
     pub(crate) accountant: Option<Accountant>,
+    /// Who has sent the request that is being answered, where it came over the wire.
+    pub(crate) caller: Option<super::caller::Caller>,
 }
 
 /// Records in a new state of an object which fields a controller manages.
@@ -80,6 +82,7 @@ impl Api {
             made: (Time::from_millis(0), FxHashMap::default()),
             serving: Serving::default(),
             accountant: None,
+            caller: None,
         }
     }
 
@@ -170,6 +173,8 @@ impl Api {
     /// # Errors
     /// `AlreadyExists` if the name is taken; `Forbidden` where admission refuses the object.
     pub fn create_object(&mut self, object: Object) -> Result<Object, ApiError> {
+        let object = self.named(object);
+        self.check_own_pod(&object)?;
         let object = self.prepare(object)?;
         Ok(self.store(object))
     }

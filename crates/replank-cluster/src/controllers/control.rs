@@ -12,6 +12,7 @@ use replank_sim::World;
 
 use super::accounts::{ACCOUNT, AUTHORITY, furnish};
 use super::aggregation::{GROUP, add_up};
+use super::certificates;
 use super::edit::text;
 use super::endpoints;
 use super::mirroring::mirror;
@@ -148,6 +149,10 @@ impl Controllers {
                 let tasks: Vec<Task> = self.aggregates.iter().cloned().map(Task::Aggregate).collect();
                 tasks.into_iter().for_each(|task| self.queue.add(task, at));
             }
+            (certificates::GROUP, certificates::KIND) if !is_gone => {
+                self.queue.add(Task::Certificate(key.clone()), at);
+                self.queue.add(Task::CleanRequest(key), at);
+            }
             (_, _) => {}
         }
     }
@@ -157,15 +162,23 @@ impl Controllers {
         let now = world.now();
         while let Some(task) = self.queue.pop(now) {
             let (trust, node_ttl) = (&self.trust, &self.node_ttl);
-            world.request(|api| match &task {
-                Task::Namespace(key) => furnish(api, key, &trust.authority),
-                Task::Token(key) => fill(api, key, trust),
-                Task::Aggregate(key) => add_up(api, key),
-                Task::Endpoints(key) => endpoints::keep(api, key),
-                Task::Mirror(key) => mirror(api, key),
-                Task::Protect(kind, key) => protection::protect(api, *kind, key),
-                Task::NodeTtl(key) => node_ttl.keep(api, key),
+            let again = world.request(|api| {
+                match &task {
+                    Task::CleanRequest(key) => return certificates::clean(api, key, now),
+                    Task::Certificate(key) => certificates::look(api, key, trust, now),
+                    Task::Namespace(key) => furnish(api, key, &trust.authority),
+                    Task::Token(key) => fill(api, key, trust),
+                    Task::Aggregate(key) => add_up(api, key),
+                    Task::Endpoints(key) => endpoints::keep(api, key),
+                    Task::Mirror(key) => mirror(api, key),
+                    Task::Protect(kind, key) => protection::protect(api, *kind, key),
+                    Task::NodeTtl(key) => node_ttl.keep(api, key),
+                }
+                None
             });
+            if let Some(at) = again {
+                self.queue.add(task, at);
+            }
         }
     }
 }

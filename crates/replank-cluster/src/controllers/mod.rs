@@ -4,6 +4,7 @@
 
 mod accounts;
 mod aggregation;
+mod certificates;
 mod control;
 pub(crate) mod edit;
 mod endpoints;

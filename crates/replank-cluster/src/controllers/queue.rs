@@ -21,6 +21,10 @@ pub(super) enum Task {
     Mirror(Key),
     /// The finalizer of a claim or a volume.
     Protect(Kind, Key),
+    /// The approval and the certificate of a signing request.
+    Certificate(Key),
+    /// A signing request that may be old.
+    CleanRequest(Key),
     /// How long a node's kubelet may keep Secrets.
     NodeTtl(Key),
 }

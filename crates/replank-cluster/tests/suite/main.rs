@@ -1,6 +1,11 @@
 //! A served cluster, as clients meet it that do everything wrong, and as readers meet it that do not want to wait.
 
+mod ask;
 mod broken;
 mod busy;
+mod certificates;
+mod parts;
 mod replay;
+mod security;
+mod webhooks;
 mod wire;

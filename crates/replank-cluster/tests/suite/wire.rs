@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use replank_api::{Listen, Newest, Owner, Pace, Server, TokenSigner};
+use replank_api::{Authorization, Listen, Newest, Owner, Pace, Server, TokenSigner};
 use replank_apiserver::Serving;
 use replank_cluster::{Begin, Fleet, Start, Trust, begin, nodes};
 use replank_sim::{CloudTimings, KubeletModel};
@@ -24,6 +24,11 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn begin(count: u32) -> Self {
+        Self::begin_with(count, |server| server)
+    }
+
+    /// One whose server is made in a certain way.
+    pub(crate) fn begin_with(count: u32, how: impl FnOnce(Server) -> Server) -> Self {
         let view = nodes(Fleet { nodes: count, zones: 3 }, "v1.36.2", Pace::outside());
         let signer = TokenSigner::generate().expect("there is chance");
         let (owner, world) = begin(Begin {
@@ -33,7 +38,12 @@ impl Served {
             kubelet: KubeletModel::Served { speed: 1.0 },
             cloud: CloudTimings::default(),
             pace: Pace::Real,
-            trust: Trust { authority: String::new(), signer: Arc::new(signer) },
+            trust: Trust {
+                authority: String::new(),
+                signer: Arc::new(signer),
+                certificates: None,
+                authorization: Authorization::AlwaysAllow,
+            },
             serving: Serving { accounts: false, addresses: true, traces: true },
             files: None,
         })
@@ -46,7 +56,7 @@ impl Served {
         runtime.block_on(async {
             let server =
                 Server::begin(listener, Listen::Plain, of, Arc::new(Newest), stopped).expect("it is free");
-            tokio::spawn(server.run());
+            tokio::spawn(how(server).run());
         });
         Self { address, owner, runtime, stop, world }
     }

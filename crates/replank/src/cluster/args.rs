@@ -141,6 +141,11 @@ pub(crate) struct UpArgs {
     /// Version of Kubernetes that is served, from 1.15 to 1.36: what it did not serve yet is absent, what it still served is there, converted.
     #[arg(long, value_name = "VERSION", default_value = "1.36", value_parser = super::versions::read)]
     pub(crate) kubernetes_version: Release,
+
+    /// Call the admission webhooks that clients configure by URL. Without it they are kept and never called.
+    #[arg(long)]
+    pub(crate) call_webhooks: bool,
+
     /// Directory that the cluster is kept in: it is there again after the process has ended, however that was. Begins with what the directory holds; only an
     /// empty one takes a snapshot.
     #[arg(long, value_name = "DIR")]

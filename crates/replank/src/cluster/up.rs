@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use replank_api::mirror::StorageId;
+use replank_api::mirror::{Mirror, StorageId};
 use replank_api::{Identity, Kubeconfig, Listen, Owner, Pace, Server};
-use replank_apiserver::Serving;
+use replank_apiserver::{ResourceType, Serving};
 use replank_cluster::{Begin, Fleet, Kept, Start, Trust, begin, nodes};
 use replank_facts::coverage::Question;
 use replank_facts::groups::{GroupBy, from_nodes};
@@ -45,7 +45,12 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let secrets = data_dir::secrets(args.data_dir.as_deref())?;
     let names = vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned(), args.address.to_string()];
     let identity = Identity::new(names, secrets).map_err(Failure::internal)?;
-    let trust = Trust { authority: identity.authority.clone(), signer: identity.signer.clone() };
+    let trust = Trust {
+        authority: identity.authority.clone(),
+        signer: identity.signer.clone(),
+        certificates: Some(identity.certificates.clone()),
+        authorization: args.authorization_mode.into(),
+    };
     let serving = Serving {
         accounts: !args.disable_admission_plugins.contains(&Plugin::ServiceAccount),
         addresses: true,
@@ -137,10 +142,12 @@ async fn serve(
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
     let versions = Arc::new(Lifecycle::of(args.kubernetes_version));
     let held = held(&owner);
+    let mirror = owner.mirror().clone();
     let (stop, stopped) = watch::channel(false);
     let how = Listen::Tls(identity, args.authorization_mode.into());
     let server = Server::begin(listener, how, owner, versions, stopped);
     let server = server.context("cannot serve").map_err(Failure::internal)?;
+    let server = if args.call_webhooks { server.calling_webhooks() } else { server };
     let address = server.address().context("cannot tell the address").map_err(Failure::internal)?;
     let file = kubeconfig::place(args.kubeconfig.as_deref(), args.data_dir.as_deref(), address.port());
     let config = Kubeconfig {
@@ -155,7 +162,14 @@ async fn serve(
     printer.story(&format!("serving {held} as Kubernetes {} on https://{address}", args.kubernetes_version));
     printer.story("try: kubectl get nodes   (Ctrl-C ends it)");
     printer.data(&format!("export KUBECONFIG={}\n", file.display()))?;
-    wait(until).await;
+    let mut has_told = args.call_webhooks;
+    wait(until, || {
+        if !has_told && has_webhooks(&mirror) {
+            has_told = true;
+            printer.story("admission webhooks are configured and not called: start with --call-webhooks to have them called");
+        }
+    })
+    .await;
     stop.send_replace(true);
     serving.await.context("serving ended").map_err(Failure::internal)?;
     // The token is worth nothing any more; a kubeconfig that leads nowhere would only confuse.
@@ -172,11 +186,21 @@ fn held(owner: &Owner) -> String {
     format!("{} and {}", count(of(Kind::Node), "node"), count(of(Kind::Pod), "pod"))
 }
 
-/// Waits until somebody wants it to end, or it cannot go on.
-async fn wait(until: impl Fn() -> bool) {
+/// Whether somebody has configured admission webhooks.
+fn has_webhooks(mirror: &Mirror) -> bool {
+    let snapshot = mirror.snapshot();
+    ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"].into_iter().any(|plural| {
+        let resource = ResourceType::built_in("admissionregistration.k8s.io", "v1", plural);
+        resource.is_some_and(|resource| snapshot.collection(&StorageId::of_resource(resource)).size() > 0)
+    })
+}
+
+/// Waits until somebody wants it to end, or it cannot go on. Looks at something meanwhile.
+async fn wait(until: impl Fn() -> bool, mut look: impl FnMut()) {
     #[cfg(unix)]
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
     while !until() {
+        look();
         #[cfg(unix)]
         if let Some(terminate) = &mut terminate {
             if tokio::time::timeout(LOOK_EVERY, terminate.recv()).await.is_ok() {

@@ -91,13 +91,9 @@ impl<'s> Part<'s> {
             _ => return None,
         };
         let shown = || match wanted {
-            "object" | "array" => format!("&{{{}}}", go_map(value)),
-            _ => match value {
-                Value::String(text) => format!("&value.valueUnstructured{{Value:{text:?}}}"),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                    format!("&value.valueUnstructured{{Value:{}}}", go_map(value))
-                }
-            },
+            "object" | "array" | "boolean" => format!("&{{{}}}", go_map(value)),
+            "integer" | "number" => go_type(value).to_owned(),
+            _ => format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value)),
         };
         (!fits).then(|| format!("expected {words}, got {}", shown()))
     }
@@ -174,6 +170,37 @@ impl<'s> Part<'s> {
             Self::Named(of, _) => of.fields.get(name)?.default.as_ref(),
             Self::Custom(node, _) => node.get("properties")?.get(name)?.get("default"),
             Self::Shape(_) | Self::CustomRoot(..) | Self::Deduced | Self::Whole => None,
+        }
+    }
+}
+
+/// A value's type, as Go prints it (`%T`).
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// A value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members: Vec<String> =
+                members.iter().map(|(name, one)| format!("{name:?}:{}", go_syntax(one))).collect();
+            format!("map[string]interface {{}}{{{}}}", members.join(", "))
         }
     }
 }

@@ -22,10 +22,7 @@ fn step(value: &mut Value, operation: &Value) -> Result<(), String> {
     match text("op")? {
         "add" => add(value, path, operand()?),
         "remove" => remove(value, path).map(|_| ()),
-        "replace" => {
-            *value.pointer_mut(path).ok_or_else(|| missing("replace", path))? = operand()?;
-            Ok(())
-        }
+        "replace" => replace(value, path, operand()?),
         "move" => {
             let moved = remove(value, text("from")?)?;
             add(value, path, moved)
@@ -64,10 +61,25 @@ fn add(value: &mut Value, path: &str, added: Value) -> Result<(), String> {
     }
 }
 
+/// Puts a value in the place of another. A member need not be there, as in the library that upstream uses (evanphx/json-patch v4).
+fn replace(value: &mut Value, path: &str, put: Value) -> Result<(), String> {
+    let of_object = split(path).filter(|(parent, _)| value.pointer(parent).is_some_and(Value::is_object));
+    match of_object {
+        Some(_) => add(value, path, put),
+        None => {
+            *value.pointer_mut(path).ok_or_else(|| missing("replace", path))? = put;
+            Ok(())
+        }
+    }
+}
+
 fn remove(value: &mut Value, path: &str) -> Result<Value, String> {
     let (parent, name) = split(path).ok_or_else(|| missing("remove", path))?;
     let removed = match value.pointer_mut(parent) {
-        Some(Value::Object(members)) => members.remove(&name),
+        Some(Value::Object(members)) => {
+            let gone = || format!("error in remove for path: '{path}': Unable to remove nonexistent key: {name}: missing value");
+            return members.remove(&name).ok_or_else(gone);
+        }
         Some(Value::Array(items)) => {
             name.parse().ok().filter(|at| *at < items.len()).map(|at: usize| items.remove(at))
         }
@@ -103,5 +115,10 @@ mod tests {
         let patch = json!([{"op": "remove", "path": "/b"}, {"op": "remove", "path": "/nope"}]);
         assert!(apply(&mut value, &patch).unwrap_err().contains("/nope"));
         assert_eq!(value["b"], 1);
+        // A zero that was left out is put in.
+        assert_eq!(apply(&mut value, &json!([{"op": "replace", "path": "/a/n", "value": 0}])), Ok(()));
+        assert_eq!(value["a"], json!({"n": 0}));
+        assert!(apply(&mut value, &json!([{"op": "replace", "path": "/x/y", "value": 0}])).is_err());
+        assert!(apply(&mut value, &json!([{"op": "replace", "path": "/l/9", "value": 0}])).is_err());
     }
 }

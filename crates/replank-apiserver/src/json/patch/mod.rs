@@ -93,6 +93,14 @@ pub(super) fn apply(
     still_an_object(value)
 }
 
+/// Applies a JSON patch; what is wrong with it is told.
+///
+/// # Errors
+/// Which operation cannot be done.
+pub(super) fn apply_json(value: &mut Value, patch: &Value) -> Result<(), String> {
+    json_patch::apply(value, patch)
+}
+
 /// What Go says of a patch that is no object.
 fn not_an_object(patch: &Value) -> Option<String> {
     let word = form::word_for(patch);

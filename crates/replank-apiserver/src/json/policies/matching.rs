@@ -9,7 +9,7 @@ use super::attempt::Attempt;
 use crate::server::Api;
 
 /// Whether a write is one that constraints are about.
-pub(super) fn matches(api: &Api, constraints: &Value, attempt: &Attempt<'_>) -> bool {
+pub(in super::super) fn matches(api: &Api, constraints: &Value, attempt: &Attempt<'_>) -> bool {
     if !constraints.is_object() {
         return true;
     }

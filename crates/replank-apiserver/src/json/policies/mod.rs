@@ -12,9 +12,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(super) use crate::server::policies::expression;
+
 use crate::server::policies::Policies;
 use crate::server::{Api, ApiError};
 pub(super) use attempt::Attempt;
+pub(super) use matching::matches;
+pub(super) use scope::Names;
 pub(super) use types::warnings as type_warnings;
 
 impl Api {

@@ -13,7 +13,7 @@ use crate::server::Api;
 use crate::server::policies::{Expression, Policy};
 
 /// What names stand for.
-pub(super) struct Names {
+pub(in super::super) struct Names {
     values: BTreeMap<String, Val>,
     /// Variables that come to nothing.
     failed: BTreeMap<String, Failure>,
@@ -26,14 +26,16 @@ impl Scope for Names {
 }
 
 impl Names {
-    pub(super) fn new(api: &Api, attempt: &Attempt<'_>, param: Option<&Value>) -> Self {
+    pub(in super::super) fn new(api: &Api, attempt: &Attempt<'_>, param: Option<&Value>) -> Self {
         let value = |of: Option<&Value>| of.map_or(Val::Null, from_json);
         let namespace = api.view().namespaces.by_key(&Key::cluster(attempt.namespace));
         let namespace = namespace.map(|one| render(&Object::Namespace(one.clone())));
+        let user = api.caller.as_ref().map(|caller| caller.user.clone()).filter(Value::is_object);
+        let user = user.unwrap_or_else(|| json!({"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}));
         let mut values: BTreeMap<String, Val> = BTreeMap::new();
         values.insert("object".to_owned(), value(attempt.object));
         values.insert("oldObject".to_owned(), value(attempt.old));
-        values.insert("request".to_owned(), from_json(&request(attempt)));
+        values.insert("request".to_owned(), from_json(&request(attempt, &user)));
         values.insert("namespaceObject".to_owned(), value(namespace.as_ref()));
         values.insert("params".to_owned(), value(param));
         values.insert("variables".to_owned(), Val::object([]));
@@ -56,7 +58,7 @@ impl Names {
     }
 
     /// What an expression comes to.
-    pub(super) fn ask(&self, expression: &Expression) -> Result<Val, Failure> {
+    pub(in super::super) fn ask(&self, expression: &Expression) -> Result<Val, Failure> {
         let parsed =
             expression.parsed.as_ref().map_err(|error| Failure(format!("compilation error: {error}")))?;
         evaluate(parsed, self).map_err(|failure| {
@@ -73,7 +75,7 @@ impl Names {
     }
 }
 
-fn request(attempt: &Attempt<'_>) -> Value {
+fn request(attempt: &Attempt<'_>, user: &Value) -> Value {
     let resource = attempt.resource;
     let kind =
         json!({"group": &*resource.name.group, "version": &*resource.version, "kind": &*resource.name.kind});
@@ -81,5 +83,5 @@ fn request(attempt: &Attempt<'_>) -> Value {
     json!({"kind": kind, "resource": plural, "subResource": attempt.subresource, "requestKind": kind,
         "requestResource": plural, "requestSubResource": attempt.subresource, "name": attempt.name,
         "namespace": attempt.namespace, "operation": attempt.operation, "dryRun": attempt.is_dry,
-        "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}})
+        "userInfo": user})
 }

@@ -50,6 +50,14 @@ pub(in super::super) fn pod_spec(spec: &Value) -> String {
     writer.out
 }
 
+/// The text of an ephemeral container, one member a line.
+pub(in super::super) fn ephemeral_container(container: &Value) -> String {
+    let mut writer = Writer { out: String::new() };
+    let of = go_types().named("io.k8s.api.core.v1.EphemeralContainer");
+    writer.value("core.EphemeralContainer", of, Some(container), 0);
+    writer.out
+}
+
 struct Writer {
     out: String,
 }

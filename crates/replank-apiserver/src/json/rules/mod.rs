@@ -14,5 +14,6 @@ mod words;
 pub(super) use change::changed;
 pub(super) use difference::of as difference;
 pub(super) use fields::check;
-pub(super) use internal::pod_spec;
+pub(super) use internal::{ephemeral_container, pod_spec};
 pub(super) use meta::metadata;
+pub(super) use words::{label as label_problems, subdomain as subdomain_problems};

@@ -33,7 +33,6 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         }
         "priorityclasses.scheduling.k8s.io" => kinds::priority_class(value, causes),
         "resourcequotas" => scopes(spec, causes),
-        "certificatesigningrequests.certificates.k8s.io" => signing(spec, causes),
         "csinodes.storage.k8s.io" => topology(spec, causes),
         "resourceclaims.resource.k8s.io" => requests(spec, "spec", causes),
         "resourceclaimtemplates.resource.k8s.io" => {
@@ -607,23 +606,6 @@ fn scopes(spec: &Value, causes: &mut Vec<Cause>) {
             let shown = Value::Array(scopes.to_vec()).to_string();
             causes.push(Cause::invalid("spec.scopes", &shown, "unsupported scope"));
         }
-    }
-}
-
-fn signing(spec: &Value, causes: &mut Vec<Cause>) {
-    // What is no PEM at all; what is in it is left to the signer.
-    if text(spec, "request").is_empty() {
-        let shown = if is_set(spec, "request") { "\"\"" } else { "null" };
-        let why = "PEM block type must be CERTIFICATE REQUEST";
-        causes.push(Cause::invalid("spec.request", shown, why));
-    }
-    let signer = text(spec, "signerName");
-    let is_path = signer.split_once('/').is_some_and(|(domain, path)| {
-        domain.contains('.') && words::subdomain(domain).is_empty() && !path.is_empty()
-    });
-    if !signer.is_empty() && !is_path {
-        let why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        causes.push(Cause::invalid("spec.signerName", &quoted(signer), why));
     }
 }
 

@@ -34,11 +34,11 @@ fn problems(text: &str, most: usize, fits: bool, why: &str) -> Vec<String> {
     problems
 }
 
-pub(super) fn subdomain(text: &str) -> Vec<String> {
+pub(in super::super) fn subdomain(text: &str) -> Vec<String> {
     problems(text, 253, text.split('.').all(is_label), SUBDOMAIN)
 }
 
-pub(super) fn label(text: &str) -> Vec<String> {
+pub(in super::super) fn label(text: &str) -> Vec<String> {
     // What is a subdomain and no label has dots.
     let why = if text.split('.').all(is_label) { "must not contain dots" } else { LABEL };
     problems(text, 63, is_label(text), why)

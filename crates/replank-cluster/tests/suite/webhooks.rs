@@ -1,0 +1,225 @@
+//! Admission webhooks: an HTTPS server of the test's own is asked about writes.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{CertificateParams, KeyPair};
+use replank_api::Server;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::{Value, json};
+
+use super::ask::{Answered, ask};
+use super::wire::Served;
+
+const JSON: &str = "application/json";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// A webhook server: what it was asked, in turn, and where it is.
+struct Hooked {
+    port: u16,
+    bundle: String,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Hooked {
+    /// One that answers by its path: `/label` labels, `/deny` refuses, `/slow` takes its time, all others allow.
+    fn begin() -> Self {
+        let key = KeyPair::generate().expect("there is chance");
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("the name is fine");
+        let certificate = params.self_signed(&key).expect("it can be signed");
+        let bundle = STANDARD.encode(certificate.pem());
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("there are some")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .expect("they fit");
+        let config = Arc::new(config);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let port = listener.local_addr().expect("it has one").port();
+        let asked = Arc::<Mutex<Vec<Value>>>::default();
+        let told = asked.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (config, told) = (config.clone(), told.clone());
+                std::thread::spawn(move || {
+                    let Ok(connection) = ServerConnection::new(config) else { return };
+                    let mut stream = StreamOwned::new(connection, stream);
+                    let Some((path, review)) = read(&mut stream) else { return };
+                    if path.starts_with("/slow") {
+                        std::thread::sleep(Duration::from_secs(3));
+                    }
+                    let answer = answer(&path, &review).to_string();
+                    told.lock().expect("nobody panics").push(review);
+                    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n", answer.len());
+                    drop(stream.write_all(format!("{head}{answer}").as_bytes()));
+                    drop(stream.flush());
+                });
+            }
+        });
+        Self { port, bundle, asked }
+    }
+
+    fn hook(&self, name: &str, path: &str, more: Value) -> Value {
+        let url = format!("https://127.0.0.1:{}{path}", self.port);
+        let mut hook = json!({"name": name, "clientConfig": {"url": url, "caBundle": self.bundle}, "sideEffects": "None",
+            "admissionReviewVersions": ["v1"], "timeoutSeconds": 5,
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}]});
+        for (member, value) in more.as_object().into_iter().flatten() {
+            hook[member] = value.clone();
+        }
+        hook
+    }
+
+    fn take_asked(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.asked.lock().expect("nobody panics"))
+    }
+}
+
+fn read(stream: &mut impl Read) -> Option<(String, Value)> {
+    let mut got = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        let count = stream.read(&mut piece).ok().filter(|count| *count > 0)?;
+        got.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&got);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.to_ascii_lowercase();
+        let length: usize = length.split_once("content-length: ")?.1.lines().next()?.trim().parse().ok()?;
+        if body.len() >= length {
+            let path = head.split(' ').nth(1)?.to_owned();
+            return Some((path, serde_json::from_str(body).ok()?));
+        }
+    }
+}
+
+fn answer(path: &str, review: &Value) -> Value {
+    let mut response = json!({"uid": review["request"]["uid"], "allowed": true});
+    if path.starts_with("/label") {
+        let has_labels = review["request"]["object"]["metadata"].get("labels").is_some();
+        let patch = match has_labels {
+            true => json!([{"op": "add", "path": "/metadata/labels/seen", "value": "again"}]),
+            false => json!([{"op": "add", "path": "/metadata/labels", "value": {"seen": "once"}}]),
+        };
+        response["patchType"] = "JSONPatch".into();
+        response["patch"] = STANDARD.encode(patch.to_string()).into();
+        response["warnings"] = json!(["labelled"]);
+    }
+    if path.starts_with("/deny") {
+        response["allowed"] = false.into();
+        response["status"] = json!({"code": 418, "message": "not here", "reason": "Forbidden"});
+    }
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+}
+
+fn send(served: &Served, method: &str, path: &str, body: Value) -> Answered {
+    let content_type = if method == "PATCH" { "application/merge-patch+json" } else { JSON };
+    ask(served.connect(), (method, path, content_type), &[], &body)
+}
+
+fn configure(served: &Served, kind: &str, name: &str, hooks: Vec<Value>) {
+    let path = format!("{HOOKS}/{kind}webhookconfigurations");
+    let made = send(served, "POST", &path, json!({"metadata": {"name": name}, "webhooks": hooks}));
+    assert_eq!(made.code, 201, "{made:?}");
+}
+
+fn map(name: &str) -> Value {
+    json!({"metadata": {"name": name}, "data": {"a": "b"}})
+}
+
+#[test]
+fn webhooks_change_refuse_and_fail_as_they_are_configured_to() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    let again = json!({"reinvocationPolicy": "IfNeeded"});
+    let labels = vec![hooked.hook("first.example.com", "/label", again), hooked.hook("second.example.com", "/label", json!({}))];
+    configure(&served, "mutating", "labels", labels);
+    let made = send(&served, "POST", MAPS, map("a"));
+    // The first is asked again, since the second has changed what it saw.
+    assert_eq!((made.code, &made.body["metadata"]["labels"]), (201, &json!({"seen": "again"})));
+    let asked = hooked.take_asked();
+    assert_eq!(asked.len(), 3);
+    let request = &asked[0]["request"];
+    assert_eq!((&request["operation"], &request["name"], &request["namespace"]), (&json!("CREATE"), &json!("a"), &json!("default")));
+    assert_eq!((&request["kind"]["kind"], &request["oldObject"], &request["dryRun"]), (&json!("ConfigMap"), &Value::Null, &json!(false)));
+    assert_eq!(request["userInfo"]["username"], "admin");
+    assert_eq!(made.warnings(), ["labelled", "labelled", "labelled"]);
+    // Labels change nothing any more: what is there already is asked about once.
+    let patched = send(&served, "PATCH", &format!("{MAPS}/a"), json!({"data": {"c": "d"}}));
+    assert_eq!(patched.code, 200);
+    let asked = hooked.take_asked();
+    assert_eq!((asked.len(), &asked[0]["request"]["operation"]), (2, &json!("UPDATE")));
+    assert_eq!(asked[0]["request"]["oldObject"]["data"], json!({"a": "b"}));
+    assert_eq!(send(&served, "DELETE", &format!("{HOOKS}/mutatingwebhookconfigurations/labels"), Value::Null).code, 200);
+
+    let only = json!({"objectSelector": {"matchLabels": {"guard": "yes"}},
+        "matchConditions": [{"name": "named", "expression": "request.name != 'free'"}]});
+    configure(&served, "validating", "guard", vec![hooked.hook("deny.example.com", "/deny", only)]);
+    assert_eq!(send(&served, "POST", MAPS, map("unguarded")).code, 201);
+    let guarded = |name: &str| {
+        let mut map = map(name);
+        map["metadata"]["labels"] = json!({"guard": "yes"});
+        map
+    };
+    assert_eq!(send(&served, "POST", MAPS, guarded("free")).code, 201);
+    let refused = send(&served, "POST", MAPS, guarded("b"));
+    let why = "admission webhook \"deny.example.com\" denied the request: not here";
+    assert_eq!((refused.code, refused.message(), &refused.body["reason"]), (418, why, &json!("Forbidden")));
+    assert_eq!(send(&served, "GET", &format!("{MAPS}/b"), Value::Null).code, 404);
+    let deletion = send(&served, "DELETE", &format!("{MAPS}/free"), Value::Null);
+    assert_eq!(deletion.code, 200, "the condition lets it go: {deletion:?}");
+    hooked.take_asked();
+
+    // Those that do not answer.
+    let closed = json!({"clientConfig": {"url": "https://127.0.0.1:1/x"}, "objectSelector": {"matchLabels": {"closed": "yes"}}});
+    let slow = json!({"timeoutSeconds": 1, "objectSelector": {"matchLabels": {"slow": "yes"}}});
+    let service = json!({"clientConfig": {"service": {"name": "s", "namespace": "default"}}, "objectSelector": {"matchLabels": {"service": "yes"}}});
+    let mut ignored = slow.clone();
+    ignored["failurePolicy"] = "Ignore".into();
+    ignored["objectSelector"] = json!({"matchLabels": {"ignored": "yes"}});
+    let effects = json!({"sideEffects": "NoneOnDryRun"});
+    let hooks = vec![
+        hooked.hook("closed.example.com", "/x", closed),
+        hooked.hook("slow.example.com", "/slow", slow),
+        hooked.hook("service.example.com", "/x", service),
+        hooked.hook("ignored.example.com", "/slow", ignored),
+        hooked.hook("effects.example.com", "/allow", effects),
+    ];
+    configure(&served, "validating", "others", hooks);
+    let with = |name: &str, label: &str| {
+        let mut map = map(name);
+        map["metadata"]["labels"] = json!({label: "yes"});
+        send(&served, "POST", MAPS, map)
+    };
+    let failed = |label: &str| {
+        let answered = with(label, label);
+        assert_eq!((answered.code, &answered.body["reason"]), (500, &json!("InternalError")), "{answered:?}");
+        answered.message().to_owned()
+    };
+    assert_eq!(
+        failed("closed"),
+        "Internal error occurred: failed calling webhook \"closed.example.com\": failed to call webhook: Post \
+         \"https://127.0.0.1:1/x?timeout=5s\": dial tcp 127.0.0.1:1: connect: connection refused"
+    );
+    assert!(failed("slow").ends_with("context deadline exceeded"));
+    assert!(failed("service").ends_with("Post \"https://s.default.svc:443/?timeout=5s\": service \"s\" not found"));
+    assert_eq!(with("ignored", "ignored").code, 201);
+    served.end();
+}
+
+#[test]
+fn a_webhook_is_not_called_unless_that_was_asked_for() {
+    let hooked = Hooked::begin();
+    let served = Served::begin(1);
+    configure(&served, "validating", "guard", vec![hooked.hook("deny.example.com", "/deny", json!({}))]);
+    assert_eq!(send(&served, "POST", MAPS, map("a")).code, 201);
+    assert_eq!(hooked.take_asked(), Vec::<Value>::new());
+    served.end();
+}

@@ -107,8 +107,9 @@ impl Access {
         &self,
         admitted: &Admitted,
         question: &Question,
-        body: &Value,
-    ) -> Result<Value, ApiError> {
+        target: &Target,
+        request: &Request,
+    ) -> Result<(Value, Vec<String>), ApiError> {
         let snapshot = self.owner.mirror().snapshot();
         match (question, &self.identity) {
             (Question::Review { resource, api_version, namespace }, identity) => {
@@ -118,10 +119,16 @@ impl Access {
                     snapshot: &snapshot,
                     now: Pace::outside(),
                 };
-                reviewer.answer(&admitted.user, (resource, api_version), namespace, body)
+                let now = reviewer.now.floor_seconds();
+                let asked = json::Question::read(&target.resource, namespace, request, now)?;
+                let answer =
+                    reviewer.answer(&admitted.user, (resource, api_version), namespace, &asked.value)?;
+                Ok((answer, asked.warnings))
             }
             (Question::Token(account), Some(identity)) => {
-                token_request(&identity.signer, &snapshot, account, body, Pace::outside())
+                let answer =
+                    token_request(&identity.signer, &snapshot, account, &request.body, Pace::outside())?;
+                Ok((answer, Vec::new()))
             }
             (Question::Token(_), None) => Err(ApiError::no_resource()),
         }

@@ -122,6 +122,9 @@ impl Handler {
             let gate = Gate { access: &self.access, admitted };
             return write::write(&self.owner, gate, request, &target, &render).await;
         }
+        if read::are_components(&target) {
+            return components(&target, &query, &render, is_watch).await;
+        }
         if is_watch {
             return self.watch(target, &query, render).await;
         }
@@ -178,6 +181,21 @@ impl Handler {
             Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// What is said of the components of the control plane.
+async fn components(target: &Target, query: &Query, render: &Renderer, is_watch: bool) -> Answer {
+    if is_watch {
+        return render.refusal(&read::not_watched());
+    }
+    let found = match target.name {
+        Some(_) => read::component(target).map(|stored| render.stored(200, target, &stored)),
+        None => match read::components(target, query) {
+            Ok(listed) => Ok(render.list(target, &listed).await),
+            Err(error) => Err(error),
+        },
+    };
+    found.unwrap_or_else(|error| render.refusal(&error))
 }
 
 /// Whether objects of a resource are answered and not kept.

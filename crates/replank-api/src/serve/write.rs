@@ -81,9 +81,14 @@ pub(super) async fn write(
     };
     let request = json::Request { method, path, content_type, body, wire: Some(wire) };
     if let Some(question) = gate.admitted.question(&request.path) {
-        let answered = gate.access.answer(gate.admitted, &question, &request.body);
-        return answered
-            .map_or_else(|error| render.refusal(&error), |value| render.value(201, target, value));
+        return match gate.access.answer(gate.admitted, &question, target, &request) {
+            Ok((value, warnings)) => {
+                let mut answer = render.value(201, target, value);
+                answer::warn(&mut answer, &warnings);
+                answer
+            }
+            Err(error) => render.refusal(&error),
+        };
     }
     if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
         return render.refusal(&error);
@@ -187,7 +192,10 @@ fn expected(method: json::Method, target: &Target) -> Expected {
         json::Method::Patch => Expected::Patch,
         json::Method::Post | json::Method::Put => {
             let resource = &target.resource;
-            let own = || (target.api_version(), resource.name.kind.to_string());
+            let own = || match part {
+                Some("binding") => ("v1".to_owned(), "Binding".to_owned()),
+                Some(_) | None => (target.api_version(), resource.name.kind.to_string()),
+            };
             let known = discovery().resource(&resource.name.group, &resource.version, &resource.name.plural);
             let part = target.part.as_deref().and_then(|part| {
                 let parts = &known?.subresources;

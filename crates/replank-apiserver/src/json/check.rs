@@ -25,6 +25,9 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     }
     let mut causes = rules::metadata(resource, value);
     causes.extend(rules::check(resource, value));
+    if resource.kind == Kind::Service {
+        causes.extend(rules::service(None, value));
+    }
     causes.extend(content(resource.kind, value));
     causes.extend(other(resource, value));
     causes.extend(definition(resource.kind, None, value));
@@ -64,6 +67,9 @@ pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &
         causes.extend(rules::metadata(resource, new).into_iter().filter(|cause| !was.contains(cause)));
     }
     causes.extend(rules::changed(resource, old, new));
+    if resource.kind == Kind::Service {
+        causes.extend(rules::service(Some(old), new));
+    }
     if old.get("spec") != new.get("spec") || old.get("webhooks") != new.get("webhooks") {
         causes.extend(other(resource, new));
         // Compared is what Go compares: what a client sends back has the members that are never left out.

@@ -87,7 +87,7 @@ impl Api {
             meta["namespace"] = namespace.as_str().into();
             self.require_namespace(address)?;
         }
-        defaults::fill(resource.kind, &mut value);
+        defaults::fill_scheme(resource.kind, &mut value);
         if terms.client.is_some() {
             defaults::fill_served(resource.kind, &mut value);
             normalize_templates(&mut value);
@@ -101,6 +101,10 @@ impl Api {
             member(&mut value, "metadata")["managedFields"] = managers;
         }
         self.keep_account(address, None, &mut value, terms);
+        if resource.kind == Kind::Service && terms.client.is_some() {
+            self.ready_service(&mut value, None)?;
+        }
+        defaults::fill(resource.kind, &mut value);
         // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`).
         if resource.status == StatusWrites::Apart
             && resource.kind != Kind::Node
@@ -271,11 +275,14 @@ impl Api {
         self.check_version(resource, known, &value, terms)?;
         let deletion = deletion_given(&old, &value);
         if terms.client.is_some() {
-            defaults::fill(resource.kind, &mut value);
+            defaults::fill_scheme(resource.kind, &mut value);
         }
         self.keep_account(address, Some(known), &mut value, terms);
         keep_servers_own(&old, &mut value, terms.client.is_some());
         keep_other_parts(address, &old, &mut value);
+        if resource.kind == Kind::Service && terms.client.is_some() {
+            self.ready_service(&mut value, Some(&old))?;
+        }
         defaults::fill(resource.kind, &mut value);
         if terms.client.is_some() {
             normalize_templates(&mut value);
@@ -425,12 +432,15 @@ impl Api {
             (None, Some(schema)) => Part::CustomRoot(schema, false),
             (None, None) => Part::Deduced,
         };
+        let mut zero = serde_json::json!({"apiVersion": resource.api_version(), "kind": &*name.kind});
+        written(resource, &mut zero);
         Keeper {
             of,
             api_version: resource.api_version(),
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
             now: self.timestamp().to_string(),
+            zero,
         }
     }
 

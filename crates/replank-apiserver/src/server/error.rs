@@ -298,6 +298,14 @@ impl ApiError {
         Self::new(500, "", message.to_owned())
     }
 
+    /// 500 of a step that went wrong inside (`NewInternalError`).
+    #[must_use]
+    pub fn internal_error(why: &str) -> Self {
+        let cause = Cause { reason: "", message: why.to_owned(), field: None };
+        let error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        Self { causes: vec![cause], ..error }
+    }
+
     /// 504: the server tried too often in vain.
     #[must_use]
     pub fn timeout(message: &str, retry_after_seconds: i64) -> Self {
@@ -384,6 +392,16 @@ impl Cause {
         Self {
             reason: "FieldValueForbidden",
             message: format!("Forbidden: {why}"),
+            field: Some(field.into()),
+        }
+    }
+
+    /// A value that is there twice.
+    #[must_use]
+    pub fn duplicate(field: impl Into<String>, shown: &str) -> Self {
+        Self {
+            reason: "FieldValueDuplicate",
+            message: format!("Duplicate value: {shown}"),
             field: Some(field.into()),
         }
     }

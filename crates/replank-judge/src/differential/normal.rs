@@ -51,11 +51,22 @@ pub(super) struct Normal {
 /// The comparable part of an answer; `moving` drops statuses, which controllers write.
 pub(super) fn normal(received: &Received, is_watch: bool, moving: bool) -> Normal {
     let is_stream = is_watch && received.status == 200;
-    let mut body = if is_stream { events(received, moving) } else { received.json() };
+    let is_yaml = received.header("content-type").is_some_and(|text| text.starts_with("application/yaml"));
+    let mut body = match (is_stream, is_yaml) {
+        (true, _) => events(received, moving),
+        (false, true) => yaml(&received.body),
+        (false, false) => received.json(),
+    };
     clean(&mut body, moving);
     let headers = ["content-type", "warning", "retry-after"];
     let headers = headers.map(|name| (name, received.header(name).map(|text| words(&text)))).to_vec();
     Normal { status: received.status, headers, body }
+}
+
+/// What YAML says; text if it says nothing. How it is laid out is not compared: the versions in it stand in quotes.
+fn yaml(body: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(body);
+    serde_saphyr::from_str(&text).unwrap_or_else(|_| Value::from(text.into_owned()))
 }
 
 fn events(received: &Received, moving: bool) -> Value {
@@ -160,7 +171,21 @@ fn words(text: &str) -> String {
             rest = &rest[first.len_utf8()..];
         }
     }
-    objects(&versions(&out))
+    objects(&versions(&schemes(&out)))
+}
+
+/// Where a scheme was made, which Go tells of it, depends on the paths that a binary was built in.
+fn schemes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("in scheme \"") {
+        let (before, place) = rest.split_at(at + "in scheme \"".len());
+        out.push_str(before);
+        out.push_str("<scheme>");
+        rest = &place[place.find('"').unwrap_or(place.len())..];
+    }
+    out.push_str(rest);
+    out
 }
 
 fn uid(text: &str) -> Option<usize> {
@@ -240,6 +265,12 @@ mod tests {
         let text = "uid 01234567-89ab-cdef-0123-456789abcdef at 2026-01-02T03:04:05.123Z, current: 77)";
         assert_eq!(words(text), "uid <uid> at <time>, current: <version>)");
         assert_eq!(words("2026-01-02 is no time, 0123456 no uid"), "2026-01-02 is no time, 0123456 no uid");
+    }
+
+    #[test]
+    fn where_a_scheme_was_made_is_masked() {
+        let text = "no kind \"X\" in scheme \"pkg/runtime/scheme.go:111\"";
+        assert_eq!(words(text), "no kind \"X\" in scheme \"<scheme>\"");
     }
 
     #[test]

@@ -148,7 +148,18 @@ impl Pair<'_> {
         }
         for _ in 0..LENGTH {
             let step = walk.next(draw);
+            let before = step.is_fleeting.then(|| memories.clone());
             let (status, other) = self.step(&step, &name, moves(kind), &mut memories)?;
+            if let Some(before) = before {
+                for (server, memory, status) in
+                    [(self.reference, &memories.0, status), (self.served, &memories.1, other)]
+                {
+                    if status < 300 {
+                        remove(server, &format!("{}/{}", kind.collection(namespace), memory.last_name()))?;
+                    }
+                }
+                memories = before;
+            }
             if let Some(alone) = walk.ended(status, other) {
                 for server in [self.reference, self.served] {
                     remove(server, &format!("{}/{alone}", kind.collection(namespace)))?;

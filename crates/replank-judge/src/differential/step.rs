@@ -128,6 +128,8 @@ pub(super) struct Step {
     pub(super) body: Body,
     /// Whether controllers may have something to do after it: they get a moment.
     pub(super) settles: bool,
+    /// Whether what it makes is taken away at once: where an object with a drawn name stands among others is left to chance.
+    pub(super) is_fleeting: bool,
 }
 
 impl Step {
@@ -140,6 +142,7 @@ impl Step {
             accept: "application/json".to_owned(),
             body: Body::Empty,
             settles: false,
+            is_fleeting: false,
         }
     }
 
@@ -201,6 +204,11 @@ impl Memory {
         } else if body["metadata"]["uid"].is_string() && body["kind"] != "PartialObjectMetadata" {
             self.last = body;
         }
+    }
+
+    /// Where the last object is in its collection.
+    pub(super) fn last_name(&self) -> &str {
+        self.last["metadata"]["name"].as_str().unwrap_or_default()
     }
 
     fn put_in(&self, text: &str) -> String {

@@ -26,6 +26,7 @@ pub(super) struct Walk<'a> {
 
 enum Pending {
     Made(String),
+    Changed(String),
     Gone(String),
     AllGone,
 }
@@ -39,11 +40,11 @@ impl<'a> Walk<'a> {
         Self { kind, namespace, id, names: Vec::new(), made: 0, pending: None, settles }
     }
 
-    /// Learns how the last request ended on the reference and on the other. What then is on one of them alone is returned: it would make all that follows
-    /// differ.
+    /// Learns how the last request ended on the reference and on the other. What then is on one of them alone, or has changed on one of them alone, is
+    /// returned: it would make all that follows differ.
     pub(super) fn ended(&mut self, status: u16, other: u16) -> Option<String> {
         let pending = self.pending.take();
-        if let Some(Pending::Made(name) | Pending::Gone(name)) = &pending
+        if let Some(Pending::Made(name) | Pending::Changed(name) | Pending::Gone(name)) = &pending
             && (status < 300) != (other < 300)
         {
             self.names.retain(|each| each != name);
@@ -53,7 +54,7 @@ impl<'a> Walk<'a> {
             Some(Pending::Made(name)) if status < 300 && !self.names.contains(&name) => self.names.push(name),
             Some(Pending::Gone(name)) if status < 300 => self.names.retain(|each| *each != name),
             Some(Pending::AllGone) if status < 300 => self.names.clear(),
-            Some(Pending::Made(_) | Pending::Gone(_) | Pending::AllGone) | None => {}
+            Some(Pending::Made(_) | Pending::Changed(_) | Pending::Gone(_) | Pending::AllGone) | None => {}
         }
         None
     }
@@ -151,6 +152,11 @@ impl<'a> Walk<'a> {
             7 => object["metadata"]["creationTimestamp"] = json!("2020-01-01T00:00:00Z"),
             _ => {}
         }
+        let is_fleeting = object["metadata"]["generateName"].is_string();
+        if is_fleeting && self.kind.plural == "namespaces" {
+            // It would take a while to go.
+            query = "?dryRun=All".to_owned();
+        }
         let is_dry = query == "?dryRun=All";
         if !is_dry && object["metadata"]["name"].is_string() {
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
@@ -158,6 +164,7 @@ impl<'a> Walk<'a> {
         }
         let mut step =
             Step::new(Class::Create, "POST", format!("{}{query}", self.collection())).json(&object);
+        step.is_fleeting = is_fleeting;
         step.settles = self.settles;
         step
     }
@@ -376,6 +383,7 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
+        self.pending = Some(Pending::Changed(name));
         step.path = format!("{path}{query}");
         if matches!(step.body, Body::Empty) {
             step = step.json(&object);
@@ -384,7 +392,7 @@ impl<'a> Walk<'a> {
         step
     }
 
-    fn json_patch(&self, draw: &mut Draw) -> Step {
+    fn json_patch(&mut self, draw: &mut Draw) -> Step {
         let first = self.some_member(draw);
         let patch = match draw.below(12) {
             0 => json!([{"op": "add", "path": "/metadata/labels/j", "value": "x"}]),
@@ -411,8 +419,10 @@ impl<'a> Walk<'a> {
         } else {
             String::new()
         };
-        let mut step = Step::new(Class::JsonPatch, "PATCH", format!("{}{query}", self.item(draw)))
+        let name = self.some_name(draw);
+        let mut step = Step::new(Class::JsonPatch, "PATCH", format!("{}/{name}{query}", self.collection()))
             .typed("application/json-patch+json", patch.to_string());
+        self.pending = Some(Pending::Changed(name));
         step.settles = self.settles;
         step
     }
@@ -435,7 +445,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn merge_patch(&self, draw: &mut Draw, content: &str, class: Class) -> Step {
+    fn merge_patch(&mut self, draw: &mut Draw, content: &str, class: Class) -> Step {
         let name = self.some_name(draw);
         let patch = match draw.below(14) {
             0 => json!({"metadata": {"labels": {"m": draw.numbered("m", 3)}}}),
@@ -459,6 +469,7 @@ impl<'a> Walk<'a> {
         };
         let mut step = Step::new(class, "PATCH", format!("{}/{name}{query}", self.collection()))
             .typed(content, patch.to_string());
+        self.pending = Some(Pending::Changed(name));
         step.settles = self.settles;
         step
     }
@@ -474,7 +485,7 @@ impl<'a> Walk<'a> {
         object
     }
 
-    fn strategic(&self, draw: &mut Draw) -> Step {
+    fn strategic(&mut self, draw: &mut Draw) -> Step {
         let content = "application/strategic-merge-patch+json";
         if draw.percent(55) {
             return self.merge_patch(draw, content, Class::StrategicPatch);
@@ -519,8 +530,10 @@ impl<'a> Walk<'a> {
                 json!({"metadata": {"labels": {"$retainKeys": ["judge"], "judge": self.id}, "$patch": draw.text(&["merge", "bad"])}})
             }
         };
-        let mut step =
-            Step::new(Class::StrategicPatch, "PATCH", self.item(draw)).typed(content, patch.to_string());
+        let name = self.some_name(draw);
+        let path = format!("{}/{name}", self.collection());
+        let mut step = Step::new(Class::StrategicPatch, "PATCH", path).typed(content, patch.to_string());
+        self.pending = Some(Pending::Changed(name));
         step.settles = self.settles;
         step
     }
@@ -558,8 +571,9 @@ impl<'a> Walk<'a> {
         step
     }
 
-    fn subresource(&self, draw: &mut Draw) -> Step {
-        let item = self.item(draw);
+    fn subresource(&mut self, draw: &mut Draw) -> Step {
+        let object = self.some_name(draw);
+        let item = format!("{}/{object}", self.collection());
         // Those that speak another protocol, or reach for a kubelet, answer otherwise.
         let usable: Vec<&str> = self
             .kind
@@ -577,6 +591,7 @@ impl<'a> Walk<'a> {
         }
         let name = (*draw.pick(&usable)).to_owned();
         let path = format!("{item}/{name}");
+        self.pending = Some(Pending::Changed(object));
         let step = |method: &str| Step::new(Class::Subresource, method, path.clone());
         let merge = "application/merge-patch+json";
         let conditions = json!([{"type": "Judged", "status": "True", "reason": "X", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);

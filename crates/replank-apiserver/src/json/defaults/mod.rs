@@ -78,8 +78,16 @@ pub(super) fn fill_served(kind: Kind, value: &mut Value) {
     }
 }
 
-/// Fills in what is left out.
+/// Fills in what is left out, by the defaults of the kind and by its registry.
 pub(super) fn fill(kind: Kind, value: &mut Value) {
+    fill_scheme(kind, value);
+    if kind == Kind::Service {
+        core::families(member(value, "spec"));
+    }
+}
+
+/// Fills in what the kind's own defaults say: who writes the object manages these.
+pub(super) fn fill_scheme(kind: Kind, value: &mut Value) {
     match kind {
         Kind::Pod => {
             member(value, "spec");

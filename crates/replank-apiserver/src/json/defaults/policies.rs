@@ -11,11 +11,14 @@ pub(super) fn fill(kind: &str, value: &mut Value) {
     if kind == "ValidatingAdmissionPolicy" {
         member(value, "status");
     }
+    if !is_policy && !is_binding {
+        return;
+    }
     let spec = member(value, "spec");
     if is_policy {
         absent(spec, "failurePolicy", "Fail");
         match_resources(spec, "matchConstraints");
-    } else if is_binding {
+    } else {
         match_resources(spec, "matchResources");
     }
 }

@@ -6,7 +6,7 @@ mod schema;
 mod set;
 mod walk;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::server::{ApiError, Cause};
 use entries::{Entries, Entry, Manager};
@@ -30,6 +30,8 @@ pub(super) struct Keeper<'s> {
     pub(super) reset: &'static [&'static str],
     /// The moment.
     pub(super) now: String,
+    /// An object of the kind before anything is written to it: with what Go never leaves out.
+    pub(super) zero: Value,
 }
 
 /// Fields of which nobody keeps account.
@@ -61,8 +63,7 @@ impl Keeper<'_> {
     /// Records an update or a creation (`live` is `None`) in the new state.
     pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) {
         let is_subresource = !self.subresource.is_empty();
-        let nothing = Value::Object(Map::new());
-        let was = live.unwrap_or(&nothing);
+        let was = live.unwrap_or(&self.zero);
         let entries = if !is_subresource && entries::is_reset(new) {
             Entries::new()
         } else {
@@ -120,13 +121,12 @@ impl Keeper<'_> {
         name: &str,
         force: bool,
     ) -> Result<Applied, ApiError> {
-        let empty = empty_of(applied);
-        let was = live.unwrap_or(&empty);
+        let was = live.unwrap_or(&self.zero);
         let mut entries = entries::read(was);
         if entries.is_empty() && live.is_some() {
             // Whatever is there was written before anybody kept account.
             let manager = self.manager("before-first-apply", false);
-            entries = self.updated(&empty, was, entries, &manager);
+            entries = self.updated(&self.zero, was, entries, &manager);
         }
         let result = match self.merged(was, applied, entries.clone(), name, force) {
             Err(Refused::Conflicts(conflicts)) if name == "kubectl" => {
@@ -332,17 +332,6 @@ fn bare(object: &Value) -> Value {
         meta.remove("managedFields");
     }
     bare
-}
-
-/// What an object is before it is there: its kind.
-fn empty_of(applied: &Value) -> Value {
-    let mut empty = Map::new();
-    for name in ["apiVersion", "kind"] {
-        if let Some(value) = applied.get(name) {
-            empty.insert(name.to_owned(), value.clone());
-        }
-    }
-    Value::Object(empty)
 }
 
 /// Apply does not touch who an object is.

@@ -12,6 +12,7 @@ fn keeper(subresource: &'static str) -> Keeper<'static> {
         subresource,
         reset: &[],
         now: "2026-01-01T00:00:00Z".to_owned(),
+        zero: json!({}),
     }
 }
 

@@ -178,8 +178,10 @@ fn by_step<'v>(items: &Items<'_>, list: &'v [Value]) -> Vec<(Step, Vec<&'v Value
     all
 }
 
+/// Whether both are of a form, where they are there; null takes the other's form.
 fn both(old: Option<&Value>, new: Option<&Value>, is: fn(&Value) -> bool) -> bool {
-    old.is_none_or(is) && new.is_none_or(is)
+    let fits = |value: &Value| value.is_null() || is(value);
+    old.is_none_or(fits) && new.is_none_or(fits) && [old, new].into_iter().flatten().any(is)
 }
 
 fn members_of(value: Option<&Value>) -> &Map<String, Value> {

@@ -9,6 +9,7 @@ mod internal;
 mod kinds;
 mod meta;
 mod more;
+mod service;
 mod words;
 
 pub(super) use change::changed;
@@ -16,3 +17,4 @@ pub(super) use difference::of as difference;
 pub(super) use fields::check;
 pub(super) use internal::pod_spec;
 pub(super) use meta::metadata;
+pub(super) use service::service;

@@ -12,7 +12,6 @@ use crate::server::Cause;
 pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
     let spec = value.get("spec").unwrap_or(&Value::Null);
     match key {
-        "services" => service(spec, causes),
         "nodes" => node(spec, causes),
         "persistentvolumes" => volume(spec, causes),
         "horizontalpodautoscalers.autoscaling" => autoscaler(spec, causes),
@@ -56,47 +55,6 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 
 fn is_set(value: &Value, name: &str) -> bool {
     value.get(name).is_some_and(|one| !one.is_null())
-}
-
-fn duplicate(field: String, shown: &str) -> Cause {
-    Cause { reason: "FieldValueDuplicate", message: format!("Duplicate value: {shown}"), field: Some(field) }
-}
-
-fn service(spec: &Value, causes: &mut Vec<Cause>) {
-    let ports = list(spec, "ports");
-    let is_headless = text(spec, "clusterIP") == "None";
-    if ports.is_empty() && !is_headless && text(spec, "type") != "ExternalName" {
-        causes.push(Cause::required("spec.ports", ""));
-    }
-    for (index, port) in ports.iter().enumerate() {
-        let name = text(port, "name");
-        if name.is_empty() {
-            if ports.len() > 1 {
-                causes.push(Cause::required(format!("spec.ports[{index}].name"), ""));
-            }
-        } else if ports[..index].iter().any(|before| text(before, "name") == name) {
-            causes.push(duplicate(format!("spec.ports[{index}].name"), &quoted(name)));
-        }
-        let is_zero = |name: &str| port.get(name).is_none_or(|one| one.as_i64() == Some(0));
-        if is_zero("port") && is_zero("targetPort") {
-            let why = "must be between 1 and 65535, inclusive";
-            causes.push(Cause::invalid(format!("spec.ports[{index}].targetPort"), "0", why));
-        }
-        let same = |before: &&Value| {
-            text(before, "protocol") == text(port, "protocol") && before.get("port") == port.get("port")
-        };
-        if ports[..index].iter().any(|before| same(&before)) {
-            let go = format!(
-                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
-                Value::from(text(port, "protocol")),
-                port.get("port").unwrap_or(&Value::from(0))
-            );
-            causes.push(duplicate(format!("spec.ports[{index}]"), &go));
-        }
-    }
-    if text(spec, "type") == "ExternalName" && text(spec, "externalName").is_empty() {
-        causes.push(Cause::required("spec.externalName", ""));
-    }
 }
 
 fn node(spec: &Value, causes: &mut Vec<Cause>) {
@@ -637,7 +595,7 @@ fn topology(spec: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::required(at.clone(), ""));
             }
             if keys[..key_index].contains(key) {
-                causes.push(duplicate(at.clone(), &quoted(word)));
+                causes.push(Cause::duplicate(at.clone(), &quoted(word)));
             }
             refuse_all(word, &at, label_key_problems(word), causes);
         }

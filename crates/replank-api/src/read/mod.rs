@@ -14,7 +14,7 @@ mod watch;
 
 pub use components::{are_components, component, components, not_watched};
 pub use encode::{Converted, Encode, Json};
-pub use get::get;
+pub use get::{get, get_at};
 pub use list::{Listed, list};
 pub use proto::Protobuf;
 pub(crate) use shaped::{Shaped, ShapedWatch};

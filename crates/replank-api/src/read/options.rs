@@ -130,7 +130,7 @@ pub(super) fn of_watch(query: &Query) -> Result<Begin, ApiError> {
 }
 
 /// Options that are numbers.
-fn numbers(query: &Query) -> Result<(), ApiError> {
+pub(super) fn numbers(query: &Query) -> Result<(), ApiError> {
     for name in ["limit", "timeoutSeconds"] {
         let Some(text) = query.text(name) else { continue };
         if let Err(error) = text.parse::<i64>() {
@@ -142,7 +142,7 @@ fn numbers(query: &Query) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn number(text: &str) -> Result<u64, String> {
+pub(super) fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| {
         format!(
             "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"

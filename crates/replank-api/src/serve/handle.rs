@@ -66,6 +66,11 @@ impl Handler {
         };
         if let Some(keys) = self.access.keys(&path, host(&request)) {
             let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
+            let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+            if !accept.is_none_or(|text| ["*/*", "application/*", media_type].iter().any(|one| text.contains(one))) {
+                let why = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
+                return answer::refusal(&ApiError::unrouted(406, "NotAcceptable", &why));
+            }
             return match *request.method() {
                 Method::GET => answer::whole(200, media_type, keys.to_string()),
                 _ => answer::refusal(&ApiError::method_not_allowed()),
@@ -74,9 +79,12 @@ impl Handler {
         let snapshot = self.owner.mirror().snapshot();
         match route(&path, &snapshot, &self.versions) {
             Route::Resource(target) => {
-                let warning = self.warning(&target);
+                // What the router refuses itself is not warned of.
+                let is_routed = not_allowed(request.method(), &target).is_none();
+                let warning = self.warning(&target).filter(|_| is_routed);
                 let mut answer = self.resource(request, &admitted, *target, query).await;
-                answer::warn(&mut answer, warning.as_slice());
+                let is_refused = answer.status().as_u16() == 406;
+                answer::warn(&mut answer, warning.filter(|_| !is_refused).as_slice());
                 answer
             }
             Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
@@ -111,11 +119,14 @@ impl Handler {
         let is_watch = is_get
             && target.part.is_none()
             && (target.is_watch || (target.name.is_none() && query.is_set("watch")));
-        let render = match self.agreed(&request, &query, &target, is_watch) {
-            Ok(render) => render,
-            Err(answer) => return *answer,
+        let refusal = not_allowed(request.method(), &target);
+        let render = match (self.agreed(&request, &query, &target, is_watch), &refusal) {
+            (Ok(render), _) => render,
+            // What cannot be done at all is not written in any form.
+            (Err(_), Some(refusal)) => return render::refusal(refusal, None),
+            (Err(answer), None) => return *answer,
         };
-        if let Some(refusal) = not_allowed(request.method(), &target) {
+        if let Some(refusal) = refusal {
             return render.refusal(&refusal);
         }
         if !is_get || !is_plain {
@@ -130,7 +141,10 @@ impl Handler {
         }
         let mirror = self.owner.mirror();
         let found = match target.name {
-            Some(_) => read::get(mirror, &target).map(|stored| render.stored(200, &target, &stored)),
+            Some(_) => match read::get_at(mirror, &target, &query).await {
+                Ok(stored) => Ok(render.stored(200, &target, &stored)),
+                Err(error) => Err(error),
+            },
             None => match read::list(mirror, &target, &query).await {
                 Ok(listed) => Ok(render.list(&target, &listed).await),
                 Err(error) => Err(error),

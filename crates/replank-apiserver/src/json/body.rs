@@ -302,7 +302,14 @@ pub(super) fn options(body: &Value) -> Result<Value, ApiError> {
     match body {
         Value::Null => Ok(Value::Object(Map::new())),
         Value::Object(members) => match members.get("kind").and_then(Value::as_str) {
-            None | Some("" | "DeleteOptions") => Ok(body.clone()),
+            None | Some("" | "DeleteOptions") => {
+                let Some(of) = go_types().named("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions") else {
+                    return Ok(body.clone());
+                };
+                form::decode(of, body)
+                    .map(|decoded| decoded.object)
+                    .map_err(|why| ApiError::bad_request(&why))
+            }
             Some(kind) => {
                 let given = members.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
                 let version = if given.is_empty() { "meta.k8s.io/v1" } else { given };

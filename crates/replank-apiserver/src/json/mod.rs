@@ -18,6 +18,7 @@ mod managed;
 mod parts;
 mod patch;
 mod path;
+mod pod_update;
 mod policies;
 mod question;
 mod read;
@@ -30,6 +31,7 @@ mod strategy;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod warn;
 mod write;
 
 use replank_model::object::Object;
@@ -114,12 +116,18 @@ impl Api {
         effect: Effect,
     ) -> Result<Value, ApiError> {
         let options = delete_options(address, options)?;
-        let mut items: Vec<Object> = self.list(address)?;
-        if effect == Effect::Real {
-            for item in &mut items {
-                *item = self.delete_known(item, &options)?;
+        for name in ["limit", "timeoutSeconds"] {
+            if let Some(text) = address.parameter(name).filter(|text| !text.is_empty()) {
+                text.parse::<i64>().map_err(|_| not_a_number(text))?;
             }
         }
+        let items: Vec<Object> = self.list(address)?;
+        if effect == Effect::Real {
+            for item in &items {
+                self.delete_known(item, &options)?;
+            }
+        }
+        // The answer is the list as it was.
         Ok(self.as_list(address, &items))
     }
 
@@ -161,6 +169,10 @@ impl Api {
     }
 }
 
+fn not_a_number(text: &str) -> ApiError {
+    ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+}
+
 /// Reads meta/v1 DeleteOptions from a body, and what the query says in its place.
 fn delete_options(address: &Address, body: &Value) -> Result<DeleteOptions, ApiError> {
     let mut merged = body::options(body)?;
@@ -169,9 +181,7 @@ fn delete_options(address: &Address, body: &Value) -> Result<DeleteOptions, ApiE
         merged[member] = match member {
             "gracePeriodSeconds" => {
                 let seconds = text.parse::<i64>();
-                seconds.map(Value::from).map_err(|_| {
-                    ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-                })?
+                seconds.map(Value::from).map_err(|_| not_a_number(text))?
             }
             "orphanDependents" => Value::from(!matches!(text, "false" | "0")),
             _ => Value::from(text),

@@ -13,7 +13,8 @@ use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
-use super::{Effect, body, check, custom, defaults, events, form, parts, strategy};
+use super::{Effect, body, check, custom, defaults, events, form, parts, pod_update, rules, strategy, warn};
+use crate::draw::Purpose;
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -113,6 +114,10 @@ impl Api {
             members.remove("status");
         }
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
+        defaults::protect(resource, &mut value);
+        if &*resource.name.plural == "limitranges" && terms.client.is_some() {
+            self.name_limit_range(&mut value);
+        }
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, None, &mut value, terms.effect)?;
         self.name_account(resource.kind, &mut value);
@@ -124,7 +129,7 @@ impl Api {
         let object = self.project(resource, value.clone())?;
         self.agree_with_policies(address, None, &value, terms)?;
         let object = match resource.generation {
-            Generation::Counted => object.map_meta(|meta| meta.generation = 1),
+            Generation::Counted | Generation::Fixed => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
         };
         if names_version && terms.client.is_some() && !terms.is_accounted {
@@ -139,6 +144,9 @@ impl Api {
             _ => error,
         })?;
         terms.has_created = true;
+        if terms.client.is_some() {
+            terms.warnings.extend(warn::warnings(resource, None, &value, true));
+        }
         Ok(match terms.effect {
             Effect::Real => {
                 let stored = self.store(object);
@@ -273,7 +281,7 @@ impl Api {
         custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
-        let deletion = deletion_given(&old, &value);
+        let given = value.clone();
         if terms.client.is_some() {
             defaults::fill_scheme(resource.kind, &mut value);
         }
@@ -289,19 +297,24 @@ impl Api {
             keep_same_template(resource, &old, &mut value);
         }
         defaults::at_update(resource.kind, &old, &mut value);
+        if resource.kind == Kind::Pod && terms.client.is_some() {
+            pod_update::admit(&old, &mut value);
+        }
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
-        let mut causes = deletion;
-        causes.extend(wrong(address, &old, &value, known));
-        refuse(resource, &value, causes)?;
+        refuse(resource, &value, wrong(address, &old, &value, &given))?;
         let object = self.project(resource, value.clone())?;
         let object = self.reallocate(known, object)?;
         self.agree_with_policies(address, Some(&old), &value, terms)?;
+        if terms.client.is_some() && address.subresource.is_none() {
+            let is_changed = old.get("spec") != value.get("spec");
+            terms.warnings.extend(warn::warnings(resource, Some(&old), &value, is_changed));
+        }
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
         }
         let counted = match resource.generation {
-            Generation::Absent => false,
+            Generation::Absent | Generation::Fixed => false,
             Generation::Counted if terms.client.is_some() => {
                 // What a client sends back has the members that Go never leaves out.
                 let (mut old, mut new) = (old, value);
@@ -352,6 +365,19 @@ impl Api {
         let warned = self.ask_policies(&attempt(address, old, value, terms.effect))?;
         terms.warnings.extend(warned);
         Ok(())
+    }
+
+    /// A limit range without a name is named by a uid (core/limitrange `PrepareForCreate`).
+    fn name_limit_range(&self, value: &mut Value) {
+        let meta = member(value, "metadata");
+        let has = |name: &str| meta.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        if !has("name") && !has("generateName") {
+            let first = self.draw(&format!("LimitRange@{}", self.version()), Purpose::Address);
+            let second = self.draw(&format!("LimitRange/{first}"), Purpose::Address);
+            let digits = format!("{first:016x}{second:016x}");
+            let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..32]];
+            meta["name"] = parts.join("-").into();
+        }
     }
 
     /// What a checker says of a policy stands in its status.
@@ -497,8 +523,7 @@ impl Api {
         if !uid.is_empty() && uid != meta.uid.as_str() && terms.is_patch {
             let cause =
                 Cause::invalid("metadata.uid", &replank_custom::problem::quoted(uid), "field is immutable");
-            // Found by two checks upstream, and told twice.
-            let causes = vec![cause.clone(), cause];
+            let causes = vec![cause; rules::comparisons(resource)];
             return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));
         }
         if !uid.is_empty() && uid != meta.uid.as_str() {
@@ -594,7 +619,7 @@ fn keep_same_template(resource: &ResourceType, old: &Value, value: &mut Value) {
 }
 
 /// What is wrong with a change at an address.
-fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<Cause> {
+fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Cause> {
     match address.subresource {
         // What may not be changed otherwise is changed here.
         Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
@@ -608,8 +633,17 @@ fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<C
             | Subresource::Binding
             | Subresource::Approval
             | Subresource::Finalize,
-        ) => check::update(&address.resource, old, value, known),
+        ) => check::update(&address.resource, old, value, &merged_meta(value, given)),
     }
+}
+
+/// What is written, with the deletion that a client gives: it cannot be written so.
+fn merged_meta(value: &Value, given: &Value) -> Value {
+    let mut whole = value.clone();
+    if let Some(at) = given.pointer("/metadata/deletionTimestamp") {
+        member(&mut whole, "metadata")["deletionTimestamp"] = at.clone();
+    }
+    whole
 }
 
 /// Puts a member back to what it was.
@@ -632,19 +666,6 @@ fn keep_servers_own(old: &Value, new: &mut Value, is_accounted: bool) {
         if !(is_accounted && *own == "managedFields") {
             keep(&was, meta, own);
         }
-    }
-}
-
-/// Who wants an object deleted deletes it: a write cannot say so. Found by two checks upstream, and told twice.
-fn deletion_given(old: &Value, new: &Value) -> Vec<Cause> {
-    let of = |value: &Value| value.pointer("/metadata/deletionTimestamp").filter(|at| !at.is_null()).cloned();
-    match (of(old), of(new)) {
-        (None, Some(given)) => {
-            let cause =
-                Cause::invalid("metadata.deletionTimestamp", &given.to_string(), "field is immutable");
-            vec![cause.clone(), cause]
-        }
-        (Some(_) | None, Some(_) | None) => Vec::new(),
     }
 }
 

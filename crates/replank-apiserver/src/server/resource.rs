@@ -39,6 +39,8 @@ pub(crate) enum Generation {
     Absent,
     /// Changes of the desired state.
     Counted,
+    /// Nothing: it stays as creation sets it.
+    Fixed,
 }
 
 /// How `status` is written.
@@ -144,7 +146,11 @@ impl ResourceType {
             version: version.into(),
             kind,
             is_namespaced: kind.is_namespaced(),
-            generation: if kind.has_generation() { Generation::Counted } else { Generation::Absent },
+            generation: match kind {
+                Kind::PriorityClass => Generation::Fixed,
+                _ if kind.has_generation() => Generation::Counted,
+                _ => Generation::Absent,
+            },
             status: if has_status(kind) { StatusWrites::Apart } else { StatusWrites::WithObject },
             custom: None,
             scale: scale_of(kind).map(Arc::new),

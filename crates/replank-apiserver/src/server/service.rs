@@ -68,6 +68,9 @@ impl Api {
             carry_over(&old["spec"], &mut value["spec"]);
             normalize(&old["spec"], &mut value["spec"]);
         }
+        if old.is_none() && !text(&value["spec"]["clusterIP"]).is_empty() && value["spec"]["clusterIPs"].is_null() {
+            value["spec"]["clusterIPs"] = json!([value["spec"]["clusterIP"]]);
+        }
         let name = |member: &str| value["metadata"][member].as_str().unwrap_or_default().to_owned();
         let key = Key::new(name("namespace"), name("name"));
         self.fill(&key, value, old)?;

@@ -21,6 +21,8 @@ pub(super) enum Task {
     Mirror(Key),
     /// The finalizer of a claim or a volume.
     Protect(Kind, Key),
+    /// The finalizer of a class of volume attributes.
+    Class(Key),
     /// How long a node's kubelet may keep Secrets.
     NodeTtl(Key),
 }

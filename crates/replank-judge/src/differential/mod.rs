@@ -14,6 +14,6 @@ mod run;
 mod step;
 mod walk;
 
-pub use report::{Difference, Report};
+pub use report::{Answered, Difference, Report};
 pub use run::{Wanted, run};
 pub use step::Class;

@@ -190,8 +190,11 @@ impl Pair<'_> {
             headers: Vec::new(),
             body: format!("{error:#}").into_bytes(),
         });
-        memories.0.learn(&wanted);
-        memories.1.learn(&got);
+        // What one of them alone answers is nothing to go on with.
+        if (wanted.status < 300) == (got.status < 300) {
+            memories.0.learn(&wanted);
+            memories.1.learn(&got);
+        }
         let statuses = (wanted.status, got.status);
         let (wanted, got) = (
             normal(&wanted, step.class == Class::Watch, moving),
@@ -206,8 +209,8 @@ impl Pair<'_> {
                 class: step.class,
                 resource: resource.to_owned(),
                 sent: second,
-                wanted: (wanted.status, wanted.body),
-                got: (got.status, got.body),
+                wanted: wanted.into(),
+                got: got.into(),
                 places,
             });
         }

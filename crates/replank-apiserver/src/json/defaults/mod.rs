@@ -54,6 +54,19 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
     value["status"] = status;
 }
 
+/// Adds the finalizer of kinds that are held untyped and may be in use (plugin StorageObjectInUseProtection).
+pub(super) fn protect(resource: &ResourceType, value: &mut Value) {
+    if &*resource.name.plural != "volumeattributesclasses" {
+        return;
+    }
+    let meta = member(value, "metadata");
+    let mut finalizers = meta.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+    if !finalizers.iter().any(|one| one == "kubernetes.io/vac-protection") {
+        finalizers.push("kubernetes.io/vac-protection".into());
+        meta["finalizers"] = finalizers.into();
+    }
+}
+
 /// Sets what only the server changes when a user changes an object.
 pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     if kind == Kind::DaemonSet {

@@ -95,7 +95,7 @@ impl<'s> Part<'s> {
             _ => match value {
                 Value::String(text) => format!("&value.valueUnstructured{{Value:{text:?}}}"),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                    format!("&value.valueUnstructured{{Value:{}}}", go_map(value))
+                    format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value))
                 }
             },
         };
@@ -174,6 +174,24 @@ impl<'s> Part<'s> {
             Self::Named(of, _) => of.fields.get(name)?.default.as_ref(),
             Self::Custom(node, _) => node.get("properties")?.get(name)?.get("default"),
             Self::Shape(_) | Self::CustomRoot(..) | Self::Deduced | Self::Whole => None,
+        }
+    }
+}
+
+/// A value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members: Vec<String> =
+                members.iter().map(|(name, one)| format!("{name:?}:{}", go_syntax(one))).collect();
+            format!("map[string]interface {{}}{{{}}}", members.join(", "))
         }
     }
 }

@@ -295,41 +295,60 @@ fn steps(items: &Items<'_>, list: &[Value]) -> Result<Vec<Step>, String> {
     numbered.map(|(at, item)| step_to(items, item).map_err(|why| format!("element {at}: {why}"))).collect()
 }
 
-/// What is wrong with an applied configuration: items of a list that cannot be told apart, or are there twice.
+/// What is wrong with an applied configuration: fields of no type or of another one, items of a list that cannot be told apart, or are there twice.
+///
+/// # Errors
+/// What structured-merge-diff says of it, all at once.
 pub(super) fn check(of: Part<'_>, value: &Value) -> Result<(), String> {
+    let mut found = Vec::new();
+    misfits(of, value, "", &mut found);
+    match found.as_slice() {
+        [] => Ok(()),
+        [one] => Err(one.clone()),
+        all => Err(format!("errors:\n  {}", all.join("\n  "))),
+    }
+}
+
+fn misfits(of: Part<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
+    let told = |why: &str| if path.is_empty() { why.to_owned() } else { format!("{path}: {why}") };
     if let Some(why) = of.misfit(value) {
-        return Err(why);
+        found.push(told(&why));
+        return;
     }
     match value {
         Value::Object(members) => {
             for (name, member) in members {
-                if !of.knows(name) {
-                    return Err(format!(".{name}: field not declared in schema"));
+                let path = format!("{path}.{name}");
+                if of.knows(name) {
+                    misfits(of.member(name).0, member, &path, found);
+                } else {
+                    found.push(format!("{path}: field not declared in schema"));
                 }
-                let (part, _) = of.member(name);
-                check(part, member).map_err(|why| format!(".{name}{}", joined(&why)))?;
             }
-            Ok(())
         }
         Value::Array(list) => {
             let items = of.items();
-            let (Items::Set(part) | Items::Map(_, part)) = &items else { return Ok(()) };
-            let steps = steps(&items, list)?;
-            for (at, (step, item)) in steps.iter().zip(list).enumerate() {
-                if steps[..at].contains(step) {
-                    let mut one = Set::default();
-                    one.insert(std::slice::from_ref(step));
-                    return Err(format!("duplicate entries for key {}", one.shown().concat()));
+            let (Items::Set(part) | Items::Map(_, part)) = &items else { return };
+            let mut known = Vec::new();
+            for (at, item) in list.iter().enumerate() {
+                let step = match step_to(&items, item) {
+                    Ok(step) => step,
+                    Err(why) => {
+                        found.push(told(&format!("element {at}: {why}")));
+                        continue;
+                    }
+                };
+                let mut one = Set::default();
+                one.insert(std::slice::from_ref(&step));
+                let shown = one.shown().concat();
+                if known.contains(&step) {
+                    found.push(told(&format!("duplicate entries for key {shown}")));
                 }
-                check(*part, item).map_err(|why| {
-                    let mut one = Set::default();
-                    one.insert(std::slice::from_ref(step));
-                    format!("{}{}", one.shown().concat(), joined(&why))
-                })?;
+                misfits(*part, item, &format!("{path}{shown}"), found);
+                known.push(step);
             }
-            Ok(())
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -458,6 +477,17 @@ mod tests {
             ".spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:\"x\"}"
         );
         assert_eq!(why(json!({"template": ["a"]})), ".spec.template: expected map, got &{[a]}");
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let wrong = json!({"spec": {"replicas": [], "x": 1}});
+        let why = check(deployment(), &wrong).expect_err("it is wrong twice");
+        assert_eq!(
+            why,
+            "errors:\n  .spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:[]interface {}{}}\n  \
+             .spec.x: field not declared in schema"
+        );
     }
 
     #[test]

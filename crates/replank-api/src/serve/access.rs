@@ -109,7 +109,7 @@ impl Access {
         question: &Question,
         target: &Target,
         request: &Request,
-    ) -> Result<(Value, Vec<String>), ApiError> {
+    ) -> (Result<Value, ApiError>, Vec<String>) {
         let snapshot = self.owner.mirror().snapshot();
         match (question, &self.identity) {
             (Question::Review { resource, api_version, namespace }, identity) => {
@@ -120,17 +120,21 @@ impl Access {
                     now: Pace::outside(),
                 };
                 let now = reviewer.now.floor_seconds();
-                let asked = json::Question::read(&target.resource, namespace, request, now)?;
-                let answer =
-                    reviewer.answer(&admitted.user, (resource, api_version), namespace, &asked.value)?;
-                Ok((answer, asked.warnings))
+                match json::Question::read(&target.resource, namespace, request, now) {
+                    Ok(asked) => {
+                        let of = (resource, api_version.as_str());
+                        let answered = reviewer.answer(&admitted.user, of, namespace, &asked.value);
+                        (answered, asked.warnings)
+                    }
+                    Err(error) => (Err(error), Vec::new()),
+                }
             }
             (Question::Token(account), Some(identity)) => {
-                let answer =
-                    token_request(&identity.signer, &snapshot, account, &request.body, Pace::outside())?;
-                Ok((answer, Vec::new()))
+                let answered =
+                    token_request(&identity.signer, &snapshot, account, &request.body, Pace::outside());
+                (answered, Vec::new())
             }
-            (Question::Token(_), None) => Err(ApiError::no_resource()),
+            (Question::Token(_), None) => (Err(ApiError::no_resource()), Vec::new()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Requests that the owner of the world answers: whatever changes something.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -9,7 +10,7 @@ use hyper::{Method, Request};
 use replank_apiserver::ApiError;
 use replank_apiserver::json::{self, Response, Wire};
 use replank_model::object::meta::Key;
-use replank_schema::discovery;
+use replank_schema::{discovery, types};
 use serde_json::Value;
 
 use super::access::{Access, Admitted};
@@ -69,8 +70,10 @@ pub(super) async fn write(
         }
         Err(error) => return render.refusal(&error),
     };
-    let wire = Wire { user_agent, duplicates: body.duplicates };
-    let body = match kept_body(body.value, method, target) {
+    let spoken = spoken(target);
+    let is_spoken = spoken.is_some();
+    let wire = Wire { user_agent, duplicates: body.duplicates, spoken };
+    let body = match kept_body(body.value, method, target, is_spoken) {
         Ok(body) => body,
         Err(error) => return render.refusal(&error),
     };
@@ -81,14 +84,13 @@ pub(super) async fn write(
     };
     let request = json::Request { method, path, content_type, body, wire: Some(wire) };
     if let Some(question) = gate.admitted.question(&request.path) {
-        return match gate.access.answer(gate.admitted, &question, target, &request) {
-            Ok((value, warnings)) => {
-                let mut answer = render.value(201, target, value);
-                answer::warn(&mut answer, &warnings);
-                answer
-            }
+        let (answered, warnings) = gate.access.answer(gate.admitted, &question, target, &request);
+        let mut answer = match answered {
+            Ok(value) => render.value(201, target, value),
             Err(error) => render.refusal(&error),
         };
+        answer::warn(&mut answer, &warnings);
+        return answer;
     }
     if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
         return render.refusal(&error);
@@ -120,9 +122,24 @@ fn kept_path(path: String, target: &Target) -> String {
     path.replacen(&of(&older.version.api_version()), &of(&target.resource.api_version()), 1)
 }
 
+/// The version in which a client writes, where its types are known as well as those of the one that is kept. Parts of objects have one version alone.
+fn spoken(target: &Target) -> Option<json::Spoken> {
+    let older = target.older.as_ref()?;
+    let of = &older.version;
+    types().of_kind(&of.group, &of.version, &of.kind)?;
+    target.part.as_deref().is_none_or(|part| part == "status").then(|| json::Spoken(Arc::new((**older).clone())))
+}
+
 /// A body in the version that is kept. Patches are taken as they are: they say only what changes.
-fn kept_body(body: Value, method: json::Method, target: &Target) -> Result<Value, ApiError> {
-    let Some(older) = target.older.as_ref().filter(|_| body.is_object()) else { return Ok(body) };
+fn kept_body(
+    body: Value,
+    method: json::Method,
+    target: &Target,
+    is_spoken: bool,
+) -> Result<Value, ApiError> {
+    let Some(older) = target.older.as_ref().filter(|_| body.is_object() && !is_spoken) else {
+        return Ok(body);
+    };
     match method {
         json::Method::Post | json::Method::Put if body["apiVersion"] == older.version.api_version() => {
             older.kept(&body).map_err(|why| ApiError::bad_request(&why))

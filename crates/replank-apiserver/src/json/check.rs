@@ -4,6 +4,7 @@
 //! What a client library would not even let through (a malformed port, a bad quantity in an annotation) is not.
 
 use replank_model::object::Kind;
+use replank_model::selector::LabelSelector;
 use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
@@ -24,7 +25,9 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     if &*resource.name.plural == "podtemplates" {
         return invalid(value);
     }
-    let mut causes = rules::metadata(resource, value);
+    let of_metadata = rules::metadata(resource, value);
+    let is_apart = rules::checks_metadata_last(resource);
+    let mut causes = if is_apart { Vec::new() } else { of_metadata.clone() };
     causes.extend(rules::check(resource, value));
     if resource.kind == Kind::Service {
         causes.extend(rules::service(None, value));
@@ -33,7 +36,8 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     causes.extend(other(resource, value));
     causes.extend(definition(resource.kind, None, value));
     causes.extend(custom::check(resource, None, value));
-    causes
+    // Their metadata is looked at when there is nothing else to be said.
+    if is_apart && causes.is_empty() { of_metadata } else { causes }
 }
 
 /// Kinds that are held untyped.
@@ -70,6 +74,9 @@ pub(super) fn update(
         // `ValidateJob` and `ValidateJobUpdate` both look at the spec.
         let times = if resource.kind == Kind::Job { 2 } else { 1 };
         causes.extend(found.flat_map(|cause| std::iter::repeat_n(cause, times)));
+        if resource.kind == Kind::Job {
+            causes.extend(job_selector(new));
+        }
     } else {
         causes.extend(content(resource.kind, new));
         let was = rules::check(resource, old);
@@ -210,6 +217,27 @@ fn completions(old: &Value, new: &Value) -> Option<Cause> {
     }
     let why = if is_indexed { "can only be modified in tandem with spec.parallelism" } else { IMMUTABLE };
     Some(Cause::invalid(path, &shown(at(new, path)), why))
+}
+
+/// A Job that is there has a selector, which its template fits: two checks look at it.
+fn job_selector(new: &Value) -> Vec<Cause> {
+    let selector = at(new, "spec.selector");
+    let labels = at(new, "spec.template.metadata.labels");
+    let mut causes = Vec::new();
+    if selector.is_none() {
+        causes.push(Cause::required("spec.selector", ""));
+    }
+    let fits = selector.is_some_and(|selector| {
+        let read = serde_json::from_value::<LabelSelector>(selector.clone()).ok();
+        let compiled = read.and_then(|read| read.compile().ok());
+        let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+        compiled.is_some_and(|compiled| compiled.matches(value))
+    });
+    if !fits {
+        let why = "`selector` does not match template `labels`";
+        causes.push(Cause::invalid("spec.template.metadata.labels", &shown(labels), why));
+    }
+    causes.iter().flat_map(|cause| [cause.clone(), cause.clone()]).collect()
 }
 
 /// A Job's template may change while it is suspended and has never run: where its pods go, and what they request (`validatePodTemplateUpdate`).

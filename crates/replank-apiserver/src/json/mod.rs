@@ -50,7 +50,9 @@ pub use crate::server::{Effect, ResourceType};
 
 use crate::server::{Api, ApiError, DeleteOptions};
 
-pub use request::{Method, Repeated, Request, Response, Wire, read_delete_options};
+pub use request::{
+    Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options,
+};
 
 impl Api {
     /// Answers a request.

@@ -47,15 +47,15 @@ impl Question {
             &resource.version,
             &resource.name.kind,
         )) {
-            let mut zero = Value::Object(serde_json::Map::new());
-            form::encode_kind(resource, &mut zero);
+            let mut empty = Value::Object(serde_json::Map::new());
+            form::encode_kind(resource, &mut empty);
             let keeper = Keeper {
                 of: Part::Named(of, false),
+                empty,
                 api_version: resource.api_version(),
                 subresource: "",
                 reset: &[],
                 now: now.to_string(),
-                zero,
             };
             form::encode_kind(resource, &mut value);
             keeper.update(None, &mut value, &client.manager);

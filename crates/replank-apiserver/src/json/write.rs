@@ -72,10 +72,12 @@ impl Api {
         body: Value,
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
-        let mut value = body::read(address, body, terms)?;
+        let mut value = read(address, body, terms)?;
         self.check_going(&address.resource, &value)?;
         let resource = &address.resource;
-        let names_version = value.pointer("/metadata/resourceVersion").is_some_and(|text| text != "");
+        // What is no number names none.
+        let version = value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let names_version = version.parse::<u64>().is_ok_and(|version| version != 0);
         let given_generation = value.pointer("/metadata/generation").cloned();
         let managers = value.pointer("/metadata/managedFields").cloned();
         let meta = member(&mut value, "metadata");
@@ -177,7 +179,7 @@ impl Api {
         body: Value,
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
-        let value = body::read(address, body, terms)?;
+        let value = read(address, body, terms)?;
         let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
         body::check_name(address, text("/metadata/name"))?;
         let known = match self.at(address) {
@@ -226,10 +228,18 @@ impl Api {
                 value
             }
         };
-        patch::apply(&address.resource, kind, &mut value, body)?;
+        let spoken = terms.spoken();
+        let of = spoken.as_ref().map_or_else(|| address.clone(), |spoken| spoken.of(address));
+        if let Some(spoken) = &spoken {
+            value = spoken.0.shown(value);
+        }
+        patch::apply(&of.resource, kind, &mut value, body)?;
         terms.is_patch = terms.client.is_some();
         if terms.client.is_some() {
-            value = body::patched(address, kind, value, body, terms)?;
+            value = body::patched(&of, kind, value, body, terms)?;
+        }
+        if let Some(spoken) = &spoken {
+            value = spoken.kept(&value)?;
         }
         self.write_over(address, &known, value, terms)
     }
@@ -237,17 +247,25 @@ impl Api {
     /// Applies a configuration: server-side apply.
     fn apply_as(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Object, ApiError> {
         terms.strict_configuration()?;
-        body::check_applied(address, body)?;
+        let spoken = terms.spoken();
+        let of = spoken.as_ref().map_or_else(|| address.clone(), |spoken| spoken.of(address));
+        body::check_applied(&of, body)?;
         let Some(client) = terms.client.clone() else {
             return Err(ApiError::bad_request("an apply names its manager"));
         };
         let known = self.at(address);
         let resource = &address.resource;
-        let live = known.as_ref().map(|known| served_at(resource, known));
+        let mut live = known.as_ref().map(|known| served_at(resource, known));
+        if let Some(spoken) = &spoken {
+            live = live.map(|live| spoken.0.shown(live));
+        }
         let schema = self.schema_of(resource);
-        let keeper = self.keeper(address, schema.as_ref());
+        let keeper = self.keeper(&of, schema.as_ref());
         let applied = keeper.apply(live.as_ref(), body, &client.manager, client.force)?;
-        let value = body::applied(address, applied.object)?;
+        let mut value = body::applied(&of, applied.object)?;
+        if let Some(spoken) = &spoken {
+            value = spoken.kept(&value)?;
+        }
         terms.is_accounted = true;
         match known {
             Some(known) => self.write_over(address, &known, value, terms),
@@ -435,11 +453,17 @@ impl Api {
     fn keep_account(&self, address: &Address, known: Option<&Object>, value: &mut Value, terms: &Terms) {
         let Some(client) = terms.client.as_ref().filter(|_| !terms.is_accounted) else { return };
         let resource = &address.resource;
-        let live = known.map(|known| served_at(resource, known));
+        let mut live = known.map(|known| served_at(resource, known));
         let mut new = value.clone();
-        written(resource, &mut new);
+        form::encode_sent(resource, &mut new);
+        let mut of = address.clone();
+        if let Some(spoken) = &client.spoken {
+            live = live.map(|live| spoken.0.shown(live));
+            new = spoken.0.shown(new);
+            of = spoken.of(address);
+        }
         let schema = self.schema_of(resource);
-        self.keeper(address, schema.as_ref()).update(live.as_ref(), &mut new, &client.manager);
+        self.keeper(&of, schema.as_ref()).update(live.as_ref(), &mut new, &client.manager);
         let managers = new.get("metadata").and_then(|meta| meta.get("managedFields")).cloned();
         if let Value::Object(meta) = member(value, "metadata") {
             match managers {
@@ -458,15 +482,15 @@ impl Api {
             (None, Some(schema)) => Part::CustomRoot(schema, false),
             (None, None) => Part::Deduced,
         };
-        let mut zero = serde_json::json!({"apiVersion": resource.api_version(), "kind": &*name.kind});
-        written(resource, &mut zero);
+        let mut empty = Value::Object(Map::new());
+        written(resource, &mut empty);
         Keeper {
             of,
+            empty,
             api_version: resource.api_version(),
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
             now: self.timestamp().to_string(),
-            zero,
         }
     }
 
@@ -571,7 +595,23 @@ fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<
         return Ok(());
     }
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    Err(ApiError::invalid(resource.name.clone(), name, causes))
+    let mut of = resource.name.clone();
+    if &*of.group == "events.k8s.io" {
+        // Events of both groups have one strategy, which names the core group.
+        of.group = "".into();
+    }
+    Err(ApiError::invalid(of, name, causes))
+}
+
+/// Reads a body in the version in which the client writes, and brings it into the one that is kept.
+fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
+    match terms.spoken().filter(|_| !terms.is_accounted) {
+        None => body::read(address, body, terms),
+        Some(spoken) => {
+            let value = body::read(&spoken.of(address), body, terms)?;
+            spoken.kept(&value)
+        }
+    }
 }
 
 /// Puts back what a write at an address does not change.

@@ -310,7 +310,7 @@ fn drop_dependent(old: &Value, new: &mut Value) {
 /// What the server gave and the new state leaves out stays (`patchAllocatedValues`).
 fn carry_over(old: &Value, new: &mut Value) {
     if has_address(old) && has_address(new) {
-        for member in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        for member in ["clusterIP", "clusterIPs", "ipFamilyPolicy"] {
             if new[member].is_null() || text(&new[member]).is_empty() && new[member].is_string() {
                 new[member] = old[member].clone();
             }

@@ -13,7 +13,7 @@ use super::kinds::{self, Kind, custom, definition};
 use super::meta;
 use super::normal::{moves, normal};
 use super::report::{Difference, Report};
-use super::step::{Class, Memory, Step};
+use super::step::{Class, Memory, Step, escaped};
 use super::walk::Walk;
 use crate::wire::{Endpoint, Received, Sent};
 
@@ -264,6 +264,7 @@ impl Pair<'_> {
 
 /// Deletes an object, and what holds it.
 fn remove(server: &Endpoint, path: &str) -> Result<()> {
+    let path = &escaped(path);
     server.exchange(&Sent::new("DELETE", path))?;
     let patch = json!({"metadata": {"finalizers": null}}).to_string().into_bytes();
     server.exchange(&Sent::new("PATCH", path).typed("application/merge-patch+json", patch))?;

@@ -165,7 +165,7 @@ impl Step {
 
     /// What one server is sent.
     pub(super) fn fill(&self, memory: &Memory) -> Sent {
-        let sent = Sent::new(&self.method, memory.put_in(&self.path)).accepting(&self.accept);
+        let sent = Sent::new(&self.method, escaped(&memory.put_in(&self.path))).accepting(&self.accept);
         match &self.body {
             Body::Empty => sent,
             Body::Text { content, text } => sent.typed(content, memory.put_in(text).into_bytes()),
@@ -223,6 +223,14 @@ impl Memory {
             .replace("${list}", list)
             .replace("${next}", &self.next)
     }
+}
+
+/// A path with names of any letters in it.
+pub(super) fn escaped(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
+    path.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// A JSON merge patch (RFC 7396).

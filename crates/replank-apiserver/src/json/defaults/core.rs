@@ -50,6 +50,10 @@ pub(super) fn families(spec: &mut Value) {
     }
     absent(spec, "ipFamilies", json!(["IPv4"]));
     absent(spec, "ipFamilyPolicy", "SingleStack");
+    let first = spec["ipFamilies"].as_array().filter(|all| all.len() == 1).map(|all| all[0].clone());
+    if let Some(first) = first.filter(|_| is_open && spec["ipFamilyPolicy"] != "SingleStack") {
+        spec["ipFamilies"] = if first == "IPv4" { json!(["IPv4", "IPv6"]) } else { json!(["IPv6", "IPv4"]) };
+    }
     if let Some(address) = spec.get("clusterIP").cloned() {
         absent(spec, "clusterIPs", json!([address]));
     }

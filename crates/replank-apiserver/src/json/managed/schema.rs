@@ -91,13 +91,9 @@ impl<'s> Part<'s> {
             _ => return None,
         };
         let shown = || match wanted {
-            "object" | "array" => format!("&{{{}}}", go_map(value)),
-            _ => match value {
-                Value::String(text) => format!("&value.valueUnstructured{{Value:{text:?}}}"),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                    format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value))
-                }
-            },
+            "object" | "array" | "boolean" => format!("&{{{}}}", go_map(value)),
+            "integer" | "number" => go_type(value).to_owned(),
+            _ => format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value)),
         };
         (!fits).then(|| format!("expected {words}, got {}", shown()))
     }
@@ -139,6 +135,17 @@ impl<'s> Part<'s> {
         }
     }
 
+    /// The type of the items of a list that is owned as a whole.
+    pub(super) fn item(self) -> Option<Part<'s>> {
+        match self.resolved() {
+            Self::Shape(shape) => shape.items.as_deref().map(Self::Shape),
+            Self::Custom(node, keeps) => {
+                node.get("items").map(|items| Self::Custom(items, keeps || preserves(node)))
+            }
+            Self::Named(..) | Self::CustomRoot(..) | Self::Deduced | Self::Whole => None,
+        }
+    }
+
     /// How the items of a list are told apart.
     pub(super) fn items(self) -> Items<'s> {
         match self.resolved() {
@@ -174,24 +181,6 @@ impl<'s> Part<'s> {
             Self::Named(of, _) => of.fields.get(name)?.default.as_ref(),
             Self::Custom(node, _) => node.get("properties")?.get(name)?.get("default"),
             Self::Shape(_) | Self::CustomRoot(..) | Self::Deduced | Self::Whole => None,
-        }
-    }
-}
-
-/// A value in Go's syntax (`%#v`).
-fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(go_syntax).collect();
-            format!("[]interface {{}}{{{}}}", items.join(", "))
-        }
-        Value::Object(members) => {
-            let members: Vec<String> =
-                members.iter().map(|(name, one)| format!("{name:?}:{}", go_syntax(one))).collect();
-            format!("map[string]interface {{}}{{{}}}", members.join(", "))
         }
     }
 }
@@ -254,6 +243,33 @@ pub(super) fn step_to(items: &Items<'_>, item: &Value) -> Result<Step, String> {
                 ));
             }
             Ok(Step::Keys(Value::Object(found).to_string()))
+        }
+    }
+}
+
+/// A value's type, as Go prints it (`%T`).
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// A value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    let all = |parts: Vec<String>| format!("{}{{{}}}", go_type(value), parts.join(", "));
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(items) => all(items.iter().map(go_syntax).collect()),
+        Value::Object(members) => {
+            all(members.iter().map(|(name, member)| format!("{name:?}:{}", go_syntax(member))).collect())
         }
     }
 }

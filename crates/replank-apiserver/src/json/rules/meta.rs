@@ -131,6 +131,11 @@ fn given(old: &Value, new: &Value) -> Vec<Cause> {
     causes
 }
 
+/// Whether the validation of a kind leaves metadata to the generic one, which comes after it.
+pub(in super::super) fn checks_metadata_last(resource: &ResourceType) -> bool {
+    matches!((&*resource.name.group, &*resource.name.plural), ("", "events") | ("policy", _))
+}
+
 /// How often a uid that is not the object's is told.
 pub(in super::super) fn comparisons(resource: &ResourceType) -> usize {
     Looks::of(resource).compared

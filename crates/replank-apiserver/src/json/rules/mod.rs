@@ -16,5 +16,5 @@ pub(super) use change::changed;
 pub(super) use difference::of as difference;
 pub(super) use fields::check;
 pub(super) use internal::pod_spec;
-pub(super) use meta::{comparisons, metadata, metadata_changed};
+pub(super) use meta::{checks_metadata_last, comparisons, metadata, metadata_changed};
 pub(super) use service::service;

@@ -293,6 +293,17 @@ fn policy(spec: &Value, causes: &mut Vec<Cause>) {
 }
 
 fn role(value: &Value, causes: &mut Vec<Cause>) {
+    if let Some(aggregation) = value.get("aggregationRule").filter(|rule| !rule.is_null()) {
+        let at = "aggregationRule.clusterRoleSelectors";
+        let selectors = list(aggregation, "clusterRoleSelectors");
+        if selectors.is_empty() {
+            let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+            causes.push(Cause::required(at, why));
+        }
+        for (index, selector) in selectors.iter().enumerate() {
+            super::field::check(selector, &format!("{at}[{index}]"), "selector", "", causes);
+        }
+    }
     for (index, rule) in list(value, "rules").iter().enumerate() {
         let has = |name: &str| !list(rule, name).is_empty();
         if has("nonResourceURLs") {
@@ -317,8 +328,10 @@ fn role(value: &Value, causes: &mut Vec<Cause>) {
 fn attachment(spec: &Value, causes: &mut Vec<Cause>) {
     let source = spec.get("source").unwrap_or(&Value::Null);
     let (inline, name) = (is_set(source, "inlineVolumeSpec"), source.get("persistentVolumeName"));
-    if inline == name.is_some() {
-        let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    if inline && name.is_some() {
+        causes.push(Cause::forbidden("spec.source", why));
+    } else if !inline && name.is_none() {
         causes.push(Cause::required("spec.source", why));
     } else if let Some(name) = name.and_then(Value::as_str) {
         let at = "spec.source.persistentVolumeName";

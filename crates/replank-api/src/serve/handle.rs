@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::ApiError;
+use replank_apiserver::{About, ApiError};
 use replank_model::object::Object;
 use replank_schema::discovery;
 
@@ -119,7 +119,8 @@ impl Handler {
         let is_watch = is_get
             && target.part.is_none()
             && (target.is_watch || (target.name.is_none() && query.is_set("watch")));
-        let refusal = not_allowed(request.method(), &target);
+        let refusal = not_allowed(request.method(), &target)
+            .or_else(|| not_supported(request.method(), &target, &admitted.asked.verb));
         let render = match (self.agreed(&request, &query, &target, is_watch), &refusal) {
             (Ok(render), _) => render,
             // What cannot be done at all is not written in any form.
@@ -195,6 +196,24 @@ impl Handler {
             Err(error) => render.refusal(&error),
         }
     }
+}
+
+/// What the handler of custom resources says of a method that it does not know (apiextensions `customresource_handler.go`).
+fn not_supported(method: &Method, target: &Target, verb: &str) -> Option<ApiError> {
+    let is_known = match (method.as_str(), &target.name, &target.part) {
+        ("GET" | "HEAD", _, _) => true,
+        ("POST" | "DELETE", None, None) | ("PUT" | "PATCH", Some(_), _) | ("DELETE", Some(_), None) => true,
+        (_, _, _) => false,
+    };
+    if !target.is_custom || is_known {
+        return None;
+    }
+    let name = &target.resource.name;
+    let mut error = ApiError::method_not_allowed();
+    error.message = format!("{verb} is not supported on resources of kind \"{}.{}\"", name.plural, name.group);
+    error.about =
+        Some(Box::new(About { group: name.group.clone(), kind: name.plural.clone(), name: "".into() }));
+    Some(error)
 }
 
 /// What is said of the components of the control plane.

@@ -35,7 +35,17 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     causes.extend(content(resource.kind, value));
     causes.extend(other(resource, value));
     causes.extend(definition(resource.kind, None, value));
-    causes.extend(custom::check(resource, None, value));
+    let of_custom = custom::check(resource, None, value);
+    let is_blocked = |cause: &Cause| {
+        matches!(
+            cause.reason,
+            "FieldValueRequired" | "FieldValueNotSupported" | "FieldValueTooLong" | "FieldValueTooMany" | "FieldValueTypeInvalid"
+        )
+    };
+    let is_told = of_custom.iter().any(|cause| cause.field.as_deref() == Some("<nil>"));
+    let blocks = !is_told && causes.iter().any(is_blocked);
+    causes.extend(of_custom);
+    causes.extend(custom::unchecked(resource).filter(|_| blocks));
     // Their metadata is looked at when there is nothing else to be said.
     if is_apart && causes.is_empty() { of_metadata } else { causes }
 }

@@ -152,7 +152,9 @@ impl Store for Api {
     }
 
     fn bind(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Value, ApiError> {
-        self.bind_json(address, body, terms)
+        let part = super::parts::as_binding(address);
+        let read = super::body::read(&part, body.clone(), terms)?;
+        self.bind_json(address, &read, terms)
     }
 }
 
@@ -200,8 +202,12 @@ fn answer_as(
             Ok((if terms.has_created { 201 } else { 200 }, written))
         }
         (Method::Delete, _, None) if preserves_pods(address, body) => {
-            terms.warnings.push(PRESERVED.to_owned());
-            Ok((200, store.delete(address, body, terms.effect)?))
+            let deleted = store.delete(address, body, terms.effect);
+            // A collection whose options are none is not looked at.
+            if deleted.is_ok() || address.name.is_some() {
+                terms.warnings.push(PRESERVED.to_owned());
+            }
+            Ok((200, deleted?))
         }
         (Method::Delete, _, None) => Ok((200, store.delete(address, body, terms.effect)?)),
         (Method::Get | Method::Post | Method::Put | Method::Patch | Method::Delete, _, _) => {

@@ -315,6 +315,11 @@ impl Api {
             keep_same_template(resource, &old, &mut value);
         }
         defaults::at_update(resource.kind, &old, &mut value);
+        if resource.kind == Kind::Namespace && address.subresource.is_none() {
+            // What holds a namespace is written through its own part.
+            let held = old.pointer("/spec/finalizers").cloned();
+            keep_member(&mut value, "spec", "finalizers", held);
+        }
         if resource.kind == Kind::Pod && terms.client.is_some() {
             pod_update::admit(&old, &mut value);
         }
@@ -674,6 +679,16 @@ fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Ca
             | Subresource::Approval
             | Subresource::Finalize,
         ) => check::update(&address.resource, old, value, &merged_meta(value, given)),
+    }
+}
+
+/// Puts back a member of a member.
+fn keep_member(value: &mut Value, of: &str, name: &str, was: Option<Value>) {
+    if let Value::Object(members) = member(value, of) {
+        match was {
+            Some(was) => drop(members.insert(name.to_owned(), was)),
+            None => drop(members.remove(name)),
+        }
     }
 }
 

@@ -298,7 +298,10 @@ fn drop_dependent(old: &Value, new: &mut Value) {
             members.remove(member);
         }
     }
-    if has_ports(old) && !has_ports(new) && node_ports(old) == node_ports(new) {
+    let of_ports = |spec: &Value| -> Vec<Value> {
+        spec["ports"].as_array().into_iter().flatten().map(|port| port["nodePort"].clone()).collect()
+    };
+    if has_ports(old) && !has_ports(new) && of_ports(old) == of_ports(new) {
         for port in new["ports"].as_array_mut().into_iter().flatten() {
             if let Value::Object(members) = port {
                 members.remove("nodePort");

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::kinds::Kind;
+use super::protobuf;
 use crate::wire::Received;
 
 /// Who writes fields in this test; what others own is not compared.
@@ -61,7 +62,10 @@ pub(super) fn normal(received: &Received, is_watch: bool, moving: bool) -> Norma
     let mut body = match (is_stream, is_yaml) {
         (true, _) => events(received, moving),
         (false, true) => yaml(&received.body),
-        (false, false) => received.json(),
+        (false, false) => match received.body.strip_prefix(protobuf::MAGIC) {
+            Some(bytes) => protobuf::normal(bytes, moving),
+            None => received.json(),
+        },
     };
     clean(&mut body, moving);
     places(&mut body);
@@ -110,6 +114,14 @@ fn places(body: &mut Value) {
             body[name] = Value::from(format!("<{name}>"));
         }
     }
+    // Bindings are kept in no order upstream.
+    if body["kind"] == "SelfSubjectRulesReview" {
+        for name in ["resourceRules", "nonResourceRules"] {
+            if let Some(rules) = body["status"][name].as_array_mut() {
+                rules.sort_by_key(Value::to_string);
+            }
+        }
+    }
     if body["kind"] == "Table" {
         for row in body["rows"].as_array_mut().into_iter().flatten() {
             row["cells"].as_array_mut().into_iter().flatten().for_each(cell);
@@ -150,6 +162,11 @@ fn clean(value: &mut Value, moving: bool) {
             if moving && members.contains_key("metadata") {
                 members.remove("status");
             }
+            // A drawn name may stand elsewhere in the object as well.
+            let name = members.get("metadata").and_then(|metadata| drawn(metadata));
+            if let Some((name, prefix)) = name {
+                members.values_mut().for_each(|value| rename(value, &name, &prefix));
+            }
             if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
                 clean_metadata(metadata, moving);
             }
@@ -165,14 +182,22 @@ fn clean(value: &mut Value, moving: bool) {
     }
 }
 
-fn clean_metadata(metadata: &mut Map<String, Value>, moving: bool) {
-    let generated = metadata.get("generateName").and_then(Value::as_str).map(str::to_owned);
-    if let (Some(prefix), Some(Value::String(name))) = (generated, metadata.get_mut("name"))
-        && name.starts_with(&prefix)
-        && !prefix.is_empty()
-    {
-        *name = format!("{prefix}<generated>");
+/// A name that was drawn, and what it begins with.
+fn drawn(metadata: &Value) -> Option<(String, String)> {
+    let (name, prefix) = (metadata["name"].as_str()?, metadata["generateName"].as_str()?);
+    (!prefix.is_empty() && name.starts_with(prefix)).then(|| (name.to_owned(), prefix.to_owned()))
+}
+
+fn rename(value: &mut Value, name: &str, prefix: &str) {
+    match value {
+        Value::String(text) if text == name => *text = format!("{prefix}<generated>"),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, name, prefix)),
+        Value::Object(members) => members.values_mut().for_each(|member| rename(member, name, prefix)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+fn clean_metadata(metadata: &mut Map<String, Value>, moving: bool) {
     if let Some(Value::Array(entries)) = metadata.get_mut("managedFields") {
         entries.retain(|entry| entry["manager"].as_str().is_some_and(|name| MANAGERS.contains(&name)));
         if entries.is_empty() {
@@ -217,7 +242,7 @@ fn mask(key: &str, value: &mut Value) -> bool {
 }
 
 /// Text without times, uids, versions, and objects as Go prints them.
-fn words(text: &str) -> String {
+pub(super) fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

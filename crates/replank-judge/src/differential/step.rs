@@ -41,13 +41,15 @@ pub enum Class {
     Watch,
     /// Methods and paths that are not served.
     Path,
+    /// Bodies and answers in YAML and protobuf.
+    Encodings,
     /// Reviews of access and tokens.
     Review,
 }
 
 impl Class {
     /// All, in the order of the table.
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Meta,
         Self::Create,
         Self::CreateChanged,
@@ -65,6 +67,7 @@ impl Class {
         Self::DeleteCollection,
         Self::Watch,
         Self::Path,
+        Self::Encodings,
         Self::Review,
     ];
 
@@ -89,6 +92,7 @@ impl Class {
             Self::DeleteCollection => "delete collection",
             Self::Watch => "watch",
             Self::Path => "methods and paths",
+            Self::Encodings => "YAML and protobuf",
             Self::Review => "reviews",
         }
     }
@@ -106,6 +110,8 @@ pub(super) enum Body {
         /// The text.
         text: String,
     },
+    /// The last object that was read as protobuf, as it was.
+    LastBytes,
     /// The object that was read last, changed by a merge patch.
     Last {
         /// The patch.
@@ -169,6 +175,7 @@ impl Step {
         match &self.body {
             Body::Empty => sent,
             Body::Text { content, text } => sent.typed(content, memory.put_in(text).into_bytes()),
+            Body::LastBytes => sent.typed("application/vnd.kubernetes.protobuf", memory.bytes.clone()),
             Body::Last { edits } => {
                 let mut object = memory.last.clone();
                 merge(&mut object, edits);
@@ -187,12 +194,18 @@ pub(super) struct Memory {
     versions: Option<(String, String)>,
     /// Where the last page ended.
     next: String,
+    /// The last single object in protobuf.
+    bytes: Vec<u8>,
 }
 
 impl Memory {
     /// Takes in an answer.
     pub(super) fn learn(&mut self, received: &Received) {
         if received.status >= 300 {
+            return;
+        }
+        if received.header("content-type").is_some_and(|text| text.contains("protobuf")) {
+            self.bytes.clone_from(&received.body);
             return;
         }
         let body = received.json();

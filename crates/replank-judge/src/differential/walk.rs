@@ -7,6 +7,7 @@ use super::kinds::Kind;
 use super::mutate::change;
 use super::normal::moves;
 use super::step::{Body, Class, Step, merge};
+use super::yaml::yaml;
 
 /// The next request of a walk.
 pub(super) struct Walk<'a> {
@@ -31,6 +32,7 @@ enum Pending {
     AllGone,
 }
 
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const DRY: [&str; 4] = ["?dryRun=All", "?dryRun=Some", "?fieldValidation=Strict", "?fieldValidation=Ignore"];
 
 impl<'a> Walk<'a> {
@@ -91,8 +93,50 @@ impl<'a> Walk<'a> {
             88..=92 => self.delete(draw),
             93..=94 => self.delete_collection(draw),
             95..=96 => self.watch(draw),
+            97 => self.encoded(draw),
             _ => self.path(draw),
         }
+    }
+
+    /// Bodies and answers in YAML and protobuf.
+    fn encoded(&mut self, draw: &mut Draw) -> Step {
+        let kind = self.kind.version.starts_with("judge.example.com/");
+        let name = self.some_name(draw);
+        let item = format!("{}/{name}", self.collection());
+        let mut step = match draw.below(9) {
+            0 | 1 => {
+                let fresh = self.fresh();
+                let object = if draw.percent(30) { self.changed(&fresh, draw) } else { self.object(&fresh, draw) };
+                if let Some(name) = object["metadata"]["name"].as_str() {
+                    self.pending = Some(Pending::Made(name.to_owned()));
+                }
+                let text = yaml(&object);
+                Step::new(Class::Encodings, "POST", self.collection()).typed("application/yaml", text)
+            }
+            2 => {
+                let object = self.object(&name, draw);
+                self.pending = Some(Pending::Changed(name));
+                let text = yaml(&object);
+                Step::new(Class::Encodings, "PUT", item).typed("application/yaml", text)
+            }
+            3 => {
+                let text = draw.text(&["\0", "k8s\0", "k8s\0\n", "{}"]);
+                Step::new(Class::Encodings, "POST", self.collection()).typed(PROTOBUF, text)
+            }
+            4 if !kind => {
+                self.pending = Some(Pending::Changed(name));
+                let mut step = Step::new(Class::Encodings, "PUT", item);
+                step.body = Body::LastBytes;
+                step
+            }
+            5 => Step::new(Class::Encodings, "GET", format!("{}?{}", self.collection(), self.selector())),
+            _ => Step::new(Class::Encodings, "GET", item),
+        };
+        if step.method == "GET" {
+            step.accept = draw.text(&[PROTOBUF, PROTOBUF, "application/vnd.kubernetes.protobuf,application/json"]);
+        }
+        step.settles = self.settles;
+        step
     }
 
     fn collection(&self) -> String {
@@ -373,11 +417,11 @@ impl<'a> Walk<'a> {
                 step = step.last(edits);
                 // The last object may have another name than the path: that is a case, too.
             }
-            3 => object["metadata"]["resourceVersion"] = json!("1"),
-            4 => object["metadata"]["name"] = json!("other"),
-            5 => object["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000000"),
+            3 => merge(&mut object, &json!({"metadata": {"resourceVersion": "1"}})),
+            4 => merge(&mut object, &json!({"metadata": {"name": "other"}})),
+            5 => merge(&mut object, &json!({"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}})),
             6 => query = draw.text(&DRY),
-            7 => object["metadata"]["resourceVersion"] = json!("x"),
+            7 => merge(&mut object, &json!({"metadata": {"resourceVersion": "x"}})),
             8 => {
                 object["kind"] = json!("Other");
             }
@@ -547,10 +591,10 @@ impl<'a> Walk<'a> {
             0 => query = draw.text(&["", "?fieldManager=", "?fieldManager=one&force=x"]),
             1..=3 => query.push_str("&force=true"),
             4 => query.push_str("&dryRun=All"),
-            5 => object["metadata"]["managedFields"] = json!([{"manager": "x"}]),
-            6 => object["metadata"]["name"] = json!("other"),
-            7 => object["metadata"]["resourceVersion"] = json!("1"),
-            8 => object["metadata"]["labels"]["turn"] = json!("applied"),
+            5 => merge(&mut object, &json!({"metadata": {"managedFields": [{"manager": "x"}]}})),
+            6 => merge(&mut object, &json!({"metadata": {"name": "other"}})),
+            7 => merge(&mut object, &json!({"metadata": {"resourceVersion": "1"}})),
+            8 => merge(&mut object, &json!({"metadata": {"labels": {"turn": "applied"}}})),
             9 => {
                 object = json!({"apiVersion": self.kind.version, "kind": self.kind.kind,
                     "metadata": {"name": name, "labels": {"judge": self.id, "a": draw.numbered("v", 3)}}});

@@ -231,14 +231,15 @@ fn owner_in_go(owner: &Value) -> String {
 fn of_name(resource: &ResourceType, value: &Value, name: &str) -> Vec<String> {
     match (&*resource.name.group, &*resource.name.plural) {
         ("", "namespaces" | "services") => words::label(name),
-        ("rbac.authorization.k8s.io" | "certificates.k8s.io", _) | ("", "events") => {
+        ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "policy", _) | ("", "events") => {
             words::path_segment(name)
         }
         ("apiregistration.k8s.io", _) => {
             let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
             let wanted = format!("{}.{}", text("/spec/version"), text("/spec/group"));
-            if name == wanted {
-                return Vec::new();
+            let problems = words::path_segment(name);
+            if name == wanted || !problems.is_empty() {
+                return problems;
             }
             vec![format!("must be `spec.version+\".\"+spec.group`: {}", quoted(&wanted))]
         }

@@ -17,7 +17,8 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "horizontalpodautoscalers.autoscaling" => autoscaler(spec, causes),
         "ingresses.networking.k8s.io" => ingress(spec, causes),
         "networkpolicies.networking.k8s.io" => policy(spec, causes),
-        "roles.rbac.authorization.k8s.io" | "clusterroles.rbac.authorization.k8s.io" => role(value, causes),
+        "clusterroles.rbac.authorization.k8s.io" => role(value, false, causes),
+        "roles.rbac.authorization.k8s.io" => role(value, true, causes),
         "volumeattachments.storage.k8s.io" => attachment(spec, causes),
         "validatingwebhookconfigurations.admissionregistration.k8s.io"
         | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
@@ -161,25 +162,7 @@ fn autoscaler(spec: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::forbidden("spec.metrics", why));
     }
     for (index, metric) in metrics.iter().enumerate() {
-        let source = match text(metric, "type") {
-            "Resource" => "resource",
-            "ContainerResource" => "containerResource",
-            "Object" => "object",
-            "Pods" => "pods",
-            "External" => "external",
-            _ => continue,
-        };
-        let at = format!("spec.metrics[{index}].{source}");
-        let Some(of) = metric.get(source).filter(|of| of.is_object()) else {
-            causes.push(Cause::required(at, "must populate information for the given metric source"));
-            continue;
-        };
-        let target = of.get("target").unwrap_or(&Value::Null);
-        let has_any = ["averageUtilization", "averageValue", "value"].iter().any(|name| is_set(target, name));
-        if !has_any && source == "resource" {
-            let why = "must set either a target raw value or a target utilization";
-            causes.push(Cause::required(format!("{at}.target.averageUtilization"), why));
-        }
+        super::metrics::metric(metric, &format!("spec.metrics[{index}]"), causes);
     }
 }
 
@@ -292,7 +275,7 @@ fn policy(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn role(value: &Value, causes: &mut Vec<Cause>) {
+fn role(value: &Value, is_namespaced: bool, causes: &mut Vec<Cause>) {
     if let Some(aggregation) = value.get("aggregationRule").filter(|rule| !rule.is_null()) {
         let at = "aggregationRule.clusterRoleSelectors";
         let selectors = list(aggregation, "clusterRoleSelectors");
@@ -307,6 +290,11 @@ fn role(value: &Value, causes: &mut Vec<Cause>) {
     for (index, rule) in list(value, "rules").iter().enumerate() {
         let has = |name: &str| !list(rule, name).is_empty();
         if has("nonResourceURLs") {
+            if is_namespaced {
+                let shown = Value::Array(list(rule, "nonResourceURLs").to_vec()).to_string();
+                let why = "namespaced rules cannot apply to non-resource URLs";
+                causes.push(Cause::invalid(format!("rules[{index}].nonResourceURLs"), &shown, why));
+            }
             if has("apiGroups") || has("resources") || has("resourceNames") {
                 let shown = Value::Array(list(rule, "nonResourceURLs").to_vec()).to_string();
                 let why = "rules cannot apply to both regular resources and non-resource URLs";
@@ -333,7 +321,8 @@ fn attachment(spec: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::forbidden("spec.source", why));
     } else if !inline && name.is_none() {
         causes.push(Cause::required("spec.source", why));
-    } else if let Some(name) = name.and_then(Value::as_str) {
+    }
+    if let Some(name) = name.and_then(Value::as_str) {
         let at = "spec.source.persistentVolumeName";
         if name.is_empty() {
             causes.push(Cause::required(at, "must specify non empty persistentVolumeName"));
@@ -484,6 +473,12 @@ fn flow(spec: &Value, causes: &mut Vec<Cause>) {
 
 fn level(spec: &Value, causes: &mut Vec<Cause>) {
     let limited = spec.get("limited").filter(|one| one.is_object());
+    for (kind, other) in [("Limited", "exempt"), ("Exempt", "limited")] {
+        if text(spec, "type") == kind && is_set(spec, other) {
+            let why = format!("must be nil if the type is {kind}");
+            causes.push(Cause::forbidden(format!("spec.{other}"), &why));
+        }
+    }
     if text(spec, "type") == "Limited" && limited.is_none() {
         causes.push(Cause::required("spec.limited", "must not be empty when type is Limited"));
     }

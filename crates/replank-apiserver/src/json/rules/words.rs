@@ -38,7 +38,7 @@ pub(super) fn subdomain(text: &str) -> Vec<String> {
     problems(text, 253, text.split('.').all(is_label), SUBDOMAIN)
 }
 
-pub(super) fn label(text: &str) -> Vec<String> {
+pub(in super::super) fn label(text: &str) -> Vec<String> {
     // What is a subdomain and no label has dots.
     let why = if text.split('.').all(is_label) { "must not contain dots" } else { LABEL };
     problems(text, 63, is_label(text), why)

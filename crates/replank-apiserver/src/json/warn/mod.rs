@@ -5,6 +5,7 @@ mod pod;
 use replank_model::object::Kind;
 use serde_json::Value;
 
+use super::rules;
 use crate::server::ResourceType;
 
 /// What is said of an object that is written; `old` is the state before, and `is_changed` whether another state is desired than then.
@@ -37,6 +38,15 @@ pub(super) fn warnings(
         (Kind::Node, _) => node(new, &mut told),
         (Kind::Service, _) => service(new, &mut told),
         (_, _) => {}
+    }
+    if old.is_none() && matches!(resource.kind, Kind::Job | Kind::CronJob) {
+        let problems = rules::label_problems(at("/metadata/name").as_str().unwrap_or_default());
+        if !problems.is_empty() {
+            told.insert(0, format!(
+                "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [{}]",
+                problems.join(" ")
+            ));
+        }
     }
     if resource.kind == Kind::StatefulSet
         && at("/spec/revisionHistoryLimit").as_i64().is_some_and(|limit| limit < 0)

@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let judged = if let Some(file) = &args.served {
         Endpoint::of_kubeconfig(file)?
     } else {
-        served = Served::up(&replank(args.replank.as_deref())?, &[], &folder.join("served"))?;
+        // The control plane runs without it as well: no pod waits for its account.
+        let flags = ["--disable-admission-plugins=ServiceAccount"];
+        served = Served::up(&replank(args.replank.as_deref())?, &flags, &folder.join("served"))?;
         served.endpoint()?
     };
     let wanted =

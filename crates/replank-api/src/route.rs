@@ -98,6 +98,11 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
         (false, Some(_)) => true,
     };
     let is_odd = name.as_ref().is_some_and(|name| name.contains('/'));
+    // What stands behind a part of a custom resource is not looked at.
+    let part = match part {
+        Some(part) if is_custom => part.split('/').next().map(str::to_owned),
+        part => part,
+    };
     let has_part = part.as_deref().is_none_or(|part| has_part(&resource, is_custom, part));
     if is_out_of_place || is_odd || !has_part {
         return Route::NoResource;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use replank_apiserver::json::OtherVersion;
 use serde_json::Value;
 
 use crate::release::Release;
@@ -117,6 +118,20 @@ impl Older {
             format!("{newer_group}/{newer_version}")
         };
         self.versions.convert(object, &api_version)
+    }
+}
+
+impl OtherVersion for Older {
+    fn version(&self) -> &str {
+        &self.version.version
+    }
+
+    fn shown(&self, object: Value) -> Value {
+        Older::shown(self, object)
+    }
+
+    fn kept(&self, object: &Value) -> Result<Value, String> {
+        Older::kept(self, object)
     }
 }
 

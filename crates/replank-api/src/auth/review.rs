@@ -44,7 +44,7 @@ struct Spec {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct Resource {
     namespace: String,
     verb: String,
@@ -52,6 +52,15 @@ struct Resource {
     resource: String,
     subresource: String,
     name: String,
+    field_selector: Option<Selector>,
+    label_selector: Option<Selector>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Selector {
+    raw_selector: String,
+    requirements: Vec<Value>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -59,6 +68,13 @@ struct Resource {
 struct NonResource {
     path: String,
     verb: String,
+}
+
+impl NonResource {
+    /// As Go's encoder writes the internal type, which has no tags.
+    fn shown(&self) -> String {
+        format!("{{\"Path\":{:?},\"Verb\":{:?}}}", self.path, self.verb)
+    }
 }
 
 /// Whether the objects of a resource are questions.
@@ -203,12 +219,12 @@ impl Spec {
 
 /// Refuses a question that is not one (pkg/apis/authorization/validation).
 fn check(resource: &ResourceName, namespace: &str, metadata: &Value, spec: &Spec) -> Result<(), ApiError> {
+    let kind = &*resource.kind;
     let mut causes = Vec::new();
     match (&spec.resource_attributes, &spec.non_resource_attributes) {
         (Some(_), Some(path)) => {
-            let shown = json!({"Path": path.path, "Verb": path.verb}).to_string();
             let why = "cannot be specified in combination with resourceAttributes";
-            causes.push(Cause::invalid("spec.nonResourceAttributes", &shown, why));
+            causes.push(Cause::invalid("spec.nonResourceAttributes", &path.shown(), why));
         }
         (None, None) => {
             let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -216,32 +232,114 @@ fn check(resource: &ResourceName, namespace: &str, metadata: &Value, spec: &Spec
         }
         (Some(_), None) | (None, Some(_)) => {}
     }
-    if &*resource.kind != "SelfSubjectAccessReview" && spec.user.is_empty() && spec.groups.is_empty() {
+    if kind != "SelfSubjectAccessReview" && spec.user.is_empty() && spec.groups.is_empty() {
         causes.push(Cause::invalid("spec.user", "\"\"", "at least one of user or group must be specified"));
     }
-    let mut rest = metadata.as_object().cloned().unwrap_or_default();
-    rest.remove("managedFields");
-    rest.retain(|_, member| !member.is_null());
-    if &*resource.kind == "LocalSubjectAccessReview" {
-        rest.remove("namespace");
-        match &spec.resource_attributes {
-            Some(asked) if asked.namespace != namespace => {
-                let shown = format!("{:?}", asked.namespace);
-                let field = "spec.resourceAttributes.namespace";
-                causes.push(Cause::invalid(field, &shown, "must match metadata.namespace"));
+    if let Some(asked) = &spec.resource_attributes {
+        let selectors = [("fieldSelector", &asked.field_selector), ("labelSelector", &asked.label_selector)];
+        for (name, selector) in selectors {
+            if let Some(selector) = selector {
+                check_selector(&format!("spec.resourceAttributes.{name}"), selector, &mut causes);
             }
-            Some(_) | None => {}
         }
     }
-    if !rest.is_empty() {
-        causes.push(Cause::invalid("metadata", &Value::Object(rest).to_string(), "must be empty"));
+    let of_namespace = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+    let is_local = kind == "LocalSubjectAccessReview";
+    let is_free = |name: &str| name == "managedFields" || (is_local && name == "namespace");
+    let says_nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    let rest = metadata.as_object().into_iter().flatten();
+    if rest.into_iter().any(|(name, value)| !is_free(name) && !says_nothing(value)) {
+        let why = if is_local { "must be empty except for namespace" } else { "must be empty" };
+        causes.push(Cause::invalid("metadata", &shown(metadata), why));
     }
-    if causes.is_empty() {
-        return Ok(());
+    if is_local {
+        if let Some(asked) = spec.resource_attributes.as_ref().filter(|asked| asked.namespace != of_namespace)
+        {
+            let shown = format!("{:?}", asked.namespace);
+            let field = "spec.resourceAttributes.namespace";
+            causes.push(Cause::invalid(field, &shown, "must match metadata.namespace"));
+        }
+        if let Some(path) = &spec.non_resource_attributes {
+            let why = "disallowed on this kind of request";
+            causes.push(Cause::invalid("spec.nonResourceAttributes", &path.shown(), why));
+        }
     }
-    // The registry of reviews names no kind.
-    let nameless = ResourceName { kind: "".into(), ..resource.clone() };
-    Err(ApiError::invalid(nameless, "", causes))
+    if !causes.is_empty() {
+        // The registry of reviews names no kind.
+        let nameless = ResourceName { kind: "".into(), ..resource.clone() };
+        return Err(ApiError::invalid(nameless, "", causes));
+    }
+    if is_local && namespace != of_namespace {
+        return Err(ApiError::bad_request(&format!(
+            "spec.resourceAttributes.namespace must match namespace: {namespace}"
+        )));
+    }
+    Ok(())
+}
+
+/// A selector has either requirements or a text.
+fn check_selector(at: &str, selector: &Selector, causes: &mut Vec<Cause>) {
+    if !selector.raw_selector.is_empty() && !selector.requirements.is_empty() {
+        let shown = format!("{:?}", selector.raw_selector);
+        let why = "may not specified at the same time as requirements";
+        causes.push(Cause::invalid(format!("{at}.rawSelector"), &shown, why));
+    }
+    if selector.raw_selector.is_empty() && selector.requirements.is_empty() {
+        let why = format!("when {at} is specified, requirements or rawSelector is required");
+        causes.push(Cause::required(format!("{at}.requirements"), &why));
+    }
+    for (index, requirement) in selector.requirements.iter().enumerate() {
+        let at = format!("{at}.requirements[{index}]");
+        let text = |name: &str| requirement.get(name).and_then(Value::as_str).unwrap_or_default();
+        let has_values =
+            requirement.get("values").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+        match text("operator") {
+            "In" | "NotIn" if !has_values => {
+                let why = "must be specified when `operator` is 'In' or 'NotIn'";
+                causes.push(Cause::required(format!("{at}.values"), why));
+            }
+            "Exists" | "DoesNotExist" if has_values => {
+                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                causes.push(Cause::forbidden(format!("{at}.values"), why));
+            }
+            "" => causes.push(Cause::required(format!("{at}.operator"), "")),
+            // A server that does not know an operator leaves it to the authorizer.
+            _ => {}
+        }
+        if text("key").is_empty() && at.contains("fieldSelector") {
+            causes.push(Cause::required(format!("{at}.key"), ""));
+        }
+    }
+}
+
+/// Metadata as Go's encoder writes it: members in the order of the struct.
+fn shown(metadata: &Value) -> String {
+    const ORDER: [&str; 14] = [
+        "name",
+        "generateName",
+        "namespace",
+        "selfLink",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "labels",
+        "annotations",
+        "ownerReferences",
+        "finalizers",
+    ];
+    let members = ORDER.iter().chain(&["managedFields"]).filter_map(|name| {
+        let value = metadata.get(*name).filter(|value| !value.is_null())?;
+        Some(format!("{name:?}:{value}"))
+    });
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 fn unreadable(resource: &ResourceName, api_version: &str, error: &serde_json::Error) -> ApiError {

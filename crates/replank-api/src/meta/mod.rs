@@ -121,9 +121,9 @@ impl Meta {
                 Some(group_version(ask, list.as_ref()))
             }
             // A group that is built in answers for all that is below it, even what is not there.
-            ["api", ..] => Some(answer::refusal(&ApiError::no_resource())),
+            ["api", ..] => Some(written::refusal(ask, &ApiError::no_resource())),
             ["apis", name, ..] if self.is_built_in(snapshot, name) => {
-                Some(answer::refusal(&ApiError::no_resource()))
+                Some(written::refusal(ask, &ApiError::no_resource()))
             }
             _ => None,
         }
@@ -162,8 +162,9 @@ impl Meta {
     ) -> Answer {
         for media in ask.accepts() {
             let is_json = matches!(media.name.as_str(), "*/*" | "application/*" | "application/json");
+            let is_yaml = media.name == "application/yaml";
             match (media.parameter("as"), media.parameter("v"), media.parameter("g")) {
-                (None, _, _) if is_json => return plain(),
+                (None, _, _) if is_json || is_yaml => return plain(),
                 (Some("APIGroupDiscoveryList"), Some("v2"), Some("apidiscovery.k8s.io")) if is_json => {
                     let known = self.known(snapshot);
                     let groups = || match ask.path.trim_end_matches('/') {
@@ -183,7 +184,7 @@ impl Meta {
 fn group_version(ask: &Ask<'_>, list: Option<&discovery::ApiResourceList>) -> Answer {
     match list {
         Some(list) => only_read(ask, || written::json(ask, list)),
-        None => answer::refusal(&ApiError::no_resource()),
+        None => written::refusal(ask, &ApiError::no_resource()),
     }
 }
 

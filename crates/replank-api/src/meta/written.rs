@@ -1,17 +1,71 @@
 //! Answers of paths that are no resources: laid out as upstream lays them out, with the headers that caches read.
 
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, VARY};
+use replank_apiserver::ApiError;
 use ring::digest::{SHA512, digest};
 use serde::Serialize;
 
 use super::ask::Ask;
 use crate::answer::{self, Answer, JSON, TEXT};
+use crate::wire::{self, Encoding};
 
 /// Tells browsers that the type is what it says; Go's http.Error sets it.
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
-/// An answer in JSON, in the order of the fields of what is written.
+/// What a client takes of what can be written.
+enum Form {
+    Json,
+    Yaml,
+}
+
+/// The first form that a client takes; the refusal where it takes none.
+fn form(ask: &Ask<'_>) -> Result<Form, ApiError> {
+    let mut is_shaped = false;
+    for media in ask.accepts() {
+        let form = match media.name.as_str() {
+            "*/*" | "application/*" | "application/json" | "application/vnd.kubernetes.protobuf" => {
+                Form::Json
+            }
+            "application/yaml" => Form::Yaml,
+            _ => continue,
+        };
+        if media.parameter("as").is_none() {
+            return Ok(form);
+        }
+        is_shaped = true;
+    }
+    let types = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    let is_group = ask.path.trim_matches('/').split('/').count() == 2 && ask.path.starts_with("/apis/");
+    // A group is written without go-restful, which looks at the types of its routes first.
+    Err(match is_shaped || is_group {
+        true => ApiError::not_acceptable(&format!("only the following media types are accepted: {types}")),
+        false => {
+            let why = format!("406: Not Acceptable\n\nAvailable representations: {types}");
+            ApiError::unrouted(406, "NotAcceptable", &why)
+        }
+    })
+}
+
+/// A refusal in the form that a client takes.
+pub(crate) fn refusal(ask: &Ask<'_>, error: &ApiError) -> Answer {
+    match form(ask) {
+        Ok(Form::Yaml) => {
+            answer::whole(error.code, Encoding::Yaml.media_type(), wire::yaml(&error.to_status()))
+        }
+        Ok(Form::Json) | Err(_) => answer::refusal(error),
+    }
+}
+
+/// An answer in the form that a client takes: JSON in the order of the fields of what is written, or YAML.
 pub(crate) fn json(ask: &Ask<'_>, value: &impl Serialize) -> Answer {
+    match form(ask) {
+        Ok(Form::Json) => {}
+        Ok(Form::Yaml) => {
+            let value = serde_json::to_value(value).unwrap_or_default();
+            return answer::whole(200, Encoding::Yaml.media_type(), wire::yaml(&value));
+        }
+        Err(error) => return answer::refusal(&error),
+    }
     if ask.is_for_people() {
         return laid_out(value);
     }

@@ -1,5 +1,6 @@
 //! Reading: one object, a list, or a watch, from the read model alone.
 
+mod components;
 mod encode;
 mod get;
 pub mod json;
@@ -11,8 +12,9 @@ mod shaped;
 mod value;
 mod watch;
 
+pub use components::{are_components, component, components, not_watched};
 pub use encode::{Converted, Encode, Json};
-pub use get::get;
+pub use get::{get, get_at};
 pub use list::{Listed, list};
 pub use proto::Protobuf;
 pub(crate) use shaped::{Shaped, ShapedWatch};

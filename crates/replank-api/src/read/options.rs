@@ -24,6 +24,26 @@ pub(super) enum Wanted {
 /// # Errors
 /// 400 where it is no number, 422 where options do not go together.
 pub(super) fn of_list(query: &Query) -> Result<Wanted, ApiError> {
+    check_list(query)?;
+    let word = query.text("resourceVersionMatch");
+    let Some(version) = query.text("resourceVersion") else { return Ok(Wanted::Latest) };
+    let number =
+        number(version).map_err(|why| ApiError::bad_request(&format!("invalid resource version: {why}")))?;
+    let has_limit = query.number("limit").is_some_and(|limit| limit > 0);
+    Ok(match (number, word) {
+        (0, _) => Wanted::Any,
+        (number, Some("Exact")) => Wanted::Exact(number),
+        // A page of a version is a page of exactly that one.
+        (number, None) if has_limit => Wanted::Exact(number),
+        (number, _) => Wanted::NotOlderThan(number),
+    })
+}
+
+/// Refuses options of a list that do not go together.
+///
+/// # Errors
+/// 400 where one that is a number is none, 422.
+pub(super) fn check_list(query: &Query) -> Result<(), ApiError> {
     numbers(query)?;
     let mut causes = Vec::new();
     let word = query.text("resourceVersionMatch");
@@ -46,18 +66,7 @@ pub(super) fn of_list(query: &Query) -> Result<Wanted, ApiError> {
     if query.get("sendInitialEvents").is_some() {
         causes.push(forbidden("sendInitialEvents", "is forbidden for list"));
     }
-    refuse(causes)?;
-    let Some(version) = version else { return Ok(Wanted::Latest) };
-    let number =
-        number(version).map_err(|why| ApiError::bad_request(&format!("invalid resource version: {why}")))?;
-    let has_limit = query.number("limit").is_some_and(|limit| limit > 0);
-    Ok(match (number, word) {
-        (0, _) => Wanted::Any,
-        (number, Some("Exact")) => Wanted::Exact(number),
-        // A page of a version is a page of exactly that one.
-        (number, None) if has_limit => Wanted::Exact(number),
-        (number, _) => Wanted::NotOlderThan(number),
-    })
+    refuse(causes)
 }
 
 /// Where a watch begins.
@@ -94,11 +103,15 @@ pub(super) fn of_watch(query: &Query) -> Result<Begin, ApiError> {
                 causes.push(unsupported(word, &["NotOlderThan"]));
             }
         }
-        None if word.is_some() => {
-            let why = "is forbidden for watch unless sendInitialEvents is provided";
-            causes.push(forbidden("resourceVersionMatch", why));
+        None => {
+            if let Some(word) = word {
+                let why = "is forbidden for watch unless sendInitialEvents is provided";
+                causes.push(forbidden("resourceVersionMatch", why));
+                if word != "NotOlderThan" {
+                    causes.push(unsupported(word, &["NotOlderThan"]));
+                }
+            }
         }
-        None => {}
     }
     refuse(causes)?;
     if query.text("continue").is_some() {
@@ -117,7 +130,7 @@ pub(super) fn of_watch(query: &Query) -> Result<Begin, ApiError> {
 }
 
 /// Options that are numbers.
-fn numbers(query: &Query) -> Result<(), ApiError> {
+pub(super) fn numbers(query: &Query) -> Result<(), ApiError> {
     for name in ["limit", "timeoutSeconds"] {
         let Some(text) = query.text(name) else { continue };
         if let Err(error) = text.parse::<i64>() {
@@ -129,7 +142,7 @@ fn numbers(query: &Query) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn number(text: &str) -> Result<u64, String> {
+pub(super) fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| {
         format!(
             "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"

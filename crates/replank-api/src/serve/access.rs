@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::peer::Peer;
 use super::signing;
 use crate::auth::{
-    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, Ways, authenticate, denied,
-    escalates, guards, impersonated, is_review, keys, provider, token_request,
+    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, Ways, authenticate,
+    denied, escalates, guards, impersonated, is_review, keys, provider, token_request,
 };
 use crate::owner::Owner;
 use crate::pace::Pace;
@@ -118,7 +118,11 @@ impl Access {
         if verdict.is_allowed {
             return Ok(());
         }
-        let about = About { group: group.as_str().into(), kind: resource.as_str().into(), name: name.as_str().into() };
+        let about = About {
+            group: group.as_str().into(),
+            kind: resource.as_str().into(),
+            name: name.as_str().into(),
+        };
         Err(ApiError::forbidden_to_user(Some(about), &verdict.reason))
     }
 
@@ -140,8 +144,9 @@ impl Access {
         &self,
         admitted: &Admitted,
         question: &Question,
-        body: &Value,
-    ) -> Result<Value, ApiError> {
+        target: &Target,
+        request: &Request,
+    ) -> (Result<Value, ApiError>, Vec<String>) {
         let snapshot = self.owner.mirror().snapshot();
         match (question, &self.identity) {
             (Question::Review { resource, api_version, namespace }, identity) => {
@@ -151,12 +156,22 @@ impl Access {
                     snapshot: &snapshot,
                     now: Pace::outside(),
                 };
-                reviewer.answer(&admitted.user, (resource, api_version), namespace, body)
+                let now = reviewer.now.floor_seconds();
+                match json::Question::read(&target.resource, namespace, request, now) {
+                    Ok(asked) => {
+                        let of = (resource, api_version.as_str());
+                        let answered = reviewer.answer(&admitted.user, of, namespace, &asked.value);
+                        (answered, asked.warnings)
+                    }
+                    Err(error) => (Err(error), Vec::new()),
+                }
             }
             (Question::Token(account), Some(identity)) => {
-                token_request(&identity.signer, &snapshot, account, body, Pace::outside())
+                let answered =
+                    token_request(&identity.signer, &snapshot, account, &request.body, Pace::outside());
+                (answered, Vec::new())
             }
-            (Question::Token(_), None) => Err(ApiError::no_resource()),
+            (Question::Token(_), None) => (Err(ApiError::no_resource()), Vec::new()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::ApiError;
+use replank_apiserver::{About, ApiError};
 use replank_model::object::Object;
 use replank_schema::discovery;
 
@@ -75,6 +75,13 @@ impl Handler {
         };
         if let Some(keys) = self.access.keys(&path, host(&request)) {
             let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
+            let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+            if !accept
+                .is_none_or(|text| ["*/*", "application/*", media_type].iter().any(|one| text.contains(one)))
+            {
+                let why = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
+                return answer::refusal(&ApiError::unrouted(406, "NotAcceptable", &why));
+            }
             return match *request.method() {
                 Method::GET => answer::whole(200, media_type, keys.to_string()),
                 _ => answer::refusal(&ApiError::method_not_allowed()),
@@ -83,9 +90,12 @@ impl Handler {
         let snapshot = self.owner.mirror().snapshot();
         match route(&path, &snapshot, &self.versions) {
             Route::Resource(target) => {
-                let warning = self.warning(&target);
+                // What the router refuses itself is not warned of.
+                let is_routed = not_allowed(request.method(), &target).is_none();
+                let warning = self.warning(&target).filter(|_| is_routed);
                 let mut answer = self.resource(request, &admitted, *target, query).await;
-                answer::warn(&mut answer, warning.as_slice());
+                let is_refused = answer.status().as_u16() == 406;
+                answer::warn(&mut answer, warning.filter(|_| !is_refused).as_slice());
                 answer
             }
             Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
@@ -120,11 +130,15 @@ impl Handler {
         let is_watch = is_get
             && target.part.is_none()
             && (target.is_watch || (target.name.is_none() && query.is_set("watch")));
-        let render = match self.agreed(&request, &query, &target, is_watch) {
-            Ok(render) => render,
-            Err(answer) => return *answer,
+        let refusal = not_allowed(request.method(), &target)
+            .or_else(|| not_supported(request.method(), &target, &admitted.asked.verb));
+        let render = match (self.agreed(&request, &query, &target, is_watch), &refusal) {
+            (Ok(render), _) => render,
+            // What cannot be done at all is not written in any form.
+            (Err(_), Some(refusal)) => return render::refusal(refusal, None),
+            (Err(answer), None) => return *answer,
         };
-        if let Some(refusal) = not_allowed(request.method(), &target) {
+        if let Some(refusal) = refusal {
             return render.refusal(&refusal);
         }
         if let Some(stream) = Stream::of(&target) {
@@ -142,6 +156,9 @@ impl Handler {
             let gate = Gate { access: &self.access, admitted, hooks };
             return write::write(&self.owner, gate, request, &target, &render).await;
         }
+        if read::are_components(&target) {
+            return components(&target, &query, &render, is_watch).await;
+        }
         let is_of_leases = is_lease(&target);
         if is_of_leases {
             self.owner.look().await;
@@ -156,7 +173,10 @@ impl Handler {
         }
         let mirror = self.owner.mirror();
         let found = match target.name {
-            Some(_) => read::get(mirror, &target).map(|stored| render.stored(200, &target, &stored)),
+            Some(_) => match read::get_at(mirror, &target, &query).await {
+                Ok(stored) => Ok(render.stored(200, &target, &stored)),
+                Err(error) => Err(error),
+            },
             None => match read::list(mirror, &target, &query).await {
                 Ok(listed) => Ok(render.list(&target, &listed).await),
                 Err(error) => {
@@ -219,6 +239,40 @@ impl Handler {
 fn is_lease(target: &Target) -> bool {
     let name = &target.resource.name;
     &*name.group == "coordination.k8s.io" && &*name.plural == "leases"
+}
+
+/// What the handler of custom resources says of a method that it does not know (apiextensions `customresource_handler.go`).
+fn not_supported(method: &Method, target: &Target, verb: &str) -> Option<ApiError> {
+    let is_known = match (method.as_str(), &target.name, &target.part) {
+        ("GET" | "HEAD", _, _) => true,
+        ("POST" | "DELETE", None, None) | ("PUT" | "PATCH", Some(_), _) | ("DELETE", Some(_), None) => true,
+        (_, _, _) => false,
+    };
+    if !target.is_custom || is_known {
+        return None;
+    }
+    let name = &target.resource.name;
+    let mut error = ApiError::method_not_allowed();
+    error.message =
+        format!("{verb} is not supported on resources of kind \"{}.{}\"", name.plural, name.group);
+    error.about =
+        Some(Box::new(About { group: name.group.clone(), kind: name.plural.clone(), name: "".into() }));
+    Some(error)
+}
+
+/// What is said of the components of the control plane.
+async fn components(target: &Target, query: &Query, render: &Renderer, is_watch: bool) -> Answer {
+    if is_watch {
+        return render.refusal(&read::not_watched());
+    }
+    let found = match target.name {
+        Some(_) => read::component(target).map(|stored| render.stored(200, target, &stored)),
+        None => match read::components(target, query) {
+            Ok(listed) => Ok(render.list(target, &listed).await),
+            Err(error) => Err(error),
+        },
+    };
+    found.unwrap_or_else(|error| render.refusal(&error))
 }
 
 /// Whether objects of a resource are answered and not kept.

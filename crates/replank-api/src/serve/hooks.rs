@@ -41,7 +41,8 @@ pub(super) fn begin(mirror: &Mirror) -> Option<Arc<Hooks>> {
         let resource = ResourceType::built_in("admissionregistration.k8s.io", "v1", plural);
         resource.is_some_and(|resource| snapshot.collection(&StorageId::of_resource(resource)).size() > 0)
     };
-    let is_any = is_configured("mutatingwebhookconfigurations") || is_configured("validatingwebhookconfigurations");
+    let is_any =
+        is_configured("mutatingwebhookconfigurations") || is_configured("validatingwebhookconfigurations");
     is_any.then(Arc::default)
 }
 
@@ -92,7 +93,8 @@ async fn call(hook: &HookCall, snapshot: &Snapshot) -> Result<Value, String> {
         Ok(Err(Trouble::Answer(why))) => return Err(failed(&why)),
         Err(_) => return Err(post("context deadline exceeded")),
     };
-    check(&answer, &review, &uid, hook.may_patch).map_err(|why| format!("received invalid webhook response: {why}"))?;
+    check(&answer, &review, &uid, hook.may_patch)
+        .map_err(|why| format!("received invalid webhook response: {why}"))?;
     Ok(answer)
 }
 
@@ -136,7 +138,9 @@ fn unreachable(service: &Value, snapshot: &Snapshot) -> String {
         None => format!("service {name:?} not found"),
         Some(service) => {
             let address = text(&service, "/spec/clusterIP");
-            format!("dial tcp {address}: connect: connection refused: containers are simulated and nothing runs")
+            format!(
+                "dial tcp {address}: connect: connection refused: containers are simulated and nothing runs"
+            )
         }
     }
 }
@@ -156,7 +160,8 @@ fn uid() -> String {
 
 async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Trouble> {
     let rest = url.trim_start_matches("https://");
-    let (authority, path) = rest.find('/').or_else(|| rest.find('?')).map_or((rest, ""), |at| rest.split_at(at));
+    let (authority, path) =
+        rest.find('/').or_else(|| rest.find('?')).map_or((rest, ""), |at| rest.split_at(at));
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
@@ -257,7 +262,8 @@ fn trust(client: &Value) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let mut own = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(&bundle) {
-        let certificate = certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
+        let certificate =
+            certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
         own.push(certificate.clone().into_owned());
         roots.add(certificate).map_err(|error| format!("unable to load root certificates: {error}"))?;
     }
@@ -290,7 +296,9 @@ fn other_names(presented: &[String], host: &str) -> String {
     let names = presented.iter().filter_map(|name| name.strip_prefix(kind)?.strip_suffix(')'));
     let names: Vec<&str> = names.map(|name| name.trim_matches('"')).collect();
     match (names.is_empty(), is_address) {
-        (true, true) => format!("cannot validate certificate for {host} because it doesn't contain any IP SANs"),
+        (true, true) => {
+            format!("cannot validate certificate for {host} because it doesn't contain any IP SANs")
+        }
         (true, false) => format!("certificate is not valid for any names, but wanted to match {host}"),
         (false, _) => format!("certificate is valid for {}, not {host}", names.join(", ")),
     }
@@ -307,7 +315,9 @@ fn check(answer: &Value, review: &Value, uid: &str, may_patch: bool) -> Result<(
     let (kind, given) = (text(answer, "/kind"), text(answer, "/apiVersion"));
     if kind != "AdmissionReview" || given != version {
         let shown = if given.contains('/') { given.to_owned() } else { format!("/{given}") };
-        return Err(format!("expected webhook response of {version}, Kind=AdmissionReview, got {shown}, Kind={kind}"));
+        return Err(format!(
+            "expected webhook response of {version}, Kind=AdmissionReview, got {shown}, Kind={kind}"
+        ));
     }
     if !is_newest {
         return Ok(());
@@ -343,16 +353,20 @@ mod tests {
     #[test]
     fn an_answer_is_believed_that_answers_what_was_asked() {
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"});
-        let of = |version: &str, response: Value| {
-            json!({"apiVersion": version, "kind": "AdmissionReview", "response": response})
-        };
+        let of = |version: &str, response: Value| json!({"apiVersion": version, "kind": "AdmissionReview", "response": response});
         let v1 = "admission.k8s.io/v1";
         let why = |answer: Value| check(&answer, &review, "7", true).err();
         assert_eq!(why(of(v1, json!({"uid": "7", "allowed": true}))), None);
         assert_eq!(why(json!({})).as_deref(), Some("webhook response was absent"));
-        assert_eq!(why(of(v1, json!({"uid": "8"}))).as_deref(), Some("expected response.uid=\"7\", got \"8\""));
+        assert_eq!(
+            why(of(v1, json!({"uid": "8"}))).as_deref(),
+            Some("expected response.uid=\"7\", got \"8\"")
+        );
         let patched = of(v1, json!({"uid": "7", "patch": "W10="}));
-        assert_eq!(why(patched).as_deref(), Some("webhook returned response.patch but not response.patchType"));
+        assert_eq!(
+            why(patched).as_deref(),
+            Some("webhook returned response.patch but not response.patchType")
+        );
         let changes = of(v1, json!({"uid": "7", "patch": "W10=", "patchType": "JSONPatch"}));
         assert_eq!(why(changes.clone()), None);
         let refused = "validating webhook may not return response.patch";

@@ -7,10 +7,10 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::{ApiError, Caller, Hooks};
 use replank_apiserver::json::{self, Response, Wire};
+use replank_apiserver::{ApiError, Caller, Hooks};
 use replank_model::object::meta::Key;
-use replank_schema::discovery;
+use replank_schema::{discovery, types};
 use serde_json::Value;
 
 use super::access::{Access, Admitted};
@@ -76,7 +76,8 @@ pub(super) async fn write(
         Err(error) => return render.refusal(&error),
     };
     let duplicates = body.duplicates;
-    let body = match kept_body(body.value, method, target) {
+    let spoken = spoken(target);
+    let body = match kept_body(body.value, method, target, spoken.is_some()) {
         Ok(body) => body,
         Err(error) => return render.refusal(&error),
     };
@@ -85,7 +86,7 @@ pub(super) async fn write(
     }
     let request_fault = signing::fault(&asked, target, &body);
     let caller = Caller { user: gate.admitted.user.info(), request_fault, hooks: gate.hooks.clone() };
-    let wire = Wire { user_agent, duplicates, caller };
+    let wire = Wire { user_agent, duplicates, spoken, caller };
     // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
     let is_stored = match method {
         json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
@@ -93,9 +94,13 @@ pub(super) async fn write(
     };
     let request = json::Request { method, path, content_type, body, wire: Some(wire) };
     if let Some(question) = gate.admitted.question(&request.path) {
-        let answered = gate.access.answer(gate.admitted, &question, &request.body);
-        return answered
-            .map_or_else(|error| render.refusal(&error), |value| render.value(201, target, value));
+        let (answered, warnings) = gate.access.answer(gate.admitted, &question, target, &request);
+        let mut answer = match answered {
+            Ok(value) => render.value(201, target, value),
+            Err(error) => render.refusal(&error),
+        };
+        answer::warn(&mut answer, &warnings);
+        return answer;
     }
     if let Err(error) = gate.access.check_grant(gate.admitted, target, &request).await {
         return render.refusal(&error);
@@ -131,9 +136,23 @@ fn kept_path(path: String, target: &Target) -> String {
     path.replacen(&of(&older.version.api_version()), &of(&target.resource.api_version()), 1)
 }
 
+/// The version in which a client writes, where its types are known as well as those of the one that is kept. Parts of objects have one version alone.
+fn spoken(target: &Target) -> Option<json::Spoken> {
+    let older = target.older.as_ref()?;
+    let of = &older.version;
+    types().of_kind(&of.group, &of.version, &of.kind)?;
+    target
+        .part
+        .as_deref()
+        .is_none_or(|part| part == "status")
+        .then(|| json::Spoken(Arc::new((**older).clone())))
+}
+
 /// A body in the version that is kept. Patches are taken as they are: they say only what changes.
-fn kept_body(body: Value, method: json::Method, target: &Target) -> Result<Value, ApiError> {
-    let Some(older) = target.older.as_ref().filter(|_| body.is_object()) else { return Ok(body) };
+fn kept_body(body: Value, method: json::Method, target: &Target, is_spoken: bool) -> Result<Value, ApiError> {
+    let Some(older) = target.older.as_ref().filter(|_| body.is_object() && !is_spoken) else {
+        return Ok(body);
+    };
     match method {
         json::Method::Post | json::Method::Put if body["apiVersion"] == older.version.api_version() => {
             older.kept(&body).map_err(|why| ApiError::bad_request(&why))
@@ -203,7 +222,10 @@ fn expected(method: json::Method, target: &Target) -> Expected {
         json::Method::Patch => Expected::Patch,
         json::Method::Post | json::Method::Put => {
             let resource = &target.resource;
-            let own = || (target.api_version(), resource.name.kind.to_string());
+            let own = || match part {
+                Some("binding") => ("v1".to_owned(), "Binding".to_owned()),
+                Some(_) | None => (target.api_version(), resource.name.kind.to_string()),
+            };
             let known = discovery().resource(&resource.name.group, &resource.version, &resource.name.plural);
             let part = target.part.as_deref().and_then(|part| {
                 let parts = &known?.subresources;

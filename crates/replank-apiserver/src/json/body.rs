@@ -1,6 +1,6 @@
 //! Bodies: what is sent is read as an object of the address' kind (apiserver `endpoints/handlers/{create,update,patch}.go`).
 
-use replank_schema::{GoId, go_types, types};
+use replank_schema::{GoForm, GoId, go_types, types};
 use serde_json::{Map, Value};
 
 use super::patch::PatchType;
@@ -22,6 +22,13 @@ pub(super) fn go_type(resource: &ResourceType) -> Option<GoId> {
 /// # Errors
 /// 400 where it is no object of the kind.
 pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
+    // A member that is null is one, whether the type knows it or not.
+    let nulls: Vec<String> = match &body {
+        Value::Object(members) => {
+            members.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name.clone()).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Vec::new(),
+    };
     let members = head(address, body, terms)?;
     let mut value = Value::Object(members);
     let unknown = custom::take_in(&address.resource, &mut value)?;
@@ -33,7 +40,10 @@ pub(super) fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<
         && let Some(of) = go_type(&address.resource)
     {
         let unreadable = |why: &str| cannot_be_handled(address, None, why);
-        let decoded = form::decode(of, &value).map_err(|why| unreadable(&why))?;
+        let mut decoded = form::decode(of, &value).map_err(|why| unreadable(&why))?;
+        if let GoForm::Struct(of) = &go_types().get(of).form {
+            decoded.unknown.extend(nulls.into_iter().filter(|name| of.member(name).is_none()));
+        }
         terms.strict(&decoded.unknown).map_err(|why| unreadable(&why))?;
         value = with_reset(&value, decoded.object);
     }
@@ -302,7 +312,14 @@ pub(super) fn options(body: &Value) -> Result<Value, ApiError> {
     match body {
         Value::Null => Ok(Value::Object(Map::new())),
         Value::Object(members) => match members.get("kind").and_then(Value::as_str) {
-            None | Some("" | "DeleteOptions") => Ok(body.clone()),
+            None | Some("" | "DeleteOptions") => {
+                let Some(of) = go_types().named("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions") else {
+                    return Ok(body.clone());
+                };
+                form::decode(of, body)
+                    .map(|decoded| decoded.object)
+                    .map_err(|why| ApiError::bad_request(&why))
+            }
             Some(kind) => {
                 let given = members.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
                 let version = if given.is_empty() { "meta.k8s.io/v1" } else { given };

@@ -3,10 +3,12 @@
 //! Checked is what a script or a plan gets wrong: names, selectors, numbers below zero, members that cannot be changed.
 //! What a client library would not even let through (a malformed port, a bad quantity in an annotation) is not.
 
-use replank_model::object::{Kind, Object};
+use replank_model::object::Kind;
+use replank_model::selector::LabelSelector;
 use replank_model::validation::{Refusal, validate};
 use serde_json::Value;
 
+use super::pod_update;
 use super::policies;
 use super::rules;
 use super::{custom, form};
@@ -23,13 +25,33 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     if &*resource.name.plural == "podtemplates" {
         return invalid(value);
     }
-    let mut causes = rules::metadata(resource, value);
+    let of_metadata = rules::metadata(resource, value);
+    let is_apart = rules::checks_metadata_last(resource);
+    let mut causes = if is_apart { Vec::new() } else { of_metadata.clone() };
     causes.extend(rules::check(resource, value));
+    if resource.kind == Kind::Service {
+        causes.extend(rules::service(None, value));
+    }
     causes.extend(content(resource.kind, value));
     causes.extend(other(resource, value));
     causes.extend(definition(resource.kind, None, value));
-    causes.extend(custom::check(resource, None, value));
-    causes
+    let of_custom = custom::check(resource, None, value);
+    let is_blocked = |cause: &Cause| {
+        matches!(
+            cause.reason,
+            "FieldValueRequired"
+                | "FieldValueNotSupported"
+                | "FieldValueTooLong"
+                | "FieldValueTooMany"
+                | "FieldValueTypeInvalid"
+        )
+    };
+    let is_told = of_custom.iter().any(|cause| cause.field.as_deref() == Some("<nil>"));
+    let blocks = !is_told && causes.iter().any(is_blocked);
+    causes.extend(of_custom);
+    causes.extend(custom::unchecked(resource).filter(|_| blocks));
+    // Their metadata is looked at when there is nothing else to be said.
+    if is_apart && causes.is_empty() { of_metadata } else { causes }
 }
 
 /// Kinds that are held untyped.
@@ -51,19 +73,28 @@ fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
 }
 
 /// What is wrong with a change. What was wrong before may stay.
-pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, known: &Object) -> Vec<Cause> {
-    let mut causes = new_finalizers(known, new);
+pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, given: &Value) -> Vec<Cause> {
+    // What a client gives of what only the server writes is looked at, too.
+    let mut causes = rules::metadata_changed(resource, old, given);
     if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
         let was = invalid(old);
-        causes.extend(invalid(new).into_iter().filter(|cause| !was.contains(cause)));
+        let is_of_meta = |cause: &Cause| cause.field.as_deref().is_some_and(|at| at.starts_with("metadata"));
+        let found = invalid(new).into_iter().filter(|cause| !was.contains(cause) && !is_of_meta(cause));
+        // `ValidateJob` and `ValidateJobUpdate` both look at the spec.
+        let times = if resource.kind == Kind::Job { 2 } else { 1 };
+        causes.extend(found.flat_map(|cause| std::iter::repeat_n(cause, times)));
+        if resource.kind == Kind::Job {
+            causes.extend(job_selector(new));
+        }
     } else {
         causes.extend(content(resource.kind, new));
         let was = rules::check(resource, old);
         causes.extend(rules::check(resource, new).into_iter().filter(|cause| !was.contains(cause)));
-        let was = rules::metadata(resource, old);
-        causes.extend(rules::metadata(resource, new).into_iter().filter(|cause| !was.contains(cause)));
     }
     causes.extend(rules::changed(resource, old, new));
+    if resource.kind == Kind::Service {
+        causes.extend(rules::service(Some(old), new));
+    }
     if old.get("spec") != new.get("spec") || old.get("webhooks") != new.get("webhooks") {
         causes.extend(other(resource, new));
         // Compared is what Go compares: what a client sends back has the members that are never left out.
@@ -127,32 +158,6 @@ pub(super) fn invalid(value: &Value) -> Vec<Cause> {
     }
 }
 
-/// An object on its way out may lose finalizers, not gain them.
-fn new_finalizers(known: &Object, value: &Value) -> Vec<Cause> {
-    if !known.meta().is_terminating() {
-        return Vec::new();
-    }
-    let had = &known.meta().finalizers;
-    let given = value.pointer("/metadata/finalizers").and_then(Value::as_array);
-    let added: Vec<String> = given
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .filter(|name| !had.iter().any(|one| &**one == *name))
-        .map(|name| format!("{name:?}"))
-        .collect();
-    if added.is_empty() {
-        return Vec::new();
-    }
-    let why = format!(
-        "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-        added.join(", ")
-    );
-    // Found by two checks upstream, and told twice.
-    let cause = Cause::forbidden("metadata.finalizers", &why);
-    vec![cause.clone(), cause]
-}
-
 fn content(kind: Kind, value: &Value) -> Vec<Cause> {
     if kind == Kind::PodDisruptionBudget { budget(value) } else { Vec::new() }
 }
@@ -175,7 +180,7 @@ fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
                 .collect();
         }
         Kind::StatefulSet => return stateful_set(old, new),
-        Kind::Pod => return pod(old, new),
+        Kind::Pod => return pod_update::check(old, new),
         Kind::Namespace
         | Kind::Node
         | Kind::StorageClass
@@ -205,8 +210,8 @@ fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
     if kind == Kind::Job {
         causes.extend(completions(old, new));
     }
-    if kind == Kind::Job && template_is_fixed(old) && changed(old, new, "spec.template") {
-        causes.push(Cause::invalid("spec.template", &shown(at(new, "spec.template")), IMMUTABLE));
+    if kind == Kind::Job {
+        causes.extend(job_template(old, new));
     }
     causes
 }
@@ -223,10 +228,75 @@ fn completions(old: &Value, new: &Value) -> Option<Cause> {
     Some(Cause::invalid(path, &shown(at(new, path)), why))
 }
 
-/// A Job's template may change where it is going, while it is suspended and has never run.
-fn template_is_fixed(old: &Value) -> bool {
-    let suspended = at(old, "spec.suspend").and_then(Value::as_bool).unwrap_or(false);
-    !suspended || at(old, "status.startTime").is_some()
+/// A Job that is there has a selector, which its template fits: two checks look at it.
+fn job_selector(new: &Value) -> Vec<Cause> {
+    let selector = at(new, "spec.selector");
+    let labels = at(new, "spec.template.metadata.labels");
+    let mut causes = Vec::new();
+    if selector.is_none() {
+        causes.push(Cause::required("spec.selector", ""));
+    }
+    let fits = selector.is_some_and(|selector| {
+        let read = serde_json::from_value::<LabelSelector>(selector.clone()).ok();
+        let compiled = read.and_then(|read| read.compile().ok());
+        let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+        compiled.is_some_and(|compiled| compiled.matches(value))
+    });
+    if !fits {
+        let why = "`selector` does not match template `labels`";
+        causes.push(Cause::invalid("spec.template.metadata.labels", &shown(labels), why));
+    }
+    causes.iter().flat_map(|cause| [cause.clone(), cause.clone()]).collect()
+}
+
+/// A Job's template may change while it is suspended and has never run: where its pods go, and what they request (`validatePodTemplateUpdate`).
+fn job_template(old: &Value, new: &Value) -> Option<Cause> {
+    let is_suspended = at(old, "spec.suspend").and_then(Value::as_bool).unwrap_or(false);
+    let (mut was, is) = (at(old, "spec.template")?.clone(), at(new, "spec.template")?.clone());
+    if !is_suspended || at(old, "status.startTime").is_some() {
+        let cause = || Cause::invalid("spec.template", &is.to_string(), IMMUTABLE);
+        return (was != is).then(cause);
+    }
+    let (was, is) = (was.get_mut("spec")?, is.get("spec")?);
+    for free in ["nodeSelector", "tolerations", "schedulingGates"] {
+        copy(is, was, free);
+    }
+    let kept = was.get("affinity").cloned();
+    let given = is.get("affinity").and_then(|affinity| affinity.get("nodeAffinity")).cloned();
+    let mut affinity = kept.unwrap_or_else(|| serde_json::json!({}));
+    if let Value::Object(members) = &mut affinity {
+        members.remove("nodeAffinity");
+        if let Some(given) = given {
+            members.insert("nodeAffinity".to_owned(), given);
+        }
+        let is_none = members.is_empty() && is.get("affinity").is_none();
+        match was.as_object_mut() {
+            Some(spec) if is_none => drop(spec.remove("affinity")),
+            Some(spec) if is.get("affinity").is_some() || !members.is_empty() => {
+                spec.insert("affinity".to_owned(), affinity);
+            }
+            Some(_) | None => {}
+        }
+    }
+    for list in ["containers", "initContainers"] {
+        let given = is.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let kept = was.get_mut(list).and_then(Value::as_array_mut);
+        let Some(kept) = kept.filter(|kept| kept.len() == given.len()) else { continue };
+        for (kept, given) in kept.iter_mut().zip(given) {
+            if kept.get("name") == given.get("name") {
+                copy(given, kept, "resources");
+            }
+        }
+    }
+    (*was != *is).then(|| Cause::invalid("spec.template.spec", &is.to_string(), IMMUTABLE))
+}
+
+fn copy(from: &Value, to: &mut Value, name: &str) {
+    match (from.get(name), to.as_object_mut()) {
+        (Some(value), Some(members)) => drop(members.insert(name.to_owned(), value.clone())),
+        (None, Some(members)) => drop(members.remove(name)),
+        (_, None) => {}
+    }
 }
 
 /// Everything of a StatefulSet's spec is fixed but a few members (`ValidateStatefulSetUpdate`).
@@ -257,92 +327,6 @@ fn stateful_set(old: &Value, new: &Value) -> Vec<Cause> {
                'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
                'minReadySeconds' are forbidden";
     vec![Cause::forbidden("spec", why)]
-}
-
-/// Takes out what says nothing: a client sends back members that Go never leaves out, such as `resources: {}`.
-fn drop_empty(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.values_mut().for_each(drop_empty);
-            members.retain(|_, member| {
-                !member.is_null() && member.as_object().is_none_or(|one| !one.is_empty())
-            });
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_empty),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// A pod's spec is fixed but for images, deadlines and added tolerations (`ValidatePodUpdate`).
-fn pod(old: &Value, new: &Value) -> Vec<Cause> {
-    let fixed = |value: &Value| {
-        let mut spec = at(value, "spec").cloned().unwrap_or_default();
-        for list in ["containers", "initContainers"] {
-            for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-                container["image"] = Value::Null;
-            }
-        }
-        if let Value::Object(spec) = &mut spec {
-            for free in
-                ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"]
-            {
-                spec.remove(free);
-            }
-        }
-        drop_empty(&mut spec);
-        spec
-    };
-    let list =
-        |value: &Value, path: &str| at(value, path).and_then(Value::as_array).cloned().unwrap_or_default();
-    // Of a toleration only the seconds may change.
-    let tolerations = |value: &Value| {
-        let mut all = list(value, "spec.tolerations");
-        all.iter_mut().filter_map(Value::as_object_mut).for_each(|one| drop(one.remove("tolerationSeconds")));
-        all
-    };
-    let (had, has) = (tolerations(old), tolerations(new));
-    let kept = had.iter().all(|toleration| has.contains(toleration));
-    // Gates may be taken away, not added; without them a pod that has no node yet may be narrowed.
-    let gates = list(old, "spec.schedulingGates");
-    let gated = !gates.is_empty() && at(old, "spec.nodeName").is_none();
-    let no_new_gate = list(new, "spec.schedulingGates").iter().all(|gate| gates.contains(gate));
-    if kept && no_new_gate && (gated || fixed(old) == fixed(new)) {
-        return Vec::new();
-    }
-    let why = "pod updates may not change fields other than `spec.containers[*].image`,\
-               `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
-               existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
-               previously negative)";
-    if !gated && fixed(old) != fixed(new) {
-        let (was, is) =
-            (at(old, "spec").cloned().unwrap_or_default(), at(new, "spec").cloned().unwrap_or_default());
-        let text = rules::difference(&rules::pod_spec(&was), &rules::pod_spec(&munged(&was, is)));
-        return vec![Cause::forbidden("spec", &format!("{why}\n{text}"))];
-    }
-    if !kept {
-        let why = "existing toleration can not be modified except its tolerationSeconds";
-        return vec![Cause::forbidden("spec.tolerations", why)];
-    }
-    vec![Cause::forbidden("spec", why)]
-}
-
-/// A new spec with all that may change as it was.
-fn munged(was: &Value, mut is: Value) -> Value {
-    for list in ["containers", "initContainers"] {
-        let old = was.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let new = is.get_mut(list).and_then(Value::as_array_mut);
-        for (old, new) in old.iter().zip(new.into_iter().flatten()) {
-            new["image"] = old.get("image").cloned().unwrap_or_default();
-        }
-    }
-    for free in ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"] {
-        match (was.get(free), is.as_object_mut()) {
-            (Some(value), Some(members)) => drop(members.insert(free.to_owned(), value.clone())),
-            (None, Some(members)) => drop(members.remove(free)),
-            (_, None) => {}
-        }
-    }
-    is
 }
 
 /// `ValidatePodDisruptionBudgetSpec`.

@@ -61,9 +61,7 @@ pub(super) fn check(resource: &ResourceType, old: Option<&Value>, value: &Value)
     }
     if once.iter().any(|problem| problem.kind.stops_rules()) {
         if custom.schema.has_rules() {
-            let why = "some validation rules were not checked because the object was invalid; correct the existing \
-                       errors to complete validation";
-            once.push(Problem::invalid("<nil>", "null", why));
+            once.push(Problem::invalid("<nil>", "null", UNCHECKED));
         }
     } else {
         once.extend(rules::broken(value, old, &custom.schema, &custom.program));
@@ -71,9 +69,18 @@ pub(super) fn check(resource: &ResourceType, old: Option<&Value>, value: &Value)
     once.into_iter().map(cause).collect()
 }
 
+/// What is said of rules that were not asked; `None` where there are none.
+pub(super) fn unchecked(resource: &ResourceType) -> Option<Cause> {
+    let custom = resource.custom.as_ref()?;
+    custom.schema.has_rules().then(|| cause(Problem::invalid("<nil>", "null", UNCHECKED)))
+}
+
 pub(super) fn cause(problem: Problem) -> Cause {
     Cause { reason: problem.kind.reason(), message: problem.message, field: Some(problem.field) }
 }
+
+const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing \
+                         errors to complete validation";
 
 /// The numbers that the scale subresource reads (`ValidateScaleSpec`, `ValidateScaleStatus`).
 fn replicas(resource: &ResourceType, value: &Value) -> Vec<Problem> {

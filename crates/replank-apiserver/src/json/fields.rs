@@ -31,6 +31,7 @@ const MORE: &[(&str, &str, &[&str])] = &[
     ("", "services", &["spec.clusterIP", "spec.type"]),
     ("", "replicationcontrollers", &["status.replicas"]),
     ("batch", "jobs", &["status.successful"]),
+    ("resource.k8s.io", "resourceslices", &["spec.driver", "spec.nodeName"]),
     ("certificates.k8s.io", "certificatesigningrequests", &["spec.signerName"]),
     (
         "events.k8s.io",
@@ -85,6 +86,10 @@ pub(super) fn is_supported(resource: &ResourceType, field: &str) -> bool {
 /// What the server says of a field that it does not select by (400).
 pub(super) fn refusal(resource: &ResourceType, field: &str) -> ApiError {
     ApiError::bad_request(&match more(resource) {
+        Some(_) if &*resource.name.plural == "jobs" => format!("field label {field:?} not supported for Job"),
+        Some(_) if &*resource.name.plural == "resourceslices" => {
+            format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {field}")
+        }
         Some(_) => format!("field label not supported: {field}"),
         None if resource.custom.is_some() => format!("field label not supported: {field}"),
         None => {

@@ -20,7 +20,9 @@ mod parts;
 mod patch;
 mod path;
 mod pod_parts;
+mod pod_update;
 mod policies;
+mod question;
 mod read;
 mod request;
 mod rules;
@@ -33,6 +35,7 @@ mod strategy;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod warn;
 mod write;
 
 use replank_model::object::Object;
@@ -42,6 +45,7 @@ use serde_json::Value;
 pub use answer::served_at;
 pub use patch::{PatchType, merge_patch};
 pub use path::{Address, Subresource};
+pub use question::Question;
 pub use selection::Selection;
 pub use store::{Store, handle};
 pub use terms::Terms;
@@ -50,7 +54,7 @@ pub use crate::server::{Effect, ResourceType};
 
 use crate::server::{Api, ApiError, DeleteOptions};
 
-pub use request::{Method, Repeated, Request, Response, Wire, read_delete_options};
+pub use request::{Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options};
 
 impl Api {
     /// Answers a request.
@@ -121,15 +125,21 @@ impl Api {
     ) -> Result<Value, ApiError> {
         let given = options;
         let options = delete_options(address, options)?;
-        let mut items: Vec<Object> = self.list(address)?;
+        for name in ["limit", "timeoutSeconds"] {
+            if let Some(text) = address.parameter(name).filter(|text| !text.is_empty()) {
+                text.parse::<i64>().map_err(|_| not_a_number(text))?;
+            }
+        }
+        let items: Vec<Object> = self.list(address)?;
         for item in &items {
             self.ask_about_deletion(address, item, given, effect)?;
         }
         if effect == Effect::Real {
-            for item in &mut items {
-                *item = self.delete_known(item, &options)?;
+            for item in &items {
+                self.delete_known(item, &options)?;
             }
         }
+        // The answer is the list as it was.
         Ok(self.as_list(address, &items))
     }
 
@@ -175,6 +185,10 @@ impl Api {
     }
 }
 
+fn not_a_number(text: &str) -> ApiError {
+    ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+}
+
 /// Reads meta/v1 DeleteOptions from a body, and what the query says in its place.
 fn delete_options(address: &Address, body: &Value) -> Result<DeleteOptions, ApiError> {
     let mut merged = body::options(body)?;
@@ -183,9 +197,7 @@ fn delete_options(address: &Address, body: &Value) -> Result<DeleteOptions, ApiE
         merged[member] = match member {
             "gracePeriodSeconds" => {
                 let seconds = text.parse::<i64>();
-                seconds.map(Value::from).map_err(|_| {
-                    ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-                })?
+                seconds.map(Value::from).map_err(|_| not_a_number(text))?
             }
             "orphanDependents" => Value::from(!matches!(text, "false" | "0")),
             _ => Value::from(text),

@@ -33,14 +33,18 @@ impl Api {
         let address = Address { name: Some(Name::from(named)), ..address.clone() };
         let (kind, node) = (text("/target/kind"), text("/target/name"));
         // Of a binding that is no good upstream says the bare error, without a reason.
+        let mut wrong = Vec::new();
         if !matches!(kind, "" | "Node") {
             let supported = "supported values: \"Node\", \"<empty>\"";
-            return Err(ApiError::internal(&format!(
-                "target.kind: Unsupported value: {kind:?}: {supported}"
-            )));
+            wrong.push(format!("target.kind: Unsupported value: {kind:?}: {supported}"));
         }
         if node.is_empty() {
-            return Err(ApiError::internal("target.name: Required value"));
+            wrong.push("target.name: Required value".to_owned());
+        }
+        match wrong.as_slice() {
+            [] => {}
+            [one] => return Err(ApiError::internal(one)),
+            all => return Err(ApiError::internal(&format!("[{}]", all.join(", ")))),
         }
         let Object::Pod(pod) = self.existing(&address)? else { return Err(ApiError::no_resource()) };
         let refuse = |why: &str| {
@@ -116,6 +120,14 @@ pub(super) fn only_part(part: Subresource, old: &Value, new: &mut Value) {
         Subresource::Status | Subresource::Scale | Subresource::Eviction | Subresource::Binding => return,
     }
     *new = kept;
+}
+
+/// The address as that of a Binding: what is sent to it is one.
+pub(super) fn as_binding(address: &Address) -> Address {
+    let mut part = address.clone();
+    part.resource.name = ResourceName { group: "".into(), plural: "bindings".into(), kind: "Binding".into() };
+    part.resource.version = "v1".into();
+    part
 }
 
 fn take(kept: &mut Value, new: &Value, of: &str, name: &str) {

@@ -145,18 +145,24 @@ impl Api {
             }
             _ => return Err(ApiError::no_resource()),
         };
-        let parameters = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (unescape(key), unescape(value))
-        });
         Ok(Address {
             resource: resolve(plural)?,
             namespace,
             name,
             subresource,
-            parameters: parameters.collect(),
+            parameters: parameters(query),
         })
     }
+}
+
+/// The parameters of a query.
+pub(super) fn parameters(query: &str) -> Vec<(String, String)> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let read = pairs.map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (unescape(key), unescape(value))
+    });
+    read.collect()
 }
 
 /// The part of a resource that a word in a path names, if the resource has it.

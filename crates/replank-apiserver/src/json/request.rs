@@ -1,7 +1,10 @@
 //! Requests and responses, as HTTP has them.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::path::Address;
 use crate::server::{ApiError, Caller, Cause, DeleteOptions, Propagation, ResourceName};
 
 /// What a request wants.
@@ -43,6 +46,52 @@ pub struct Wire {
     pub duplicates: Vec<Repeated>,
     /// Who has sent it.
     pub caller: Caller,
+    /// The version in which the client writes, where that is not the one that is kept.
+    pub spoken: Option<Spoken>,
+}
+
+/// Another version of a kind, in which clients read and write its objects.
+pub trait OtherVersion: std::fmt::Debug + Send + Sync {
+    /// The version, without the group.
+    fn version(&self) -> &str;
+
+    /// An object as it is in this version.
+    fn shown(&self, object: Value) -> Value;
+
+    /// An object of this version in the version that is kept.
+    ///
+    /// # Errors
+    /// Why there is no way.
+    fn kept(&self, object: &Value) -> Result<Value, String>;
+}
+
+/// A version in which a client writes.
+#[derive(Clone, Debug)]
+pub struct Spoken(pub Arc<dyn OtherVersion>);
+
+impl PartialEq for Spoken {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.version() == other.0.version()
+    }
+}
+
+impl Eq for Spoken {}
+
+impl Spoken {
+    /// The address as one of this version.
+    pub(super) fn of(&self, address: &Address) -> Address {
+        let mut spoken = address.clone();
+        spoken.resource.version = self.0.version().into();
+        spoken
+    }
+
+    /// An object in the version that is kept.
+    ///
+    /// # Errors
+    /// 400 where there is no way.
+    pub(super) fn kept(&self, object: &Value) -> Result<Value, ApiError> {
+        self.0.kept(object).map_err(|why| ApiError::bad_request(&why))
+    }
 }
 
 /// A member that stands twice in its object, as the reader of its form tells of it.

@@ -152,7 +152,9 @@ impl Store for Api {
     }
 
     fn bind(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Value, ApiError> {
-        self.bind_json(address, body, terms)
+        let part = super::parts::as_binding(address);
+        let read = super::body::read(&part, body.clone(), terms)?;
+        self.bind_json(address, &read, terms)
     }
 }
 
@@ -199,9 +201,26 @@ fn answer_as(
             let written = store.patch(address, kind, body, terms)?;
             Ok((if terms.has_created { 201 } else { 200 }, written))
         }
+        (Method::Delete, _, None) if preserves_pods(address, body) => {
+            let deleted = store.delete(address, body, terms.effect);
+            // A collection whose options are none is not looked at.
+            if deleted.is_ok() || address.name.is_some() {
+                terms.warnings.push(PRESERVED.to_owned());
+            }
+            Ok((200, deleted?))
+        }
         (Method::Delete, _, None) => Ok((200, store.delete(address, body, terms.effect)?)),
         (Method::Get | Method::Post | Method::Put | Method::Patch | Method::Delete, _, _) => {
             Err(ApiError::method_not_allowed())
         }
     }
+}
+
+const PRESERVED: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
+                         them or set propagationPolicy=Orphan to suppress this warning";
+
+/// Whether a deletion leaves the pods of Jobs behind, which nobody has asked for (batch/job storage, `Delete`).
+fn preserves_pods(address: &Address, options: &Value) -> bool {
+    let is_job = address.resource.kind == replank_model::object::Kind::Job;
+    is_job && super::delete_options(address, options).is_ok_and(|options| options.propagation.is_none())
 }

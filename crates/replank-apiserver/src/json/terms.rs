@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Effect;
 use super::path::Address;
-use super::request::{Method, Repeated, Request};
+use super::request::{Method, Repeated, Request, Spoken};
 use crate::server::{ApiError, Cause, ResourceName};
 
 /// How a write is to be made.
@@ -33,6 +33,8 @@ pub(super) struct Client {
     pub(super) duplicates: Vec<Repeated>,
     /// Whether fields of other managers are taken over by an apply.
     pub(super) force: bool,
+    /// The version in which it writes, where that is not the one that is kept.
+    pub(super) spoken: Option<Spoken>,
 }
 
 /// What becomes of unknown and duplicate fields.
@@ -111,7 +113,13 @@ impl Terms {
         }
         let manager = if given.is_empty() { of_agent(&wire.user_agent) } else { given.to_owned() };
         let effect = if dry.is_empty() { Effect::Real } else { Effect::DryRun };
-        let client = Client { manager, strictness, duplicates: wire.duplicates.clone(), force };
+        let client = Client {
+            manager,
+            strictness,
+            duplicates: wire.duplicates.clone(),
+            force,
+            spoken: wire.spoken.clone(),
+        };
         Ok(Self {
             effect,
             client: Some(client),
@@ -120,6 +128,11 @@ impl Terms {
             is_patch: false,
             is_accounted: false,
         })
+    }
+
+    /// The version in which the client writes, where that is not the one that is kept.
+    pub(super) fn spoken(&self) -> Option<Spoken> {
+        self.client.as_ref()?.spoken.clone()
     }
 
     /// Unknown and duplicate fields: the client is warned, or it is an error.

@@ -13,7 +13,11 @@ use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
-use super::{Effect, body, check, custom, defaults, events, form, parts, pod_parts, signing, strategy};
+use super::{
+    Effect, body, check, custom, defaults, events, form, parts, pod_parts, pod_update, rules, signing,
+    strategy, warn,
+};
+use crate::draw::Purpose;
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
@@ -71,10 +75,12 @@ impl Api {
         body: Value,
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
-        let mut value = body::read(address, body, terms)?;
+        let mut value = read(address, body, terms)?;
         self.check_going(&address.resource, &value)?;
         let resource = &address.resource;
-        let names_version = value.pointer("/metadata/resourceVersion").is_some_and(|text| text != "");
+        // What is no number names none.
+        let version = value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let names_version = version.parse::<u64>().is_ok_and(|version| version != 0);
         let given_generation = value.pointer("/metadata/generation").cloned();
         let managers = value.pointer("/metadata/managedFields").cloned();
         let meta = member(&mut value, "metadata");
@@ -87,7 +93,7 @@ impl Api {
             meta["namespace"] = namespace.as_str().into();
             self.require_namespace(address)?;
         }
-        defaults::fill(resource.kind, &mut value);
+        defaults::fill_scheme(resource.kind, &mut value);
         if terms.client.is_some() {
             defaults::fill_served(resource.kind, &mut value);
             normalize_templates(&mut value);
@@ -104,6 +110,10 @@ impl Api {
             signing::at_creation(self.caller.as_ref(), &mut value);
         }
         self.keep_account(address, None, &mut value, terms);
+        if resource.kind == Kind::Service && terms.client.is_some() {
+            self.ready_service(&mut value, None)?;
+        }
+        defaults::fill(resource.kind, &mut value);
         // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`).
         if resource.status == StatusWrites::Apart
             && resource.kind != Kind::Node
@@ -112,6 +122,10 @@ impl Api {
             members.remove("status");
         }
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
+        defaults::protect(resource, &mut value);
+        if &*resource.name.plural == "limitranges" && terms.client.is_some() {
+            self.name_limit_range(&mut value);
+        }
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, None, &mut value, terms.effect)?;
         self.change_by_hooks(address, None, &mut value, (terms.effect, &mut terms.warnings))?;
@@ -130,7 +144,7 @@ impl Api {
         let object = self.project(resource, value.clone())?;
         self.agree_with_policies(address, None, &value, terms)?;
         let object = match resource.generation {
-            Generation::Counted => object.map_meta(|meta| meta.generation = 1),
+            Generation::Counted | Generation::Fixed => object.map_meta(|meta| meta.generation = 1),
             Generation::Absent => object,
         };
         if names_version && terms.client.is_some() && !terms.is_accounted {
@@ -145,6 +159,9 @@ impl Api {
             _ => error,
         })?;
         terms.has_created = true;
+        if terms.client.is_some() {
+            terms.warnings.extend(warn::warnings(resource, None, &value, true));
+        }
         Ok(match terms.effect {
             Effect::Real => {
                 let stored = self.store(object);
@@ -175,7 +192,7 @@ impl Api {
         body: Value,
         terms: &mut Terms,
     ) -> Result<Object, ApiError> {
-        let value = body::read(address, body, terms)?;
+        let value = read(address, body, terms)?;
         let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
         body::check_name(address, text("/metadata/name"))?;
         let known = match self.at(address) {
@@ -224,10 +241,18 @@ impl Api {
                 value
             }
         };
-        patch::apply(&address.resource, kind, &mut value, body)?;
+        let spoken = terms.spoken();
+        let of = spoken.as_ref().map_or_else(|| address.clone(), |spoken| spoken.of(address));
+        if let Some(spoken) = &spoken {
+            value = spoken.0.shown(value);
+        }
+        patch::apply(&of.resource, kind, &mut value, body)?;
         terms.is_patch = terms.client.is_some();
         if terms.client.is_some() {
-            value = body::patched(address, kind, value, body, terms)?;
+            value = body::patched(&of, kind, value, body, terms)?;
+        }
+        if let Some(spoken) = &spoken {
+            value = spoken.kept(&value)?;
         }
         self.write_over(address, &known, value, terms)
     }
@@ -235,7 +260,9 @@ impl Api {
     /// Applies a configuration: server-side apply.
     fn apply_as(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Object, ApiError> {
         terms.strict_configuration()?;
-        body::check_applied(address, body)?;
+        let spoken = terms.spoken();
+        let of = spoken.as_ref().map_or_else(|| address.clone(), |spoken| spoken.of(address));
+        body::check_applied(&of, body)?;
         let Some(client) = terms.client.clone() else {
             return Err(ApiError::bad_request("an apply names its manager"));
         };
@@ -244,11 +271,17 @@ impl Api {
             return Err(self.missing(address));
         }
         let resource = &address.resource;
-        let live = known.as_ref().map(|known| served_at(resource, known));
+        let mut live = known.as_ref().map(|known| served_at(resource, known));
+        if let Some(spoken) = &spoken {
+            live = live.map(|live| spoken.0.shown(live));
+        }
         let schema = self.schema_of(resource);
-        let keeper = self.keeper(address, schema.as_ref());
+        let keeper = self.keeper(&of, schema.as_ref());
         let applied = keeper.apply(live.as_ref(), body, &client.manager, client.force)?;
-        let value = body::applied(address, applied.object)?;
+        let mut value = body::applied(&of, applied.object)?;
+        if let Some(spoken) = &spoken {
+            value = spoken.kept(&value)?;
+        }
         terms.is_accounted = true;
         match known {
             Some(known) => self.write_over(address, &known, value, terms),
@@ -281,9 +314,9 @@ impl Api {
         custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
-        let deletion = deletion_given(&old, &value);
+        let given = value.clone();
         if terms.client.is_some() {
-            defaults::fill(resource.kind, &mut value);
+            defaults::fill_scheme(resource.kind, &mut value);
         }
         self.keep_account(address, Some(known), &mut value, terms);
         keep_servers_own(&old, &mut value, terms.client.is_some());
@@ -291,17 +324,27 @@ impl Api {
         if signing::is_request(resource) {
             signing::at_update(address.subresource, &old, &mut value, self.timestamp());
         }
+        if resource.kind == Kind::Service && terms.client.is_some() {
+            self.ready_service(&mut value, Some(&old))?;
+        }
         defaults::fill(resource.kind, &mut value);
         if terms.client.is_some() {
             normalize_templates(&mut value);
             keep_same_template(resource, &old, &mut value);
         }
         defaults::at_update(resource.kind, &old, &mut value);
+        if resource.kind == Kind::Namespace && address.subresource.is_none() {
+            // What holds a namespace is written through its own part.
+            let held = old.pointer("/spec/finalizers").cloned();
+            keep_member(&mut value, "spec", "finalizers", held);
+        }
+        if resource.kind == Kind::Pod && terms.client.is_some() {
+            pod_update::admit(&old, &mut value);
+        }
         defaults::fill_other(resource, &mut value);
         self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
         self.change_by_hooks(address, Some(&old), &mut value, (terms.effect, &mut terms.warnings))?;
-        let mut causes = deletion;
-        causes.extend(wrong(address, &old, &value, known));
+        let mut causes = wrong(address, &old, &value, &given);
         if signing::is_request(resource) && terms.client.is_some() {
             let part = address.subresource;
             causes.extend(signing::check(part, Some(&old), &value, self.request_fault()));
@@ -314,11 +357,15 @@ impl Api {
             self.check_limits(pod)?;
         }
         self.agree_with_policies(address, Some(&old), &value, terms)?;
+        if terms.client.is_some() && address.subresource.is_none() {
+            let is_changed = old.get("spec") != value.get("spec");
+            terms.warnings.extend(warn::warnings(resource, Some(&old), &value, is_changed));
+        }
         if terms.client.is_some() && says_the_same(resource, known, &object) {
             return Ok(self.released(known, object, terms));
         }
         let counted = match resource.generation {
-            Generation::Absent => false,
+            Generation::Absent | Generation::Fixed => false,
             Generation::Counted if terms.client.is_some() => {
                 // What a client sends back has the members that Go never leaves out.
                 let (mut old, mut new) = (old, value);
@@ -399,6 +446,19 @@ impl Api {
         member(value, "metadata")["name"] = name.into();
     }
 
+    /// A limit range without a name is named by a uid (core/limitrange `PrepareForCreate`).
+    fn name_limit_range(&self, value: &mut Value) {
+        let meta = member(value, "metadata");
+        let has = |name: &str| meta.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        if !has("name") && !has("generateName") {
+            let first = self.draw(&format!("LimitRange@{}", self.version()), Purpose::Address);
+            let second = self.draw(&format!("LimitRange/{first}"), Purpose::Address);
+            let digits = format!("{first:016x}{second:016x}");
+            let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..32]];
+            meta["name"] = parts.join("-").into();
+        }
+    }
+
     /// What a checker says of a policy stands in its status.
     fn check_types(&mut self, stored: &Object) {
         if stored.kind_name() != "ValidatingAdmissionPolicy" {
@@ -454,11 +514,17 @@ impl Api {
     fn keep_account(&self, address: &Address, known: Option<&Object>, value: &mut Value, terms: &Terms) {
         let Some(client) = terms.client.as_ref().filter(|_| !terms.is_accounted) else { return };
         let resource = &address.resource;
-        let live = known.map(|known| served_at(resource, known));
+        let mut live = known.map(|known| served_at(resource, known));
         let mut new = value.clone();
-        written(resource, &mut new);
+        form::encode_sent(resource, &mut new);
+        let mut of = address.clone();
+        if let Some(spoken) = &client.spoken {
+            live = live.map(|live| spoken.0.shown(live));
+            new = spoken.0.shown(new);
+            of = spoken.of(address);
+        }
         let schema = self.schema_of(resource);
-        self.keeper(address, schema.as_ref()).update(live.as_ref(), &mut new, &client.manager);
+        self.keeper(&of, schema.as_ref()).update(live.as_ref(), &mut new, &client.manager);
         let managers = new.get("metadata").and_then(|meta| meta.get("managedFields")).cloned();
         if let Value::Object(meta) = member(value, "metadata") {
             match managers {
@@ -477,15 +543,15 @@ impl Api {
             (None, Some(schema)) => Part::CustomRoot(schema, false),
             (None, None) => Part::Deduced,
         };
-        let mut zero = serde_json::json!({"apiVersion": resource.api_version(), "kind": &*name.kind});
-        written(resource, &mut zero);
+        let mut empty = Value::Object(Map::new());
+        written(resource, &mut empty);
         Keeper {
             of,
+            empty,
             api_version: resource.api_version(),
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
             now: self.timestamp().to_string(),
-            zero,
         }
     }
 
@@ -546,8 +612,7 @@ impl Api {
         if !uid.is_empty() && uid != meta.uid.as_str() && terms.is_patch {
             let cause =
                 Cause::invalid("metadata.uid", &replank_custom::problem::quoted(uid), "field is immutable");
-            // Found by two checks upstream, and told twice.
-            let causes = vec![cause.clone(), cause];
+            let causes = vec![cause; rules::comparisons(resource)];
             return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));
         }
         if !uid.is_empty() && uid != meta.uid.as_str() {
@@ -595,7 +660,23 @@ fn refuse(resource: &ResourceType, value: &Value, causes: Vec<Cause>) -> Result<
         return Ok(());
     }
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    Err(ApiError::invalid(resource.name.clone(), name, causes))
+    let mut of = resource.name.clone();
+    if &*of.group == "events.k8s.io" {
+        // Events of both groups have one strategy, which names the core group.
+        of.group = "".into();
+    }
+    Err(ApiError::invalid(of, name, causes))
+}
+
+/// Reads a body in the version in which the client writes, and brings it into the one that is kept.
+fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiError> {
+    match terms.spoken().filter(|_| !terms.is_accounted) {
+        None => body::read(address, body, terms),
+        Some(spoken) => {
+            let value = body::read(&spoken.of(address), body, terms)?;
+            spoken.kept(&value)
+        }
+    }
 }
 
 /// Puts back what a write at an address does not change.
@@ -643,7 +724,7 @@ fn keep_same_template(resource: &ResourceType, old: &Value, value: &mut Value) {
 }
 
 /// What is wrong with a change at an address.
-fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<Cause> {
+fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Cause> {
     match address.subresource {
         // What may not be changed otherwise is changed here.
         Some(part @ (Subresource::EphemeralContainers | Subresource::Resize)) => {
@@ -657,8 +738,27 @@ fn wrong(address: &Address, old: &Value, value: &Value, known: &Object) -> Vec<C
             | Subresource::Binding
             | Subresource::Approval
             | Subresource::Finalize,
-        ) => check::update(&address.resource, old, value, known),
+        ) => check::update(&address.resource, old, value, &merged_meta(value, given)),
     }
+}
+
+/// Puts back a member of a member.
+fn keep_member(value: &mut Value, of: &str, name: &str, was: Option<Value>) {
+    if let Value::Object(members) = member(value, of) {
+        match was {
+            Some(was) => drop(members.insert(name.to_owned(), was)),
+            None => drop(members.remove(name)),
+        }
+    }
+}
+
+/// What is written, with the deletion that a client gives: it cannot be written so.
+fn merged_meta(value: &Value, given: &Value) -> Value {
+    let mut whole = value.clone();
+    if let Some(at) = given.pointer("/metadata/deletionTimestamp") {
+        member(&mut whole, "metadata")["deletionTimestamp"] = at.clone();
+    }
+    whole
 }
 
 /// Puts a member back to what it was.
@@ -681,19 +781,6 @@ fn keep_servers_own(old: &Value, new: &mut Value, is_accounted: bool) {
         if !(is_accounted && *own == "managedFields") {
             keep(&was, meta, own);
         }
-    }
-}
-
-/// Who wants an object deleted deletes it: a write cannot say so. Found by two checks upstream, and told twice.
-fn deletion_given(old: &Value, new: &Value) -> Vec<Cause> {
-    let of = |value: &Value| value.pointer("/metadata/deletionTimestamp").filter(|at| !at.is_null()).cloned();
-    match (of(old), of(new)) {
-        (None, Some(given)) => {
-            let cause =
-                Cause::invalid("metadata.deletionTimestamp", &given.to_string(), "field is immutable");
-            vec![cause.clone(), cause]
-        }
-        (Some(_) | None, Some(_) | None) => Vec::new(),
     }
 }
 

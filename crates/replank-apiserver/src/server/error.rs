@@ -405,6 +405,16 @@ impl Cause {
         }
     }
 
+    /// A value that is there twice.
+    #[must_use]
+    pub fn duplicate(field: impl Into<String>, shown: &str) -> Self {
+        Self {
+            reason: "FieldValueDuplicate",
+            message: format!("Duplicate value: {shown}"),
+            field: Some(field.into()),
+        }
+    }
+
     /// A word that is none of the known ones.
     #[must_use]
     pub fn not_supported(field: impl Into<String>, word: &str, supported: &[&str]) -> Self {

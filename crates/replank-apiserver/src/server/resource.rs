@@ -39,6 +39,8 @@ pub(crate) enum Generation {
     Absent,
     /// Changes of the desired state.
     Counted,
+    /// Nothing: it stays as creation sets it.
+    Fixed,
 }
 
 /// How `status` is written.
@@ -74,7 +76,7 @@ static BUILT_IN: LazyLock<Vec<ResourceType>> = LazyLock::new(|| {
     for group in discovery().all() {
         for version in &group.versions {
             for resource in
-                version.resources.iter().filter(|resource| is_kept(resource) || is_review(resource))
+                version.resources.iter().filter(|resource| is_kept(resource) || is_only_asked(resource))
             {
                 let is_typed = all.iter().any(|typed| {
                     *typed.name.group == *group.name() && *typed.name.kind == *resource.response_kind.kind
@@ -93,9 +95,10 @@ fn is_kept(resource: &Resource) -> bool {
     ["create", "list"].iter().all(|verb| resource.verbs.iter().any(|one| one == verb))
 }
 
-/// Whether it is a question that is asked by creating it: the wire answers these, none is kept.
-fn is_review(resource: &Resource) -> bool {
-    resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
+/// Whether it is a question that is asked by creating it, or one that is answered anew each time: the wire answers these, none is kept.
+fn is_only_asked(resource: &Resource) -> bool {
+    resource.resource == "componentstatuses"
+        || resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
 }
 
 impl ResourceType {
@@ -144,7 +147,11 @@ impl ResourceType {
             version: version.into(),
             kind,
             is_namespaced: kind.is_namespaced(),
-            generation: if kind.has_generation() { Generation::Counted } else { Generation::Absent },
+            generation: match kind {
+                Kind::PriorityClass => Generation::Fixed,
+                _ if kind.has_generation() => Generation::Counted,
+                _ => Generation::Absent,
+            },
             status: if has_status(kind) { StatusWrites::Apart } else { StatusWrites::WithObject },
             custom: None,
             scale: scale_of(kind).map(Arc::new),

@@ -8,6 +8,7 @@ use replank_model::object::{Kind, Object, render};
 use serde_json::{Value, json};
 
 use super::error::{ApiError, Cause};
+use super::families::related;
 use super::store::Api;
 use crate::draw::Purpose;
 
@@ -51,33 +52,58 @@ impl Api {
         let (old, mut value) = (render(known), render(&object));
         drop_dependent(&old["spec"], &mut value["spec"]);
         carry_over(&old["spec"], &mut value["spec"]);
-        let (was, is) = (&old["spec"]["clusterIP"], &value["spec"]["clusterIP"]);
-        let is_same = was == is || text(was).is_empty() || text(is).is_empty();
-        if !is_same && has_address(&old["spec"]) && has_address(&value["spec"]) {
-            let shown = json!([is]).to_string();
-            return Err(refusal(
-                &known.meta().key(),
-                Cause::invalid("spec.clusterIPs[0]", &shown, "may not change once set"),
-            ));
-        }
         self.fill(&known.meta().key(), &mut value, Some(&old))?;
         reread(object, value)
+    }
+
+    /// Makes a Service that a client sends ready for validation, which looks at it with its addresses and ports (`beginCreate`, `beginUpdate`).
+    ///
+    /// # Errors
+    /// As [`Api::allocate`].
+    pub(crate) fn ready_service(&self, value: &mut Value, old: Option<&Value>) -> Result<(), ApiError> {
+        if !self.serving().addresses || !value["spec"].is_object() {
+            return Ok(());
+        }
+        if let Some(old) = old {
+            carry_over(&old["spec"], &mut value["spec"]);
+            normalize(&old["spec"], &mut value["spec"]);
+        }
+        if old.is_none()
+            && !text(&value["spec"]["clusterIP"]).is_empty()
+            && value["spec"]["clusterIPs"].is_null()
+        {
+            value["spec"]["clusterIPs"] = json!([value["spec"]["clusterIP"]]);
+        }
+        let name = |member: &str| value["metadata"][member].as_str().unwrap_or_default().to_owned();
+        let key = Key::new(name("namespace"), name("name"));
+        self.fill(&key, value, old)?;
+        if let Some(old) = old {
+            drop_dependent(&old["spec"], &mut value["spec"]);
+        }
+        Ok(())
     }
 
     fn fill(&self, key: &Key, value: &mut Value, old: Option<&Value>) -> Result<(), ApiError> {
         let spec = &mut value["spec"];
         if has_address(spec) {
+            let causes = related(spec);
+            if !causes.is_empty() {
+                return Err(ApiError::invalid(Kind::Service, key.name.as_str(), causes));
+            }
             families(key, spec)?;
             let given = text(&spec["clusterIP"]).to_owned();
             let had = old.map(|old| text(&old["spec"]["clusterIP"])).unwrap_or_default();
             if given.is_empty() {
                 spec["clusterIP"] = self.free_address(key).to_string().into();
-            } else if given != "None" && given != had {
+            } else if given != "None" && had.is_empty() {
                 self.check_address(key, &given)?;
             }
-            spec["clusterIPs"] = json!([spec["clusterIP"]]);
+            if spec["clusterIPs"].as_array().is_none_or(Vec::is_empty) {
+                spec["clusterIPs"] = json!([spec["clusterIP"]]);
+            }
         }
-        if has_ports(spec) {
+        let is_outside = matches!(text(&spec["type"]), "NodePort" | "LoadBalancer");
+        if has_ports(spec) || (is_outside && !node_ports(spec).is_empty()) {
             self.fill_ports(key, spec, old.map(|old| &old["spec"]))?;
         }
         Ok(())
@@ -137,6 +163,9 @@ impl Api {
                 continue;
             }
             let (number, protocol) = (port["port"].as_i64().unwrap_or(0), text(&port["protocol"]).to_owned());
+            if !gives_ports(spec) {
+                continue;
+            }
             // One port of several protocols is one port on nodes, too.
             let twin = given
                 .iter()
@@ -149,9 +178,21 @@ impl Api {
             given.push((found, number, protocol));
             spec["ports"][at]["nodePort"] = found.into();
         }
-        let needs_check =
-            text(&spec["type"]) == "LoadBalancer" && text(&spec["externalTrafficPolicy"]) == "Local";
-        if needs_check && spec["healthCheckNodePort"].as_i64().unwrap_or(0) == 0 {
+        let wanted = spec["healthCheckNodePort"].as_i64().unwrap_or(0);
+        let had = old.and_then(|old| old["healthCheckNodePort"].as_i64()).unwrap_or(0);
+        if needs_check(spec) && wanted != 0 && wanted != had {
+            let why = if !PORTS.contains(&wanted) {
+                "provided port is not in the valid range. The range of valid ports is 30000-32767"
+            } else if taken.contains(&wanted) {
+                "provided port is already allocated"
+            } else {
+                return Ok(());
+            };
+            return Err(ApiError::internal_error(&format!(
+                "failed to allocate requested HealthCheck NodePort {wanted}: {why}"
+            )));
+        }
+        if needs_check(spec) && wanted == 0 {
             spec["healthCheckNodePort"] = self.free_port(&format!("{key}/health"), &taken).into();
         }
         Ok(())
@@ -260,7 +301,10 @@ fn drop_dependent(old: &Value, new: &mut Value) {
             members.remove(member);
         }
     }
-    if has_ports(old) && !has_ports(new) && node_ports(old) == node_ports(new) {
+    let of_ports = |spec: &Value| -> Vec<Value> {
+        spec["ports"].as_array().into_iter().flatten().map(|port| port["nodePort"].clone()).collect()
+    };
+    if has_ports(old) && !has_ports(new) && of_ports(old) == of_ports(new) {
         for port in new["ports"].as_array_mut().into_iter().flatten() {
             if let Value::Object(members) = port {
                 members.remove("nodePort");
@@ -272,7 +316,7 @@ fn drop_dependent(old: &Value, new: &mut Value) {
 /// What the server gave and the new state leaves out stays (`patchAllocatedValues`).
 fn carry_over(old: &Value, new: &mut Value) {
     if has_address(old) && has_address(new) {
-        for member in ["clusterIP", "ipFamilies", "ipFamilyPolicy"] {
+        for member in ["clusterIP", "clusterIPs", "ipFamilyPolicy"] {
             if new[member].is_null() || text(&new[member]).is_empty() && new[member].is_string() {
                 new[member] = old[member].clone();
             }
@@ -299,6 +343,25 @@ fn carry_over(old: &Value, new: &mut Value) {
     }
 }
 
+/// Keeps the list of addresses and the first of them together (`normalizeClusterIPs`).
+fn normalize(old: &Value, new: &mut Value) {
+    let same_list = old["clusterIPs"] == new["clusterIPs"];
+    let (was, is) = (text(&old["clusterIP"]).to_owned(), text(&new["clusterIP"]).to_owned());
+    if was != is && same_list && !is.is_empty() {
+        new["clusterIPs"] = json!([is]);
+    }
+}
+
+/// Whether nodes are asked how a Service is.
+fn needs_check(spec: &Value) -> bool {
+    text(&spec["type"]) == "LoadBalancer" && text(&spec["externalTrafficPolicy"]) == "Local"
+}
+
+/// Whether ports of a Service get ports on nodes that did not ask for one.
+fn gives_ports(spec: &Value) -> bool {
+    text(&spec["type"]) == "NodePort" || spec["allocateLoadBalancerNodePorts"] != false
+}
+
 fn has_address(spec: &Value) -> bool {
     text(&spec["type"]) != "ExternalName"
 }
@@ -307,7 +370,7 @@ fn has_address(spec: &Value) -> bool {
 fn has_ports(spec: &Value) -> bool {
     match text(&spec["type"]) {
         "NodePort" => true,
-        "LoadBalancer" => spec["allocateLoadBalancerNodePorts"] != false,
+        "LoadBalancer" => gives_ports(spec) || needs_check(spec),
         _ => false,
     }
 }

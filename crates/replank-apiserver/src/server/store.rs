@@ -126,7 +126,7 @@ impl Api {
     }
 
     /// The first draw of an entity for a purpose.
-    pub(super) fn draw(&self, entity: &str, purpose: Purpose) -> u64 {
+    pub(crate) fn draw(&self, entity: &str, purpose: Purpose) -> u64 {
         self.draws.draw(entity, purpose, 0).0
     }
 

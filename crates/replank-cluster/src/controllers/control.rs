@@ -129,6 +129,9 @@ impl Controllers {
                 let tasks: Vec<Task> = of_account.cloned().map(Task::Token).collect();
                 tasks.into_iter().for_each(|task| self.queue.add(task, at));
             }
+            (protection::CLASS_GROUP, protection::CLASS_KIND) if !is_gone => {
+                self.queue.add(Task::Class(key), at);
+            }
             ("", "Secret") if is_gone => {
                 self.tokens.remove(&key);
             }
@@ -172,6 +175,7 @@ impl Controllers {
                     Task::Endpoints(key) => endpoints::keep(api, key),
                     Task::Mirror(key) => mirror(api, key),
                     Task::Protect(kind, key) => protection::protect(api, *kind, key),
+                    Task::Class(key) => protection::keep_class(api, key),
                     Task::NodeTtl(key) => node_ttl.keep(api, key),
                 }
                 None

@@ -25,6 +25,8 @@ pub(super) enum Task {
     Certificate(Key),
     /// A signing request that may be old.
     CleanRequest(Key),
+    /// The finalizer of a class of volume attributes.
+    Class(Key),
     /// How long a node's kubelet may keep Secrets.
     NodeTtl(Key),
 }

@@ -58,7 +58,10 @@ impl Hooked {
                     }
                     let answer = answer(&path, &review).to_string();
                     told.lock().expect("nobody panics").push(review);
-                    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n", answer.len());
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: {JSON}\r\nContent-Length: {}\r\n\r\n",
+                        answer.len()
+                    );
                     drop(stream.write_all(format!("{head}{answer}").as_bytes()));
                     drop(stream.flush());
                 });
@@ -139,7 +142,10 @@ fn webhooks_change_refuse_and_fail_as_they_are_configured_to() {
     let hooked = Hooked::begin();
     let served = Served::begin_with(1, Server::calling_webhooks);
     let again = json!({"reinvocationPolicy": "IfNeeded"});
-    let labels = vec![hooked.hook("first.example.com", "/label", again), hooked.hook("second.example.com", "/label", json!({}))];
+    let labels = vec![
+        hooked.hook("first.example.com", "/label", again),
+        hooked.hook("second.example.com", "/label", json!({})),
+    ];
     configure(&served, "mutating", "labels", labels);
     let made = send(&served, "POST", MAPS, map("a"));
     // The first is asked again, since the second has changed what it saw.
@@ -147,8 +153,14 @@ fn webhooks_change_refuse_and_fail_as_they_are_configured_to() {
     let asked = hooked.take_asked();
     assert_eq!(asked.len(), 3);
     let request = &asked[0]["request"];
-    assert_eq!((&request["operation"], &request["name"], &request["namespace"]), (&json!("CREATE"), &json!("a"), &json!("default")));
-    assert_eq!((&request["kind"]["kind"], &request["oldObject"], &request["dryRun"]), (&json!("ConfigMap"), &Value::Null, &json!(false)));
+    assert_eq!(
+        (&request["operation"], &request["name"], &request["namespace"]),
+        (&json!("CREATE"), &json!("a"), &json!("default"))
+    );
+    assert_eq!(
+        (&request["kind"]["kind"], &request["oldObject"], &request["dryRun"]),
+        (&json!("ConfigMap"), &Value::Null, &json!(false))
+    );
     assert_eq!(request["userInfo"]["username"], "admin");
     assert_eq!(made.warnings(), ["labelled", "labelled", "labelled"]);
     // Labels change nothing any more: what is there already is asked about once.
@@ -157,7 +169,10 @@ fn webhooks_change_refuse_and_fail_as_they_are_configured_to() {
     let asked = hooked.take_asked();
     assert_eq!((asked.len(), &asked[0]["request"]["operation"]), (2, &json!("UPDATE")));
     assert_eq!(asked[0]["request"]["oldObject"]["data"], json!({"a": "b"}));
-    assert_eq!(send(&served, "DELETE", &format!("{HOOKS}/mutatingwebhookconfigurations/labels"), Value::Null).code, 200);
+    assert_eq!(
+        send(&served, "DELETE", &format!("{HOOKS}/mutatingwebhookconfigurations/labels"), Value::Null).code,
+        200
+    );
 
     let only = json!({"objectSelector": {"matchLabels": {"guard": "yes"}},
         "matchConditions": [{"name": "named", "expression": "request.name != 'free'"}]});
@@ -209,7 +224,10 @@ fn webhooks_change_refuse_and_fail_as_they_are_configured_to() {
          \"https://127.0.0.1:1/x?timeout=5s\": dial tcp 127.0.0.1:1: connect: connection refused"
     );
     assert!(failed("slow").ends_with("context deadline exceeded"));
-    assert!(failed("service").ends_with("Post \"https://s.default.svc:443/?timeout=5s\": service \"s\" not found"));
+    assert!(
+        failed("service")
+            .ends_with("Post \"https://s.default.svc:443/?timeout=5s\": service \"s\" not found")
+    );
     assert_eq!(with("ignored", "ignored").code, 201);
     served.end();
 }

@@ -23,6 +23,12 @@ pub(super) fn differences(reference: &Normal, served: &Normal) -> Vec<String> {
 /// Causes of a refusal in the order of their text, in the message, too: some validators walk maps.
 fn sorted(body: &Value) -> Value {
     let mut body = body.clone();
+    // So does whoever looks at an applied configuration.
+    if let Some((before, list)) = body["message"].as_str().and_then(|text| text.split_once("errors:\n")) {
+        let mut lines: Vec<&str> = list.lines().collect();
+        lines.sort_unstable();
+        body["message"] = format!("{before}errors:\n{}", lines.join("\n")).into();
+    }
     if body["kind"] != "Status" || body["code"] != 422 {
         return body;
     }

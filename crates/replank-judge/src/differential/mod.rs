@@ -9,11 +9,13 @@ mod kinds;
 mod meta;
 mod mutate;
 mod normal;
+mod protobuf;
 mod report;
 mod run;
 mod step;
 mod walk;
+mod yaml;
 
-pub use report::{Difference, Report};
+pub use report::{Answered, Difference, Report};
 pub use run::{Wanted, run};
 pub use step::Class;

@@ -8,6 +8,24 @@ use serde_json::Value;
 use super::step::Class;
 use crate::wire::Sent;
 
+/// An answer, as far as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The status.
+    pub status: u16,
+    /// Headers.
+    pub headers: Vec<(&'static str, Option<String>)>,
+    /// The body.
+    pub body: Value,
+}
+
+impl Answered {
+    fn json(&self) -> Value {
+        let headers: Vec<_> = self.headers.iter().filter(|(_, text)| text.is_some()).collect();
+        serde_json::json!({"status": self.status, "headers": headers, "body": self.body})
+    }
+}
+
 /// One request that was not answered alike.
 #[derive(Clone, Debug)]
 pub struct Difference {
@@ -17,10 +35,10 @@ pub struct Difference {
     pub resource: String,
     /// The request, as the served cluster got it.
     pub sent: Sent,
-    /// What the reference answered: status and body, masked.
-    pub wanted: (u16, Value),
+    /// What the reference answered, masked.
+    pub wanted: Answered,
     /// What the served cluster answered.
-    pub got: (u16, Value),
+    pub got: Answered,
     /// Where they differ.
     pub places: Vec<String>,
 }
@@ -42,7 +60,7 @@ impl Difference {
         let body = self.sent.body.as_ref().map(|body| String::from_utf8_lossy(body).into_owned());
         serde_json::json!({"class": self.class.name(), "resource": self.resource, "places": self.places,
             "method": self.sent.method, "path": self.sent.path, "headers": self.sent.headers, "body": body,
-            "wanted": {"status": self.wanted.0, "body": self.wanted.1}, "got": {"status": self.got.0, "body": self.got.1}})
+            "wanted": self.wanted.json(), "got": self.got.json()})
         .to_string()
     }
 }
@@ -76,7 +94,7 @@ impl Report {
     pub(super) fn differed(&mut self, difference: Difference) {
         let row = self.rows.entry(difference.class).or_default();
         row.sent += 1;
-        row.status += usize::from(difference.wanted.0 == difference.got.0);
+        row.status += usize::from(difference.wanted.status == difference.got.status);
         self.differences.push(difference);
     }
 
@@ -143,8 +161,8 @@ mod tests {
             class: Class::Get,
             resource: String::new(),
             sent: Sent::new("GET", "/x"),
-            wanted: (200, Value::Null),
-            got: (200, Value::from(1)),
+            wanted: Answered { status: 200, headers: Vec::new(), body: Value::Null },
+            got: Answered { status: 200, headers: Vec::new(), body: Value::from(1) },
             places: vec!["/b".to_owned(), "/a".to_owned(), "/b".to_owned()],
         });
         assert!((report.agreement() - 0.9995).abs() < 1e-9);

@@ -13,7 +13,7 @@ use super::kinds::{self, Kind, custom, definition};
 use super::meta;
 use super::normal::{moves, normal};
 use super::report::{Difference, Report};
-use super::step::{Class, Memory, Step};
+use super::step::{Class, Memory, Step, escaped};
 use super::walk::Walk;
 use crate::wire::{Endpoint, Received, Sent};
 
@@ -148,7 +148,18 @@ impl Pair<'_> {
         }
         for _ in 0..LENGTH {
             let step = walk.next(draw);
+            let before = step.is_fleeting.then(|| memories.clone());
             let (status, other) = self.step(&step, &name, moves(kind), &mut memories)?;
+            if let Some(before) = before {
+                for (server, memory, status) in
+                    [(self.reference, &memories.0, status), (self.served, &memories.1, other)]
+                {
+                    if status < 300 {
+                        remove(server, &format!("{}/{}", kind.collection(namespace), memory.last_name()))?;
+                    }
+                }
+                memories = before;
+            }
             if let Some(alone) = walk.ended(status, other) {
                 for server in [self.reference, self.served] {
                     remove(server, &format!("{}/{alone}", kind.collection(namespace)))?;
@@ -179,8 +190,11 @@ impl Pair<'_> {
             headers: Vec::new(),
             body: format!("{error:#}").into_bytes(),
         });
-        memories.0.learn(&wanted);
-        memories.1.learn(&got);
+        // What one of them alone answers is nothing to go on with.
+        if (wanted.status < 300) == (got.status < 300) {
+            memories.0.learn(&wanted);
+            memories.1.learn(&got);
+        }
         let statuses = (wanted.status, got.status);
         let (wanted, got) = (
             normal(&wanted, step.class == Class::Watch, moving),
@@ -195,8 +209,8 @@ impl Pair<'_> {
                 class: step.class,
                 resource: resource.to_owned(),
                 sent: second,
-                wanted: (wanted.status, wanted.body),
-                got: (got.status, got.body),
+                wanted: wanted.into(),
+                got: got.into(),
                 places,
             });
         }
@@ -250,6 +264,7 @@ impl Pair<'_> {
 
 /// Deletes an object, and what holds it.
 fn remove(server: &Endpoint, path: &str) -> Result<()> {
+    let path = &escaped(path);
     server.exchange(&Sent::new("DELETE", path))?;
     let patch = json!({"metadata": {"finalizers": null}}).to_string().into_bytes();
     server.exchange(&Sent::new("PATCH", path).typed("application/merge-patch+json", patch))?;

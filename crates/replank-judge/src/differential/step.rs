@@ -41,13 +41,15 @@ pub enum Class {
     Watch,
     /// Methods and paths that are not served.
     Path,
+    /// Bodies and answers in YAML and protobuf.
+    Encodings,
     /// Reviews of access and tokens.
     Review,
 }
 
 impl Class {
     /// All, in the order of the table.
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Meta,
         Self::Create,
         Self::CreateChanged,
@@ -65,6 +67,7 @@ impl Class {
         Self::DeleteCollection,
         Self::Watch,
         Self::Path,
+        Self::Encodings,
         Self::Review,
     ];
 
@@ -89,6 +92,7 @@ impl Class {
             Self::DeleteCollection => "delete collection",
             Self::Watch => "watch",
             Self::Path => "methods and paths",
+            Self::Encodings => "YAML and protobuf",
             Self::Review => "reviews",
         }
     }
@@ -106,6 +110,8 @@ pub(super) enum Body {
         /// The text.
         text: String,
     },
+    /// The last object that was read as protobuf, as it was.
+    LastBytes,
     /// The object that was read last, changed by a merge patch.
     Last {
         /// The patch.
@@ -128,6 +134,8 @@ pub(super) struct Step {
     pub(super) body: Body,
     /// Whether controllers may have something to do after it: they get a moment.
     pub(super) settles: bool,
+    /// Whether what it makes is taken away at once: where an object with a drawn name stands among others is left to chance.
+    pub(super) is_fleeting: bool,
 }
 
 impl Step {
@@ -140,6 +148,7 @@ impl Step {
             accept: "application/json".to_owned(),
             body: Body::Empty,
             settles: false,
+            is_fleeting: false,
         }
     }
 
@@ -162,10 +171,11 @@ impl Step {
 
     /// What one server is sent.
     pub(super) fn fill(&self, memory: &Memory) -> Sent {
-        let sent = Sent::new(&self.method, memory.put_in(&self.path)).accepting(&self.accept);
+        let sent = Sent::new(&self.method, escaped(&memory.put_in(&self.path))).accepting(&self.accept);
         match &self.body {
             Body::Empty => sent,
             Body::Text { content, text } => sent.typed(content, memory.put_in(text).into_bytes()),
+            Body::LastBytes => sent.typed("application/vnd.kubernetes.protobuf", memory.bytes.clone()),
             Body::Last { edits } => {
                 let mut object = memory.last.clone();
                 merge(&mut object, edits);
@@ -184,12 +194,18 @@ pub(super) struct Memory {
     versions: Option<(String, String)>,
     /// Where the last page ended.
     next: String,
+    /// The last single object in protobuf.
+    bytes: Vec<u8>,
 }
 
 impl Memory {
     /// Takes in an answer.
     pub(super) fn learn(&mut self, received: &Received) {
         if received.status >= 300 {
+            return;
+        }
+        if received.header("content-type").is_some_and(|text| text.contains("protobuf")) {
+            self.bytes.clone_from(&received.body);
             return;
         }
         let body = received.json();
@@ -201,6 +217,11 @@ impl Memory {
         } else if body["metadata"]["uid"].is_string() && body["kind"] != "PartialObjectMetadata" {
             self.last = body;
         }
+    }
+
+    /// Where the last object is in its collection.
+    pub(super) fn last_name(&self) -> &str {
+        self.last["metadata"]["name"].as_str().unwrap_or_default()
     }
 
     fn put_in(&self, text: &str) -> String {
@@ -215,6 +236,14 @@ impl Memory {
             .replace("${list}", list)
             .replace("${next}", &self.next)
     }
+}
+
+/// A path with names of any letters in it.
+pub(super) fn escaped(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
+    path.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// A JSON merge patch (RFC 7396).

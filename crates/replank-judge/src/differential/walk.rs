@@ -7,6 +7,7 @@ use super::kinds::Kind;
 use super::mutate::change;
 use super::normal::moves;
 use super::step::{Body, Class, Step, merge};
+use super::yaml::yaml;
 
 /// The next request of a walk.
 pub(super) struct Walk<'a> {
@@ -26,10 +27,12 @@ pub(super) struct Walk<'a> {
 
 enum Pending {
     Made(String),
+    Changed(String),
     Gone(String),
     AllGone,
 }
 
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const DRY: [&str; 4] = ["?dryRun=All", "?dryRun=Some", "?fieldValidation=Strict", "?fieldValidation=Ignore"];
 
 impl<'a> Walk<'a> {
@@ -39,11 +42,11 @@ impl<'a> Walk<'a> {
         Self { kind, namespace, id, names: Vec::new(), made: 0, pending: None, settles }
     }
 
-    /// Learns how the last request ended on the reference and on the other. What then is on one of them alone is returned: it would make all that follows
-    /// differ.
+    /// Learns how the last request ended on the reference and on the other. What then is on one of them alone, or has changed on one of them alone, is
+    /// returned: it would make all that follows differ.
     pub(super) fn ended(&mut self, status: u16, other: u16) -> Option<String> {
         let pending = self.pending.take();
-        if let Some(Pending::Made(name) | Pending::Gone(name)) = &pending
+        if let Some(Pending::Made(name) | Pending::Changed(name) | Pending::Gone(name)) = &pending
             && (status < 300) != (other < 300)
         {
             self.names.retain(|each| each != name);
@@ -53,7 +56,7 @@ impl<'a> Walk<'a> {
             Some(Pending::Made(name)) if status < 300 && !self.names.contains(&name) => self.names.push(name),
             Some(Pending::Gone(name)) if status < 300 => self.names.retain(|each| *each != name),
             Some(Pending::AllGone) if status < 300 => self.names.clear(),
-            Some(Pending::Made(_) | Pending::Gone(_) | Pending::AllGone) | None => {}
+            Some(Pending::Made(_) | Pending::Changed(_) | Pending::Gone(_) | Pending::AllGone) | None => {}
         }
         None
     }
@@ -90,8 +93,52 @@ impl<'a> Walk<'a> {
             88..=92 => self.delete(draw),
             93..=94 => self.delete_collection(draw),
             95..=96 => self.watch(draw),
+            97 => self.encoded(draw),
             _ => self.path(draw),
         }
+    }
+
+    /// Bodies and answers in YAML and protobuf.
+    fn encoded(&mut self, draw: &mut Draw) -> Step {
+        let kind = self.kind.version.starts_with("judge.example.com/");
+        let name = self.some_name(draw);
+        let item = format!("{}/{name}", self.collection());
+        let mut step = match draw.below(9) {
+            0 | 1 => {
+                let fresh = self.fresh();
+                let object =
+                    if draw.percent(30) { self.changed(&fresh, draw) } else { self.object(&fresh, draw) };
+                if let Some(name) = object["metadata"]["name"].as_str() {
+                    self.pending = Some(Pending::Made(name.to_owned()));
+                }
+                let text = yaml(&object);
+                Step::new(Class::Encodings, "POST", self.collection()).typed("application/yaml", text)
+            }
+            2 => {
+                let object = self.object(&name, draw);
+                self.pending = Some(Pending::Changed(name));
+                let text = yaml(&object);
+                Step::new(Class::Encodings, "PUT", item).typed("application/yaml", text)
+            }
+            3 => {
+                let text = draw.text(&["\0", "k8s\0", "k8s\0\n", "{}"]);
+                Step::new(Class::Encodings, "POST", self.collection()).typed(PROTOBUF, text)
+            }
+            4 if !kind => {
+                self.pending = Some(Pending::Changed(name));
+                let mut step = Step::new(Class::Encodings, "PUT", item);
+                step.body = Body::LastBytes;
+                step
+            }
+            5 => Step::new(Class::Encodings, "GET", format!("{}?{}", self.collection(), self.selector())),
+            _ => Step::new(Class::Encodings, "GET", item),
+        };
+        if step.method == "GET" {
+            step.accept =
+                draw.text(&[PROTOBUF, PROTOBUF, "application/vnd.kubernetes.protobuf,application/json"]);
+        }
+        step.settles = self.settles;
+        step
     }
 
     fn collection(&self) -> String {
@@ -151,6 +198,11 @@ impl<'a> Walk<'a> {
             7 => object["metadata"]["creationTimestamp"] = json!("2020-01-01T00:00:00Z"),
             _ => {}
         }
+        let is_fleeting = object["metadata"]["generateName"].is_string();
+        if is_fleeting && self.kind.plural == "namespaces" {
+            // It would take a while to go.
+            query = "?dryRun=All".to_owned();
+        }
         let is_dry = query == "?dryRun=All";
         if !is_dry && object["metadata"]["name"].is_string() {
             let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
@@ -158,6 +210,7 @@ impl<'a> Walk<'a> {
         }
         let mut step =
             Step::new(Class::Create, "POST", format!("{}{query}", self.collection())).json(&object);
+        step.is_fleeting = is_fleeting;
         step.settles = self.settles;
         step
     }
@@ -366,16 +419,17 @@ impl<'a> Walk<'a> {
                 step = step.last(edits);
                 // The last object may have another name than the path: that is a case, too.
             }
-            3 => object["metadata"]["resourceVersion"] = json!("1"),
-            4 => object["metadata"]["name"] = json!("other"),
-            5 => object["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000000"),
+            3 => merge(&mut object, &json!({"metadata": {"resourceVersion": "1"}})),
+            4 => merge(&mut object, &json!({"metadata": {"name": "other"}})),
+            5 => merge(&mut object, &json!({"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}})),
             6 => query = draw.text(&DRY),
-            7 => object["metadata"]["resourceVersion"] = json!("x"),
+            7 => merge(&mut object, &json!({"metadata": {"resourceVersion": "x"}})),
             8 => {
                 object["kind"] = json!("Other");
             }
             _ => {}
         }
+        self.pending = Some(Pending::Changed(name));
         step.path = format!("{path}{query}");
         if matches!(step.body, Body::Empty) {
             step = step.json(&object);
@@ -384,7 +438,7 @@ impl<'a> Walk<'a> {
         step
     }
 
-    fn json_patch(&self, draw: &mut Draw) -> Step {
+    fn json_patch(&mut self, draw: &mut Draw) -> Step {
         let first = self.some_member(draw);
         let patch = match draw.below(12) {
             0 => json!([{"op": "add", "path": "/metadata/labels/j", "value": "x"}]),
@@ -411,8 +465,10 @@ impl<'a> Walk<'a> {
         } else {
             String::new()
         };
-        let mut step = Step::new(Class::JsonPatch, "PATCH", format!("{}{query}", self.item(draw)))
+        let name = self.some_name(draw);
+        let mut step = Step::new(Class::JsonPatch, "PATCH", format!("{}/{name}{query}", self.collection()))
             .typed("application/json-patch+json", patch.to_string());
+        self.pending = Some(Pending::Changed(name));
         step.settles = self.settles;
         step
     }
@@ -435,7 +491,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn merge_patch(&self, draw: &mut Draw, content: &str, class: Class) -> Step {
+    fn merge_patch(&mut self, draw: &mut Draw, content: &str, class: Class) -> Step {
         let name = self.some_name(draw);
         let patch = match draw.below(14) {
             0 => json!({"metadata": {"labels": {"m": draw.numbered("m", 3)}}}),
@@ -459,6 +515,7 @@ impl<'a> Walk<'a> {
         };
         let mut step = Step::new(class, "PATCH", format!("{}/{name}{query}", self.collection()))
             .typed(content, patch.to_string());
+        self.pending = Some(Pending::Changed(name));
         step.settles = self.settles;
         step
     }
@@ -474,7 +531,7 @@ impl<'a> Walk<'a> {
         object
     }
 
-    fn strategic(&self, draw: &mut Draw) -> Step {
+    fn strategic(&mut self, draw: &mut Draw) -> Step {
         let content = "application/strategic-merge-patch+json";
         if draw.percent(55) {
             return self.merge_patch(draw, content, Class::StrategicPatch);
@@ -519,8 +576,10 @@ impl<'a> Walk<'a> {
                 json!({"metadata": {"labels": {"$retainKeys": ["judge"], "judge": self.id}, "$patch": draw.text(&["merge", "bad"])}})
             }
         };
-        let mut step =
-            Step::new(Class::StrategicPatch, "PATCH", self.item(draw)).typed(content, patch.to_string());
+        let name = self.some_name(draw);
+        let path = format!("{}/{name}", self.collection());
+        let mut step = Step::new(Class::StrategicPatch, "PATCH", path).typed(content, patch.to_string());
+        self.pending = Some(Pending::Changed(name));
         step.settles = self.settles;
         step
     }
@@ -534,10 +593,10 @@ impl<'a> Walk<'a> {
             0 => query = draw.text(&["", "?fieldManager=", "?fieldManager=one&force=x"]),
             1..=3 => query.push_str("&force=true"),
             4 => query.push_str("&dryRun=All"),
-            5 => object["metadata"]["managedFields"] = json!([{"manager": "x"}]),
-            6 => object["metadata"]["name"] = json!("other"),
-            7 => object["metadata"]["resourceVersion"] = json!("1"),
-            8 => object["metadata"]["labels"]["turn"] = json!("applied"),
+            5 => merge(&mut object, &json!({"metadata": {"managedFields": [{"manager": "x"}]}})),
+            6 => merge(&mut object, &json!({"metadata": {"name": "other"}})),
+            7 => merge(&mut object, &json!({"metadata": {"resourceVersion": "1"}})),
+            8 => merge(&mut object, &json!({"metadata": {"labels": {"turn": "applied"}}})),
             9 => {
                 object = json!({"apiVersion": self.kind.version, "kind": self.kind.kind,
                     "metadata": {"name": name, "labels": {"judge": self.id, "a": draw.numbered("v", 3)}}});
@@ -558,8 +617,9 @@ impl<'a> Walk<'a> {
         step
     }
 
-    fn subresource(&self, draw: &mut Draw) -> Step {
-        let item = self.item(draw);
+    fn subresource(&mut self, draw: &mut Draw) -> Step {
+        let object = self.some_name(draw);
+        let item = format!("{}/{object}", self.collection());
         // Those that speak another protocol, or reach for a kubelet, answer otherwise.
         let usable: Vec<&str> = self
             .kind
@@ -577,6 +637,7 @@ impl<'a> Walk<'a> {
         }
         let name = (*draw.pick(&usable)).to_owned();
         let path = format!("{item}/{name}");
+        self.pending = Some(Pending::Changed(object));
         let step = |method: &str| Step::new(Class::Subresource, method, path.clone());
         let merge = "application/merge-patch+json";
         let conditions = json!([{"type": "Judged", "status": "True", "reason": "X", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);

@@ -23,13 +23,27 @@ pub(in crate::wire) fn read(text: &str) -> Result<(Value, Vec<(usize, String)>),
     options.emit_comments = false;
     let mut builder = Builder::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| format!("yaml: {}", error.info()))?;
+        let (event, span) = event.map_err(|error| format!("yaml: {}", unfinished(text, &error.info())))?;
         builder.line = span.start.line();
         if !builder.event(event)? {
             break;
         }
     }
     Ok((builder.whole.unwrap_or_default(), builder.duplicates))
+}
+
+/// A list or mapping in brackets that ends with the text, in libyaml's words.
+fn unfinished(text: &str, info: &str) -> String {
+    if !info.starts_with("unclosed bracket") {
+        return info.to_owned();
+    }
+    let line = text.lines().count();
+    let what = match text.trim_end().chars().next_back() {
+        Some('[' | '{' | ',') => "node content",
+        Some(_) | None if info.contains('{') => "',' or '}'",
+        Some(_) | None => "',' or ']'",
+    };
+    format!("line {line}: did not find expected {what}")
 }
 
 /// A list or mapping that is being read.
@@ -197,6 +211,13 @@ mod tests {
         assert_eq!(value, json!({"a": first, "b": [first, {"m": 2, "true": true}], "c": "two\n"}));
         assert_eq!(duplicates, [(7, "c".to_owned())]);
         assert_eq!(read("").map(|read| read.0), Ok(Value::Null));
+    }
+
+    #[test]
+    fn what_ends_too_early_is_told_as_libyaml_tells_it() {
+        let why = |text: &str| read(text).expect_err("it is unfinished");
+        assert_eq!(why("a: b\nc: ["), "yaml: line 2: did not find expected node content");
+        assert_eq!(why("a: [b"), "yaml: line 1: did not find expected ',' or ']'");
     }
 
     #[test]

@@ -132,10 +132,27 @@ fn text(words: &str) -> String {
         || words.contains(": ")
         || words.contains(" #")
         || words.chars().any(|letter| letter.is_control() || !letter.is_ascii() && !letter.is_alphanumeric());
-    match is_text && !is_odd {
+    match is_text && !is_odd && !is_time(words) {
         true => words.to_owned(),
         false => quoted(words),
     }
+}
+
+/// Whether a text would be taken for a day or a time (YAML 1.1).
+fn is_time(words: &str) -> bool {
+    let mut parts = words.splitn(3, '-');
+    let digits = |text: &str, lengths: std::ops::RangeInclusive<usize>| {
+        lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let (Some(year), Some(month), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let day: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let after = &rest[day.len()..];
+    digits(year, 4..=4)
+        && digits(month, 1..=2)
+        && digits(&day, 1..=2)
+        && (after.is_empty() || after.starts_with(['T', 't', ' ']) && after.contains(':'))
 }
 
 /// Each string of JSON is one of YAML, where letters that cannot be seen are escaped.
@@ -165,6 +182,9 @@ mod tests {
         let value = json!({"kind": "X", "items": [{"a": 1, "b": {"c": []}}, [1, [2]]], "t": "true", "o": "10", "m": "a\nb\n", "e": {}});
         let text = "e: {}\nitems:\n- a: 1\n  b:\n    c: []\n- - 1\n  - - 2\nkind: X\nm: |\n  a\n  b\no: \"10\"\nt: \"true\"\n";
         assert_eq!(write(&value), text);
+        let times = json!({"a": "2026-01-02T03:04:05Z", "b": "2026-01-02", "c": "2026-01-x", "d": "1-2-3"});
+        let text = "a: \"2026-01-02T03:04:05Z\"\nb: \"2026-01-02\"\nc: 2026-01-x\nd: 1-2-3\n";
+        assert_eq!(write(&times), text);
     }
 
     #[test]

@@ -33,18 +33,29 @@ pub(super) fn service(spec: &mut Value) {
     }
     if kind != "ExternalName" {
         absent(spec, "internalTrafficPolicy", "Cluster");
-        // Whoever keeps the endpoints of a headless Service without a selector may have both families.
-        let is_open = spec.get("clusterIP").is_some_and(|address| address == "None")
-            && spec.get("selector").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty);
-        if is_open && spec.get("ipFamilyPolicy").is_none() && spec.get("ipFamilies").is_none() {
-            spec["ipFamilyPolicy"] = "RequireDualStack".into();
-            spec["ipFamilies"] = json!(["IPv4", "IPv6"]);
-        }
-        absent(spec, "ipFamilies", json!(["IPv4"]));
-        absent(spec, "ipFamilyPolicy", "SingleStack");
-        if let Some(address) = spec.get("clusterIP").cloned() {
-            absent(spec, "clusterIPs", json!([address]));
-        }
+    }
+}
+
+/// What the registry adds, and no client manages: families and the addresses' list (`registry/core/service`, `alloc.go`).
+pub(super) fn families(spec: &mut Value) {
+    if spec["type"] == "ExternalName" {
+        return;
+    }
+    // Whoever keeps the endpoints of a headless Service without a selector may have both families.
+    let is_open = spec.get("clusterIP").is_some_and(|address| address == "None")
+        && spec.get("selector").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty);
+    if is_open && spec.get("ipFamilyPolicy").is_none() && spec.get("ipFamilies").is_none() {
+        spec["ipFamilyPolicy"] = "RequireDualStack".into();
+        spec["ipFamilies"] = json!(["IPv4", "IPv6"]);
+    }
+    absent(spec, "ipFamilies", json!(["IPv4"]));
+    absent(spec, "ipFamilyPolicy", "SingleStack");
+    let first = spec["ipFamilies"].as_array().filter(|all| all.len() == 1).map(|all| all[0].clone());
+    if let Some(first) = first.filter(|_| is_open && spec["ipFamilyPolicy"] != "SingleStack") {
+        spec["ipFamilies"] = if first == "IPv4" { json!(["IPv4", "IPv6"]) } else { json!(["IPv6", "IPv4"]) };
+    }
+    if let Some(address) = spec.get("clusterIP").cloned() {
+        absent(spec, "clusterIPs", json!([address]));
     }
 }
 

@@ -8,7 +8,7 @@ mod others;
 mod policies;
 mod workload;
 
-use replank_model::admission::{add_default_tolerations, default_pod, prepare_pod_for_create};
+use replank_model::admission::{default_pod, prepare_pod_for_create};
 use replank_model::object::Kind;
 use replank_model::time::Time;
 use serde_json::{Value, json};
@@ -54,16 +54,23 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
     value["status"] = status;
 }
 
+/// Adds the finalizer of kinds that are held untyped and may be in use (plugin StorageObjectInUseProtection).
+pub(super) fn protect(resource: &ResourceType, value: &mut Value) {
+    if &*resource.name.plural != "volumeattributesclasses" {
+        return;
+    }
+    let meta = member(value, "metadata");
+    let mut finalizers = meta.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+    if !finalizers.iter().any(|one| one == "kubernetes.io/vac-protection") {
+        finalizers.push("kubernetes.io/vac-protection".into());
+        meta["finalizers"] = finalizers.into();
+    }
+}
+
 /// Sets what only the server changes when a user changes an object.
 pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     if kind == Kind::DaemonSet {
         workload::count_template(old, value);
-    }
-    // The admission plugin DefaultTolerationSeconds sees updates, too: what is left out comes back.
-    if kind == Kind::Pod && old.pointer("/spec/tolerations") != value.pointer("/spec/tolerations") {
-        if let Some(Value::Object(spec)) = value.get_mut("spec") {
-            add_default_tolerations(spec);
-        }
     }
     if kind == Kind::CustomResourceDefinition && old.get("spec") != value.get("spec") {
         definition::store(value);
@@ -84,8 +91,16 @@ pub(super) fn fill_served(kind: Kind, value: &mut Value) {
     }
 }
 
-/// Fills in what is left out.
+/// Fills in what is left out, by the defaults of the kind and by its registry.
 pub(super) fn fill(kind: Kind, value: &mut Value) {
+    fill_scheme(kind, value);
+    if kind == Kind::Service {
+        core::families(member(value, "spec"));
+    }
+}
+
+/// Fills in what the kind's own defaults say: who writes the object manages these.
+pub(super) fn fill_scheme(kind: Kind, value: &mut Value) {
     match kind {
         Kind::Pod => {
             member(value, "spec");

@@ -1,5 +1,6 @@
 //! Defaults of kinds that are held untyped (`pkg/apis/{core,networking,rbac,admissionregistration,flowcontrol,resource}/v1`).
 
+use replank_model::admission::default_pod_spec;
 use serde_json::{Value, json};
 
 use super::super::answer::member as part;
@@ -15,6 +16,11 @@ pub(super) fn fill(value: &mut Value) {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     match (group, &*kind) {
         ("", "Secret") => secret(value),
+        ("", "PodTemplate") => {
+            if let Value::Object(spec) = part(part(value, "template"), "spec") {
+                default_pod_spec(spec);
+            }
+        }
         ("", "Endpoints") => endpoints(value),
         ("", "LimitRange") => limit_range(value),
         ("networking.k8s.io", "NetworkPolicy") => network_policy(part(value, "spec")),

@@ -193,7 +193,9 @@ impl Reader {
     /// What an item of a list or map is where JSON says null.
     fn zero(&self, of: GoId) -> Value {
         match &self.types.get(of).form {
-            GoForm::Pointer(_) | GoForm::List(_) | GoForm::Map(_) | GoForm::Bytes => Value::Null,
+            GoForm::Pointer(_) | GoForm::List(_) | GoForm::Map(_) => Value::Null,
+            // The storage does not tell no bytes from none.
+            GoForm::Bytes => "".into(),
             GoForm::Struct(_) => Value::Object(Map::new()),
             GoForm::Own(of) => own::zero(*of),
             GoForm::Text => "".into(),
@@ -221,16 +223,41 @@ impl Reader {
 
 /// Where a text stops being base64.
 fn wrong_byte(text: &str) -> Option<usize> {
-    let bytes: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
-    let body =
-        bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')).count();
-    let padding = bytes[body..].iter().take_while(|byte| **byte == b'=').count();
-    let whole = body + padding == bytes.len();
-    match (body % 4, padding, whole) {
-        (0, 0, true) | (2, 2, true) | (3, 1, true) => None,
-        (0, 0, false) | (_, 0, _) if body < bytes.len() => Some(body),
-        (_, 0, true) => Some(body - body % 4),
-        _ => Some(body.min(bytes.len())),
+    let bytes = text.as_bytes();
+    let is_break = |at: usize| matches!(bytes.get(at), Some(b'\r' | b'\n'));
+    let mut at = 0;
+    loop {
+        // A group of four letters, the last one or two of which may be padding.
+        let mut taken = 0;
+        while taken < 4 {
+            let Some(byte) = bytes.get(at) else {
+                return (taken > 0).then(|| at - taken);
+            };
+            at += 1;
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' => taken += 1,
+                b'\r' | b'\n' => {}
+                b'=' if taken >= 2 => {
+                    let skip = |mut at: usize| {
+                        while is_break(at) {
+                            at += 1;
+                        }
+                        at
+                    };
+                    if taken == 2 {
+                        at = skip(at);
+                        match bytes.get(at) {
+                            None => return Some(bytes.len()),
+                            Some(b'=') => at += 1,
+                            Some(_) => return Some(at - 1),
+                        }
+                    }
+                    at = skip(at);
+                    return (at < bytes.len()).then_some(at);
+                }
+                _ => return Some(at - 1),
+            }
+        }
     }
 }
 
@@ -242,6 +269,26 @@ mod tests {
 
     fn read(kind: (&str, &str, &str), value: &Value) -> Result<Decoded, String> {
         decode(go_types().of_kind(kind.0, kind.1, kind.2).expect("it is served"), value)
+    }
+
+    #[test]
+    fn the_first_wrong_byte_is_told() {
+        let cases = [
+            ("", None),
+            ("YQ==", None),
+            ("YWI=", None),
+            ("Yg==1", Some(4)),
+            ("x", Some(0)),
+            ("YWJjZA", Some(4)),
+            ("YQ=", Some(3)),
+            ("YQ=x", Some(2)),
+            ("=", Some(0)),
+            ("YW J", Some(2)),
+            ("YQ=\n=", None),
+        ];
+        for (text, at) in cases {
+            assert_eq!(wrong_byte(text), at, "{text:?}");
+        }
     }
 
     #[test]

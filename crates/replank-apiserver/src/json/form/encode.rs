@@ -8,7 +8,14 @@ use crate::server::ResourceType;
 
 /// Brings an object of a Go type into the form in which it is written. Members that the type does not have stay.
 pub(in crate::json) fn encode(of: GoId, value: &mut Value) {
-    write(go_types(), of, value);
+    write(go_types(), of, value, false);
+}
+
+/// As [`encode_kind`], before the object is stored: an empty list is one.
+pub(in crate::json) fn encode_sent(resource: &ResourceType, value: &mut Value) {
+    if let Some(of) = go_types().of_kind(&resource.name.group, &resource.version, &resource.name.kind) {
+        write(go_types(), of, value, true);
+    }
 }
 
 /// As [`encode`], by the OpenAPI name of the type.
@@ -35,16 +42,16 @@ pub(in crate::json) fn encode_object(value: &mut Value) {
     }
 }
 
-fn write(types: &'static GoTypes, of: GoId, value: &mut Value) {
+fn write(types: &'static GoTypes, of: GoId, value: &mut Value, is_sent: bool) {
     match (&types.get(of).form, value) {
-        (GoForm::Pointer(inner), value) => write(types, *inner, value),
+        (GoForm::Pointer(inner), value) => write(types, *inner, value, is_sent),
         (GoForm::List(item), Value::Array(items)) => {
-            items.iter_mut().for_each(|one| write(types, *item, one));
+            items.iter_mut().for_each(|one| write(types, *item, one, is_sent));
         }
         (GoForm::Map(item), Value::Object(members)) => {
-            members.values_mut().for_each(|one| write(types, *item, one));
+            members.values_mut().for_each(|one| write(types, *item, one, is_sent));
         }
-        (GoForm::Struct(of), Value::Object(members)) => structure(types, of, members),
+        (GoForm::Struct(of), Value::Object(members)) => structure(types, of, members, is_sent),
         (
             GoForm::List(_)
             | GoForm::Map(_)
@@ -60,13 +67,18 @@ fn write(types: &'static GoTypes, of: GoId, value: &mut Value) {
     }
 }
 
-fn structure(types: &'static GoTypes, of: &'static GoStruct, members: &mut Map<String, Value>) {
+fn structure(
+    types: &'static GoTypes,
+    of: &'static GoStruct,
+    members: &mut Map<String, Value>,
+    is_sent: bool,
+) {
     for member in &of.members {
         let form = &types.get(member.of).form;
         match members.get_mut(&member.name) {
             Some(value) if !value.is_null() => {
-                write(types, member.of, value);
-                if member.zero == GoZero::Kept && is_empty_collection(form, value) {
+                write(types, member.of, value, is_sent);
+                if !is_sent && member.zero == GoZero::Kept && is_empty_collection(form, value) {
                     // The storage does not tell an empty list from none.
                     *value = Value::Null;
                 } else if member.zero != GoZero::Kept && is_zero(form, value) {
@@ -123,7 +135,7 @@ fn zero(types: &'static GoTypes, of: GoId, written: GoZero) -> Option<Value> {
     match &types.get(of).form {
         GoForm::Struct(inner) => {
             let mut members = Map::new();
-            structure(types, inner, &mut members);
+            structure(types, inner, &mut members, false);
             Some(Value::Object(members))
         }
         GoForm::Own(of) => Some(own::zero(*of)),

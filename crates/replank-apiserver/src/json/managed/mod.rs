@@ -23,6 +23,8 @@ const UPDATERS_MAX: usize = 10;
 pub(super) struct Keeper<'s> {
     /// The type of the object.
     pub(super) of: Part<'s>,
+    /// What a new object is before anything is written into it: the members that Go never leaves out.
+    pub(super) empty: Value,
     /// The version in which it is written.
     pub(super) api_version: String,
     /// `status` and the like; empty for the object itself.
@@ -31,8 +33,6 @@ pub(super) struct Keeper<'s> {
     pub(super) reset: &'static [&'static str],
     /// The moment.
     pub(super) now: String,
-    /// An object of the kind before anything is written to it: with what Go never leaves out.
-    pub(super) zero: Value,
 }
 
 /// Fields of which nobody keeps account.
@@ -64,7 +64,7 @@ impl Keeper<'_> {
     /// Records an update or a creation (`live` is `None`) in the new state.
     pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) {
         let is_subresource = !self.subresource.is_empty();
-        let was = live.unwrap_or(&self.zero);
+        let was = live.unwrap_or(&self.empty);
         let entries = if !is_subresource && entries::is_reset(new) {
             Entries::new()
         } else {
@@ -122,12 +122,12 @@ impl Keeper<'_> {
         name: &str,
         force: bool,
     ) -> Result<Applied, ApiError> {
-        let was = live.unwrap_or(&self.zero);
+        let was = live.unwrap_or(&self.empty);
         let mut entries = entries::read(was);
         if entries.is_empty() && live.is_some() {
             // Whatever is there was written before anybody kept account.
             let manager = self.manager("before-first-apply", false);
-            entries = self.updated(&self.zero, was, entries, &manager);
+            entries = self.updated(&self.empty, was, entries, &manager);
         }
         let result = match self.merged(was, applied, entries.clone(), name, force) {
             Err(Refused::Conflicts(conflicts)) if name == "kubectl" => {
@@ -186,9 +186,9 @@ impl Keeper<'_> {
         }
         if let Some(entry) = entries.get_mut(&manager) {
             entry.set = entry.set.difference(&set::of_paths(&STRIPPED));
-            let is_same = new == live && before.as_ref().is_some_and(|before| before.set == entry.set);
-            if let (true, Some(before)) = (is_same, before) {
-                entry.time = before.time;
+            // What leaves the object as it is gets no time of its own.
+            if new == live {
+                entry.time = before.and_then(|before| before.time);
             }
         }
         entries.retain(|_, entry| !entry.set.is_empty());

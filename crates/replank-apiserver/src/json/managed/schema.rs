@@ -135,6 +135,17 @@ impl<'s> Part<'s> {
         }
     }
 
+    /// The type of the items of a list that is owned as a whole.
+    pub(super) fn item(self) -> Option<Part<'s>> {
+        match self.resolved() {
+            Self::Shape(shape) => shape.items.as_deref().map(Self::Shape),
+            Self::Custom(node, keeps) => {
+                node.get("items").map(|items| Self::Custom(items, keeps || preserves(node)))
+            }
+            Self::Named(..) | Self::CustomRoot(..) | Self::Deduced | Self::Whole => None,
+        }
+    }
+
     /// How the items of a list are told apart.
     pub(super) fn items(self) -> Items<'s> {
         match self.resolved() {

@@ -170,15 +170,13 @@ impl Set {
 
     /// All paths, as conflicts name them.
     pub(super) fn shown(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        for (step, node) in &self.0 {
+        // Paths that end here come before longer ones.
+        let ends = self.0.iter().filter(|(_, node)| node.is_member).map(|(step, _)| step.shown());
+        let longer = self.0.iter().flat_map(|(step, node)| {
             let here = step.shown();
-            if node.is_member {
-                all.push(here.clone());
-            }
-            all.extend(node.below.shown().into_iter().map(|rest| format!("{here}{rest}")));
-        }
-        all
+            node.below.shown().into_iter().map(move |rest| format!("{here}{rest}"))
+        });
+        ends.chain(longer).collect()
     }
 
     /// As `fieldsV1`.

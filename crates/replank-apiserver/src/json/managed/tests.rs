@@ -8,11 +8,11 @@ use super::*;
 fn keeper(subresource: &'static str) -> Keeper<'static> {
     Keeper {
         of: Part::Named(types().of_kind("", "v1", "ConfigMap").expect("it is served"), false),
+        empty: json!({}),
         api_version: "v1".to_owned(),
         subresource,
         reset: &[],
         now: "2026-01-01T00:00:00Z".to_owned(),
-        zero: json!({}),
     }
 }
 

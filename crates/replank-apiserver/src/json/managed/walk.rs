@@ -328,7 +328,14 @@ fn misfits(of: Part<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
         }
         Value::Array(list) => {
             let items = of.items();
-            let (Items::Set(part) | Items::Map(_, part)) = &items else { return };
+            let (Items::Set(part) | Items::Map(_, part)) = &items else {
+                if let Some(part) = of.item() {
+                    for (at, item) in list.iter().enumerate() {
+                        misfits(part, item, &format!("{path}[{at}]"), found);
+                    }
+                }
+                return;
+            };
             let mut known = Vec::new();
             for (at, item) in list.iter().enumerate() {
                 let step = match step_to(&items, item) {
@@ -474,7 +481,7 @@ mod tests {
         assert_eq!(why(json!({"foo": 1})), ".spec.foo: field not declared in schema");
         assert_eq!(
             why(json!({"replicas": "x"})),
-            ".spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:\"x\"}"
+            ".spec.replicas: expected numeric (int or float), got string"
         );
         assert_eq!(why(json!({"template": ["a"]})), ".spec.template: expected map, got &{[a]}");
     }
@@ -485,7 +492,7 @@ mod tests {
         let why = check(deployment(), &wrong).expect_err("it is wrong twice");
         assert_eq!(
             why,
-            "errors:\n  .spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:[]interface {}{}}\n  \
+            "errors:\n  .spec.replicas: expected numeric (int or float), got []interface {}\n  \
              .spec.x: field not declared in schema"
         );
     }

@@ -80,7 +80,6 @@ fn map(of: Part, value: &mut Value, patch: &Value) -> Result<(), ApiError> {
     };
     match changes.get(DIRECTIVE) {
         None => {}
-        Some(Value::String(word)) if word == "merge" => {}
         Some(Value::String(word)) if word == "delete" => {
             *value = Value::Object(Map::new());
             return Ok(());

@@ -19,6 +19,53 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
             }
             immutable(old, new, &["data"], &mut causes);
         }
+        ("storage.k8s.io", "storageclasses") => {
+            fixed(
+                old,
+                new,
+                &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"],
+                &mut causes,
+            );
+        }
+        ("storage.k8s.io", "volumeattachments")
+        | ("resource.k8s.io", "resourceclaims" | "resourceclaimtemplates") => {
+            fixed(old, new, &["spec"], &mut causes);
+        }
+        ("storage.k8s.io", "csistoragecapacities") => {
+            fixed(old, new, &["nodeTopology", "storageClassName"], &mut causes);
+        }
+        ("storage.k8s.io", "volumeattributesclasses") => {
+            for name in ["driverName", "parameters"] {
+                if differs(old, new, name) {
+                    causes.push(Cause::forbidden(name, &format!("updates to {name} are forbidden.")));
+                }
+            }
+        }
+        ("node.k8s.io", "runtimeclasses") => fixed(old, new, &["handler"], &mut causes),
+        ("discovery.k8s.io", "endpointslices") => fixed(old, new, &["addressType"], &mut causes),
+        ("networking.k8s.io", "ingressclasses") => fixed(old, new, &["spec.controller"], &mut causes),
+        ("networking.k8s.io", "ipaddresses") => fixed(old, new, &["spec.parentRef"], &mut causes),
+        ("scheduling.k8s.io", "priorityclasses") => fixed(old, new, &["preemptionPolicy"], &mut causes),
+        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => {
+            if differs(old, new, "roleRef") {
+                let of = new.get("roleRef").cloned().unwrap_or_default();
+                let text = |name: &str| of.get(name).cloned().unwrap_or_else(|| "".into());
+                let shown = format!(
+                    "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
+                    text("apiGroup"),
+                    text("kind"),
+                    text("name")
+                );
+                causes.push(Cause::invalid("roleRef", &shown, "cannot change roleRef"));
+            }
+        }
+        ("apps", "controllerrevisions") => {
+            // Numbers are read as one type from the storage and as another one from a request: they never compare equal.
+            let data = new.get("data").unwrap_or(&Value::Null);
+            if differs(old, new, "data") || has_number(data) {
+                causes.push(Cause::invalid("data", &data.to_string(), "field is immutable"));
+            }
+        }
         ("", "nodes") => node(resource, old, new, &mut causes),
         ("", "persistentvolumeclaims") => claim(old, new, &mut causes),
         _ => {}
@@ -63,6 +110,34 @@ fn node(resource: &ResourceType, old: &Value, new: &Value, causes: &mut Vec<Caus
     }
 }
 
+fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(value, |value, name| value.get(name)).filter(|found| !found.is_null())
+}
+
+/// Whether two states differ at a path; an empty map says what none says.
+fn differs(old: &Value, new: &Value, path: &str) -> bool {
+    let of = |value| at(value, path).filter(|found| found.as_object().is_none_or(|one| !one.is_empty()));
+    of(old) != of(new)
+}
+
+fn fixed(old: &Value, new: &Value, paths: &[&str], causes: &mut Vec<Cause>) {
+    for path in paths {
+        if differs(old, new, path) {
+            let shown = at(new, path).map_or_else(|| "null".to_owned(), ToString::to_string);
+            causes.push(Cause::invalid(*path, &shown, "field is immutable"));
+        }
+    }
+}
+
+fn has_number(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::Array(items) => items.iter().any(has_number),
+        Value::Object(members) => members.values().any(has_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
 /// `ValidatePersistentVolumeClaimUpdate`.
 fn claim(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let spec = |value: &Value| value.get("spec").cloned().unwrap_or_default();
@@ -83,6 +158,9 @@ fn claim(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         {
             members.remove("volumeAttributesClassName");
         }
+    }
+    if differs(old, new, "spec.volumeMode") {
+        fixed(old, new, &["spec.volumeMode"], causes);
     }
     let (was, is) = (claim_in_go(&was), claim_in_go(&is));
     if was != is {

@@ -8,12 +8,15 @@ mod fields;
 mod internal;
 mod kinds;
 mod meta;
+mod metrics;
 mod more;
+mod service;
 mod words;
 
 pub(super) use change::changed;
 pub(super) use difference::of as difference;
 pub(super) use fields::check;
 pub(super) use internal::{ephemeral_container, pod_spec};
-pub(super) use meta::metadata;
+pub(super) use meta::{checks_metadata_last, comparisons, metadata, metadata_changed};
+pub(super) use service::service;
 pub(super) use words::{label as label_problems, subdomain as subdomain_problems};

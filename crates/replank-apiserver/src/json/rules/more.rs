@@ -12,13 +12,13 @@ use crate::server::Cause;
 pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
     let spec = value.get("spec").unwrap_or(&Value::Null);
     match key {
-        "services" => service(spec, causes),
         "nodes" => node(spec, causes),
         "persistentvolumes" => volume(spec, causes),
         "horizontalpodautoscalers.autoscaling" => autoscaler(spec, causes),
         "ingresses.networking.k8s.io" => ingress(spec, causes),
         "networkpolicies.networking.k8s.io" => policy(spec, causes),
-        "roles.rbac.authorization.k8s.io" | "clusterroles.rbac.authorization.k8s.io" => role(value, causes),
+        "clusterroles.rbac.authorization.k8s.io" => role(value, false, causes),
+        "roles.rbac.authorization.k8s.io" => role(value, true, causes),
         "volumeattachments.storage.k8s.io" => attachment(spec, causes),
         "validatingwebhookconfigurations.admissionregistration.k8s.io"
         | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
@@ -55,47 +55,6 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 
 fn is_set(value: &Value, name: &str) -> bool {
     value.get(name).is_some_and(|one| !one.is_null())
-}
-
-fn duplicate(field: String, shown: &str) -> Cause {
-    Cause { reason: "FieldValueDuplicate", message: format!("Duplicate value: {shown}"), field: Some(field) }
-}
-
-fn service(spec: &Value, causes: &mut Vec<Cause>) {
-    let ports = list(spec, "ports");
-    let is_headless = text(spec, "clusterIP") == "None";
-    if ports.is_empty() && !is_headless && text(spec, "type") != "ExternalName" {
-        causes.push(Cause::required("spec.ports", ""));
-    }
-    for (index, port) in ports.iter().enumerate() {
-        let name = text(port, "name");
-        if name.is_empty() {
-            if ports.len() > 1 {
-                causes.push(Cause::required(format!("spec.ports[{index}].name"), ""));
-            }
-        } else if ports[..index].iter().any(|before| text(before, "name") == name) {
-            causes.push(duplicate(format!("spec.ports[{index}].name"), &quoted(name)));
-        }
-        let is_zero = |name: &str| port.get(name).is_none_or(|one| one.as_i64() == Some(0));
-        if is_zero("port") && is_zero("targetPort") {
-            let why = "must be between 1 and 65535, inclusive";
-            causes.push(Cause::invalid(format!("spec.ports[{index}].targetPort"), "0", why));
-        }
-        let same = |before: &&Value| {
-            text(before, "protocol") == text(port, "protocol") && before.get("port") == port.get("port")
-        };
-        if ports[..index].iter().any(|before| same(&before)) {
-            let go = format!(
-                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
-                Value::from(text(port, "protocol")),
-                port.get("port").unwrap_or(&Value::from(0))
-            );
-            causes.push(duplicate(format!("spec.ports[{index}]"), &go));
-        }
-    }
-    if text(spec, "type") == "ExternalName" && text(spec, "externalName").is_empty() {
-        causes.push(Cause::required("spec.externalName", ""));
-    }
 }
 
 fn node(spec: &Value, causes: &mut Vec<Cause>) {
@@ -202,25 +161,7 @@ fn autoscaler(spec: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::forbidden("spec.metrics", why));
     }
     for (index, metric) in metrics.iter().enumerate() {
-        let source = match text(metric, "type") {
-            "Resource" => "resource",
-            "ContainerResource" => "containerResource",
-            "Object" => "object",
-            "Pods" => "pods",
-            "External" => "external",
-            _ => continue,
-        };
-        let at = format!("spec.metrics[{index}].{source}");
-        let Some(of) = metric.get(source).filter(|of| of.is_object()) else {
-            causes.push(Cause::required(at, "must populate information for the given metric source"));
-            continue;
-        };
-        let target = of.get("target").unwrap_or(&Value::Null);
-        let has_any = ["averageUtilization", "averageValue", "value"].iter().any(|name| is_set(target, name));
-        if !has_any && source == "resource" {
-            let why = "must set either a target raw value or a target utilization";
-            causes.push(Cause::required(format!("{at}.target.averageUtilization"), why));
-        }
+        super::metrics::metric(metric, &format!("spec.metrics[{index}]"), causes);
     }
 }
 
@@ -333,10 +274,26 @@ fn policy(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn role(value: &Value, causes: &mut Vec<Cause>) {
+fn role(value: &Value, is_namespaced: bool, causes: &mut Vec<Cause>) {
+    if let Some(aggregation) = value.get("aggregationRule").filter(|rule| !rule.is_null()) {
+        let at = "aggregationRule.clusterRoleSelectors";
+        let selectors = list(aggregation, "clusterRoleSelectors");
+        if selectors.is_empty() {
+            let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+            causes.push(Cause::required(at, why));
+        }
+        for (index, selector) in selectors.iter().enumerate() {
+            super::field::check(selector, &format!("{at}[{index}]"), "selector", "", causes);
+        }
+    }
     for (index, rule) in list(value, "rules").iter().enumerate() {
         let has = |name: &str| !list(rule, name).is_empty();
         if has("nonResourceURLs") {
+            if is_namespaced {
+                let shown = Value::Array(list(rule, "nonResourceURLs").to_vec()).to_string();
+                let why = "namespaced rules cannot apply to non-resource URLs";
+                causes.push(Cause::invalid(format!("rules[{index}].nonResourceURLs"), &shown, why));
+            }
             if has("apiGroups") || has("resources") || has("resourceNames") {
                 let shown = Value::Array(list(rule, "nonResourceURLs").to_vec()).to_string();
                 let why = "rules cannot apply to both regular resources and non-resource URLs";
@@ -358,10 +315,13 @@ fn role(value: &Value, causes: &mut Vec<Cause>) {
 fn attachment(spec: &Value, causes: &mut Vec<Cause>) {
     let source = spec.get("source").unwrap_or(&Value::Null);
     let (inline, name) = (is_set(source, "inlineVolumeSpec"), source.get("persistentVolumeName"));
-    if inline == name.is_some() {
-        let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    if inline && name.is_some() {
+        causes.push(Cause::forbidden("spec.source", why));
+    } else if !inline && name.is_none() {
         causes.push(Cause::required("spec.source", why));
-    } else if let Some(name) = name.and_then(Value::as_str) {
+    }
+    if let Some(name) = name.and_then(Value::as_str) {
         let at = "spec.source.persistentVolumeName";
         if name.is_empty() {
             causes.push(Cause::required(at, "must specify non empty persistentVolumeName"));
@@ -512,6 +472,12 @@ fn flow(spec: &Value, causes: &mut Vec<Cause>) {
 
 fn level(spec: &Value, causes: &mut Vec<Cause>) {
     let limited = spec.get("limited").filter(|one| one.is_object());
+    for (kind, other) in [("Limited", "exempt"), ("Exempt", "limited")] {
+        if text(spec, "type") == kind && is_set(spec, other) {
+            let why = format!("must be nil if the type is {kind}");
+            causes.push(Cause::forbidden(format!("spec.{other}"), &why));
+        }
+    }
     if text(spec, "type") == "Limited" && limited.is_none() {
         causes.push(Cause::required("spec.limited", "must not be empty when type is Limited"));
     }
@@ -619,7 +585,7 @@ fn topology(spec: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::required(at.clone(), ""));
             }
             if keys[..key_index].contains(key) {
-                causes.push(duplicate(at.clone(), &quoted(word)));
+                causes.push(Cause::duplicate(at.clone(), &quoted(word)));
             }
             refuse_all(word, &at, label_key_problems(word), causes);
         }

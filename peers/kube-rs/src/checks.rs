@@ -322,7 +322,7 @@ async fn evicted(client: &Client) -> Result<()> {
     let counted = |found: Option<&k8s_openapi::api::policy::v1::PodDisruptionBudget>| {
         found
             .and_then(|one| one.status.as_ref())
-            .is_some_and(|status| status.expected_pods == 3 && status.current_healthy == 3)
+            .is_some_and(|status| status.expected_pods == Some(3) && status.current_healthy == Some(3))
     };
     tokio::time::timeout(PATIENCE, await_condition(budgets.clone(), "all", counted))
         .await

@@ -46,7 +46,7 @@ func discovered(c cluster) error {
 	if err != nil {
 		return err
 	}
-	if resources < 150 || len(listable) < 15 || !slices.Contains(documents, appsv1.SchemeGroupVersion) {
+	if resources < 110 || len(listable) < 15 || !slices.Contains(documents, appsv1.SchemeGroupVersion) {
 		return fmt.Errorf("%d resources, %d groups that can be listed, %d documents", resources, len(listable), len(documents))
 	}
 	spec, err := root.GVSpec(appsv1.SchemeGroupVersion)

@@ -243,7 +243,7 @@ def reviewed():
     version = client.VersionApi().get_code()
     assert (version.major, version.minor) == ("1", "36"), version
     anonymous = client.Configuration.get_default_copy()
-    anonymous.api_key = {"authorization": "Bearer wrong"}
+    anonymous.api_key, anonymous.refresh_api_key_hook = {"authorization": "Bearer wrong", "BearerToken": "Bearer wrong"}, None
     refused(401, client.CoreV1Api(client.ApiClient(anonymous)).list_namespace)
 
 

@@ -73,16 +73,19 @@ pub(crate) fn on_cluster<T>(cluster: &Cluster<'_>, folder: &Path, act: impl FnOn
     Ok(act(&plane.kubeconfig()))
 }
 
-/// A node like those of the served cluster, for a kubelet that is played.
+/// A node as `replank cluster up --nodes 3` has it, for a kubelet that is played.
 pub(crate) fn worker(number: u8) -> NodeSpec {
-    let name = format!("node-{number:03}");
+    let name = format!("node-{}", number + 1);
     let labels = [
+        ("eks.amazonaws.com/nodegroup", "default".to_owned()),
         ("kubernetes.io/hostname", name.clone()),
         ("kubernetes.io/os", "linux".to_owned()),
         ("kubernetes.io/arch", "amd64".to_owned()),
-        ("topology.kubernetes.io/zone", format!("zone-{}", char::from(b'a' + number))),
+        ("node.kubernetes.io/instance-type", "m6i.xlarge".to_owned()),
+        ("topology.kubernetes.io/region", "eu-west-1".to_owned()),
+        ("topology.kubernetes.io/zone", format!("eu-west-1{}", char::from(b'a' + number))),
     ];
-    let capacity = [("cpu", "8"), ("memory", "32Gi"), ("pods", "110"), ("ephemeral-storage", "100Gi")];
+    let capacity = [("cpu", "4"), ("memory", "16Gi"), ("pods", "58"), ("ephemeral-storage", "80Gi")];
     NodeSpec {
         name,
         labels: labels.map(|(key, value)| (key.to_owned(), value)).into(),

@@ -1,5 +1,6 @@
 //! Kubelets: starting, readying, restarting, stopping pods.
 
+mod besides;
 mod containers;
 mod crash;
 mod delays;
@@ -253,6 +254,9 @@ impl Kubelets {
             Some(record) => record,
             None => self.admit(ctx, slot, pod),
         };
+        if self.is_served() && pod.status.phase == PodPhase::Running && besides::has_debuggers(pod) {
+            self.write(ctx, pod, |_| ());
+        }
         if !pod.is_terminating() || record.is_stopping {
             return;
         }
@@ -333,15 +337,17 @@ impl Kubelets {
         let fault = self.fault(ctx, pod);
         let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
         let is_ready = delays.ready == Some(Span::ZERO) && is_well;
-        let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
-        let started = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        let (now, number, served) = (ctx.api.timestamp(), self.next_address(slot), self.is_served());
+        self.write(ctx, pod, |pod| {
             pod.status.phase = PodPhase::Running;
             pod.status.start_time = Some(now);
             pod.status.pod_ip = containers::address(number);
             pod.status.container_statuses = containers::running(pod, now, is_ready);
-            set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
+            if served {
+                besides::conditions(pod, is_ready, now);
+            }
+            readiness(&mut pod.status.conditions, is_ready, "", now);
         });
-        debug_assert!(started.is_ok(), "the pod was just read");
         if fault == Some(ImageFault::Crashes) {
             self.after(ctx, crash::CRASH, slot, Step::Crash);
         }
@@ -361,7 +367,7 @@ impl Kubelets {
         }
         let now = ctx.api.timestamp();
         let ends = containers::ends_for_good(pod, code);
-        let ended = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        self.write(ctx, pod, |pod| {
             if ends {
                 pod.status.phase = if code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
                 containers::terminate(pod, code, now);
@@ -369,9 +375,8 @@ impl Kubelets {
                 containers::count_restart(pod, code, now);
             }
             let reason = if ends { "PodCompleted" } else { "ContainersNotReady" };
-            set_condition(&mut pod.status.conditions, "Ready", false, reason, now);
+            readiness(&mut pod.status.conditions, false, reason, now);
         });
-        debug_assert!(ended.is_ok(), "the pod was just read");
         if !ends {
             self.after(ctx, delays::RESTART, slot, Step::Restart);
         }
@@ -384,11 +389,10 @@ impl Kubelets {
         let now = ctx.api.timestamp();
         let delays = Delays::of(&self.model, ctx, pod);
         let is_ready = delays.ready == Some(Span::ZERO);
-        let restarted = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        self.write(ctx, pod, |pod| {
             containers::run_again(pod, now, is_ready);
-            set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
+            readiness(&mut pod.status.conditions, is_ready, "", now);
         });
-        debug_assert!(restarted.is_ok(), "the pod was just read");
         if let Some(ready) = delays.ready.filter(|_| !is_ready) {
             self.after(ctx, ready, slot, Step::Ready);
         }
@@ -411,7 +415,7 @@ impl Kubelets {
         let pause = BackOff::pause(self.record(slot).and_then(|record| record.back_off), now);
         let crashed = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
             crash::crashed(pod, pause, now);
-            set_condition(&mut pod.status.conditions, "Ready", false, "ContainersNotReady", now);
+            readiness(&mut pod.status.conditions, false, "ContainersNotReady", now);
         });
         debug_assert!(crashed.is_ok(), "the pod was just read");
         self.after(ctx, pause.max(delays::RESTART), slot, Step::StartAgain);
@@ -437,18 +441,35 @@ impl Kubelets {
     fn stopped(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         let code = Delays::of(&self.model, ctx, pod).term_exit_code;
         let now = ctx.api.timestamp();
-        let stopped = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+        self.write(ctx, pod, |pod| {
             if !pod.is_terminal() {
                 let is_done = pod.status.phase != PodPhase::Pending && code == 0;
                 pod.status.phase = if is_done { PodPhase::Succeeded } else { PodPhase::Failed };
                 containers::terminate(pod, code, now);
             }
             if condition::find(&pod.status.conditions, "Ready").is_some() {
-                set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
+                readiness(&mut pod.status.conditions, false, "PodFailed", now);
             }
         });
-        debug_assert!(stopped.is_ok(), "the pod was just read");
         self.after(ctx, delays::REMOVE, slot, Step::Remove);
+    }
+
+    /// Whether clients read what the kubelet writes.
+    fn is_served(&self) -> bool {
+        matches!(self.model, KubeletModel::Served { .. })
+    }
+
+    /// Changes a pod, and what clients see of the change.
+    fn write(&self, ctx: &mut Ctx<'_>, pod: &Pod, change: impl FnOnce(&mut Pod)) {
+        let now = ctx.api.timestamp();
+        let host = self.is_served().then(|| besides::host(ctx, pod));
+        let written = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+            change(pod);
+            if let Some(host) = &host {
+                besides::write(pod, host.as_deref(), now);
+            }
+        });
+        debug_assert!(written.is_ok(), "the pod was just read");
     }
 
     fn is_stopping(&self, slot: u32) -> bool {
@@ -486,7 +507,7 @@ impl Kubelets {
 fn set_ready(ctx: &mut Ctx<'_>, pod: &Pod, ready: bool) {
     let now = ctx.api.timestamp();
     let written = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
-        set_condition(&mut pod.status.conditions, "Ready", ready, "", now);
+        readiness(&mut pod.status.conditions, ready, "", now);
     });
     debug_assert!(written.is_ok(), "the pod was just read");
 }
@@ -496,6 +517,14 @@ fn remove(ctx: &mut Ctx<'_>, pod: &Pod) {
         DeleteOptions { grace_seconds: Some(0), uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
     let removed = ctx.api.delete(Kind::Pod, &pod.meta.key(), &options);
     debug_assert!(removed.is_ok(), "the pod was just read");
+}
+
+/// Sets the condition `Ready`, and the one of the containers where it is kept.
+fn readiness(conditions: &mut Vec<Condition>, holds: bool, reason: &str, now: Time) {
+    set_condition(conditions, "Ready", holds, reason, now);
+    if condition::find(conditions, "ContainersReady").is_some() {
+        set_condition(conditions, "ContainersReady", holds, reason, now);
+    }
 }
 
 /// Sets a condition; its transition time moves only when its status does.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
     shortname = "fl",
     category = "all",
     scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.replicas"),
-    selectable = "spec.image",
+    selectable = ".spec.image",
     printcolumn(name = "Wanted", type_ = "integer", json_path = ".spec.replicas"),
     validation = "self.spec.replicas <= 10"
 )]

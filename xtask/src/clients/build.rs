@@ -35,10 +35,7 @@ pub(super) fn build(what: &str, need: &str, command: &mut Command) -> Result<()>
 pub(super) fn go(name: &str, package: &str) -> Result<PathBuf> {
     let program = folder().join("bin").join(name);
     let mut command = Command::new("go");
-    command
-        .args(["build", "-C", "peers/clients-go", "-ldflags=-s -w", "-o"])
-        .arg(&program)
-        .arg(package);
+    command.args(["build", "-C", "peers/clients-go", "-ldflags=-s -w", "-o"]).arg(&program).arg(package);
     build(name, "install Go 1.26 or newer", &mut command)?;
     Ok(program)
 }

@@ -6,11 +6,11 @@ mod operator;
 
 use std::process::ExitCode;
 
-use kube::Client;
+use kube::{Client, Config};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let client = match Client::try_default().await {
+    let client = match connect().await {
         Ok(client) => client,
         Err(error) => {
             println!("FAILED connect: {error}");
@@ -18,4 +18,11 @@ async fn main() -> ExitCode {
         }
     };
     if checks::run(client).await { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A client that tries nothing again by itself: an eviction that a budget blocks is answered with the time to wait.
+async fn connect() -> Result<Client, Box<dyn std::error::Error>> {
+    let mut config = Config::infer().await?;
+    config.default_retry = false;
+    Ok(Client::try_from(config)?)
 }

@@ -2,6 +2,7 @@
 //! in `pkg/kubelet/kubelet_pods.go`).
 
 use replank_model::object::Object;
+use replank_model::object::condition::Condition;
 use replank_model::object::meta::Raw;
 use replank_model::object::pod::{ContainerStatus, Pod};
 use replank_model::object::render;
@@ -10,13 +11,20 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Ctx;
 
-/// What a started pod's status has besides phase, address and containers.
+/// The conditions of a pod that has started, in the order in which a kubelet writes them, before those of others.
 pub(super) fn conditions(pod: &mut Pod, ready: bool, now: Time) {
-    for (kind, holds) in
-        [("PodReadyToStartContainers", true), ("Initialized", true), ("ContainersReady", ready)]
-    {
+    let others = std::mem::take(&mut pod.status.conditions);
+    let own = [
+        ("PodReadyToStartContainers", true),
+        ("Initialized", true),
+        ("Ready", ready),
+        ("ContainersReady", ready),
+    ];
+    for (kind, holds) in own {
         super::set_condition(&mut pod.status.conditions, kind, holds, "", now);
     }
+    let is_other = |one: &Condition| own.iter().all(|(kind, _)| *kind != &*one.r#type);
+    pod.status.conditions.extend(others.into_iter().filter(is_other));
 }
 
 /// The address of the node that a pod is bound to.

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use replank_judge::conformance::{Ended, GROUPS, Suite, Wanted, listed};
-use replank_judge::{ControlPlane, Kubelets, Served};
 
-use crate::judged::{assets, cache, replank, worker};
+use crate::judged::{Cluster, assets, cache, on_cluster, replank};
 use crate::root;
 
 /// Those that pass on the real one.
@@ -17,8 +16,6 @@ const REAL: &str = "testdata/conformance/real-1.36.2.txt";
 const SERVED: &str = "testdata/conformance/served.txt";
 /// Those that do not pass on ours, each with its reason.
 const EXCEPTIONS: &str = "testdata/conformance/not-served.txt";
-/// How long containers of Jobs run on both sides.
-const JOB: Duration = Duration::from_secs(5);
 /// Those of `.ci/run`.
 const QUICK: &str = "testdata/conformance/quick.txt";
 
@@ -71,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     std::fs::create_dir_all(&folder)?;
     let folder = folder.canonicalize()?;
     let kubectl = assets().map_or_else(|_| PathBuf::from("kubectl"), |assets| assets.program("kubectl"));
-    let ended = on_cluster(args, &folder, |kubeconfig| {
+    let ended = at(args, &folder, |kubeconfig| {
         let timeout = Duration::from_secs(args.timeout);
         let wanted = Wanted { kubeconfig, kubectl: &kubectl, folder: &folder, timeout, jobs: args.jobs };
         suite.run(&tests, &wanted, &|one| eprintln!("{one}"))
@@ -129,21 +126,11 @@ fn lines(file: &str) -> Result<Vec<(String, Option<String>)>> {
     Ok(listed(&text))
 }
 
-/// Does something with a cluster that lasts as long.
-fn on_cluster<T>(args: &Args, folder: &Path, act: impl FnOnce(&Path) -> T) -> Result<T> {
+/// Does something with the cluster that is named, or one that lasts as long.
+fn at<T>(args: &Args, folder: &Path, act: impl FnOnce(&Path) -> T) -> Result<T> {
     if let Some(kubeconfig) = &args.kubeconfig {
         return Ok(act(&kubeconfig.canonicalize()?));
     }
-    if !args.real {
-        let served =
-            Served::up(&replank(args.replank.as_deref())?, &["--nodes", "3"], &folder.join("served"))?;
-        return Ok(act(served.kubeconfig()));
-    }
-    let plane = ControlPlane::up(&assets()?, &folder.join("real"))?;
-    let kubelets = Kubelets::begin(plane.client());
-    kubelets.jobs_end_after(JOB);
-    for number in 0..3 {
-        kubelets.register(&worker(number))?;
-    }
-    Ok(act(&plane.kubeconfig()))
+    let served = if args.real { None } else { Some(replank(args.replank.as_deref())?) };
+    on_cluster(&Cluster { served: served.as_deref(), arguments: &[] }, folder, act)
 }

@@ -5,6 +5,7 @@ mod bench_cluster;
 mod bench_files;
 mod bench_helm;
 mod bench_scan;
+mod clients;
 mod conformance;
 mod control_plane;
 mod deps;
@@ -55,6 +56,8 @@ enum Task {
     ControlPlane(control_plane::Args),
     /// Runs Kubernetes' conformance tests on the served cluster, or on a real control plane.
     Conformance(conformance::Args),
+    /// Runs kubectl, Helm and programs on client-go, kube-rs and the Python client on the served cluster, or on a real control plane.
+    Clients(clients::Args),
     /// Sends generated requests to a real control plane and to the served cluster, and prints how far they agree.
     Differential(differential::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Task::Record(args) => record::run(args),
         Task::ControlPlane(args) => control_plane::run(args),
         Task::Conformance(args) => conformance::run(args),
+        Task::Clients(args) => clients::run(args),
         Task::Differential(args) => differential::run(args),
         Task::Docs(args) => docs::run(args),
         Task::ValidateFixes(args) => fixes::run(args),

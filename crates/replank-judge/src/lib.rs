@@ -14,6 +14,7 @@ mod plane;
 pub mod record;
 pub mod replay;
 mod served;
+pub mod session;
 mod wire;
 
 pub use assets::{Assets, BUILT, find as find_assets};

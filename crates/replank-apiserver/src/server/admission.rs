@@ -6,12 +6,13 @@ use std::sync::Arc;
 use replank_model::admission::default_pod;
 use replank_model::object::affinity::{Taint, TaintEffect, Toleration, TolerationOperator};
 use replank_model::object::cluster::{NamespaceObject, NamespacePhase};
-use replank_model::object::meta::{Key, Meta};
+use replank_model::object::meta::{Key, Meta, Raw};
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
 use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
 use replank_model::object::{Kind, Object, Resource, render};
 use replank_model::text::{Name, NodeName, Text};
+use serde_json::Value;
 
 use super::error::ApiError;
 use super::limits::ANNOTATION;
@@ -227,6 +228,8 @@ fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, limited, .. }: Comple
     if let Some(told) = limited {
         let pod = Arc::make_mut(pod);
         pod.meta.annotations = pod.meta.annotations.with(ANNOTATION, told);
+        // The registry tells a pod's class of service once admission has completed it.
+        pod.meta.raw = without_class(&pod.meta.raw);
     }
     if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() && (token.is_none() || pod.token.is_some()) {
         return;
@@ -235,6 +238,15 @@ fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, limited, .. }: Comple
     pod.spec = spec;
     pod.token = pod.token.take().or(token);
     pod.node = pod.node.take().or(node);
+}
+
+fn without_class(raw: &Raw) -> Raw {
+    let rest = raw.0.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let Some(mut rest) = rest else { return raw.clone() };
+    if let Some(status) = rest.get_mut("status").and_then(Value::as_object_mut) {
+        status.remove("qosClass");
+    }
+    Raw(Some(rest.to_string().into()))
 }
 
 /// Whether a toleration already covers the taint of a key.

@@ -55,6 +55,8 @@ pub struct EventRecord {
     pub first: Time,
     /// When it was last told.
     pub last: Time,
+    /// The nanosecond that names it; no two events have the same, and a later one has a later.
+    pub moment: i64,
 }
 
 /// All events that were kept.
@@ -66,6 +68,8 @@ pub(crate) struct EventLog {
     pub(super) full: usize,
     /// Those that are stored as objects, by when they expire.
     pub(super) expiring: VecDeque<(Time, Key, ResourceVersion)>,
+    /// What names the latest.
+    moment: i64,
 }
 
 /// So many are kept, expired or not: reports tell of them.
@@ -75,6 +79,12 @@ const KEPT: usize = 100_000;
 pub(super) const LIFE: Span = Span::from_minutes(60);
 
 impl EventLog {
+    /// A nanosecond to name an event by: a list, which is by name, has those of one object in the order in which they were told.
+    pub(super) fn moment(&mut self, now: Time) -> i64 {
+        self.moment = (self.moment + 1).max(now.as_millis().saturating_mul(1_000_000));
+        self.moment
+    }
+
     /// Forgets what has expired, from time to time.
     pub(super) fn forget(&mut self, now: Time) {
         if self.records.len() < self.full.max(KEPT) {
@@ -98,12 +108,11 @@ impl EventRecord {
     #[must_use]
     pub fn to_value(&self) -> Value {
         let namespace = if self.key.namespace.is_empty() { "default" } else { self.key.namespace.as_str() };
-        // A component names its events by the moment; here by what tells them apart.
         let number =
             xxhash_rust::xxh3::xxh3_64(format!("{}/{}/{}", self.uid, self.reason, self.message).as_bytes());
         json!({
             "metadata": {
-                "name": format!("{}.{number:016x}", self.key.name), "namespace": namespace,
+                "name": format!("{}.{:016x}", self.key.name, self.moment), "namespace": namespace,
                 "uid": format!("{}-{number:016x}", self.uid.as_str().get(..19).unwrap_or_default()),
                 "creationTimestamp": self.first, "resourceVersion": self.version,
             },

@@ -60,6 +60,8 @@ impl Api {
             return at;
         }
         self.events.known.insert(known, self.events.records.len());
+        let moment = self.now();
+        let moment = self.events.moment(moment);
         self.events.records.push(EventRecord {
             kind: about.kind_name().into(),
             api_version: about.api_version().into(),
@@ -73,6 +75,7 @@ impl Api {
             count: 1,
             first: now,
             last: now,
+            moment,
         });
         self.events.records.len() - 1
     }

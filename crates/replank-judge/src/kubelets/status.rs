@@ -49,9 +49,9 @@ pub(super) fn ready_node(capacity: &BTreeMap<String, String>, version: &str) -> 
 /// A pod whose containers run.
 pub(super) fn running(pod: &Value, address: &str, is_ready: bool) -> Value {
     let at = now();
-    let mut conditions = ready(pod, is_ready);
-    conditions.push(json!({"type": "Initialized", "status": "True", "lastTransitionTime": at}));
-    conditions.push(json!({"type": "PodReadyToStartContainers", "status": "True", "lastTransitionTime": at}));
+    let holds = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": at});
+    let mut conditions = vec![holds("PodReadyToStartContainers"), holds("Initialized")];
+    conditions.extend(ready(pod, is_ready));
     json!({"phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "hostIP": "10.200.0.1", "startTime": at,
         "observedGeneration": pod["metadata"]["generation"],
         "conditions": conditions,

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use replank_model::object::Kind;
 use replank_model::object::batch::{Job, JobStatus, UncountedTerminatedPods};
 use replank_model::object::pod::Pod;
+use replank_model::object::{Kind, Object};
 use replank_model::text::{Text, Uid};
 use replank_model::view::Ix;
 
@@ -159,7 +159,12 @@ impl Look<'_, '_> {
     fn write(&mut self) -> Result<(), ApiError> {
         let status = self.job.status.clone();
         self.refused(&status)?;
-        self.ctx.api.modify::<Job>(&self.job.meta.key(), |job| job.status = status)?;
+        let was =
+            self.ctx.view().jobs.get(Ix::new(self.slot)).is_some_and(|known| is_complete(&known.status));
+        let done = self.ctx.api.modify::<Job>(&self.job.meta.key(), |job| job.status = status)?;
+        if !was && is_complete(&done.status) {
+            self.ctx.api.tell("job-controller", &Object::Job(done), "Completed", "Job completed");
+        }
         Ok(())
     }
 
@@ -196,4 +201,9 @@ fn count_untracked(job: &mut Job, tracked: &BTreeSet<Uid>) -> bool {
     status.succeeded += succeeded;
     status.failed += failed;
     succeeded + failed > 0
+}
+
+/// Whether the Job has ended with success.
+fn is_complete(status: &JobStatus) -> bool {
+    replank_model::object::condition::is_true(&status.conditions, "Complete")
 }

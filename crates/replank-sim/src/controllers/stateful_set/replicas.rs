@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use replank_model::object::Object;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::workload::{StatefulSet, StatefulSetStatus, UpdateStrategyType};
 use replank_model::time::Time;
@@ -187,6 +188,10 @@ impl<'a, 'b> Look<'a, 'b> {
                 }
                 claims::create_missing(self.ctx, &set, pod)?;
                 let made = self.ctx.api.create(Pod::clone(pod))?;
+                let about = Object::from(StatefulSet::clone(&set));
+                let done =
+                    format!("Create Pod {} in StatefulSet {} successful", made.meta.name, set.meta.name);
+                self.ctx.api.tell("statefulset-controller", &about, "SuccessfulCreate", &done);
                 claims::apply_policy(self.ctx, &set, &made)?;
                 return Ok(if ordered { Next::Stop } else { Next::GoOn });
             }

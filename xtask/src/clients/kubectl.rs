@@ -1,0 +1,11 @@
+//! kubectl: the one of the control plane's archive. `peers/kubectl` has its sessions.
+
+use anyhow::Result;
+
+use super::Task;
+use super::build::sessions;
+use crate::judged::assets;
+
+pub(super) fn tasks() -> Result<Vec<Task>> {
+    sessions("kubectl", &[assets()?.folder().to_owned()])
+}

@@ -37,7 +37,7 @@ pub(super) struct Props<'v> {
     pub(super) one_of: Option<Vec<Props<'v>>>,
     pub(super) any_of: Option<Vec<Props<'v>>>,
     pub(super) not: Option<Box<Props<'v>>>,
-    pub(super) properties: BTreeMap<&'v str, Props<'v>>,
+    pub(super) properties: Named<'v>,
     /// Whether there are any, or none that are said to be all.
     pub(super) has_properties: bool,
     pub(super) additional_properties: Option<SchemaOrBool<'v>>,
@@ -102,79 +102,135 @@ impl<'v> Props<'v> {
 
     /// Reads a schema. Members of another type than theirs count as not there: [`crate::schema`] refuses these.
     pub(super) fn read(value: &'v Value) -> Self {
-        let map = value.as_object();
-        let get = |key: &str| map.and_then(|map| map.get(key)).filter(|value| !value.is_null());
-        let text = |key: &str| get(key).and_then(Value::as_str).unwrap_or_default();
-        let is_text = |key: &str| get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-        let is_true = |key: &str| get(key).and_then(Value::as_bool) == Some(true);
-        let number = |key: &str| get(key).and_then(Value::as_f64);
-        let integer = |key: &str| get(key).and_then(Value::as_i64);
-        let texts = |key: &str| {
-            let items = get(key)?.as_array()?;
-            Some(items.iter().map(|item| item.as_str().unwrap_or_default()).collect::<Vec<_>>())
-        };
-        let list = |key: &str| Some(get(key)?.as_array()?.iter().map(Self::read).collect::<Vec<_>>());
-        let named = |key: &str| {
-            let map = get(key)?.as_object()?;
-            Some(map.iter().map(|(key, of)| (&**key, Self::read(of))).collect::<BTreeMap<_, _>>())
-        };
-        Self {
-            id: is_text("id"),
-            schema: is_text("$schema"),
-            reference: get("$ref").and_then(Value::as_str),
-            description: is_text("description"),
-            of: text("type"),
-            nullable: is_true("nullable"),
-            format: text("format"),
-            title: is_text("title"),
-            default: get("default"),
-            maximum: number("maximum"),
-            exclusive_maximum: is_true("exclusiveMaximum"),
-            minimum: number("minimum"),
-            exclusive_minimum: is_true("exclusiveMinimum"),
-            max_length: integer("maxLength"),
-            min_length: integer("minLength"),
-            pattern: text("pattern"),
-            max_items: integer("maxItems"),
-            min_items: integer("minItems"),
-            unique_items: is_true("uniqueItems"),
-            multiple_of: number("multipleOf"),
-            one_of_values: get("enum").and_then(Value::as_array).map(Vec::as_slice),
-            max_properties: integer("maxProperties"),
-            min_properties: integer("minProperties"),
-            required: texts("required"),
-            items: get("items").and_then(|of| match of {
-                Value::Object(_) => Some(Items::One(Box::new(Self::read(of)))),
-                Value::Array(all) if all.is_empty() => Some(Items::None),
-                Value::Array(all) => Some(Items::Each(all.iter().map(Self::read).collect())),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-            }),
-            all_of: list("allOf"),
-            one_of: list("oneOf"),
-            any_of: list("anyOf"),
-            not: get("not").map(|of| Box::new(Self::read(of))),
-            properties: named("properties").unwrap_or_default(),
-            has_properties: get("properties").is_some(),
-            additional_properties: get("additionalProperties").and_then(schema_or_bool),
-            pattern_properties: named("patternProperties"),
-            dependencies: get("dependencies").and_then(Value::as_object).map(|map| {
-                let of = |value: &'v Value| value.is_object().then(|| Self::read(value));
-                map.iter().map(|(key, value)| (&**key, of(value))).collect()
-            }),
-            additional_items: get("additionalItems").is_some(),
-            definitions: named("definitions"),
-            external_docs: get("externalDocs").is_some(),
-            example: get("example").is_some(),
-            preserves: get("x-kubernetes-preserve-unknown-fields").and_then(Value::as_bool),
-            embedded: is_true("x-kubernetes-embedded-resource"),
-            int_or_string: is_true("x-kubernetes-int-or-string"),
-            list_map_keys: texts("x-kubernetes-list-map-keys"),
-            list_type: get("x-kubernetes-list-type").and_then(Value::as_str),
-            map_type: get("x-kubernetes-map-type").and_then(Value::as_str),
-            rules: get("x-kubernetes-validations")
-                .and_then(Value::as_array)
-                .is_some_and(|all| !all.is_empty()),
+        let mut of = Self::default();
+        for (key, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+            of.member(key, value);
         }
+        of
+    }
+
+    fn member(&mut self, key: &str, value: &'v Value) {
+        let text = || value.as_str().unwrap_or_default();
+        let is_true = || value.as_bool() == Some(true);
+        match key {
+            "id" => self.id = !text().is_empty(),
+            "$schema" => self.schema = !text().is_empty(),
+            "$ref" => self.reference = value.as_str(),
+            "description" => self.description = !text().is_empty(),
+            "type" => self.of = text(),
+            "nullable" => self.nullable = is_true(),
+            "format" => self.format = text(),
+            "title" => self.title = !text().is_empty(),
+            "default" => self.default = Some(value),
+            "maximum" => self.maximum = value.as_f64(),
+            "exclusiveMaximum" => self.exclusive_maximum = is_true(),
+            "minimum" => self.minimum = value.as_f64(),
+            "exclusiveMinimum" => self.exclusive_minimum = is_true(),
+            "maxLength" => self.max_length = value.as_i64(),
+            "minLength" => self.min_length = value.as_i64(),
+            "pattern" => self.pattern = text(),
+            "maxItems" => self.max_items = value.as_i64(),
+            "minItems" => self.min_items = value.as_i64(),
+            "uniqueItems" => self.unique_items = is_true(),
+            "multipleOf" => self.multiple_of = value.as_f64(),
+            "enum" => self.one_of_values = value.as_array().map(Vec::as_slice),
+            "maxProperties" => self.max_properties = value.as_i64(),
+            "minProperties" => self.min_properties = value.as_i64(),
+            "required" => self.required = texts(value),
+            "items" => self.items = items(value),
+            "allOf" => self.all_of = list(value),
+            "oneOf" => self.one_of = list(value),
+            "anyOf" => self.any_of = list(value),
+            "not" => self.not = Some(Box::new(Self::read(value))),
+            "properties" => {
+                self.has_properties = true;
+                let all = value.as_object().into_iter().flatten();
+                self.properties = Named(all.map(|(key, of)| (&**key, Self::read(of))).collect());
+            }
+            "additionalProperties" => self.additional_properties = schema_or_bool(value),
+            "patternProperties" => self.pattern_properties = named(value),
+            "dependencies" => {
+                self.dependencies = value.as_object().map(|map| {
+                    let of = |value: &'v Value| value.is_object().then(|| Self::read(value));
+                    map.iter().map(|(key, value)| (&**key, of(value))).collect()
+                });
+            }
+            "additionalItems" => self.additional_items = true,
+            "definitions" => self.definitions = named(value),
+            "externalDocs" => self.external_docs = true,
+            "example" => self.example = true,
+            "x-kubernetes-preserve-unknown-fields" => self.preserves = value.as_bool(),
+            "x-kubernetes-embedded-resource" => self.embedded = is_true(),
+            "x-kubernetes-int-or-string" => self.int_or_string = is_true(),
+            "x-kubernetes-list-map-keys" => self.list_map_keys = texts(value),
+            "x-kubernetes-list-type" => self.list_type = value.as_str(),
+            "x-kubernetes-map-type" => self.map_type = value.as_str(),
+            "x-kubernetes-validations" => {
+                self.rules = value.as_array().is_some_and(|all| !all.is_empty());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Schemas by name, in its order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Named<'v>(Vec<(&'v str, Props<'v>)>);
+
+impl<'v> Named<'v> {
+    pub(super) fn get(&self, name: &str) -> Option<&Props<'v>> {
+        let at = self.0.binary_search_by(|(of, _)| (*of).cmp(name)).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    pub(super) fn contains_key(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'v str> {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &Props<'v>> {
+        self.0.iter().map(|(_, of)| of)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl<'n, 'v> IntoIterator for &'n Named<'v> {
+    type Item = &'n (&'v str, Props<'v>);
+    type IntoIter = std::slice::Iter<'n, (&'v str, Props<'v>)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+fn texts(value: &Value) -> Option<Vec<&str>> {
+    Some(value.as_array()?.iter().map(|item| item.as_str().unwrap_or_default()).collect())
+}
+
+fn list(value: &Value) -> Option<Vec<Props<'_>>> {
+    Some(value.as_array()?.iter().map(Props::read).collect())
+}
+
+fn named(value: &Value) -> Option<BTreeMap<&str, Props<'_>>> {
+    Some(value.as_object()?.iter().map(|(key, of)| (&**key, Props::read(of))).collect())
+}
+
+fn items(of: &Value) -> Option<Items<'_>> {
+    match of {
+        Value::Object(_) => Some(Items::One(Box::new(Props::read(of)))),
+        Value::Array(all) if all.is_empty() => Some(Items::None),
+        Value::Array(all) => Some(Items::Each(all.iter().map(Props::read).collect())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }
 

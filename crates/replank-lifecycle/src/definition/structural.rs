@@ -114,7 +114,7 @@ fn metadata(of: &Props<'_>, level: Level, at: &Place, problems: &mut Problems) {
     }
     if level == Level::Root {
         let mut rest = in_form(metadata);
-        if rest.properties.keys().all(|name| matches!(*name, "name" | "generateName")) {
+        if rest.properties.keys().all(|name| matches!(name, "name" | "generateName")) {
             rest.properties.clear();
         }
         rest.of = "";

@@ -118,7 +118,11 @@ impl Fixing<'_> {
         let chosen = |at: usize, used: &Gvk, from: Option<usize>| {
             !(self.lets_be)(self.place(origins, from).line) && chosen(at, used, from)
         };
-        object::convert_all(self.measure, self.schema, &mut converted, &chosen, &mut |from, outcome| {
+        let again = |node: usize| {
+            let (tree, _) = tree::read(self.text, range.clone(), origins.notation).ok()??;
+            tree.at_origin(node)
+        };
+        object::convert_all(self.measure, self.schema, &mut converted, &again, &chosen, &mut |from, outcome| {
             let place = self.place(origins, from);
             match outcome {
                 Ok(done) => made.changes.push(done.at(place)),

@@ -76,6 +76,18 @@ impl Tree {
         self.items().iter().chain(written.map(|entry| &entry.value))
     }
 
+    /// The part of it that a node of the text says.
+    pub(crate) fn at_origin(self, node: OriginIndex) -> Option<Tree> {
+        if self.from == Some(node) {
+            return Some(self);
+        }
+        match self.what {
+            What::List(items) => items.into_iter().find_map(|item| item.at_origin(node)),
+            What::Map(entries) => entries.into_iter().find_map(|entry| entry.value.at_origin(node)),
+            What::Null | What::Bool(_) | What::Number(_) | What::Text(_) => None,
+        }
+    }
+
     /// A value that no text says.
     pub fn of(what: What) -> Self {
         Self { what, from: None }

@@ -118,11 +118,7 @@ impl Fixing<'_> {
         let chosen = |at: usize, used: &Gvk, from: Option<usize>| {
             !(self.lets_be)(self.place(origins, from).line) && chosen(at, used, from)
         };
-        let again = |node: usize| {
-            let (tree, _) = tree::read(self.text, range.clone(), origins.notation).ok()??;
-            tree.at_origin(node)
-        };
-        object::convert_all(self.measure, self.schema, &mut converted, &again, &chosen, &mut |from, outcome| {
+        object::convert_all(self.measure, self.schema, &mut converted, &chosen, &mut |from, outcome| {
             let place = self.place(origins, from);
             match outcome {
                 Ok(done) => made.changes.push(done.at(place)),

@@ -12,7 +12,7 @@ use crate::scan::reference::FIELDS as REFERENCES;
 use crate::schema::Schema;
 use crate::source::{At, Node};
 use crate::table::Gvk;
-use crate::tree::{Entry, OriginIndex, Tree, What};
+use crate::tree::{Entry, OriginIndex, Tree};
 
 pub(super) use super::outcome_of_object::{Done, Outcome};
 
@@ -57,17 +57,13 @@ pub(super) fn converted(
 ) -> Result<serde_json::Value, String> {
     let mut tree = Tree::from_value(object);
     let mut why = None;
-    let unwritten = |_| None;
-    convert_all(measure, schema, &mut tree, &unwritten, &|_, _, _| true, &mut |_, outcome| {
+    convert_all(measure, schema, &mut tree, &|_, _, _| true, &mut |_, outcome| {
         if let Err(left) = outcome {
             why = Some(left.1.to_string());
         }
     });
     why.map_or_else(|| Ok(tree.value()), Err)
 }
-
-/// Reads again what a node says: an object that cannot be converted stays as it is, which is rare, so that none is kept for it.
-pub(super) type Again<'a> = &'a dyn Fn(OriginIndex) -> Option<Tree>;
 
 /// Which objects are converted: by their number in the document, the version they use, and the node that says it.
 pub(super) type Chosen<'c> = &'c dyn Fn(usize, &Gvk, Option<OriginIndex>) -> bool;
@@ -77,11 +73,10 @@ pub(super) fn convert_all(
     measure: &Measure,
     schema: &Schema,
     tree: &mut Tree,
-    again: Again<'_>,
     chosen: Chosen<'_>,
     each: &mut dyn FnMut(Option<OriginIndex>, Outcome),
 ) {
-    let mut walk = Walk { one: One { measure, schema, again }, chosen, each, number: 0 };
+    let mut walk = Walk { one: One { measure, schema }, chosen, each, number: 0 };
     walk.nested(tree, None, NESTING_MAX);
 }
 
@@ -187,7 +182,6 @@ impl Walk<'_> {
 struct One<'o> {
     measure: &'o Measure,
     schema: &'o Schema,
-    again: Again<'o>,
 }
 
 impl<'o> One<'o> {
@@ -218,27 +212,12 @@ impl<'o> One<'o> {
             return Err(Why::Live);
         }
         let to = self.successor(&judged)?;
-        let used = judged.row.gvk.clone();
-        let (from, unwritten) = (tree.from, tree.from.is_none().then(|| tree.clone()));
-        let notes = match self.made(std::mem::replace(tree, Tree::of(What::Null)), &to) {
-            Ok((made, notes)) => {
-                *tree = made;
-                notes
-            }
-            Err(why) => {
-                let before = unwritten.or_else(|| from.and_then(self.again));
-                *tree = before.expect("what was read once is read again");
-                return Err(Why::Hold(why));
-            }
-        };
-        Ok(done(tree, None, used, to, notes))
-    }
-
-    fn made(&self, object: Tree, to: &Gvk) -> Result<(Tree, Vec<Note>), Hold> {
+        let target = self.measure.range.target;
         let (made, notes) =
-            convert::converted(&self.measure.table, object, to, self.measure.range.target)?;
-        self.check(&made, to)?;
-        Ok((made, notes))
+            convert::converted(&self.measure.table, tree.clone(), &to, target).map_err(Why::Hold)?;
+        self.check(&made, &to).map_err(Why::Hold)?;
+        *tree = made;
+        Ok(done(tree, None, judged.row.gvk.clone(), to, notes))
     }
 
     /// What Kubernetes 1.36 has a type for has to be of that type.

@@ -69,7 +69,7 @@ impl Shortened {
             return match &again.what {
                 What::List(items) => items.len() == 1 && items[0].as_text() == Some(&name),
                 What::Map(entries) => {
-                    entries.len() == 1 && entries[0].key == name && entries[0].value.is_null()
+                    entries.len() == 1 && *entries[0].key == *name && entries[0].value.is_null()
                 }
                 What::Null | What::Bool(_) | What::Number(_) | What::Text(_) => false,
             };
@@ -80,8 +80,10 @@ impl Shortened {
             }
             (What::Map(a), What::Map(b)) => {
                 a.len() == b.len()
-                    && a.iter().all(|entry| {
-                        let found = b.iter().find(|of| of.key == entry.key);
+                    && a.iter().enumerate().all(|(at, entry)| {
+                        // Mostly they stand in the same order.
+                        let found = b.get(at).filter(|of| of.key == entry.key);
+                        let found = found.or_else(|| b.iter().find(|of| of.key == entry.key));
                         found.is_some_and(|found| self.says(&entry.value, &found.value))
                     })
             }

@@ -1,6 +1,7 @@
 //! Where the values of a document stand in its text.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{OriginIndex, Tree, What};
 
@@ -49,7 +50,7 @@ pub(crate) struct EntryAt {
     pub(crate) key: Range<usize>,
     pub(crate) key_style: Style,
     /// What the key says.
-    pub(crate) says: String,
+    pub(crate) says: Arc<str>,
     /// The byte behind its colon.
     pub(crate) colon: usize,
     /// Where it ends: with its value, or with its colon.

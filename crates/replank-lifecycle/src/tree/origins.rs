@@ -68,9 +68,18 @@ pub(crate) struct Origins {
     pub(crate) entries: Vec<EntryAt>,
 }
 
+/// About how many bytes of a manifest are one node: with room for them, what is known of them is not copied as it grows.
+const BYTES_OF_NODE: usize = 32;
+
 impl Origins {
     pub(super) fn new(notation: Notation) -> Self {
         Self { notation, nodes: Vec::new(), entries: Vec::new() }
+    }
+
+    /// The same for a text of so many bytes.
+    pub(super) fn with_room(notation: Notation, bytes: usize) -> Self {
+        let nodes = Vec::with_capacity(bytes / BYTES_OF_NODE);
+        Self { notation, nodes, entries: Vec::with_capacity(bytes / BYTES_OF_NODE) }
     }
 
     /// Tells of every place where it stands in another text.

@@ -37,7 +37,7 @@ pub(super) fn strict(text: &str, range: Range<usize>) -> Result<Option<(Tree, Or
     let mut builder = Builder {
         text,
         offset: range.start,
-        origins: Origins::new(Notation::Yaml),
+        origins: Origins::with_room(Notation::Yaml, range.len()),
         stack: Vec::new(),
         root: None,
         anchors: FxHashMap::default(),

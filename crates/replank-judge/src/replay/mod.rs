@@ -41,9 +41,15 @@ pub fn replay(means: &Means, scene: &Scene) -> Result<Outcome> {
     let stage =
         stage::build(&means.assets, &folder, scene).with_context(|| format!("building {}", scene.name))?;
     let snapshot = stage.dump(&folder.join("cluster.json"))?;
+    let mut arguments = scene.arguments.clone();
+    if let Some(script) = &scene.script {
+        let file = folder.join("script.txt");
+        std::fs::write(&file, script)?;
+        arguments.extend(["--script".to_owned(), file.display().to_string()]);
+    }
     let rehearsal =
-        recorded::rehearse(&means.replank, &snapshot, &scene.arguments, &folder.join("rehearsal.json"))?;
-    let others = recorded::rehearse_often(&means.replank, &snapshot, &scene.arguments)?;
+        recorded::rehearse(&means.replank, &snapshot, &arguments, &folder.join("rehearsal.json"))?;
+    let others = recorded::rehearse_often(&means.replank, &snapshot, &arguments)?;
     let carried = carry::out(&stage, &rehearsal, scene.exact)?;
     Ok(compare::outcome(scene, &rehearsal, &others, &carried))
 }

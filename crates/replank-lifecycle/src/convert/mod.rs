@@ -51,6 +51,16 @@ pub fn convert(table: &Table, object: &mut Tree, to: &Gvk, target: Release) -> R
     convert_for(Purpose::Write, table, object, to, target)
 }
 
+/// The same of an object that nobody needs as it was.
+pub(crate) fn converted(
+    table: &Table,
+    object: Tree,
+    to: &Gvk,
+    target: Release,
+) -> Result<(Tree, Vec<Note>), Hold> {
+    converted_for(Purpose::Write, table, object, to, target)
+}
+
 /// Whether one is a version of the same kind as the other, and there is a way between them.
 #[must_use]
 pub fn leads(from: &Gvk, to: &Gvk) -> bool {
@@ -65,23 +75,33 @@ pub(crate) fn convert_for(
     to: &Gvk,
     target: Release,
 ) -> Result<Vec<Note>, Hold> {
-    let api_version = object.get("apiVersion").and_then(Tree::as_text).unwrap_or_default();
-    let kind = object.get("kind").and_then(Tree::as_text).unwrap_or_default();
+    let (made, notes) = converted_for(purpose, table, object.clone(), to, target)?;
+    *object = made;
+    Ok(notes)
+}
+
+fn converted_for(
+    purpose: Purpose,
+    table: &Table,
+    mut made: Tree,
+    to: &Gvk,
+    target: Release,
+) -> Result<(Tree, Vec<Note>), Hold> {
+    let api_version = made.get("apiVersion").and_then(Tree::as_text).unwrap_or_default();
+    let kind = made.get("kind").and_then(Tree::as_text).unwrap_or_default();
     let from = Gvk::of(api_version, kind);
     let mut notes = Vec::new();
     if from == *to {
-        return Ok(notes);
+        return Ok((made, notes));
     }
     let family = Family::between(&from, to).ok_or_else(|| no_way(table, &from, to))?;
-    let mut made = object.clone();
     let mut work = Work { target, purpose, notes: &mut notes };
     if !family.has_same_fields(&from, to) {
         family.up(&mut made, &from, &mut work)?;
         family.down(&mut made, to, &mut work)?;
     }
     made.set("apiVersion", Tree::text(&to.api_version()));
-    *object = made;
-    Ok(notes)
+    Ok((made, notes))
 }
 
 fn no_way(table: &Table, from: &Gvk, to: &Gvk) -> Hold {

@@ -55,7 +55,7 @@ pub(super) fn down(object: &mut Tree, to: &Gvk) -> Result<(), Hold> {
 fn take_annotation(object: &mut Tree) -> bool {
     let Some(metadata) = object.get_mut("metadata") else { return false };
     let Some(annotations) = metadata.get_mut("annotations") else { return false };
-    let there = annotations.entries().iter().any(|entry| entry.key == KEEPS_ZERO);
+    let there = annotations.entries().iter().any(|entry| &*entry.key == KEEPS_ZERO);
     drop(annotations.take(KEEPS_ZERO));
     if annotations.is_empty() {
         drop(metadata.take("annotations"));

@@ -20,7 +20,7 @@ pub(super) fn up(object: &mut Tree, from: &Gvk) -> Result<(), Hold> {
             let mut first = None;
             while let Some((at, entry)) = EXACTLY
                 .iter()
-                .filter_map(|key| request.entries().iter().position(|entry| entry.key == *key))
+                .filter_map(|key| request.entries().iter().position(|entry| &*entry.key == *key))
                 .min()
                 .and_then(|at| {
                     let key = request.entries().get(at)?.key.clone();

@@ -32,7 +32,7 @@ pub(super) fn down(object: &mut Tree, to: &Gvk) -> Result<(), Hold> {
         each_device(object, |device| {
             let Some(entries) = device.entries_mut() else { return };
             let (own, of_basic): (Vec<_>, Vec<_>) =
-                std::mem::take(entries).into_iter().partition(|entry| entry.key == "name");
+                std::mem::take(entries).into_iter().partition(|entry| &*entry.key == "name");
             *entries = own;
             let mut basic = Tree::map([]);
             of_basic.into_iter().for_each(|entry| basic.insert_behind(entry, &[]));

@@ -33,9 +33,9 @@ pub(super) const NO_LIMIT: i64 = 2_147_483_647;
 
 /// Writes out a field that had a default.
 pub(super) fn default(of: &mut Tree, key: &str, value: Tree, behind: &[&str]) {
-    let is_there = |key: &str| of.entries().iter().any(|entry| entry.key == key);
+    let is_there = |key: &str| of.entries().iter().any(|entry| &*entry.key == key);
     // Short fields stand before the long template, unless that comes first: the text before it is not disturbed.
-    let template = of.entries().iter().position(|entry| entry.key == "template").filter(|at| *at > 0);
+    let template = of.entries().iter().position(|entry| &*entry.key == "template").filter(|at| *at > 0);
     match template {
         Some(at) if !is_there(key) && !behind.iter().any(|key| is_there(key)) => {
             of.insert_at(at, crate::tree::Entry::new(key, value));

@@ -38,7 +38,7 @@ pub(super) fn write_selector(object: &mut Tree, work: &mut Work<'_>) -> Result<(
 }
 
 fn insert_before_template(spec: &mut Tree, entry: Entry) {
-    match spec.entries().iter().position(|entry| entry.key == "template") {
+    match spec.entries().iter().position(|entry| &*entry.key == "template") {
         // What stands first keeps its place: the text before it is not disturbed.
         Some(0) | None => spec.insert_behind(entry, &[]),
         Some(at) => spec.insert_at(at, entry),

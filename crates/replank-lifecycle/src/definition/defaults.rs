@@ -9,12 +9,19 @@ use super::props::{Props, SchemaOrBool};
 use super::value::{Fits, fits};
 
 /// Says what is wrong with the defaults of a structural schema.
-pub(super) fn check(of: &Props, at: &Place, problems: &mut Problems) {
-    let root = Props { embedded: true, ..of.clone() };
-    schema(&root, false, at, problems);
+pub(super) fn check(of: &Props<'_>, at: &Place, problems: &mut Problems) {
+    if has_defaults(of) {
+        let root = Props { embedded: true, ..of.clone() };
+        schema(&root, false, at, problems);
+    }
 }
 
-fn schema(of: &Props, in_metadata: bool, at: &Place, problems: &mut Problems) {
+/// Whether there are any where they are looked at; most schemas have none.
+fn has_defaults(of: &Props<'_>) -> bool {
+    of.default.is_some() || of.item().into_iter().chain(of.properties.values()).any(has_defaults)
+}
+
+fn schema(of: &Props<'_>, in_metadata: bool, at: &Place, problems: &mut Problems) {
     let in_metadata = in_metadata && !of.embedded;
     if let Some(value) = &of.default {
         let at = at.child("default");
@@ -38,18 +45,18 @@ fn schema(of: &Props, in_metadata: bool, at: &Place, problems: &mut Problems) {
         schema(item, in_metadata, &at.child("items"), problems);
     }
     for (name, property) in &of.properties {
-        let is_known = of.embedded && matches!(&**name, "metadata" | "apiVersion" | "kind");
+        let is_known = of.embedded && matches!(*name, "metadata" | "apiVersion" | "kind");
         schema(property, in_metadata || is_known, &at.child("properties").key(name), problems);
     }
 }
 
-fn has_embedded(of: &Props) -> bool {
+fn has_embedded(of: &Props<'_>) -> bool {
     let additional = of.additional_properties.as_ref().and_then(SchemaOrBool::schema);
     of.embedded || of.item().into_iter().chain(additional).chain(of.properties.values()).any(has_embedded)
 }
 
 /// Whether the server would take something out of a value.
-fn is_pruned(value: &Value, of: Option<&Props>) -> bool {
+fn is_pruned(value: &Value, of: Option<&Props<'_>>) -> bool {
     let Some(of) = of else {
         return match value {
             Value::Object(map) => !map.is_empty(),
@@ -60,7 +67,7 @@ fn is_pruned(value: &Value, of: Option<&Props>) -> bool {
     let keeps = of.is_preserving();
     match value {
         Value::Object(map) => {
-            map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
+            map.iter().any(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
                 (Some(property), _) => is_pruned(value, Some(property)),
                 (None, Some(additional)) => is_pruned(value, additional.schema()),
                 (None, None) => !keeps,
@@ -74,11 +81,11 @@ fn is_pruned(value: &Value, of: Option<&Props>) -> bool {
 
 /// Items of a list that keeps what is unknown are looked at by the schema of the list itself; upstream goes on with that of the
 /// items, of which nothing is taken out that is not named there.
-fn is_pruned_in_kept(item: &Value, of: &Props) -> bool {
+fn is_pruned_in_kept(item: &Value, of: &Props<'_>) -> bool {
     let Some(of) = of.item() else { return false };
     match item {
         Value::Object(map) => {
-            map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
+            map.iter().any(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
                 (Some(property), _) => is_pruned(value, Some(property)),
                 (None, Some(additional)) => is_pruned(value, additional.schema()),
                 (None, None) => false,

@@ -18,11 +18,11 @@ struct Around {
 const TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "object"];
 
 /// Says what is wrong with a schema.
-pub(super) fn check(of: &Props, at: &Place, problems: &mut Problems) {
+pub(super) fn check(of: &Props<'_>, at: &Place, problems: &mut Problems) {
     schema(of, Around { is_root: true, in_metadata: false, no_default: false }, at, problems);
 }
 
-fn schema(of: &Props, around: Around, at: &Place, problems: &mut Problems) {
+fn schema(of: &Props<'_>, around: Around, at: &Place, problems: &mut Problems) {
     single(of, around, at, problems);
     let below = Around { is_root: false, ..around };
     if of.unique_items {
@@ -40,7 +40,7 @@ fn schema(of: &Props, around: Around, at: &Place, problems: &mut Problems) {
     }
     for (name, property) in &of.properties {
         let is_known =
-            (around.is_root || of.embedded) && matches!(&**name, "metadata" | "kind" | "apiVersion");
+            (around.is_root || of.embedded) && matches!(*name, "metadata" | "kind" | "apiVersion");
         let within = Around {
             in_metadata: below.in_metadata || is_known,
             no_default: below.no_default || (is_known && around.is_root),
@@ -80,8 +80,8 @@ fn schema(of: &Props, around: Around, at: &Place, problems: &mut Problems) {
 }
 
 /// What one schema may have.
-fn single(of: &Props, around: Around, at: &Place, problems: &mut Problems) {
-    if !of.of.is_empty() && !TYPES.contains(&&*of.of) {
+fn single(of: &Props<'_>, around: Around, at: &Place, problems: &mut Problems) {
+    if !of.of.is_empty() && !TYPES.contains(&of.of) {
         problems.refuse(at.child("type"), format!("`{}` is no type: {}", of.of, TYPES.join(", ")));
     }
     if of.default.is_some() && around.no_default {
@@ -114,12 +114,12 @@ fn single(of: &Props, around: Around, at: &Place, problems: &mut Problems) {
 }
 
 /// How lists and maps are merged.
-fn lists(of: &Props, at: &Place, problems: &mut Problems) {
+fn lists(of: &Props<'_>, at: &Place, problems: &mut Problems) {
     if let Some(map_type) = &of.map_type {
         if of.of != "object" {
             problems.refuse(at.child("type"), "has to be object with x-kubernetes-map-type");
         }
-        if map_type != "atomic" && map_type != "granular" {
+        if !matches!(*map_type, "atomic" | "granular") {
             problems.refuse(at.child("x-kubernetes-map-type"), "has to be atomic or granular");
         }
     }
@@ -131,7 +131,7 @@ fn lists(of: &Props, at: &Place, problems: &mut Problems) {
         && let Some(item) = item
     {
         let items = at.child("items");
-        if item.of == "array" && item.list_type.as_ref().is_some_and(|of| of != "atomic") {
+        if item.of == "array" && item.list_type.as_ref().is_some_and(|of| *of != "atomic") {
             problems.refuse(items.child("x-kubernetes-list-type"), "has to be atomic within a set");
         }
         if item.of == "object" && item.map_type.as_deref() != Some("atomic") {
@@ -172,7 +172,7 @@ fn lists(of: &Props, at: &Place, problems: &mut Problems) {
     }
 }
 
-fn map_of_keys(of: &Props, keys: &[String], at: &Place, problems: &mut Problems) {
+fn map_of_keys(of: &Props<'_>, keys: &[&str], at: &Place, problems: &mut Problems) {
     if keys.is_empty() {
         problems.refuse(at.child("x-kubernetes-list-map-keys"), "required where the list is a map");
     }
@@ -186,7 +186,7 @@ fn map_of_keys(of: &Props, keys: &[String], at: &Place, problems: &mut Problems)
         return problems.refuse(items.child("type"), "has to be object where the list is a map");
     }
     for (index, key) in keys.iter().enumerate() {
-        match item.properties.get(key).map(|property| &*property.of) {
+        match item.properties.get(key).map(|property| property.of) {
             Some("array" | "object") => problems.refuse(
                 items.child("properties").key(key).child("type"),
                 "a key of a map may be no list and no object",

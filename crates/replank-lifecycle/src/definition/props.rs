@@ -3,77 +3,77 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// One schema.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Props {
+pub(super) struct Props<'v> {
     pub(super) id: bool,
     pub(super) schema: bool,
-    pub(super) reference: Option<String>,
+    pub(super) reference: Option<&'v str>,
     pub(super) description: bool,
-    pub(super) of: String,
+    pub(super) of: &'v str,
     pub(super) nullable: bool,
-    pub(super) format: String,
+    pub(super) format: &'v str,
     pub(super) title: bool,
-    pub(super) default: Option<Value>,
+    pub(super) default: Option<&'v Value>,
     pub(super) maximum: Option<f64>,
     pub(super) exclusive_maximum: bool,
     pub(super) minimum: Option<f64>,
     pub(super) exclusive_minimum: bool,
     pub(super) max_length: Option<i64>,
     pub(super) min_length: Option<i64>,
-    pub(super) pattern: String,
+    pub(super) pattern: &'v str,
     pub(super) max_items: Option<i64>,
     pub(super) min_items: Option<i64>,
     pub(super) unique_items: bool,
     pub(super) multiple_of: Option<f64>,
-    pub(super) one_of_values: Option<Vec<Value>>,
+    pub(super) one_of_values: Option<&'v [Value]>,
     pub(super) max_properties: Option<i64>,
     pub(super) min_properties: Option<i64>,
-    pub(super) required: Option<Vec<String>>,
-    pub(super) items: Option<Items>,
-    pub(super) all_of: Option<Vec<Props>>,
-    pub(super) one_of: Option<Vec<Props>>,
-    pub(super) any_of: Option<Vec<Props>>,
-    pub(super) not: Option<Box<Props>>,
-    pub(super) properties: BTreeMap<String, Props>,
+    pub(super) required: Option<Vec<&'v str>>,
+    pub(super) items: Option<Items<'v>>,
+    pub(super) all_of: Option<Vec<Props<'v>>>,
+    pub(super) one_of: Option<Vec<Props<'v>>>,
+    pub(super) any_of: Option<Vec<Props<'v>>>,
+    pub(super) not: Option<Box<Props<'v>>>,
+    pub(super) properties: Named<'v>,
     /// Whether there are any, or none that are said to be all.
     pub(super) has_properties: bool,
-    pub(super) additional_properties: Option<SchemaOrBool>,
-    pub(super) pattern_properties: Option<BTreeMap<String, Props>>,
-    pub(super) dependencies: Option<BTreeMap<String, Option<Props>>>,
+    pub(super) additional_properties: Option<SchemaOrBool<'v>>,
+    pub(super) pattern_properties: Option<BTreeMap<&'v str, Props<'v>>>,
+    pub(super) dependencies: Option<BTreeMap<&'v str, Option<Props<'v>>>>,
     pub(super) additional_items: bool,
-    pub(super) definitions: Option<BTreeMap<String, Props>>,
+    pub(super) definitions: Option<BTreeMap<&'v str, Props<'v>>>,
     pub(super) external_docs: bool,
     pub(super) example: bool,
     pub(super) preserves: Option<bool>,
     pub(super) embedded: bool,
     pub(super) int_or_string: bool,
-    pub(super) list_map_keys: Option<Vec<String>>,
-    pub(super) list_type: Option<String>,
-    pub(super) map_type: Option<String>,
+    pub(super) list_map_keys: Option<Vec<&'v str>>,
+    pub(super) list_type: Option<&'v str>,
+    pub(super) map_type: Option<&'v str>,
     pub(super) rules: bool,
 }
 
 /// `items`: one schema, or one for each item, which is refused.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Items {
-    One(Box<Props>),
-    Each(Vec<Props>),
+pub(super) enum Items<'v> {
+    One(Box<Props<'v>>),
+    Each(Vec<Props<'v>>),
     /// A list of no schemas.
     None,
 }
 
 /// `additionalProperties`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum SchemaOrBool {
-    Schema(Box<Props>),
+pub(super) enum SchemaOrBool<'v> {
+    Schema(Box<Props<'v>>),
     Bool(bool),
 }
 
-impl Items {
-    pub(super) fn one(&self) -> Option<&Props> {
+impl<'v> Items<'v> {
+    pub(super) fn one(&self) -> Option<&Props<'v>> {
         match self {
             Self::One(one) => Some(one),
             Self::Each(_) | Self::None => None,
@@ -81,8 +81,8 @@ impl Items {
     }
 }
 
-impl SchemaOrBool {
-    pub(super) fn schema(&self) -> Option<&Props> {
+impl<'v> SchemaOrBool<'v> {
+    pub(super) fn schema(&self) -> Option<&Props<'v>> {
         match self {
             Self::Schema(schema) => Some(schema),
             Self::Bool(_) => None,
@@ -90,9 +90,9 @@ impl SchemaOrBool {
     }
 }
 
-impl Props {
+impl<'v> Props<'v> {
     /// The one schema of the items.
-    pub(super) fn item(&self) -> Option<&Props> {
+    pub(super) fn item(&self) -> Option<&Props<'v>> {
         self.items.as_ref().and_then(Items::one)
     }
 
@@ -101,85 +101,140 @@ impl Props {
     }
 
     /// Reads a schema. Members of another type than theirs count as not there: [`crate::schema`] refuses these.
-    pub(super) fn read(value: &Value) -> Self {
-        let empty = Map::new();
-        let map = value.as_object().unwrap_or(&empty);
-        let get = |key: &str| map.get(key).filter(|value| !value.is_null());
-        let text = |key: &str| get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let is_text = |key: &str| get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-        let is_true = |key: &str| get(key).and_then(Value::as_bool) == Some(true);
-        let number = |key: &str| get(key).and_then(Value::as_f64);
-        let integer = |key: &str| get(key).and_then(Value::as_i64);
-        let texts = |key: &str| {
-            let items = get(key)?.as_array()?;
-            Some(items.iter().map(|item| item.as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>())
-        };
-        let list = |key: &str| Some(get(key)?.as_array()?.iter().map(Self::read).collect::<Vec<_>>());
-        let named = |key: &str| {
-            let map = get(key)?.as_object()?;
-            Some(map.iter().map(|(key, of)| (key.clone(), Self::read(of))).collect::<BTreeMap<_, _>>())
-        };
-        Self {
-            id: is_text("id"),
-            schema: is_text("$schema"),
-            reference: get("$ref").and_then(Value::as_str).map(str::to_owned),
-            description: is_text("description"),
-            of: text("type"),
-            nullable: is_true("nullable"),
-            format: text("format"),
-            title: is_text("title"),
-            default: get("default").cloned(),
-            maximum: number("maximum"),
-            exclusive_maximum: is_true("exclusiveMaximum"),
-            minimum: number("minimum"),
-            exclusive_minimum: is_true("exclusiveMinimum"),
-            max_length: integer("maxLength"),
-            min_length: integer("minLength"),
-            pattern: text("pattern"),
-            max_items: integer("maxItems"),
-            min_items: integer("minItems"),
-            unique_items: is_true("uniqueItems"),
-            multiple_of: number("multipleOf"),
-            one_of_values: get("enum").and_then(Value::as_array).cloned(),
-            max_properties: integer("maxProperties"),
-            min_properties: integer("minProperties"),
-            required: texts("required"),
-            items: get("items").and_then(|of| match of {
-                Value::Object(_) => Some(Items::One(Box::new(Self::read(of)))),
-                Value::Array(all) if all.is_empty() => Some(Items::None),
-                Value::Array(all) => Some(Items::Each(all.iter().map(Self::read).collect())),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-            }),
-            all_of: list("allOf"),
-            one_of: list("oneOf"),
-            any_of: list("anyOf"),
-            not: get("not").map(|of| Box::new(Self::read(of))),
-            properties: named("properties").unwrap_or_default(),
-            has_properties: get("properties").is_some(),
-            additional_properties: get("additionalProperties").and_then(schema_or_bool),
-            pattern_properties: named("patternProperties"),
-            dependencies: get("dependencies").and_then(Value::as_object).map(|map| {
-                let of = |value: &Value| value.is_object().then(|| Self::read(value));
-                map.iter().map(|(key, value)| (key.clone(), of(value))).collect()
-            }),
-            additional_items: get("additionalItems").is_some(),
-            definitions: named("definitions"),
-            external_docs: get("externalDocs").is_some(),
-            example: get("example").is_some(),
-            preserves: get("x-kubernetes-preserve-unknown-fields").and_then(Value::as_bool),
-            embedded: is_true("x-kubernetes-embedded-resource"),
-            int_or_string: is_true("x-kubernetes-int-or-string"),
-            list_map_keys: texts("x-kubernetes-list-map-keys"),
-            list_type: get("x-kubernetes-list-type").and_then(Value::as_str).map(str::to_owned),
-            map_type: get("x-kubernetes-map-type").and_then(Value::as_str).map(str::to_owned),
-            rules: get("x-kubernetes-validations")
-                .and_then(Value::as_array)
-                .is_some_and(|all| !all.is_empty()),
+    pub(super) fn read(value: &'v Value) -> Self {
+        let mut of = Self::default();
+        for (key, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+            of.member(key, value);
+        }
+        of
+    }
+
+    fn member(&mut self, key: &str, value: &'v Value) {
+        let text = || value.as_str().unwrap_or_default();
+        let is_true = || value.as_bool() == Some(true);
+        match key {
+            "id" => self.id = !text().is_empty(),
+            "$schema" => self.schema = !text().is_empty(),
+            "$ref" => self.reference = value.as_str(),
+            "description" => self.description = !text().is_empty(),
+            "type" => self.of = text(),
+            "nullable" => self.nullable = is_true(),
+            "format" => self.format = text(),
+            "title" => self.title = !text().is_empty(),
+            "default" => self.default = Some(value),
+            "maximum" => self.maximum = value.as_f64(),
+            "exclusiveMaximum" => self.exclusive_maximum = is_true(),
+            "minimum" => self.minimum = value.as_f64(),
+            "exclusiveMinimum" => self.exclusive_minimum = is_true(),
+            "maxLength" => self.max_length = value.as_i64(),
+            "minLength" => self.min_length = value.as_i64(),
+            "pattern" => self.pattern = text(),
+            "maxItems" => self.max_items = value.as_i64(),
+            "minItems" => self.min_items = value.as_i64(),
+            "uniqueItems" => self.unique_items = is_true(),
+            "multipleOf" => self.multiple_of = value.as_f64(),
+            "enum" => self.one_of_values = value.as_array().map(Vec::as_slice),
+            "maxProperties" => self.max_properties = value.as_i64(),
+            "minProperties" => self.min_properties = value.as_i64(),
+            "required" => self.required = texts(value),
+            "items" => self.items = items(value),
+            "allOf" => self.all_of = list(value),
+            "oneOf" => self.one_of = list(value),
+            "anyOf" => self.any_of = list(value),
+            "not" => self.not = Some(Box::new(Self::read(value))),
+            "properties" => {
+                self.has_properties = true;
+                let all = value.as_object().into_iter().flatten();
+                self.properties = Named(all.map(|(key, of)| (&**key, Self::read(of))).collect());
+            }
+            "additionalProperties" => self.additional_properties = schema_or_bool(value),
+            "patternProperties" => self.pattern_properties = named(value),
+            "dependencies" => {
+                self.dependencies = value.as_object().map(|map| {
+                    let of = |value: &'v Value| value.is_object().then(|| Self::read(value));
+                    map.iter().map(|(key, value)| (&**key, of(value))).collect()
+                });
+            }
+            "additionalItems" => self.additional_items = true,
+            "definitions" => self.definitions = named(value),
+            "externalDocs" => self.external_docs = true,
+            "example" => self.example = true,
+            "x-kubernetes-preserve-unknown-fields" => self.preserves = value.as_bool(),
+            "x-kubernetes-embedded-resource" => self.embedded = is_true(),
+            "x-kubernetes-int-or-string" => self.int_or_string = is_true(),
+            "x-kubernetes-list-map-keys" => self.list_map_keys = texts(value),
+            "x-kubernetes-list-type" => self.list_type = value.as_str(),
+            "x-kubernetes-map-type" => self.map_type = value.as_str(),
+            "x-kubernetes-validations" => {
+                self.rules = value.as_array().is_some_and(|all| !all.is_empty());
+            }
+            _ => {}
         }
     }
 }
 
-fn schema_or_bool(of: &Value) -> Option<SchemaOrBool> {
+/// Schemas by name, in its order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Named<'v>(Vec<(&'v str, Props<'v>)>);
+
+impl<'v> Named<'v> {
+    pub(super) fn get(&self, name: &str) -> Option<&Props<'v>> {
+        let at = self.0.binary_search_by(|(of, _)| (*of).cmp(name)).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    pub(super) fn contains_key(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'v str> {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &Props<'v>> {
+        self.0.iter().map(|(_, of)| of)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl<'n, 'v> IntoIterator for &'n Named<'v> {
+    type Item = &'n (&'v str, Props<'v>);
+    type IntoIter = std::slice::Iter<'n, (&'v str, Props<'v>)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+fn texts(value: &Value) -> Option<Vec<&str>> {
+    Some(value.as_array()?.iter().map(|item| item.as_str().unwrap_or_default()).collect())
+}
+
+fn list(value: &Value) -> Option<Vec<Props<'_>>> {
+    Some(value.as_array()?.iter().map(Props::read).collect())
+}
+
+fn named(value: &Value) -> Option<BTreeMap<&str, Props<'_>>> {
+    Some(value.as_object()?.iter().map(|(key, of)| (&**key, Props::read(of))).collect())
+}
+
+fn items(of: &Value) -> Option<Items<'_>> {
+    match of {
+        Value::Object(_) => Some(Items::One(Box::new(Props::read(of)))),
+        Value::Array(all) if all.is_empty() => Some(Items::None),
+        Value::Array(all) => Some(Items::Each(all.iter().map(Props::read).collect())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+fn schema_or_bool(of: &Value) -> Option<SchemaOrBool<'_>> {
     match of {
         Value::Object(_) => Some(SchemaOrBool::Schema(Box::new(Props::read(of)))),
         Value::Bool(value) => Some(SchemaOrBool::Bool(*value)),

@@ -161,7 +161,9 @@ fn names(spec: &Value, at: &Place, problems: &mut Problems) {
 /// Whether all versions say the same of something: it is then looked at once.
 fn is_alike(versions: &[Value], key: &str) -> bool {
     let of = |version: &Value| get(version, key).map(said);
-    versions.windows(2).all(|pair| of(&pair[0]) == of(&pair[1]))
+    versions
+        .windows(2)
+        .all(|pair| get(&pair[0], key) == get(&pair[1], key) || of(&pair[0]) == of(&pair[1]))
 }
 
 /// Fields of schemas that say nothing where they are false.
@@ -266,8 +268,16 @@ fn deprecation(version: &Value, at: &Place, problems: &mut Problems) {
     }
 }
 
-/// One schema, of one version or of all.
-fn schema(of: &Props, has_status: bool, at: &Place, problems: &mut Problems) {
+/// One schema, of one version or of all: first without places, which only matter where something is wrong.
+fn schema(of: &Props<'_>, has_status: bool, at: &Place, problems: &mut Problems) {
+    let mut untold = Problems::default();
+    schema_at(of, has_status, &Place::untold(), &mut untold);
+    if untold.grew(0) {
+        schema_at(of, has_status, at, problems);
+    }
+}
+
+fn schema_at(of: &Props<'_>, has_status: bool, at: &Place, problems: &mut Problems) {
     let before = problems.len();
     if has_status {
         root_with_status(of, at, problems);
@@ -290,7 +300,7 @@ fn schema(of: &Props, has_status: bool, at: &Place, problems: &mut Problems) {
 }
 
 /// With a status of its own, what is said at the root would not be said of the status.
-fn root_with_status(of: &Props, at: &Place, problems: &mut Problems) {
+fn root_with_status(of: &Props<'_>, at: &Place, problems: &mut Problems) {
     let before_type = of.id || of.schema || of.reference.is_some();
     if !before_type && !of.of.is_empty() && of.of != "object" {
         return problems.refuse(at.child("type"), "has to be object with the subresource status");

@@ -16,7 +16,7 @@ enum Level {
 
 /// Whether a schema can be taken for a structural one at all: it has nothing in it that these have no place for
 /// (`NewStructural`).
-pub(super) fn has_form(of: &Props) -> bool {
+pub(super) fn has_form(of: &Props<'_>) -> bool {
     let unsupported = of.id
         || of.schema
         || of.reference.as_ref().is_some_and(|to| !to.is_empty())
@@ -30,7 +30,7 @@ pub(super) fn has_form(of: &Props) -> bool {
 }
 
 /// The schemas within a schema that structural ones have a place for.
-fn parts(of: &Props) -> impl Iterator<Item = &Props> {
+fn parts<'p, 'v>(of: &'p Props<'v>) -> impl Iterator<Item = &'p Props<'v>> {
     let lists = [&of.all_of, &of.any_of, &of.one_of];
     let lists = lists.into_iter().flat_map(|list| list.iter().flatten());
     let additional = of.additional_properties.as_ref().and_then(SchemaOrBool::schema);
@@ -38,12 +38,12 @@ fn parts(of: &Props) -> impl Iterator<Item = &Props> {
 }
 
 /// Says where a schema is not structural.
-pub(super) fn check(of: &Props, at: &Place, problems: &mut Problems) {
+pub(super) fn check(of: &Props<'_>, at: &Place, problems: &mut Problems) {
     invariants(of, Level::Root, at, problems);
     logic(of, &mut |within, place| complete(within, Some(of), at, &place, problems), at);
 }
 
-fn invariants(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
+fn invariants(of: &Props<'_>, level: Level, at: &Place, problems: &mut Problems) {
     if of.of == "array" && of.item().is_none() {
         problems.refuse(at.child("items"), "a list needs a schema of its items");
     }
@@ -85,7 +85,7 @@ fn invariants(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
     }
 }
 
-fn types(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
+fn types(of: &Props<'_>, level: Level, at: &Place, problems: &mut Problems) {
     if of.embedded && of.of != "object" {
         problems.refuse(at.child("type"), "has to be object with x-kubernetes-embedded-resource");
     } else if of.of.is_empty() && !of.int_or_string && !of.is_preserving() {
@@ -100,7 +100,7 @@ fn types(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
 }
 
 /// What every object has is known: its schema may say little of it.
-fn metadata(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
+fn metadata(of: &Props<'_>, level: Level, at: &Place, problems: &mut Problems) {
     let is_object = level == Level::Root || of.embedded;
     for name in ["kind", "apiVersion"] {
         if is_object && of.properties.get(name).is_some_and(|of| of.of != "string") {
@@ -114,10 +114,10 @@ fn metadata(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
     }
     if level == Level::Root {
         let mut rest = in_form(metadata);
-        if rest.properties.keys().all(|name| name == "name" || name == "generateName") {
+        if rest.properties.keys().all(|name| matches!(name, "name" | "generateName")) {
             rest.properties.clear();
         }
-        rest.of.clear();
+        rest.of = "";
         (rest.default, rest.has_properties) = (None, false);
         if rest != Props::default() {
             problems
@@ -127,7 +127,7 @@ fn metadata(of: &Props, level: Level, at: &Place, problems: &mut Problems) {
 }
 
 /// A schema without what has no place in a structural one, and what says nothing there.
-fn in_form(of: &Props) -> Props {
+fn in_form<'v>(of: &Props<'v>) -> Props<'v> {
     let mut of = of.clone();
     of.items = of.items.filter(|items| items.one().is_some());
     for list in [&mut of.all_of, &mut of.any_of, &mut of.one_of] {
@@ -140,24 +140,24 @@ fn in_form(of: &Props) -> Props {
 }
 
 /// Values that may be a number or text are spelled out as these two.
-fn is_int_or_string(any_of: Option<&Vec<Props>>) -> bool {
-    let only = |of: &Props, name: &str| {
+fn is_int_or_string(any_of: Option<&Vec<Props<'_>>>) -> bool {
+    let only = |of: &Props<'_>, name: &str| {
         let mut of = in_form(of);
         of.additional_properties = of.additional_properties.filter(|of| *of != SchemaOrBool::Bool(false));
-        of == Props { of: name.to_owned(), ..Props::default() }
+        of == Props { of: name, ..Props::default() }
     };
     matches!(any_of.map(Vec::as_slice), Some([a, b]) if only(a, "integer") && only(b, "string"))
 }
 
 /// What limits values.
-fn values(of: &Props, at: &Place, problems: &mut Problems) {
+fn values(of: &Props<'_>, at: &Place, problems: &mut Problems) {
     let skips_any_of = is_int_or_string(of.any_of.as_ref());
     let first = of.all_of.as_ref().and_then(|all| all.first());
     let skips_in_first = first.is_some_and(|first| is_int_or_string(first.any_of.as_ref()));
     values_but(of, skips_any_of, skips_in_first, at, problems);
 }
 
-fn values_but(of: &Props, skips_any_of: bool, skips_in_first: bool, at: &Place, problems: &mut Problems) {
+fn values_but(of: &Props<'_>, skips_any_of: bool, skips_in_first: bool, at: &Place, problems: &mut Problems) {
     if !skips_any_of {
         for (index, within) in of.any_of.iter().flatten().enumerate() {
             narrowed(within, false, &at.child("anyOf").item(index), problems);
@@ -178,7 +178,7 @@ fn values_but(of: &Props, skips_any_of: bool, skips_in_first: bool, at: &Place, 
 }
 
 /// What stands within `allOf` and its like only narrows what the schema around it says.
-fn narrowed(of: &Props, skips_any_of: bool, at: &Place, problems: &mut Problems) {
+fn narrowed(of: &Props<'_>, skips_any_of: bool, at: &Place, problems: &mut Problems) {
     values_but(of, skips_any_of, false, at, problems);
     if let Some(item) = of.item() {
         narrowed(item, false, &at.child("items"), problems);
@@ -216,7 +216,7 @@ fn narrowed(of: &Props, skips_any_of: bool, at: &Place, problems: &mut Problems)
 }
 
 /// Hands on what stands within `allOf` and its like.
-fn logic<'p>(of: &'p Props, each: &mut dyn FnMut(&'p Props, Place), at: &Place) {
+fn logic<'p, 'v>(of: &'p Props<'v>, each: &mut dyn FnMut(&'p Props<'v>, Place), at: &Place) {
     if let Some(within) = &of.not {
         each(within, at.child("not"));
     }
@@ -228,7 +228,7 @@ fn logic<'p>(of: &'p Props, each: &mut dyn FnMut(&'p Props, Place), at: &Place) 
 }
 
 /// Whatever is narrowed has to be in the schema around it.
-fn complete(within: &Props, around: Option<&Props>, around_at: &Place, at: &Place, problems: &mut Problems) {
+fn complete(within: &Props<'_>, around: Option<&Props<'_>>, around_at: &Place, at: &Place, problems: &mut Problems) {
     let Some(around) = around else {
         problems.refuse(around_at.clone(), format!("required by {}", at.clone().into_text()));
         return;

@@ -35,7 +35,7 @@ impl Fits {
 const FREE_FORMATS: [&str; 7] = ["", "int32", "int64", "float", "double", "password", "int"];
 
 /// Whether a value is of a schema.
-pub(super) fn fits(value: &Value, of: &Props) -> Fits {
+pub(super) fn fits(value: &Value, of: &Props<'_>) -> Fits {
     if value.is_null() && of.nullable {
         return Fits::Yes;
     }
@@ -47,9 +47,9 @@ pub(super) fn fits(value: &Value, of: &Props) -> Fits {
         .and(logic(value, of))
 }
 
-fn is_of_type(value: &Value, of: &Props) -> bool {
+fn is_of_type(value: &Value, of: &Props<'_>) -> bool {
     let is_integer = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
-    match &*of.of {
+    match of.of {
         "string" => value.is_string(),
         "number" => value.is_number(),
         "integer" => is_integer(),
@@ -60,7 +60,7 @@ fn is_of_type(value: &Value, of: &Props) -> bool {
     }
 }
 
-fn is_one_of(value: &Value, of: &Props) -> bool {
+fn is_one_of(value: &Value, of: &Props<'_>) -> bool {
     let values = of.one_of_values.as_deref().unwrap_or_default();
     values.is_empty() || values.iter().any(|one| one == value || is_converted(value, one))
 }
@@ -82,7 +82,7 @@ fn is_converted(value: &Value, to: &Value) -> bool {
     }
 }
 
-fn scalar(value: &Value, of: &Props) -> Fits {
+fn scalar(value: &Value, of: &Props<'_>) -> Fits {
     if let Some(number) = value.as_f64() {
         let above = of
             .minimum
@@ -109,17 +109,17 @@ fn within(count: usize, least: Option<i64>, most: Option<i64>) -> Fits {
     Fits::of(least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most))
 }
 
-fn list(value: &Value, of: &Props) -> Fits {
+fn list(value: &Value, of: &Props<'_>) -> Fits {
     let Value::Array(items) = value else { return Fits::Yes };
     let each = Fits::all(items.iter().map(|item| of.item().map_or(Fits::Yes, |of| fits(item, of))));
     within(items.len(), of.min_items, of.max_items).and(each)
 }
 
-fn object(value: &Value, of: &Props) -> Fits {
+fn object(value: &Value, of: &Props<'_>) -> Fits {
     let Value::Object(map) = value else { return Fits::Yes };
-    let has_required = of.required.iter().flatten().all(|key| map.contains_key(key));
+    let has_required = of.required.iter().flatten().all(|key| map.contains_key(*key));
     let each =
-        Fits::all(map.iter().map(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
+        Fits::all(map.iter().map(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
             (Some(of), _) => fits(value, of),
             (None, Some(SchemaOrBool::Schema(of))) => fits(value, of),
             (None, Some(SchemaOrBool::Bool(allows))) => Fits::of(*allows),
@@ -128,8 +128,8 @@ fn object(value: &Value, of: &Props) -> Fits {
     within(map.len(), of.min_properties, of.max_properties).and(Fits::of(has_required)).and(each)
 }
 
-fn logic(value: &Value, of: &Props) -> Fits {
-    let each = |list: &Option<Vec<Props>>| -> Vec<Fits> {
+fn logic(value: &Value, of: &Props<'_>) -> Fits {
+    let each = |list: &Option<Vec<Props<'_>>>| -> Vec<Fits> {
         list.iter().flatten().map(|of| fits(value, of)).collect()
     };
     let (any, one) = (each(&of.any_of), each(&of.one_of));

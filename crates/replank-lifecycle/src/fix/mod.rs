@@ -9,6 +9,7 @@ pub mod kustomize;
 mod lay;
 mod lines;
 mod made;
+mod moved;
 mod object;
 mod outcome;
 mod outcome_of_object;

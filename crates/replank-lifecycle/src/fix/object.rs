@@ -212,9 +212,9 @@ impl<'o> One<'o> {
             return Err(Why::Live);
         }
         let to = self.successor(&judged)?;
-        let mut made = tree.clone();
-        let notes = convert::convert(&self.measure.table, &mut made, &to, self.measure.range.target)
-            .map_err(Why::Hold)?;
+        let target = self.measure.range.target;
+        let (made, notes) =
+            convert::converted(&self.measure.table, tree.clone(), &to, target).map_err(Why::Hold)?;
         self.check(&made, &to).map_err(Why::Hold)?;
         *tree = made;
         Ok(done(tree, None, judged.row.gvk.clone(), to, notes))

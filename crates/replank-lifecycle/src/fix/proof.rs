@@ -1,17 +1,15 @@
 //! Whether a text that was written says what it has to: it is read again, and compared.
 //!
-//! Mostly a large part of it was only moved. Lines of a block collection that are the same as before but for their indentation, and behind which
-//! nothing stands further in, say the same as before, wherever they are: in block notation a node depends on the indentation of its parent alone. In
-//! their place a single key is read, so that the whole document is not parsed a second time. Where anything is unusual all of it is read.
+//! Mostly a large part of it was only moved ([`super::moved`]). In the place of such lines a single key is read, so that the whole document is not
+//! parsed a second time. Where anything is unusual all of it is read.
 
 use rustc_hash::FxHashMap;
 
-use crate::tree::{self, NodeAt, Notation, OriginIndex, Origins, Style, Tree, What};
+use super::moved::{Found, blocks, find};
+use crate::tree::{self, Notation, OriginIndex, Origins, Style, Tree, What};
 
 /// Levels up to which nothing can be nested too deeply for a parser, with those that a conversion adds.
 const DEPTH_MAX: usize = 80;
-/// Bytes from which on a block is worth being looked for.
-const BLOCK_BYTES_MIN: usize = 120;
 /// The key that stands for a block, with its number.
 const STAND_IN: &str = "replank-block-";
 
@@ -46,18 +44,17 @@ fn shortened(before: &str, origins: &Origins, tree: &Tree, written: &str) -> Opt
     if origins.notation == Notation::Json || repeats || depth(tree) > DEPTH_MAX {
         return None;
     }
-    let mut blocks = Vec::new();
-    gather(before, origins, tree, false, &mut blocks);
+    let blocks = blocks(before, origins, tree);
     let mut short = Shortened { text: String::new(), blocks: FxHashMap::default() };
     let mut at = 0;
-    for Block { node, lines, column } in blocks {
-        let Some(Found { start, end, indentation }) = find(written, at, lines, column) else { continue };
+    for block in blocks {
+        let Some(Found { start, end, indentation }) = find(written, at, &block) else { continue };
         let number = short.blocks.len();
-        let dash = if origins.nodes[node].style == Style::BlockList { "- " } else { "" };
+        let dash = if origins.nodes[block.node].style == Style::BlockList { "- " } else { "" };
         let colon = if dash.is_empty() { ":" } else { "" };
         short.text.push_str(&written[at..start]);
         short.text.push_str(&format!("{}{dash}{STAND_IN}{number}{colon}\n", " ".repeat(indentation)));
-        short.blocks.insert(node, number);
+        short.blocks.insert(block.node, number);
         at = end;
     }
     short.text.push_str(&written[at..]);
@@ -72,7 +69,7 @@ impl Shortened {
             return match &again.what {
                 What::List(items) => items.len() == 1 && items[0].as_text() == Some(&name),
                 What::Map(entries) => {
-                    entries.len() == 1 && entries[0].key == name && entries[0].value.is_null()
+                    entries.len() == 1 && *entries[0].key == *name && entries[0].value.is_null()
                 }
                 What::Null | What::Bool(_) | What::Number(_) | What::Text(_) => false,
             };
@@ -83,8 +80,10 @@ impl Shortened {
             }
             (What::Map(a), What::Map(b)) => {
                 a.len() == b.len()
-                    && a.iter().all(|entry| {
-                        let found = b.iter().find(|of| of.key == entry.key);
+                    && a.iter().enumerate().all(|(at, entry)| {
+                        // Mostly they stand in the same order.
+                        let found = b.get(at).filter(|of| of.key == entry.key);
+                        let found = found.or_else(|| b.iter().find(|of| of.key == entry.key));
                         found.is_some_and(|found| self.says(&entry.value, &found.value))
                     })
             }
@@ -97,135 +96,10 @@ fn depth(tree: &Tree) -> usize {
     1 + tree.values().map(depth).max().unwrap_or(0)
 }
 
-/// A collection that has not changed, and its lines.
-struct Block<'t> {
-    node: OriginIndex,
-    lines: &'t str,
-    column: usize,
-}
-
-/// Gathers the outermost blocks that have not changed, in order. Whether the tree itself has not.
-fn gather<'t>(
-    text: &'t str,
-    origins: &Origins,
-    tree: &Tree,
-    is_value: bool,
-    all: &mut Vec<Block<'t>>,
-) -> bool {
-    let first = all.len();
-    let mut unchanged = origins.is_in_place(tree);
-    let of_map = tree.is_map();
-    for value in tree.values() {
-        unchanged &= gather(text, origins, value, of_map, all);
-    }
-    if unchanged
-        && is_value
-        && let Some(node) = tree.from
-        && let Some((lines, column)) = lines_of(text, &origins.nodes[node])
-    {
-        all.truncate(first);
-        all.push(Block { node, lines, column });
-    }
-    unchanged
-}
-
-/// The lines of a block collection, if it has them for itself and nothing in them depends on what stands around; and its column.
-fn lines_of<'t>(text: &'t str, node: &NodeAt) -> Option<(&'t str, usize)> {
-    let is_block = matches!(node.style, Style::BlockList | Style::BlockMap);
-    if !is_block || node.range.len() < BLOCK_BYTES_MIN {
-        return None;
-    }
-    let start = text[..node.range.start].rfind('\n')? + 1;
-    let column = node.range.start - start;
-    let end = node.range.end + text[node.range.end..].find('\n')? + 1;
-    let lines = &text[start..end];
-    let is_indented = |line: &str| match line.find(|char: char| char != ' ') {
-        // A comment further out, or text in quotes.
-        Some(blanks) => {
-            (blanks >= column && !line[blanks..].starts_with('\t')) || (blanks == 0 && line == "\r")
-        }
-        None => line.is_empty(),
-    };
-    (lines.lines().all(is_indented) && !keeps_line_ends(lines)).then_some((lines, column))
-}
-
-/// Whether a block of text may be in it of which the blank lines behind it are a part: `|+`.
-fn keeps_line_ends(lines: &str) -> bool {
-    lines.match_indices(['|', '>']).any(|(at, _)| {
-        let rest = lines[at + 1..].trim_start_matches(|char: char| char.is_ascii_digit());
-        rest.starts_with('+')
-    })
-}
-
-/// A block where it stands.
-struct Found {
-    start: usize,
-    end: usize,
-    indentation: usize,
-}
-
-/// Looks for lines behind a byte of a text, each as far in or out as the first.
-fn find(text: &str, from: usize, lines: &str, column: usize) -> Option<Found> {
-    let first = lines[column..].lines().next()?;
-    let mut at = from;
-    loop {
-        let found = at + text[at..].find(first)?;
-        let start = text[..found].rfind('\n').map_or(0, |newline| newline + 1);
-        let indentation = found - start;
-        if start >= from
-            && text[start..found].bytes().all(|byte| byte == b' ')
-            && let Some(end) = same_lines(text, start, lines, column, indentation)
-            && ends(&text[end..], indentation)
-        {
-            return Some(Found { start, end, indentation });
-        }
-        at = found + first.len().max(1);
-    }
-}
-
-/// The end of lines that stand at a byte of a text with another indentation.
-fn same_lines(text: &str, start: usize, lines: &str, column: usize, indentation: usize) -> Option<usize> {
-    if column == indentation {
-        return text[start..].starts_with(lines).then(|| start + lines.len());
-    }
-    let mut at = start;
-    for line in lines.split_inclusive('\n') {
-        let rest = &text.as_bytes()[at..];
-        let content = match line.as_bytes() {
-            b"\n" | b"\r\n" => line,
-            _ => {
-                if rest.len() < indentation || rest[..indentation].iter().any(|byte| *byte != b' ') {
-                    return None;
-                }
-                at += indentation;
-                &line[column..]
-            }
-        };
-        if !text.as_bytes()[at..].starts_with(content.as_bytes()) {
-            return None;
-        }
-        at += content.len();
-    }
-    Some(at)
-}
-
-/// Whether what comes behind a block cannot belong to it: the next line with something on it stands no further in.
-fn ends(rest: &str, indentation: usize) -> bool {
-    for line in rest.lines() {
-        let blanks = line.len() - line.trim_start_matches(' ').len();
-        if !line.trim().is_empty() {
-            return blanks <= indentation;
-        }
-        if !line.trim_end_matches('\r').is_empty() {
-            return false;
-        }
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Entry;
 
     const SCHEMA: &str = "    type: object\n    properties:\n      # what it is\n      image: {type: string, description: \"a\n          b\"}\n      note:\n        description: |\n          first\n\n            second\n        type: string\n";
 
@@ -284,6 +158,74 @@ mod tests {
         ] {
             let written = format!("kind: A\nmoved:\n{}other: 1\n", indented(&schema, 4));
             assert_eq!(proved(&schema, &written), (Ok(()), 0), "{written}");
+        }
+    }
+
+    /// The same text as in [`proved`], where every object of the schema has got a mark besides.
+    fn proved_with_marks(schema: &str, written: &str) -> (Result<(), String>, usize) {
+        fn mark(tree: &mut Tree) {
+            for entry in tree.entries_mut().into_iter().flatten() {
+                mark(&mut entry.value);
+            }
+            if tree.text_at(&["type"]) == Some("object") {
+                tree.insert_behind(Entry::new("x-mark", Tree::of(What::Bool(true))), &["type"]);
+            }
+        }
+        let text = format!("kind: A\nvalidation:\n  schema:\n{schema}other: 1\n");
+        let (mut tree, origins) = tree::read(&text, 0..text.len(), Notation::Yaml).unwrap().unwrap();
+        let mut validation = tree.take("validation").unwrap();
+        let mut of = validation.value.take("schema").unwrap();
+        mark(&mut of.value);
+        tree.insert_behind(of.under("moved"), &["kind"]);
+        let blocks = shortened(&text, &origins, &tree, written).map_or(0, |short| short.blocks.len());
+        (holds(&text, &origins, &tree, written), blocks)
+    }
+
+    /// With an object within, whose type comes last.
+    const MARKED: &str = "    type: object # why\n    # it has\n    properties:\n      image:\n        description: |\n          type: object\n\n          more\n        type: object\n      note: {type: string, description: \"so that it is long enough to be looked for\"}\n";
+
+    fn with_marks(blanks: usize) -> String {
+        let marked = MARKED
+            .replace("# why\n", "# why\n    x-mark: true\n")
+            .replace("        type: object\n      note", "        type: object\n        x-mark: true\n      note");
+        indented(&marked, blanks)
+    }
+
+    #[test]
+    fn what_was_moved_with_lines_of_its_own_between_is_not_read_again() {
+        for blanks in [2, 4, 8] {
+            let written = format!("kind: A\nmoved:\n{}other: 1\n", with_marks(blanks));
+            assert_eq!(proved_with_marks(MARKED, &written), (Ok(()), 1), "{written}");
+        }
+    }
+
+    #[test]
+    fn lines_between_that_say_something_else_are_seen() {
+        let marked = with_marks(2);
+        for wrong in [
+            marked.replace("      x-mark", "     x-mark"),
+            marked.replace("      x-mark", "        x-mark"),
+            marked.replacen("  x-mark: true\n", "", 1),
+            marked.replacen("x-mark: true", "x-mark: false", 1),
+            marked.replacen("x-mark: true", "y-mark: true", 1),
+            marked.replacen("  x-mark: true\n", "  x-mark: true\n  y-mark: true\n", 1),
+            marked.replace("        more", "        x-mark: true"),
+        ] {
+            assert_ne!(wrong, marked);
+            let written = format!("kind: A\nmoved:\n{wrong}other: 1\n");
+            assert!(proved_with_marks(MARKED, &written).0.is_err(), "{written}");
+        }
+    }
+
+    #[test]
+    fn behind_what_is_more_than_a_line_nothing_is_taken_for_granted() {
+        for schema in [
+            MARKED.replace("        type: object\n      note", "        type:\n          object\n      note"),
+            MARKED.replace("        type: object\n      note", "        type: >-\n          object\n      note"),
+        ] {
+            let written = format!("kind: A\nmoved:\n{}other: 1\n", with_marks(4));
+            let (proof, blocks) = proved_with_marks(&schema, &written);
+            assert_eq!((proof, blocks), (Ok(()), 0), "{schema}");
         }
     }
 }

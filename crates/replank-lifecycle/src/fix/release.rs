@@ -201,7 +201,7 @@ fn left(place: Place, kind: &str, why: String) -> Left {
 /// Puts other data where a release's data stand.
 fn replace(tree: &mut Tree, data: &str, new: &str) {
     match &mut tree.what {
-        What::Text(text) if text == data => new.clone_into(text),
+        What::Text(text) if **text == *data => *text = new.into(),
         What::List(items) => items.iter_mut().for_each(|item| replace(item, data, new)),
         What::Map(entries) => entries.iter_mut().for_each(|entry| replace(&mut entry.value, data, new)),
         What::Null | What::Bool(_) | What::Number(_) | What::Text(_) => {}

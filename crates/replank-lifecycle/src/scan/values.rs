@@ -26,12 +26,12 @@ impl Values {
             What::Map(entries) => {
                 for entry in entries {
                     let path =
-                        if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+                        if path.is_empty() { (*entry.key).to_owned() } else { format!("{path}.{}", entry.key) };
                     self.gather(&entry.value, &path);
                 }
             }
             What::Text(text) if is_version(text) => {
-                self.versions.insert(path.to_owned(), text.clone());
+                self.versions.insert(path.to_owned(), (**text).to_owned());
             }
             What::Null | What::Bool(_) | What::Number(_) | What::Text(_) | What::List(_) => {}
         }

@@ -22,18 +22,32 @@ impl Schema {
         let Some(&index) = self.kinds.get(&gvk) else {
             return vec![Problem { path: Path::default(), wrong: Wrong::NotServed(gvk) }];
         };
-        let mut walk = Walk { schema: self, problems: Vec::new() };
-        walk.shape(self.field_of(index), object, &Path::default(), DEPTH_MAX);
-        walk.problems
+        let problems = |tells: bool| {
+            let mut walk = Walk { schema: self, tells, problems: Vec::new() };
+            walk.shape(self.field_of(index), object, &Path::default(), DEPTH_MAX);
+            walk.problems
+        };
+        // Paths only matter where something is wrong.
+        if problems(false).is_empty() { Vec::new() } else { problems(true) }
     }
 }
 
 struct Walk<'s> {
     schema: &'s Schema,
+    /// Whether paths are told; without them all have that of the root.
+    tells: bool,
     problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
+    fn key(&self, path: &Path, key: &str) -> Path {
+        if self.tells { path.key(key) } else { Path::default() }
+    }
+
+    fn item(&self, path: &Path, index: usize) -> Path {
+        if self.tells { path.item(index) } else { Path::default() }
+    }
+
     fn wrong(&mut self, path: &Path, wrong: Wrong) {
         self.problems.push(Problem { path: path.clone(), wrong });
     }
@@ -47,9 +61,6 @@ impl Walk<'_> {
             return self.wrong(path, Wrong::TooDeep);
         }
         let schema = self.schema;
-        let mut of = |index: usize, value: &Value, path: &Path| {
-            self.shape(schema.field_of(index), value, path, depth - 1);
-        };
         match (shape, value) {
             (Shape::Members { members, required }, Value::Object(_)) => {
                 self.members(members, required, value, path, depth);
@@ -58,7 +69,8 @@ impl Walk<'_> {
             (Shape::Any, _) | (Shape::AnyObject, Value::Object(_)) => {}
             (Shape::SchemaOrArray(index), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {
-                    of(*index, item, &path.item(at));
+                    let path = self.item(path, at);
+                    self.shape(schema.field_of(*index), item, &path, depth - 1);
                 }
             }
             (Shape::SchemaOrBool(_), Value::Bool(_)) => {}
@@ -66,7 +78,7 @@ impl Walk<'_> {
             (
                 Shape::SchemaOrArray(index) | Shape::SchemaOrBool(index) | Shape::SchemaOrTexts(index),
                 Value::Object(_),
-            ) => of(*index, value, path),
+            ) => self.shape(schema.field_of(*index), value, path, depth - 1),
             (Shape::SchemaOrBool(_), value) => self.expected(path, "a schema or a boolean", value),
             (Shape::SchemaOrArray(_), value) => self.expected(path, "a schema or a list of them", value),
             (Shape::SchemaOrTexts(_), value) => self.expected(path, "a schema or a list of texts", value),
@@ -86,12 +98,12 @@ impl Walk<'_> {
         let there = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
         for key in required {
             if !there(key) {
-                self.wrong(&path.key(key), Wrong::Missing);
+                self.wrong(&self.key(path, key), Wrong::Missing);
             }
         }
         let Value::Object(map) = value else { return };
         for (key, value) in map {
-            let path = path.key(key);
+            let path = self.key(path, key);
             match members.binary_search_by(|(name, _)| name.cmp(key)) {
                 Ok(at) => {
                     let field = &members[at].1;
@@ -118,12 +130,14 @@ impl Walk<'_> {
             (Field::Leaf(leaf), value) => self.leaf(leaf, value, path),
             (Field::List(item), Value::Array(items)) => {
                 for (at, value) in items.iter().enumerate() {
-                    self.field(item, value, &path.item(at), depth);
+                    let path = self.item(path, at);
+                    self.field(item, value, &path, depth);
                 }
             }
             (Field::Values(of), Value::Object(map)) => {
                 for (key, value) in map {
-                    self.field(of, value, &path.key(key), depth);
+                    let path = self.key(path, key);
+                    self.field(of, value, &path, depth);
                 }
             }
             (Field::List(_), value) => self.expected(path, "a list", value),

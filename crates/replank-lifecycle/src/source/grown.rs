@@ -38,11 +38,11 @@ fn bare(tree: &Tree, want: &'static Want) -> Node<'static> {
         Of::Null => What::Null,
         Of::Bool(value) => What::Scalar(value.to_string().into()),
         Of::Number(value) => What::Scalar(value.to_string().into()),
-        Of::Text(text) => What::Scalar(text.clone().into()),
+        Of::Text(text) => What::Scalar((**text).to_owned().into()),
         Of::List(items) => What::List(items.iter().map(|item| bare(item, want.item())).collect()),
         Of::Map(entries) => {
             let kept = entries.iter().filter(|entry| !matches!(want.key(&entry.key), Want::Nothing));
-            let of = |entry: &Entry| (entry.key.clone().into(), bare(&entry.value, want.key(&entry.key)));
+            let of = |entry: &Entry| ((*entry.key).to_owned().into(), bare(&entry.value, want.key(&entry.key)));
             What::Map(kept.map(of).collect())
         }
     };
@@ -88,8 +88,8 @@ impl<'t> Reader<'_, 't> {
             Of::Bool(_) | Of::Number(_) if is_plain => What::Scalar(Cow::Borrowed(written)),
             Of::Bool(value) => What::Scalar(value.to_string().into()),
             Of::Number(value) => What::Scalar(value.to_string().into()),
-            Of::Text(text) if is_plain && text == written => What::Scalar(Cow::Borrowed(written)),
-            Of::Text(text) => What::Scalar(text.clone().into()),
+            Of::Text(text) if is_plain && **text == *written => What::Scalar(Cow::Borrowed(written)),
+            Of::Text(text) => What::Scalar((**text).to_owned().into()),
             Of::List(items) => {
                 let items: Option<Vec<_>> = items.iter().map(|item| self.node(item, want.item())).collect();
                 What::List(items?)
@@ -115,7 +115,7 @@ impl<'t> Reader<'_, 't> {
         let at = &self.origins.entries[index];
         let written = &self.text[at.key.clone()];
         let is_plain = at.key_style == Style::Plain && !written.contains('\n');
-        Some(if is_plain { Cow::Borrowed(written) } else { at.says.clone().into() })
+        Some(if is_plain { Cow::Borrowed(written) } else { (*at.says).to_owned().into() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! JSON into trees.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{Entry, EntryAt, From, Notation, Origins, Style, Tree, What};
 
@@ -50,7 +51,7 @@ impl Reader<'_> {
             Some(b'[') => self.array(depth),
             Some(b'"') => {
                 let text = self.string()?;
-                Ok(self.scalar(start, Style::DoubleQuoted, What::Text(text)))
+                Ok(self.scalar(start, Style::DoubleQuoted, What::Text(text.into())))
             }
             Some(_) | None => {
                 let rest = &self.text[start..];
@@ -98,9 +99,10 @@ impl Reader<'_> {
             let key_start = self.at;
             let key = self.string()?;
             let key_range = key_start..self.at;
-            if entries.iter().any(|entry| entry.key == key) {
+            if entries.iter().any(|entry| *entry.key == key) {
                 return Err(format!("duplicate key `{key}`"));
             }
+            let key: Arc<str> = key.into();
             self.white();
             self.symbol(b':')?;
             let colon = self.at;

@@ -1,5 +1,7 @@
 //! Trees of values that know where they come from.
 
+use std::sync::Arc;
+
 use serde_json::Number;
 
 /// Number of a node or of an entry within [`Origins`].
@@ -23,8 +25,8 @@ pub enum What {
     Bool(bool),
     /// A number.
     Number(Number),
-    /// Text.
-    Text(String),
+    /// Text. What moves, and what is said again elsewhere, shares it.
+    Text(Arc<str>),
     /// A list.
     List(Vec<Tree>),
     /// A mapping; each key once.
@@ -35,7 +37,7 @@ pub enum What {
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key.
-    pub key: String,
+    pub key: Arc<str>,
     /// The value.
     pub value: Tree,
     /// What says it.
@@ -83,7 +85,7 @@ impl Tree {
 
     /// Text that was not written before.
     pub fn text(text: &str) -> Self {
-        Self::of(What::Text(text.to_owned()))
+        Self::of(What::Text(text.into()))
     }
 
     /// A number that was not written before.
@@ -135,13 +137,13 @@ impl Tree {
 
     /// The value of a key. A key that has `null` is one that is not there, as in Go's decoder.
     pub fn get(&self, key: &str) -> Option<&Tree> {
-        let entry = self.entries().iter().find(|entry| entry.key == key)?;
+        let entry = self.entries().iter().find(|entry| &*entry.key == key)?;
         Some(&entry.value).filter(|value| !value.is_null())
     }
 
     /// The value of a key, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
-        let entry = self.entries_mut()?.iter_mut().find(|entry| entry.key == key)?;
+        let entry = self.entries_mut()?.iter_mut().find(|entry| &*entry.key == key)?;
         Some(&mut entry.value).filter(|value| !value.is_null())
     }
 
@@ -209,7 +211,7 @@ impl Tree {
     /// Writes a value over what a key has; at the end where the key is not there. Of text the place and the quotes are kept.
     pub fn set(&mut self, key: &str, value: Tree) {
         let Some(entries) = self.entries_mut() else { return };
-        match entries.iter_mut().find(|entry| entry.key == key) {
+        match entries.iter_mut().find(|entry| &*entry.key == key) {
             Some(entry) => {
                 // A scalar is overwritten where it stands.
                 let from = value.from.or(match (&entry.value.what, &value.what) {
@@ -228,7 +230,7 @@ impl Tree {
             return;
         }
         // A key with nothing behind it is written already.
-        if self.entries().iter().any(|entry| entry.key == key) {
+        if self.entries().iter().any(|entry| &*entry.key == key) {
             return self.set(key, value);
         }
         self.insert_behind(Entry::new(key, value), behind);
@@ -256,7 +258,7 @@ impl Tree {
     /// The same, with the index that it had.
     pub fn take_at(&mut self, key: &str) -> Option<(usize, Entry)> {
         let entries = self.entries_mut()?;
-        let at = entries.iter().position(|entry| entry.key == key)?;
+        let at = entries.iter().position(|entry| &*entry.key == key)?;
         let entry = entries.remove(at);
         (!entry.value.is_null()).then_some((at, entry))
     }
@@ -270,9 +272,9 @@ impl Tree {
 
     /// Gives an entry another key, in its place.
     pub fn rename(&mut self, key: &str, to: &str) {
-        if let Some(entry) = self.entries_mut().and_then(|all| all.iter_mut().find(|entry| entry.key == key))
+        if let Some(entry) = self.entries_mut().and_then(|all| all.iter_mut().find(|entry| &*entry.key == key))
         {
-            to.clone_into(&mut entry.key);
+            entry.key = to.into();
         }
     }
 
@@ -292,7 +294,7 @@ impl Tree {
             What::Text(text) => What::Text(text.clone()),
             What::List(items) => What::List(items.iter().map(Tree::copied).collect()),
             What::Map(entries) => {
-                What::Map(entries.iter().map(|entry| Entry::new(&entry.key, entry.value.copied())).collect())
+                What::Map(entries.iter().map(|entry| Entry { key: entry.key.clone(), value: entry.value.copied(), from: From::Nowhere }).collect())
             }
         })
     }
@@ -301,12 +303,12 @@ impl Tree {
 impl Entry {
     /// An entry that no text says.
     pub fn new(key: &str, value: Tree) -> Self {
-        Self { key: key.to_owned(), value, from: From::Nowhere }
+        Self { key: key.into(), value, from: From::Nowhere }
     }
 
     /// The same value under another key, elsewhere: what is written around it comes along.
     #[must_use]
     pub fn under(self, key: &str) -> Self {
-        Self { key: key.to_owned(), ..self }
+        Self { key: key.into(), ..self }
     }
 }

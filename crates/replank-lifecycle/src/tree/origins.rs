@@ -1,6 +1,7 @@
 //! Where the values of a document stand in its text.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{OriginIndex, Tree, What};
 
@@ -49,7 +50,7 @@ pub(crate) struct EntryAt {
     pub(crate) key: Range<usize>,
     pub(crate) key_style: Style,
     /// What the key says.
-    pub(crate) says: String,
+    pub(crate) says: Arc<str>,
     /// The byte behind its colon.
     pub(crate) colon: usize,
     /// Where it ends: with its value, or with its colon.
@@ -67,9 +68,18 @@ pub(crate) struct Origins {
     pub(crate) entries: Vec<EntryAt>,
 }
 
+/// About how many bytes of a manifest are one node: with room for them, what is known of them is not copied as it grows.
+const BYTES_OF_NODE: usize = 32;
+
 impl Origins {
     pub(super) fn new(notation: Notation) -> Self {
         Self { notation, nodes: Vec::new(), entries: Vec::new() }
+    }
+
+    /// The same for a text of so many bytes.
+    pub(super) fn with_room(notation: Notation, bytes: usize) -> Self {
+        let nodes = Vec::with_capacity(bytes / BYTES_OF_NODE);
+        Self { notation, nodes, entries: Vec::with_capacity(bytes / BYTES_OF_NODE) }
     }
 
     /// Tells of every place where it stands in another text.

@@ -11,10 +11,10 @@ impl Tree {
             What::Null => Value::Null,
             What::Bool(value) => Value::Bool(*value),
             What::Number(number) => Value::Number(number.clone()),
-            What::Text(text) => Value::String(text.clone()),
+            What::Text(text) => Value::String((**text).to_owned()),
             What::List(items) => Value::Array(items.iter().map(Tree::value).collect()),
             What::Map(entries) => {
-                Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.value())).collect())
+                Value::Object(entries.iter().map(|entry| ((*entry.key).to_owned(), entry.value.value())).collect())
             }
         }
     }
@@ -25,7 +25,7 @@ impl Tree {
             Value::Null => What::Null,
             Value::Bool(value) => What::Bool(*value),
             Value::Number(number) => What::Number(number.clone()),
-            Value::String(text) => What::Text(text.clone()),
+            Value::String(text) => What::Text((**text).into()),
             Value::Array(items) => What::List(items.iter().map(Self::from_value).collect()),
             Value::Object(map) => {
                 What::Map(map.iter().map(|(key, value)| Entry::new(key, Self::from_value(value))).collect())

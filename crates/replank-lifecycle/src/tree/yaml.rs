@@ -1,6 +1,7 @@
 //! YAML into trees. The grammar is granit-parser's; what a scalar means is decided by replank-intake, as kubectl takes it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
 use replank_intake::relaxed::relaxed;
@@ -36,7 +37,7 @@ pub(super) fn strict(text: &str, range: Range<usize>) -> Result<Option<(Tree, Or
     let mut builder = Builder {
         text,
         offset: range.start,
-        origins: Origins::new(Notation::Yaml),
+        origins: Origins::with_room(Notation::Yaml, range.len()),
         stack: Vec::new(),
         root: None,
         anchors: FxHashMap::default(),
@@ -71,7 +72,7 @@ enum Frame {
 struct Key {
     range: Range<usize>,
     style: Style,
-    says: String,
+    says: Arc<str>,
     merge: bool,
 }
 
@@ -162,7 +163,8 @@ impl<'t> Builder<'t> {
         let what = meaning(text, plain, tag)?;
         if let Some(Frame::Map { key: awaited @ None, .. }) = self.stack.last_mut() {
             let merge = plain && text == "<<";
-            let says = if plain && tag.is_none() { scalar::key(text) } else { Some(text.to_owned()) };
+            let is_as_written = !plain || tag.is_some() || scalar::is_text(text);
+            let says = if is_as_written { Some(Arc::from(text)) } else { scalar::key(text).map(Arc::from) };
             let says = says.ok_or_else(|| format!("`{text}` cannot be a key"))?;
             *awaited = Some(Key { range, style: our_style, says, merge });
             if anchor != 0 {
@@ -304,8 +306,8 @@ fn meaning(text: &str, plain: bool, tag: Option<&Tag>) -> Result<What, String> {
         Some(Some("binary")) => return Err("`!!binary`".to_owned()),
         Some(_) => false,
     };
-    if !resolve {
-        return Ok(What::Text(text.to_owned()));
+    if !resolve || scalar::is_text(text) {
+        return Ok(What::Text(text.into()));
     }
     let value = scalar::value(text).ok_or_else(|| format!("`{text}` cannot be written in JSON"))?;
     Ok(Tree::from_value(&value).what)

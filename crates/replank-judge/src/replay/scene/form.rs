@@ -17,6 +17,8 @@ pub struct Scene {
     pub objects: Vec<Value>,
     /// Arguments of `replank rehearse`, after the snapshot.
     pub arguments: Vec<String>,
+    /// What others do meanwhile; without a roll among the arguments it is all that happens.
+    pub script: Option<String>,
     /// Whether time in which no pod moves is not skipped: something else than a pod's start is waited for.
     pub exact: bool,
     /// How old the cluster is at least when it is dumped: how long things take is seen by then.
@@ -28,11 +30,18 @@ impl Scene {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
         let arguments = ["--roll", "web", "--seed", "1"].map(str::to_owned).to_vec();
         let objects = std::iter::once(namespace).chain(objects).collect();
-        Self { name: name.to_owned(), nodes, objects, arguments, exact: false, age: Duration::ZERO }
+        Self { name: name.to_owned(), nodes, objects, arguments, script: None, exact: false, age: Duration::ZERO }
     }
 
     pub(super) fn with(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self
+    }
+
+    /// Rolls nothing: a script is all that happens.
+    pub(super) fn by_hand(mut self, script: &str) -> Self {
+        self.arguments = ["--seed", "1"].map(str::to_owned).to_vec();
+        self.script = Some(script.to_owned());
         self
     }
 

@@ -262,5 +262,34 @@ pub fn scenes() -> Vec<Scene> {
             ],
         )
         .with(&["--surge", "2", "--parallel", "2"]),
+        // What people do without this program: kubectl drain, node by node. The last pod that a budget keeps is kept for good.
+        Scene::new(
+            "drained-by-hand",
+            nodes("web", 4, 2, "2"),
+            vec![
+                workload("DaemonSet", "agent", 0, &plain("agent", "50m")),
+                deployment("cart", 3, &plain("cart", "250m")),
+                budget("cart", json!({"minAvailable": 2})),
+                deployment("front", 4, &template("front", "200m", USUAL, &spread("front", HOST, false))),
+                budget("front", json!({"maxUnavailable": 1})),
+                workload("StatefulSet", "db", 2, &template("db", "300m", USUAL, &apart("db", ZONE))),
+                budget("db", json!({"maxUnavailable": 1})),
+            ],
+        )
+        .by_hand(
+            "at 10s: somebody drains web-0,web-1\nat 3m: somebody uncordons web-0\nat 3m5s: somebody uncordons web-1\nat 4m: somebody drains web-2\n\
+             at 7m: somebody uncordons web-2\nat 8m: somebody cordons web-0\nat 9m: somebody drains web-3\n",
+        ),
+        Scene::new(
+            "drain-kept",
+            nodes("web", 3, 1, "2"),
+            vec![
+                deployment("twice", 2, &plain("twice", "100m")),
+                budget("twice", json!({"maxUnavailable": 1})),
+                deployment("never", 3, &template("never", "100m", USUAL, &spread("never", HOST, false))),
+                budget("never", json!({"maxUnavailable": 0})),
+            ],
+        )
+        .by_hand("at 10s: somebody drains web-0\nat 5m: somebody evicts shop/no-such-pod\n"),
     ]
 }

@@ -12,7 +12,7 @@ pub(super) fn mark(root: &mut Tree) {
     if let Some(properties) = root.get_mut("properties").and_then(Tree::entries_mut) {
         properties
             .iter_mut()
-            .filter(|entry| entry.key != "metadata")
+            .filter(|entry| &*entry.key != "metadata")
             .for_each(|entry| preserve(&mut entry.value));
     }
     own(root);

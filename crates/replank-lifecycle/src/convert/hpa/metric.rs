@@ -163,7 +163,7 @@ pub(super) fn down(metric: &mut Tree, side: Side, place: &str) -> Result<(), Hol
         // An object's value was required.
         if names.source == "object"
             && side == Side::Target
-            && !back.iter().any(|entry| entry.key == "targetValue")
+            && !back.iter().any(|entry| &*entry.key == "targetValue")
         {
             back.push(Entry::new("targetValue", Tree::text("0")));
         }

@@ -156,7 +156,9 @@ impl Mode {
             }
             asked
         };
-        if !is_legacy && let Some(why) = wanted.extra.iter().find_map(|(key, values)| wrong_extra(key, values)) {
+        if !is_legacy
+            && let Some(why) = wanted.extra.iter().find_map(|(key, values)| wrong_extra(key, values))
+        {
             return Err(denied(requestor, &extra("", ""), &why));
         }
         let count = wanted.extra.values().map(Vec::len).sum::<usize>().max(wanted.extra.len());
@@ -212,7 +214,8 @@ fn wrong_extra(key: &str, values: &[String]) -> Option<String> {
         None => Some("must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned()),
         Some((domain, path)) => {
             let is_domain = is_subdomain(domain);
-            (!is_domain || path.is_empty()).then(|| "must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned())
+            (!is_domain || path.is_empty())
+                .then(|| "must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned())
         }
     };
     if let Some(why) = why {

@@ -64,7 +64,8 @@ impl User {
     pub fn certified(name: String, uid: String, organizations: Vec<String>, hash: &str) -> Self {
         let mut groups = organizations;
         groups.push(AUTHENTICATED.to_owned());
-        let id = ("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("X509SHA256={hash}")]);
+        let id =
+            ("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("X509SHA256={hash}")]);
         Self { name, uid, groups, extra: BTreeMap::from([id]) }
     }
 

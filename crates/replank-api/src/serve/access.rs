@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::peer::Peer;
 use super::signing;
 use crate::auth::{
-    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, Ways, authenticate, denied,
-    escalates, guards, impersonated, is_review, keys, provider, token_request,
+    Attributes, Authorization, Authorizer, EscalationCheck, Place, Reviewer, User, Ways, authenticate,
+    denied, escalates, guards, impersonated, is_review, keys, provider, token_request,
 };
 use crate::owner::Owner;
 use crate::pace::Pace;
@@ -118,7 +118,11 @@ impl Access {
         if verdict.is_allowed {
             return Ok(());
         }
-        let about = About { group: group.as_str().into(), kind: resource.as_str().into(), name: name.as_str().into() };
+        let about = About {
+            group: group.as_str().into(),
+            kind: resource.as_str().into(),
+            name: name.as_str().into(),
+        };
         Err(ApiError::forbidden_to_user(Some(about), &verdict.reason))
     }
 

@@ -8,9 +8,7 @@ use tokio_rustls::rustls::client::verify_server_name;
 use tokio_rustls::rustls::crypto::ring as provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
-use tokio_rustls::rustls::{
-    CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-};
+use tokio_rustls::rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 /// Trusts a bundle. A certificate that stands in it is trusted as it is, though it says that it is an authority's: that is what `openssl req -x509` makes, and
 /// Go takes it.

@@ -41,7 +41,8 @@ pub(super) fn begin(mirror: &Mirror) -> Option<Arc<Hooks>> {
         let resource = ResourceType::built_in("admissionregistration.k8s.io", "v1", plural);
         resource.is_some_and(|resource| snapshot.collection(&StorageId::of_resource(resource)).size() > 0)
     };
-    let is_any = is_configured("mutatingwebhookconfigurations") || is_configured("validatingwebhookconfigurations");
+    let is_any =
+        is_configured("mutatingwebhookconfigurations") || is_configured("validatingwebhookconfigurations");
     is_any.then(Arc::default)
 }
 
@@ -75,25 +76,45 @@ pub(super) async fn answered(owner: &Owner, request: json::Request, hooks: &Hook
 
 /// Calls a webhook: its AdmissionReview, or why there is none.
 async fn call(hook: &HookCall, snapshot: &Snapshot) -> Result<Value, String> {
-    let failed = |why: &str| format!("failed to call webhook: {why}");
-    let url = url(hook).map_err(|why| failed(&why))?;
-    let post = |why: &str| failed(&format!("Post {url:?}: {why}"));
-    if let Some(service) = hook.client.get("service").filter(|service| service.is_object()) {
-        return Err(post(&unreachable(service, snapshot)));
-    }
     let uid = uid();
     let mut review = hook.review.clone();
     review["request"]["uid"] = uid.as_str().into();
-    let limit = Duration::from_secs(hook.timeout_seconds);
-    let exchanged = tokio::time::timeout(limit, exchange(&url, &hook.client, &review)).await;
-    let answer = match exchanged {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(Trouble::Transport(why))) => return Err(post(&why)),
-        Ok(Err(Trouble::Answer(why))) => return Err(failed(&why)),
-        Err(_) => return Err(post("context deadline exceeded")),
-    };
-    check(&answer, &review, &uid, hook.may_patch).map_err(|why| format!("received invalid webhook response: {why}"))?;
+    let within = Duration::from_secs(hook.timeout_seconds);
+    let called = Called { client: &hook.client, within, review: &review };
+    let answer = post(called, snapshot).await.map_err(|why| format!("failed to call webhook: {why}"))?;
+    check(&answer, &review, &uid, hook.may_patch)
+        .map_err(|why| format!("received invalid webhook response: {why}"))?;
     Ok(answer)
+}
+
+/// A webhook that is called, and what it is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Called<'c> {
+    /// `clientConfig`.
+    pub(super) client: &'c Value,
+    /// How long it may take.
+    pub(super) within: Duration,
+    /// What it is asked: a review.
+    pub(super) review: &'c Value,
+}
+
+/// Sends a review to a webhook; its answer, which is a review of the same kind.
+///
+/// # Errors
+/// Why there is none.
+pub(super) async fn post(called: Called<'_>, snapshot: &Snapshot) -> Result<Value, String> {
+    let Called { client, within, review } = called;
+    let url = url(client, within.as_secs())?;
+    let failed = |why: &str| format!("Post {url:?}: {why}");
+    if let Some(service) = client.get("service").filter(|service| service.is_object()) {
+        return Err(failed(&unreachable(service, snapshot)));
+    }
+    match tokio::time::timeout(within, exchange(&url, client, review)).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(Trouble::Transport(why))) => Err(failed(&why)),
+        Ok(Err(Trouble::Answer(why))) => Err(why),
+        Err(_) => Err(failed("context deadline exceeded")),
+    }
 }
 
 /// Why there is no answer.
@@ -109,15 +130,14 @@ fn text<'v>(value: &'v Value, path: &str) -> &'v str {
 }
 
 /// Where a webhook is called.
-fn url(hook: &HookCall) -> Result<String, String> {
-    let timeout = hook.timeout_seconds;
-    if let Some(service) = hook.client.get("service").filter(|service| service.is_object()) {
+fn url(client: &Value, timeout: u64) -> Result<String, String> {
+    if let Some(service) = client.get("service").filter(|service| service.is_object()) {
         let (name, namespace) = (text(service, "/name"), text(service, "/namespace"));
         let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
         let path = text(service, "/path").trim_start_matches('/');
         return Ok(format!("https://{name}.{namespace}.svc:{port}/{path}?timeout={timeout}s"));
     }
-    let url = text(&hook.client, "/url");
+    let url = text(client, "/url");
     if !url.starts_with("https://") {
         return Err(format!("{url:?} is no https URL"));
     }
@@ -136,13 +156,15 @@ fn unreachable(service: &Value, snapshot: &Snapshot) -> String {
         None => format!("service {name:?} not found"),
         Some(service) => {
             let address = text(&service, "/spec/clusterIP");
-            format!("dial tcp {address}: connect: connection refused: containers are simulated and nothing runs")
+            format!(
+                "dial tcp {address}: connect: connection refused: containers are simulated and nothing runs"
+            )
         }
     }
 }
 
 /// A uid, drawn.
-fn uid() -> String {
+pub(super) fn uid() -> String {
     let mut bytes = [0_u8; 16];
     if SystemRandom::new().fill(&mut bytes).is_err() {
         // Without chance the webhook is told a uid of zeros, which is as good for one request.
@@ -156,7 +178,8 @@ fn uid() -> String {
 
 async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Trouble> {
     let rest = url.trim_start_matches("https://");
-    let (authority, path) = rest.find('/').or_else(|| rest.find('?')).map_or((rest, ""), |at| rest.split_at(at));
+    let (authority, path) =
+        rest.find('/').or_else(|| rest.find('?')).map_or((rest, ""), |at| rest.split_at(at));
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
@@ -197,13 +220,13 @@ async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Tr
     let bytes = whole.map_err(|error| transport(error.to_string()))?.to_bytes();
     let body = String::from_utf8_lossy(&bytes);
     if (200..300).contains(&code) {
-        return reviewed(&body);
+        return reviewed(&body, text(review, "/kind"), text(review, "/apiVersion"));
     }
     Err(Trouble::Answer(refused(code, is_text, &body)))
 }
 
-/// Reads an AdmissionReview.
-fn reviewed(body: &str) -> Result<Value, Trouble> {
+/// Reads a review of a kind, in a version of the same group.
+fn reviewed(body: &str, wanted: &str, version: &str) -> Result<Value, Trouble> {
     let value: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
     let word = match &value {
         Value::Object(_) => "",
@@ -218,8 +241,10 @@ fn reviewed(body: &str) -> Result<Value, Trouble> {
              \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
         )));
     }
+    let group = version.split('/').next().unwrap_or_default();
     let (kind, version) = (text(&value, "/kind"), text(&value, "/apiVersion"));
-    if kind != "AdmissionReview" || !matches!(version, "admission.k8s.io/v1" | "admission.k8s.io/v1beta1") {
+    let known = ["v1", "v1beta1"].map(|version| format!("{group}/{version}"));
+    if kind != wanted || !known.iter().any(|known| known == version) {
         return Err(Trouble::Answer(format!(
             "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )));
@@ -257,7 +282,8 @@ fn trust(client: &Value) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     let mut own = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(&bundle) {
-        let certificate = certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
+        let certificate =
+            certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
         own.push(certificate.clone().into_owned());
         roots.add(certificate).map_err(|error| format!("unable to load root certificates: {error}"))?;
     }
@@ -290,7 +316,9 @@ fn other_names(presented: &[String], host: &str) -> String {
     let names = presented.iter().filter_map(|name| name.strip_prefix(kind)?.strip_suffix(')'));
     let names: Vec<&str> = names.map(|name| name.trim_matches('"')).collect();
     match (names.is_empty(), is_address) {
-        (true, true) => format!("cannot validate certificate for {host} because it doesn't contain any IP SANs"),
+        (true, true) => {
+            format!("cannot validate certificate for {host} because it doesn't contain any IP SANs")
+        }
         (true, false) => format!("certificate is not valid for any names, but wanted to match {host}"),
         (false, _) => format!("certificate is valid for {}, not {host}", names.join(", ")),
     }
@@ -307,7 +335,9 @@ fn check(answer: &Value, review: &Value, uid: &str, may_patch: bool) -> Result<(
     let (kind, given) = (text(answer, "/kind"), text(answer, "/apiVersion"));
     if kind != "AdmissionReview" || given != version {
         let shown = if given.contains('/') { given.to_owned() } else { format!("/{given}") };
-        return Err(format!("expected webhook response of {version}, Kind=AdmissionReview, got {shown}, Kind={kind}"));
+        return Err(format!(
+            "expected webhook response of {version}, Kind=AdmissionReview, got {shown}, Kind={kind}"
+        ));
     }
     if !is_newest {
         return Ok(());
@@ -343,16 +373,20 @@ mod tests {
     #[test]
     fn an_answer_is_believed_that_answers_what_was_asked() {
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"});
-        let of = |version: &str, response: Value| {
-            json!({"apiVersion": version, "kind": "AdmissionReview", "response": response})
-        };
+        let of = |version: &str, response: Value| json!({"apiVersion": version, "kind": "AdmissionReview", "response": response});
         let v1 = "admission.k8s.io/v1";
         let why = |answer: Value| check(&answer, &review, "7", true).err();
         assert_eq!(why(of(v1, json!({"uid": "7", "allowed": true}))), None);
         assert_eq!(why(json!({})).as_deref(), Some("webhook response was absent"));
-        assert_eq!(why(of(v1, json!({"uid": "8"}))).as_deref(), Some("expected response.uid=\"7\", got \"8\""));
+        assert_eq!(
+            why(of(v1, json!({"uid": "8"}))).as_deref(),
+            Some("expected response.uid=\"7\", got \"8\"")
+        );
         let patched = of(v1, json!({"uid": "7", "patch": "W10="}));
-        assert_eq!(why(patched).as_deref(), Some("webhook returned response.patch but not response.patchType"));
+        assert_eq!(
+            why(patched).as_deref(),
+            Some("webhook returned response.patch but not response.patchType")
+        );
         let changes = of(v1, json!({"uid": "7", "patch": "W10=", "patchType": "JSONPatch"}));
         assert_eq!(why(changes.clone()), None);
         let refused = "validating webhook may not return response.patch";

@@ -98,8 +98,9 @@ pub(super) fn text(pod: &Value, container: &str, options: &LogOptions) -> Result
     if options.tail_lines == Some(0) {
         return Ok(String::new());
     }
-    let mut line =
-        format!("containers are simulated and nothing runs: container {container:?} of pod {name:?} writes no log\n");
+    let mut line = format!(
+        "containers are simulated and nothing runs: container {container:?} of pod {name:?} writes no log\n"
+    );
     let limit = options.limit_bytes.and_then(|bytes| usize::try_from(bytes).ok());
     if let Some(limit) = limit.filter(|limit| line.is_char_boundary(*limit)) {
         line.truncate(limit);
@@ -115,9 +116,14 @@ mod tests {
 
     #[test]
     fn options_are_refused_as_upstream_refuses_them() {
-        let why = |query: &str| LogOptions::read("p", &Query::read(query)).err().map(|error| (error.code, error.message));
+        let why = |query: &str| {
+            LogOptions::read("p", &Query::read(query)).err().map(|error| (error.code, error.message))
+        };
         assert_eq!(why("tailLines=5&limitBytes=7&sinceTime=2020-01-01T00:00:00Z"), None);
-        assert_eq!(why("tailLines=zz"), Some((400, "strconv.ParseInt: parsing \"zz\": invalid syntax".to_owned())));
+        assert_eq!(
+            why("tailLines=zz"),
+            Some((400, "strconv.ParseInt: parsing \"zz\": invalid syntax".to_owned()))
+        );
         let range = "PodLogOptions \"p\" is invalid: limitBytes: Invalid value: 0: must be greater than 0";
         assert_eq!(why("limitBytes=0"), Some((422, range.to_owned())));
         let both = "PodLogOptions \"p\" is invalid: []: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified";

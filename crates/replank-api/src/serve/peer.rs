@@ -52,7 +52,9 @@ impl Peers {
         if self.0.verify_client_cert(own, others, moment(Pace::outside())).is_err() {
             return Peer::Untrusted;
         }
-        let Some(subject) = subject_of(own).filter(|subject| !subject.name.is_empty()) else { return Peer::Nobody };
+        let Some(subject) = subject_of(own).filter(|subject| !subject.name.is_empty()) else {
+            return Peer::Nobody;
+        };
         let hash = digest::digest(&digest::SHA256, own);
         let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         Peer::User(Box::new(User::certified(subject.name, subject.uid, subject.organizations, &hash)))

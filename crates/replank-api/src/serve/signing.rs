@@ -64,7 +64,8 @@ pub(super) fn check(
         return Ok(());
     }
     let refused = |name: &str, why: &str| {
-        let about = About { group: GROUP.into(), kind: target.resource.name.plural.clone(), name: name.into() };
+        let about =
+            About { group: GROUP.into(), kind: target.resource.name.plural.clone(), name: name.into() };
         Err(ApiError::forbidden_to_user(Some(about), why))
     };
     if method == Method::POST {

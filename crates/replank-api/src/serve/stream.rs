@@ -84,7 +84,11 @@ pub(super) fn answer(
             let container = container(&pod, query.get("container").unwrap_or_default())?;
             require_node(&pod)?;
             require_upgrade(headers)?;
-            let what = if stream == Stream::Exec { "no command can be run in" } else { "there is nothing to attach to in" };
+            let what = if stream == Stream::Exec {
+                "no command can be run in"
+            } else {
+                "there is nothing to attach to in"
+            };
             let name = name(target);
             Err(nothing(&format!("{what} container {container:?} of pod {name:?}")))
         }
@@ -130,15 +134,17 @@ impl Objects {
         let id = name(target);
         let plural = &*target.resource.name.plural;
         let word = plural.strip_suffix('s').unwrap_or(plural);
-        let (name, port) = split(id)
-            .ok_or_else(|| ApiError::bad_request(&format!("invalid {word} request {id:?}")))?;
+        let (name, port) =
+            split(id).ok_or_else(|| ApiError::bad_request(&format!("invalid {word} request {id:?}")))?;
         match plural {
             "services" => self.endpoint(target, id, name, port)?,
             "pods" => {
                 let pod = self.pod(target, name)?;
                 // Simulated kubelets give pods no addresses.
-                let has_address =
-                    pod.pointer("/status/podIPs/0/ip").and_then(Value::as_str).is_some_and(|ip| !ip.is_empty());
+                let has_address = pod
+                    .pointer("/status/podIPs/0/ip")
+                    .and_then(Value::as_str)
+                    .is_some_and(|ip| !ip.is_empty());
                 if !has_address && pod.pointer("/status/phase").is_none_or(|phase| phase != "Running") {
                     return Err(ApiError::bad_request("address not allowed"));
                 }
@@ -146,10 +152,14 @@ impl Objects {
             _ => {
                 let node = self.get("nodes", target, name)?;
                 let has_address = |kind: &str| {
-                    let all = node.pointer("/status/addresses").and_then(Value::as_array).into_iter().flatten();
+                    let all =
+                        node.pointer("/status/addresses").and_then(Value::as_array).into_iter().flatten();
                     all.into_iter().any(|one| one["type"] == kind)
                 };
-                if !["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"].into_iter().any(has_address) {
+                if !["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"]
+                    .into_iter()
+                    .any(has_address)
+                {
                     return Err(ApiError::internal("no preferred addresses found; known addresses: []"));
                 }
             }
@@ -162,7 +172,8 @@ impl Objects {
 
     /// Looks for an address behind a service.
     fn endpoint(&self, target: &Target, id: &str, name: &str, port: &str) -> Result<(), ApiError> {
-        let none = |of: &str| ApiError::service_unavailable(&format!("no endpoints available for service {of:?}"));
+        let none =
+            |of: &str| ApiError::service_unavailable(&format!("no endpoints available for service {of:?}"));
         let mut wanted = port.to_owned();
         if let Ok(number) = port.parse::<i64>() {
             let service = self.get("services", target, name)?;
@@ -209,7 +220,8 @@ fn container(pod: &Value, named: &str) -> Result<String, ApiError> {
         let all = pod.pointer(&format!("/spec/{list}")).and_then(Value::as_array).into_iter().flatten();
         all.filter_map(|one| one["name"].as_str()).map(str::to_owned).collect::<Vec<_>>()
     };
-    let all: Vec<String> = ["initContainers", "containers", "ephemeralContainers"].into_iter().flat_map(of).collect();
+    let all: Vec<String> =
+        ["initContainers", "containers", "ephemeralContainers"].into_iter().flat_map(of).collect();
     if !named.is_empty() {
         let is_there = all.iter().any(|one| one == named);
         let why = || ApiError::bad_request(&format!("container {named} is not valid for pod {name}"));

@@ -175,4 +175,3 @@ fn check(key: &Element<'_>, algorithm: &Element<'_>, signed: &[u8], seal: &[u8])
     };
     known.verify(signed, seal).map_err(|_| why.to_owned())
 }
-

@@ -157,7 +157,8 @@ fn moment(millis: i64) -> Vec<u8> {
     const LONG_TIME: u8 = 0x18;
     let at = Timestamp::from_millisecond(millis).unwrap_or_default();
     let at = Offset::UTC.to_datetime(at);
-    let rest = format!("{:02}{:02}{:02}{:02}{:02}Z", at.month(), at.day(), at.hour(), at.minute(), at.second());
+    let rest =
+        format!("{:02}{:02}{:02}{:02}{:02}Z", at.month(), at.day(), at.hour(), at.minute(), at.second());
     if at.year() < 2050 {
         element(SHORT_TIME, format!("{:02}{rest}", at.year() % 100).as_bytes())
     } else {
@@ -186,7 +187,8 @@ fn extensions(order: &Order<'_>, key_id: Option<&[u8]>) -> Result<Vec<u8>, SignE
         sequence(&[&element(OID, name), critical, &element(BYTES, value)])
     };
     let is_known = |usage: &&&str| {
-        KEY_USAGES.iter().any(|(known, _)| known == *usage) || EXTENDED.iter().any(|(known, _)| known == *usage)
+        KEY_USAGES.iter().any(|(known, _)| known == *usage)
+            || EXTENDED.iter().any(|(known, _)| known == *usage)
     };
     let unknown: Vec<String> =
         order.usages.iter().filter(|usage| !is_known(usage)).map(|usage| (*usage).to_owned()).collect();
@@ -266,7 +268,8 @@ mod tests {
         let mut params = CertificateParams::new(vec!["a.example".to_owned()]).expect("the name is fine");
         params.distinguished_name.push(DnType::CommonName, "jane");
         params.distinguished_name.push(DnType::OrganizationName, "devs");
-        let pem = params.serialize_request(&key).and_then(|request| request.pem()).expect("it can be asked for");
+        let pem =
+            params.serialize_request(&key).and_then(|request| request.pem()).expect("it can be asked for");
         let request = request_in(&pem).expect("it is one");
         assert_eq!((request.subject.name.as_str(), request.dns_names, request.addresses), ("jane", 1, 0));
         let authority = crate::pki::tests::authority();
@@ -279,7 +282,10 @@ mod tests {
         let signed = authority.sign(&order).expect("it is signed");
         let certificates = certificates_in(&signed).expect("it is one");
         let subject = subject_of(&certificates[0]).expect("it is for somebody");
-        assert_eq!((subject.name.as_str(), subject.organizations.as_slice()), ("jane", ["devs".to_owned()].as_slice()));
+        assert_eq!(
+            (subject.name.as_str(), subject.organizations.as_slice()),
+            ("jane", ["devs".to_owned()].as_slice())
+        );
         let bad = authority.sign(&Order { usages: &["x"], ..order });
         assert_eq!(bad.expect_err("no such usage").to_string(), "unrecognized usage values: [\"x\"]");
         // One letter of the signature is another one.

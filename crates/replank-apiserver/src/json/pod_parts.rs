@@ -69,7 +69,8 @@ fn ephemeral(old: &Value, new: &Value) -> Vec<Cause> {
                 causes.push(Cause::forbidden(FIELD, &why));
             }
             Some(is) if plain(is) != plain(was) => {
-                let text = rules::difference(&rules::ephemeral_container(was), &rules::ephemeral_container(is));
+                let text =
+                    rules::difference(&rules::ephemeral_container(was), &rules::ephemeral_container(is));
                 let why = format!("existing ephemeral containers {name:?} may not be changed\n{text}");
                 causes.push(Cause::forbidden(FIELD, &why));
             }
@@ -154,7 +155,8 @@ fn amounts(container: &Value, kind: &str) -> Map<String, Value> {
 fn fixed(container: &Value) -> Value {
     let mut fixed = container.clone();
     for kind in ["requests", "limits"] {
-        if let Some(amounts) = fixed.pointer_mut(&format!("/resources/{kind}")).and_then(Value::as_object_mut) {
+        if let Some(amounts) = fixed.pointer_mut(&format!("/resources/{kind}")).and_then(Value::as_object_mut)
+        {
             amounts.remove("cpu");
             amounts.remove("memory");
         }
@@ -199,7 +201,10 @@ mod tests {
         };
         let cpu = |number: &str| json!({"cpu": number});
         assert_eq!(why(cpu("1"), cpu("2")), Vec::<String>::new());
-        assert_eq!(why(cpu("1"), json!({"cpu": "1", "ephemeral-storage": "1Gi"})), ["Forbidden: only cpu and memory resources are mutable"]);
+        assert_eq!(
+            why(cpu("1"), json!({"cpu": "1", "ephemeral-storage": "1Gi"})),
+            ["Forbidden: only cpu and memory resources are mutable"]
+        );
         let best = "Invalid value: \"Burstable\": Pod QOS Class may not change as a result of resizing";
         assert_eq!(why(cpu("1"), json!({})), [best, "Forbidden: resource requests cannot be removed"]);
     }

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::Effect;
 use super::answer::{member, served_at};
-use super::{body, managed};
 use super::patch::{self, PatchType};
 use super::path::Address;
 use super::terms::Terms;
+use super::{body, managed};
 use crate::server::{Api, ApiError, Cause, ResourceName, ResourceType};
 
 impl Api {

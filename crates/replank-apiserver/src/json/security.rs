@@ -28,7 +28,9 @@ impl Api {
         if resource.kind == Kind::Namespace {
             return if address.subresource.is_none() { self.check_levels(old, new) } else { Ok(Vec::new()) };
         }
-        let Some(template) = template(&resource.name.group, &resource.name.plural) else { return Ok(Vec::new()) };
+        let Some(template) = template(&resource.name.group, &resource.name.plural) else {
+            return Ok(Vec::new());
+        };
         let is_pod = resource.kind == Kind::Pod;
         let is_looked_at = match address.subresource {
             None => true,
@@ -43,7 +45,9 @@ impl Api {
             ) => false,
         };
         let namespace = address.namespace.as_ref().map_or("", |namespace| namespace.as_str());
-        let Some(policy) = self.security_of(namespace).filter(|_| is_looked_at) else { return Ok(Vec::new()) };
+        let Some(policy) = self.security_of(namespace).filter(|_| is_looked_at) else {
+            return Ok(Vec::new());
+        };
         let pod = if is_pod { Some(new) } else { new.pointer(template) };
         let Some(pod) = pod else { return Ok(Vec::new()) };
         if is_pod && old.is_some_and(|old| !changes(old, new)) {

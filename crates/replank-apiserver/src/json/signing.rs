@@ -63,7 +63,8 @@ pub(super) fn at_update(part: Option<Subresource>, old: &Value, value: &mut Valu
                     && was["status"] == condition["status"]
                     && !is_unset(was, "lastTransitionTime")
             });
-            condition["lastTransitionTime"] = same.map_or(json!(now), |was| was["lastTransitionTime"].clone());
+            condition["lastTransitionTime"] =
+                same.map_or(json!(now), |was| was["lastTransitionTime"].clone());
         }
     }
 }
@@ -108,11 +109,16 @@ pub(super) fn check(
     }
     conditions(old, value, &mut causes);
     let (had, has) = (certificate(old), certificate(Some(value)));
-    if had != has && !has.is_empty() && let Some(why) = fault.filter(|_| old.is_some()) {
+    if had != has
+        && !has.is_empty()
+        && let Some(why) = fault.filter(|_| old.is_some())
+    {
         causes.push(Cause::invalid("status.certificate", "\"<certificate data>\"", why));
     }
     let Some(old) = old else { return causes };
-    let of = |of: &Value, kind: &str| -> Vec<Value> { all(of).into_iter().filter(|one| one["type"] == kind).collect() };
+    let of = |of: &Value, kind: &str| -> Vec<Value> {
+        all(of).into_iter().filter(|one| one["type"] == kind).collect()
+    };
     let mut forbid = |field: &str, why: String| {
         causes.push(Cause::forbidden(field, &why));
     };
@@ -154,8 +160,13 @@ fn spec(spec: &Value, fault: Option<&str>, causes: &mut Vec<Cause>) {
         let shown = if spec.get("request").is_some() { format!("{request:?}") } else { "null".to_owned() };
         causes.push(Cause::invalid("spec.request", &shown, why));
     }
-    let usages: Vec<&str> =
-        spec.get("usages").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let usages: Vec<&str> = spec
+        .get("usages")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     if usages.is_empty() {
         causes.push(Cause::required("spec.usages", ""));
     }
@@ -168,7 +179,9 @@ fn spec(spec: &Value, fault: Option<&str>, causes: &mut Vec<Cause>) {
         causes.push(Cause { reason: "FieldValueDuplicate", message, field });
     }
     signer(text("signerName"), causes);
-    if let Some(seconds) = spec.get("expirationSeconds").and_then(Value::as_i64).filter(|seconds| *seconds < 600) {
+    if let Some(seconds) =
+        spec.get("expirationSeconds").and_then(Value::as_i64).filter(|seconds| *seconds < 600)
+    {
         let why = "may not specify a duration less than 600 seconds (10 minutes)";
         causes.push(Cause::invalid("spec.expirationSeconds", &seconds.to_string(), why));
     }
@@ -187,7 +200,10 @@ fn signer(name: &str, causes: &mut Vec<Cause>) {
     }
     let parts: Vec<&str> = name.split('/').collect();
     let [domain, path] = parts.as_slice() else {
-        return refuse(name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+        return refuse(
+            name,
+            "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+        );
     };
     for label in domain.split('.') {
         for why in rules::label_problems(label) {
@@ -207,7 +223,9 @@ fn signer(name: &str, causes: &mut Vec<Cause>) {
 fn conditions(old: Option<&Value>, value: &Value, causes: &mut Vec<Cause>) {
     const FIELD: &str = "status.conditions";
     let had = old.map(all).unwrap_or_default();
-    let has_both = |list: &[Value]| ["Approved", "Denied"].iter().all(|kind| list.iter().any(|one| one["type"] == *kind));
+    let has_both = |list: &[Value]| {
+        ["Approved", "Denied"].iter().all(|kind| list.iter().any(|one| one["type"] == *kind))
+    };
     let list = all(value);
     for (at, condition) in list.iter().enumerate() {
         let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -68,7 +68,9 @@ pub(super) fn look(api: &mut Api, key: &Key, trust: &Trust, now: Time) {
 
 /// Approves requests of kubelets for certificates to show to the server, if who asks may have them.
 fn approve(api: &mut Api, request: Value, asked: &SigningRequest, trust: &Trust) {
-    if text(&request, "/spec/signerName") != KUBELET_CLIENT || kubelet_client(asked, &usages(&request)).is_err() {
+    if text(&request, "/spec/signerName") != KUBELET_CLIENT
+        || kubelet_client(asked, &usages(&request)).is_err()
+    {
         return;
     }
     let who = user(&request);
@@ -147,7 +149,8 @@ fn user(request: &Value) -> User {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let extra = request.pointer("/spec/extra").and_then(Value::as_object).into_iter().flatten();
-    let extra: BTreeMap<String, Vec<String>> = extra.map(|(key, values)| (key.clone(), texts(values))).collect();
+    let extra: BTreeMap<String, Vec<String>> =
+        extra.map(|(key, values)| (key.clone(), texts(values))).collect();
     User {
         name: text(request, "/spec/username").to_owned(),
         uid: text(request, "/spec/uid").to_owned(),
@@ -227,7 +230,9 @@ fn has_usages(usages: &[&str], own: &str) -> Result<(), String> {
 
 fn kubelet_client(asked: &SigningRequest, usages: &[&str]) -> Result<(), String> {
     kubelet(asked)?;
-    for (count, what) in [(asked.dns_names, "DNS"), (asked.mails, "Email"), (asked.addresses, "IP"), (asked.uris, "URI")] {
+    for (count, what) in
+        [(asked.dns_names, "DNS"), (asked.mails, "Email"), (asked.addresses, "IP"), (asked.uris, "URI")]
+    {
         if count > 0 {
             return Err(format!("{what} subjectAltNames are not allowed"));
         }
@@ -256,4 +261,3 @@ fn is_node(asked: &SigningRequest) -> Result<(), String> {
         false => Err("subject common name does not begin with system:node:".to_owned()),
     }
 }
-

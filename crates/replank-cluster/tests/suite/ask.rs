@@ -23,7 +23,8 @@ impl Answered {
     /// What is warned of.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let lines = self.head.lines().filter_map(|line| line.strip_prefix("warning: 299 - "));
-        let unquoted = |line: &str| line.strip_prefix('"')?.strip_suffix('"').map(|text| text.replace("\\\"", "\""));
+        let unquoted =
+            |line: &str| line.strip_prefix('"')?.strip_suffix('"').map(|text| text.replace("\\\"", "\""));
         lines.filter_map(unquoted).collect()
     }
 }
@@ -50,7 +51,11 @@ pub(crate) fn ask(
     let text = String::from_utf8_lossy(&got).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").expect("it has a head");
     let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("it has a code");
-    let body = if head.to_ascii_lowercase().contains("transfer-encoding: chunked") { unchunked(body) } else { body.to_owned() };
+    let body = if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        unchunked(body)
+    } else {
+        body.to_owned()
+    };
     let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
     Answered { code, head: head.to_owned(), body }
 }

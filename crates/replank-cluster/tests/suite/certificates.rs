@@ -40,7 +40,9 @@ struct Secured {
 impl Secured {
     fn connect(&self, shown: Option<&Shown>) -> impl Read + Write + use<> {
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(self.authority.as_bytes()).expect("it is one")).expect("it is one");
+        roots
+            .add(CertificateDer::from_pem_slice(self.authority.as_bytes()).expect("it is one"))
+            .expect("it is one");
         let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("there are some")
@@ -48,7 +50,8 @@ impl Secured {
         let config = match shown {
             None => config.with_no_client_auth(),
             Some(shown) => {
-                let chain = vec![CertificateDer::from_pem_slice(shown.certificate.as_bytes()).expect("it is one")];
+                let chain =
+                    vec![CertificateDer::from_pem_slice(shown.certificate.as_bytes()).expect("it is one")];
                 let key = PrivateKeyDer::from_pem_slice(shown.key.as_bytes()).expect("it is one");
                 config.with_client_auth_cert(chain, key).expect("they fit")
             }
@@ -68,7 +71,12 @@ impl Secured {
     /// Who a client is that shows a certificate.
     fn whoami(&self, shown: &Shown) -> Answered {
         let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-        ask(self.connect(Some(shown)), ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", JSON), &[], &review)
+        ask(
+            self.connect(Some(shown)),
+            ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", JSON),
+            &[],
+            &review,
+        )
     }
 
     /// The certificate that a request is answered with.
@@ -76,7 +84,8 @@ impl Secured {
         for _ in 0..200 {
             let read = self.admin("GET", &format!("{REQUESTS}/{name}"), JSON, Value::Null);
             if let Some(certificate) = read.body["status"]["certificate"].as_str() {
-                return String::from_utf8(STANDARD.decode(certificate).expect("it is base64")).expect("it is PEM");
+                return String::from_utf8(STANDARD.decode(certificate).expect("it is base64"))
+                    .expect("it is PEM");
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -88,12 +97,14 @@ fn request(name: &str, groups: &[&str], key: &KeyPair) -> String {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
     groups.iter().for_each(|group| params.distinguished_name.push(DnType::OrganizationName, *group));
-    STANDARD.encode(params.serialize_request(key).and_then(|request| request.pem()).expect("it can be asked for"))
+    STANDARD
+        .encode(params.serialize_request(key).and_then(|request| request.pem()).expect("it can be asked for"))
 }
 
 #[test]
 fn a_certificate_is_asked_for_approved_signed_and_shown() {
-    let identity = Identity::new(vec!["localhost".to_owned()], Secrets::generate().expect("there is chance")).expect("the name is fine");
+    let identity = Identity::new(vec!["localhost".to_owned()], Secrets::generate().expect("there is chance"))
+        .expect("the name is fine");
     let trust = Trust {
         authority: identity.authority.clone(),
         signer: identity.signer.clone(),
@@ -124,23 +135,41 @@ fn a_certificate_is_asked_for_approved_signed_and_shown() {
     let cluster = Secured { address, authority, token };
 
     let key = KeyPair::generate().expect("there is chance");
-    let asked = |name: &str, request: &str, signer: &str, usages: &[&str]| {
-        json!({"metadata": {"name": name}, "spec": {"request": request, "signerName": signer, "usages": usages, "username": "somebody"}})
-    };
+    let asked = |name: &str, request: &str, signer: &str, usages: &[&str]| json!({"metadata": {"name": name}, "spec": {"request": request, "signerName": signer, "usages": usages, "username": "somebody"}});
     let client = "kubernetes.io/kube-apiserver-client";
-    let made = cluster.admin("POST", REQUESTS, JSON, asked("jane", &request("jane", &["devs"], &key), client, &["client auth"]));
-    assert_eq!((made.code, &made.body["spec"]["username"], &made.body["status"]), (201, &json!("admin"), &json!({})));
+    let made = cluster.admin(
+        "POST",
+        REQUESTS,
+        JSON,
+        asked("jane", &request("jane", &["devs"], &key), client, &["client auth"]),
+    );
+    assert_eq!(
+        (made.code, &made.body["spec"]["username"], &made.body["status"]),
+        (201, &json!("admin"), &json!({}))
+    );
     let approve = |name: &str| {
         let condition = json!({"type": "Approved", "status": "True", "reason": "r", "message": "m"});
-        cluster.admin("PATCH", &format!("{REQUESTS}/{name}/approval"), MERGE, json!({"status": {"conditions": [condition]}}))
+        cluster.admin(
+            "PATCH",
+            &format!("{REQUESTS}/{name}/approval"),
+            MERGE,
+            json!({"status": {"conditions": [condition]}}),
+        )
     };
     let approved = approve("jane");
     assert!(approved.body["status"]["conditions"][0]["lastUpdateTime"].is_string(), "{approved:?}");
     let shown = Shown { certificate: cluster.certificate("jane"), key: key.serialize_pem() };
     let who = cluster.whoami(&shown);
     let user = &who.body["status"]["userInfo"];
-    assert_eq!((&user["username"], &user["groups"]), (&json!("jane"), &json!(["devs", "system:authenticated"])));
-    assert!(user["extra"]["authentication.kubernetes.io/credential-id"][0].as_str().is_some_and(|id| id.starts_with("X509SHA256=")));
+    assert_eq!(
+        (&user["username"], &user["groups"]),
+        (&json!("jane"), &json!(["devs", "system:authenticated"]))
+    );
+    assert!(
+        user["extra"]["authentication.kubernetes.io/credential-id"][0]
+            .as_str()
+            .is_some_and(|id| id.starts_with("X509SHA256="))
+    );
     let refused = ask(cluster.connect(Some(&shown)), ("GET", "/api/v1/nodes", JSON), &[], &Value::Null);
     let why = "nodes is forbidden: User \"jane\" cannot list resource \"nodes\" in API group \"\" at the cluster scope";
     assert_eq!((refused.code, refused.message()), (403, why));
@@ -181,14 +210,25 @@ fn a_certificate_is_asked_for_approved_signed_and_shown() {
     assert_eq!(cluster.admin("POST", &format!("{roles}/clusterrolebindings"), JSON, binding).code, 201);
     let jane = Shown { certificate: cluster.certificate("jane"), key: key.serialize_pem() };
     let act = |path: &str, user: &str| {
-        ask(cluster.connect(Some(&jane)), ("GET", path, JSON), &[&format!("Impersonate-User: {user}")], &Value::Null)
+        ask(
+            cluster.connect(Some(&jane)),
+            ("GET", path, JSON),
+            &[&format!("Impersonate-User: {user}")],
+            &Value::Null,
+        )
     };
     let listed = act("/api/v1/nodes", "joe");
     assert!(listed.message().contains("User \"joe\" cannot list resource \"nodes\""), "{listed:?}");
     let other = act("/api/v1/pods", "joe");
-    assert!(other.message().contains("User \"jane\" cannot impersonate-on:user-info:list resource \"pods\""), "{other:?}");
+    assert!(
+        other.message().contains("User \"jane\" cannot impersonate-on:user-info:list resource \"pods\""),
+        "{other:?}"
+    );
     let whom = act("/api/v1/nodes", "jim");
-    assert!(whom.message().contains("User \"jane\" cannot impersonate:user-info resource \"users\""), "{whom:?}");
+    assert!(
+        whom.message().contains("User \"jane\" cannot impersonate:user-info resource \"users\""),
+        "{whom:?}"
+    );
 
     stop.send_replace(true);
     owner.stop();

@@ -24,19 +24,35 @@ fn a_namespace_refuses_pods_that_its_level_does_not_allow_and_warns_of_others() 
     assert_eq!(send(&served, "POST", "/api/v1/namespaces", JSON, namespace(json!({}))).code, 201);
     let pods = "/api/v1/namespaces/strict/pods";
     let pod = |name: &str, spec: Value| {
-        let mut pod = json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
-        spec.as_object().into_iter().flatten().for_each(|(member, value)| pod["spec"][member] = value.clone());
+        let mut pod =
+            json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        spec.as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(member, value)| pod["spec"][member] = value.clone());
         send(&served, "POST", pods, JSON, pod)
     };
     assert_eq!(pod("before", json!({"hostPID": true})).code, 201);
-    let label = |level: &str| send(&served, "PATCH", "/api/v1/namespaces/strict", MERGE, json!({"metadata": {"labels": {LABEL: level}}}));
+    let label = |level: &str| {
+        send(
+            &served,
+            "PATCH",
+            "/api/v1/namespaces/strict",
+            MERGE,
+            json!({"metadata": {"labels": {LABEL: level}}}),
+        )
+    };
     let warned = label("baseline").warnings();
-    assert_eq!(warned, [
-        "existing pods in namespace \"strict\" violate the new PodSecurity enforce level \"baseline:latest\"",
-        "before: host namespaces"
-    ]);
+    assert_eq!(
+        warned,
+        [
+            "existing pods in namespace \"strict\" violate the new PodSecurity enforce level \"baseline:latest\"",
+            "before: host namespaces"
+        ]
+    );
     let refused = pod("p", json!({"hostPID": true}));
-    let why = "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": host namespaces (hostPID=true)";
+    let why =
+        "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": host namespaces (hostPID=true)";
     assert_eq!((refused.code, refused.message()), (403, why));
     assert_eq!(pod("p", json!({})).code, 201);
     // Workloads are made all the same; their pods are not.
@@ -55,6 +71,9 @@ fn a_namespace_refuses_pods_that_its_level_does_not_allow_and_warns_of_others() 
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(condition["reason"], "FailedCreate");
-    assert!(condition["message"].as_str().is_some_and(|why| why.contains("violates PodSecurity")), "{condition}");
+    assert!(
+        condition["message"].as_str().is_some_and(|why| why.contains("violates PodSecurity")),
+        "{condition}"
+    );
     served.end();
 }

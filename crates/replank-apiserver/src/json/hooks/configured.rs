@@ -68,6 +68,10 @@ fn one(of: &str, hook: &Value) -> Hook {
         is_reinvoked: text("reinvocationPolicy") == "IfNeeded",
         may_patch: false,
         timeout_seconds: hook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(TIMEOUT),
-        versions: list("admissionReviewVersions").iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        versions: list("admissionReviewVersions")
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
     }
 }

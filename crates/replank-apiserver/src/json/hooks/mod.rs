@@ -40,7 +40,11 @@ impl Api {
             .collect();
         found.sort_by(|one, other| one.meta.name.cmp(&other.meta.name));
         let of = |other| configured::read(&render(&Object::Other(other)));
-        found.into_iter().flat_map(of).map(|hook| Hook { may_patch: kind == Kind::Mutating, ..hook }).collect()
+        found
+            .into_iter()
+            .flat_map(of)
+            .map(|hook| Hook { may_patch: kind == Kind::Mutating, ..hook })
+            .collect()
     }
 
     /// Has webhooks change an object.
@@ -68,7 +72,9 @@ impl Api {
                 }
                 let current = shown(address, value);
                 let attempt = super::write::attempt(address, old.as_ref(), &current, effect);
-                let Some(answer) = self.asked(&hooks, hook, &attempt, (address, round, None))? else { continue };
+                let Some(answer) = self.asked(&hooks, hook, &attempt, (address, round, None))? else {
+                    continue;
+                };
                 if hooks.waits() {
                     return Err(waiting());
                 }
@@ -149,10 +155,11 @@ impl Api {
             return Err(verdict::no_dry_run(&hook.name));
         }
         let user = self.caller.as_ref().map(|caller| caller.user.clone()).unwrap_or_default();
-        let review = review::review(hook, attempt, &user, (address, options)).map_err(|why| verdict::failed(hook, &why))?;
-        let id = xxh3_64(format!("{} {} {round} {}", hook.configuration, hook.name, told(&review)).as_bytes());
-        let call =
-            HookCall {
+        let review = review::review(hook, attempt, &user, (address, options))
+            .map_err(|why| verdict::failed(hook, &why))?;
+        let id =
+            xxh3_64(format!("{} {} {round} {}", hook.configuration, hook.name, told(&review)).as_bytes());
+        let call = HookCall {
             id,
             client: hook.client.clone(),
             timeout_seconds: hook.timeout_seconds,

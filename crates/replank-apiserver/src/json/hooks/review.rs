@@ -51,7 +51,9 @@ pub(super) fn review(
     set("oldObject", attempt.old.cloned().unwrap_or_default());
     set("dryRun", attempt.is_dry.into());
     set("options", options(attempt, address, given));
-    Ok(json!({"kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": request}))
+    Ok(
+        json!({"kind": "AdmissionReview", "apiVersion": format!("admission.k8s.io/{version}"), "request": request}),
+    )
 }
 
 fn options(attempt: &Attempt<'_>, address: &Address, given: Option<&Value>) -> Value {

@@ -178,14 +178,23 @@ mod tests {
         };
         let by = "admission webhook \"a.example.com\" denied the request";
         assert_eq!(of(Value::Null), (400, "", format!("{by} without explanation")));
-        assert_eq!(of(json!({"code": 200, "reason": "Forbidden"})), (400, "Forbidden", format!("{by}: Forbidden")));
+        assert_eq!(
+            of(json!({"code": 200, "reason": "Forbidden"})),
+            (400, "Forbidden", format!("{by}: Forbidden"))
+        );
         assert_eq!(of(json!({"code": 418, "message": "no"})), (418, "", format!("{by}: no")));
     }
 
     #[test]
     fn a_patch_is_json_in_base64() {
-        assert_eq!(decoded("W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="), Ok(json!([{"op": "remove", "path": "/a"}])));
-        assert_eq!(decoded("AAAA"), Err("invalid character '\\x00' looking for beginning of value".to_owned()));
+        assert_eq!(
+            decoded("W3sib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2EifV0="),
+            Ok(json!([{"op": "remove", "path": "/a"}]))
+        );
+        assert_eq!(
+            decoded("AAAA"),
+            Err("invalid character '\\x00' looking for beginning of value".to_owned())
+        );
         assert!(decoded("!").is_err());
     }
 }

@@ -68,15 +68,16 @@ mod tests {
 
     #[test]
     fn replicas_go_from_one_manager_to_another() {
-        let entry = |manager: &str, operation: &str, version: &str, fields: Value| {
-            json!({"manager": manager, "operation": operation, "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields})
-        };
+        let entry = |manager: &str, operation: &str, version: &str, fields: Value| json!({"manager": manager, "operation": operation, "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields});
         let both = json!({"f:spec": {"f:replicas": {}, "f:paused": {}}});
         let mut object = json!({"metadata": {"managedFields": [entry("one", "Update", "apps/v1", both)]}});
         let mut scale = json!({"metadata": {}});
         to_scale(&object, ".spec.replicas", &mut scale);
         let replicas = json!({"f:spec": {"f:replicas": {}}});
-        assert_eq!(scale["metadata"]["managedFields"], json!([entry("one", "Update", SCALE, replicas.clone())]));
+        assert_eq!(
+            scale["metadata"]["managedFields"],
+            json!([entry("one", "Update", SCALE, replicas.clone())])
+        );
         scale["metadata"]["managedFields"] = json!([entry("two", "Apply", SCALE, replicas.clone())]);
         to_object(&scale, ".spec.replicas", "apps/v1", &mut object);
         let left = entry("one", "Update", "apps/v1", json!({"f:spec": {"f:paused": {}}}));

@@ -77,7 +77,11 @@ fn remove(value: &mut Value, path: &str) -> Result<Value, String> {
     let (parent, name) = split(path).ok_or_else(|| missing("remove", path))?;
     let removed = match value.pointer_mut(parent) {
         Some(Value::Object(members)) => {
-            let gone = || format!("error in remove for path: '{path}': Unable to remove nonexistent key: {name}: missing value");
+            let gone = || {
+                format!(
+                    "error in remove for path: '{path}': Unable to remove nonexistent key: {name}: missing value"
+                )
+            };
             return members.remove(&name).ok_or_else(gone);
         }
         Some(Value::Array(items)) => {

@@ -31,7 +31,9 @@ impl Names {
         let namespace = api.view().namespaces.by_key(&Key::cluster(attempt.namespace));
         let namespace = namespace.map(|one| render(&Object::Namespace(one.clone())));
         let user = api.caller.as_ref().map(|caller| caller.user.clone()).filter(Value::is_object);
-        let user = user.unwrap_or_else(|| json!({"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}));
+        let user = user.unwrap_or_else(
+            || json!({"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}),
+        );
         let mut values: BTreeMap<String, Val> = BTreeMap::new();
         values.insert("object".to_owned(), value(attempt.object));
         values.insert("oldObject".to_owned(), value(attempt.old));

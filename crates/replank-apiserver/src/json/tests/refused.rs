@@ -18,7 +18,11 @@ fn keys_that_stand_twice_are_told_by_their_lines() {
             path: format!("{path}?fieldManager=me&dryRun=All&fieldValidation={validation}"),
             content_type: "application/apply-patch+yaml".to_owned(),
             body: body.clone(),
-            wire: Some(Wire { user_agent: String::new(), duplicates: duplicates.clone(), caller: Caller::default() }),
+            wire: Some(Wire {
+                user_agent: String::new(),
+                duplicates: duplicates.clone(),
+                caller: Caller::default(),
+            }),
         })
     };
     let lines = "yaml: unmarshal errors:\n  line 5: key \"name\" already set in map\n  line 8: key \"a\" already set in map";

@@ -46,7 +46,8 @@ pub(super) fn app_armor(pod: Pod<'_>) -> Option<Violation> {
         values.extend(pod.security("appArmorProfile").map(|profile| text(profile, "type")));
     }
     let mut setters = setters(of_pod.is_some(), &names);
-    let is_allowed = |value: &str| value.is_empty() || value == "runtime/default" || value.starts_with("localhost/");
+    let is_allowed =
+        |value: &str| value.is_empty() || value == "runtime/default" || value.starts_with("localhost/");
     let mut notes: Vec<String> = pod
         .annotations()
         .filter(|(name, value)| name.starts_with(PREFIX) && !is_allowed(value))
@@ -69,8 +70,12 @@ pub(super) fn capabilities(pod: Pod<'_>) -> Option<Violation> {
     let mut names = Vec::new();
     for container in pod.containers() {
         let all = member(container, "capabilities").and_then(|all| all.get("add")).and_then(Value::as_array);
-        let bad: Vec<&str> =
-            all.into_iter().flatten().filter_map(Value::as_str).filter(|one| !CAPABILITIES.contains(one)).collect();
+        let bad: Vec<&str> = all
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .filter(|one| !CAPABILITIES.contains(one))
+            .collect();
         if !bad.is_empty() {
             names.push(text(container, "name"));
             added.extend(bad);
@@ -88,8 +93,12 @@ pub(super) fn capabilities(pod: Pod<'_>) -> Option<Violation> {
 
 pub(super) fn host_namespaces(pod: Pod<'_>) -> Option<Violation> {
     let is_set = |name: &&str| pod.spec.get(*name) == Some(&Value::Bool(true));
-    let set: Vec<String> =
-        ["hostNetwork", "hostPID", "hostIPC"].iter().copied().filter(is_set).map(|name| format!("{name}=true")).collect();
+    let set: Vec<String> = ["hostNetwork", "hostPID", "hostIPC"]
+        .iter()
+        .copied()
+        .filter(is_set)
+        .map(|name| format!("{name}=true"))
+        .collect();
     if set.is_empty() { None } else { found("host namespaces", set.join(", ")) }
 }
 
@@ -267,7 +276,10 @@ pub(super) fn seccomp_1_19(pod: Pod<'_>) -> Option<Violation> {
         return None;
     }
     let who = setters.join(" and ");
-    found("seccompProfile", format!("{who} must not set securityContext.seccompProfile.type to {}", quoted_set(&values)))
+    found(
+        "seccompProfile",
+        format!("{who} must not set securityContext.seccompProfile.type to {}", quoted_set(&values)),
+    )
 }
 
 /// Sysctls that are safe, and since which minor version they are taken for it.

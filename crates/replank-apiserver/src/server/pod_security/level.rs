@@ -159,7 +159,8 @@ mod tests {
             labels.iter().find(|(known, _)| name == format!("{PREFIX}{known}")).map(|(_, value)| *value)
         };
         let (policy, causes) = Policy::read(of);
-        let causes = causes.into_iter().map(|cause| format!("{}: {}", cause.field.unwrap_or_default(), cause.message));
+        let causes =
+            causes.into_iter().map(|cause| format!("{}: {}", cause.field.unwrap_or_default(), cause.message));
         (policy.enforce.to_string(), policy.warn.to_string(), causes.collect())
     }
 
@@ -167,13 +168,22 @@ mod tests {
     fn labels_are_read_as_upstream_reads_them() {
         let of = |enforce: &str, warn: &str| (enforce.to_owned(), warn.to_owned(), Vec::new());
         assert_eq!(read(&[]), of("privileged:latest", "privileged:latest"));
-        assert_eq!(read(&[("enforce", "baseline"), ("enforce-version", "v1.20")]), of("baseline:v1.20", "baseline:v1.20"));
-        assert_eq!(read(&[("enforce", "restricted"), ("warn", "baseline")]), of("restricted:latest", "baseline:latest"));
+        assert_eq!(
+            read(&[("enforce", "baseline"), ("enforce-version", "v1.20")]),
+            of("baseline:v1.20", "baseline:v1.20")
+        );
+        assert_eq!(
+            read(&[("enforce", "restricted"), ("warn", "baseline")]),
+            of("restricted:latest", "baseline:latest")
+        );
         let (enforce, warn, causes) = read(&[("enforce", "x"), ("warn-version", "v1.01")]);
         assert_eq!((enforce.as_str(), warn.as_str()), ("restricted:latest", "privileged:latest"));
-        assert_eq!(causes, [
-            "metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: \"x\": must be one of privileged, baseline, restricted",
-            "metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: \"v1.01\": must be \"latest\" or \"v1.x\"",
-        ]);
+        assert_eq!(
+            causes,
+            [
+                "metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: \"x\": must be one of privileged, baseline, restricted",
+                "metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: \"v1.01\": must be \"latest\" or \"v1.x\"",
+            ]
+        );
     }
 }

@@ -45,7 +45,10 @@ const RESTRICTED: [Check; 7] = [
     of("allowPrivilegeEscalation", &[(8, restricted::escalation), (25, restricted::escalation_1_25)]),
     Check {
         overrides: "capabilities_baseline",
-        ..of("capabilities_restricted", &[(22, restricted::capabilities), (25, restricted::capabilities_1_25)])
+        ..of(
+            "capabilities_restricted",
+            &[(22, restricted::capabilities), (25, restricted::capabilities_1_25)],
+        )
     },
     Check { overrides: "procMount", ..of("procMount_restricted", &[(35, baseline::proc_mount)]) },
     Check { overrides: "hostPathVolumes", ..of("restrictedVolumes", &[(0, restricted::volumes)]) },
@@ -108,7 +111,11 @@ mod tests {
              runAsUser=0 (container \"b\" must not set runAsUser=0), \
              seccompProfile (pod or containers \"a\", \"b\" must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")"
         );
-        let old = violations(LevelVersion { level: Level::Restricted, version: Version::Minor(7) }, &json!({}), &spec);
+        let old = violations(
+            LevelVersion { level: Level::Restricted, version: Version::Minor(7) },
+            &json!({}),
+            &spec,
+        );
         assert_eq!(reason(&old), "runAsNonRoot != true");
     }
 
@@ -121,7 +128,10 @@ mod tests {
             "host namespaces (hostPID=true), hostPath volumes (volume \"v\"), hostPort (container \"a\" uses hostPorts 80, 8080), \
              privileged (container \"a\" must not set securityContext.privileged=true)"
         );
-        assert!(told(Level::Restricted, Version::Latest, &spec).contains("restricted volume types (volume \"v\" uses restricted volume type \"hostPath\")"));
+        assert!(
+            told(Level::Restricted, Version::Latest, &spec)
+                .contains("restricted volume types (volume \"v\" uses restricted volume type \"hostPath\")")
+        );
         assert!(!told(Level::Restricted, Version::Latest, &spec).contains("hostPath volumes"));
     }
 }

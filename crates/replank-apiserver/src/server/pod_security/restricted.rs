@@ -11,7 +11,8 @@ fn found(reason: &'static str, detail: String) -> Option<Violation> {
 }
 
 pub(super) fn escalation(pod: Pod<'_>) -> Option<Violation> {
-    let is_bad = |container: &&Value| member(container, "allowPrivilegeEscalation") != Some(&Value::Bool(false));
+    let is_bad =
+        |container: &&Value| member(container, "allowPrivilegeEscalation") != Some(&Value::Bool(false));
     let names: Vec<&str> = pod.containers().filter(is_bad).map(|container| text(container, "name")).collect();
     if names.is_empty() {
         return None;
@@ -32,7 +33,8 @@ pub(super) fn capabilities(pod: Pod<'_>) -> Option<Violation> {
     for container in pod.containers() {
         let name = text(container, "name");
         let list = |list: &str| -> Vec<&str> {
-            let all = member(container, "capabilities").and_then(|all| all.get(list)).and_then(Value::as_array);
+            let all =
+                member(container, "capabilities").and_then(|all| all.get(list)).and_then(Value::as_array);
             all.into_iter().flatten().filter_map(Value::as_str).collect()
         };
         if !list("drop").contains(&"ALL") {
@@ -46,11 +48,15 @@ pub(super) fn capabilities(pod: Pod<'_>) -> Option<Violation> {
     }
     let mut details = Vec::new();
     if !keeping.is_empty() {
-        details.push(format!("{} must set securityContext.capabilities.drop=[\"ALL\"]", containers(&keeping)));
+        details
+            .push(format!("{} must set securityContext.capabilities.drop=[\"ALL\"]", containers(&keeping)));
     }
     if !adding.is_empty() {
         let who = containers(&adding);
-        details.push(format!("{who} must not include {} in securityContext.capabilities.add", quoted_set(&added)));
+        details.push(format!(
+            "{who} must not include {} in securityContext.capabilities.add",
+            quoted_set(&added)
+        ));
     }
     if details.is_empty() { None } else { found("unrestricted capabilities", details.join("; ")) }
 }
@@ -112,7 +118,10 @@ pub(super) fn volumes(pod: Pod<'_>) -> Option<Violation> {
     }
     let (what, uses) = (plural("volume", "volumes", names.len()), plural("uses", "use", names.len()));
     let kind = plural("restricted volume type", "restricted volume types", kinds.len());
-    found("restricted volume types", format!("{what} {} {uses} {kind} {}", quoted(&names), quoted_set(&kinds)))
+    found(
+        "restricted volume types",
+        format!("{what} {} {uses} {kind} {}", quoted(&names), quoted_set(&kinds)),
+    )
 }
 
 pub(super) fn non_root(pod: Pod<'_>) -> Option<Violation> {
@@ -191,7 +200,9 @@ pub(super) fn seccomp(pod: Pod<'_>) -> Option<Violation> {
     let who = containers(&silent);
     found(
         REASON,
-        format!("pod or {who} must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\""),
+        format!(
+            "pod or {who} must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\""
+        ),
     )
 }
 

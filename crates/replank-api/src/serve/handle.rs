@@ -10,6 +10,7 @@ use replank_model::object::Object;
 use replank_schema::discovery;
 
 use super::access::{Access, Admitted};
+use super::conversion::Conversion;
 use super::hooks;
 use super::manage;
 use super::peer::Peer;
@@ -151,9 +152,13 @@ impl Handler {
             });
             return answered.unwrap_or_else(|error| render.refusal(&error));
         }
+        let conversion = Conversion::of(&target, &self.owner.mirror().snapshot(), self.calls_webhooks);
+        if let Some(conversion) = conversion.as_ref().filter(|_| is_get && is_plain) {
+            return self.converted(conversion, &target, &query, &render, is_watch).await;
+        }
         if !is_get || !is_plain {
             let hooks = if self.calls_webhooks { hooks::begin(self.owner.mirror()) } else { None };
-            let gate = Gate { access: &self.access, admitted, hooks };
+            let gate = Gate { access: &self.access, admitted, hooks, conversion };
             return write::write(&self.owner, gate, request, &target, &render).await;
         }
         if read::are_components(&target) {
@@ -186,6 +191,39 @@ impl Handler {
                     }
                     Err(error)
                 }
+            },
+        };
+        found.unwrap_or_else(|error| render.refusal(&error))
+    }
+
+    /// Reads in a version that a webhook converts.
+    async fn converted(
+        &self,
+        conversion: &Conversion,
+        target: &Target,
+        query: &Query,
+        render: &Renderer,
+        is_watch: bool,
+    ) -> Answer {
+        let mirror = self.owner.mirror();
+        let snapshot = mirror.snapshot();
+        if is_watch {
+            return render.refusal(&conversion.unwatched());
+        }
+        let found = match target.name {
+            Some(_) => match read::get(mirror, &conversion.kept) {
+                Ok(stored) => {
+                    let one = conversion.one(&stored, &snapshot).await;
+                    one.map(|stored| render.stored(200, target, &stored))
+                }
+                Err(error) => Err(error),
+            },
+            None => match read::list(mirror, &conversion.kept, query).await {
+                Ok(listed) => match conversion.list(listed, &snapshot).await {
+                    Ok(listed) => Ok(render.list(target, &listed).await),
+                    Err(error) => Err(error),
+                },
+                Err(error) => Err(error),
             },
         };
         found.unwrap_or_else(|error| render.refusal(&error))

@@ -76,26 +76,45 @@ pub(super) async fn answered(owner: &Owner, request: json::Request, hooks: &Hook
 
 /// Calls a webhook: its AdmissionReview, or why there is none.
 async fn call(hook: &HookCall, snapshot: &Snapshot) -> Result<Value, String> {
-    let failed = |why: &str| format!("failed to call webhook: {why}");
-    let url = url(hook).map_err(|why| failed(&why))?;
-    let post = |why: &str| failed(&format!("Post {url:?}: {why}"));
-    if let Some(service) = hook.client.get("service").filter(|service| service.is_object()) {
-        return Err(post(&unreachable(service, snapshot)));
-    }
     let uid = uid();
     let mut review = hook.review.clone();
     review["request"]["uid"] = uid.as_str().into();
-    let limit = Duration::from_secs(hook.timeout_seconds);
-    let exchanged = tokio::time::timeout(limit, exchange(&url, &hook.client, &review)).await;
-    let answer = match exchanged {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(Trouble::Transport(why))) => return Err(post(&why)),
-        Ok(Err(Trouble::Answer(why))) => return Err(failed(&why)),
-        Err(_) => return Err(post("context deadline exceeded")),
-    };
+    let within = Duration::from_secs(hook.timeout_seconds);
+    let called = Called { client: &hook.client, within, review: &review };
+    let answer = post(called, snapshot).await.map_err(|why| format!("failed to call webhook: {why}"))?;
     check(&answer, &review, &uid, hook.may_patch)
         .map_err(|why| format!("received invalid webhook response: {why}"))?;
     Ok(answer)
+}
+
+/// A webhook that is called, and what it is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Called<'c> {
+    /// `clientConfig`.
+    pub(super) client: &'c Value,
+    /// How long it may take.
+    pub(super) within: Duration,
+    /// What it is asked: a review.
+    pub(super) review: &'c Value,
+}
+
+/// Sends a review to a webhook; its answer, which is a review of the same kind.
+///
+/// # Errors
+/// Why there is none.
+pub(super) async fn post(called: Called<'_>, snapshot: &Snapshot) -> Result<Value, String> {
+    let Called { client, within, review } = called;
+    let url = url(client, within.as_secs())?;
+    let failed = |why: &str| format!("Post {url:?}: {why}");
+    if let Some(service) = client.get("service").filter(|service| service.is_object()) {
+        return Err(failed(&unreachable(service, snapshot)));
+    }
+    match tokio::time::timeout(within, exchange(&url, client, review)).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(Trouble::Transport(why))) => Err(failed(&why)),
+        Ok(Err(Trouble::Answer(why))) => Err(why),
+        Err(_) => Err(failed("context deadline exceeded")),
+    }
 }
 
 /// Why there is no answer.
@@ -111,15 +130,14 @@ fn text<'v>(value: &'v Value, path: &str) -> &'v str {
 }
 
 /// Where a webhook is called.
-fn url(hook: &HookCall) -> Result<String, String> {
-    let timeout = hook.timeout_seconds;
-    if let Some(service) = hook.client.get("service").filter(|service| service.is_object()) {
+fn url(client: &Value, timeout: u64) -> Result<String, String> {
+    if let Some(service) = client.get("service").filter(|service| service.is_object()) {
         let (name, namespace) = (text(service, "/name"), text(service, "/namespace"));
         let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
         let path = text(service, "/path").trim_start_matches('/');
         return Ok(format!("https://{name}.{namespace}.svc:{port}/{path}?timeout={timeout}s"));
     }
-    let url = text(&hook.client, "/url");
+    let url = text(client, "/url");
     if !url.starts_with("https://") {
         return Err(format!("{url:?} is no https URL"));
     }
@@ -146,7 +164,7 @@ fn unreachable(service: &Value, snapshot: &Snapshot) -> String {
 }
 
 /// A uid, drawn.
-fn uid() -> String {
+pub(super) fn uid() -> String {
     let mut bytes = [0_u8; 16];
     if SystemRandom::new().fill(&mut bytes).is_err() {
         // Without chance the webhook is told a uid of zeros, which is as good for one request.
@@ -202,13 +220,13 @@ async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Tr
     let bytes = whole.map_err(|error| transport(error.to_string()))?.to_bytes();
     let body = String::from_utf8_lossy(&bytes);
     if (200..300).contains(&code) {
-        return reviewed(&body);
+        return reviewed(&body, text(review, "/kind"), text(review, "/apiVersion"));
     }
     Err(Trouble::Answer(refused(code, is_text, &body)))
 }
 
-/// Reads an AdmissionReview.
-fn reviewed(body: &str) -> Result<Value, Trouble> {
+/// Reads a review of a kind, in a version of the same group.
+fn reviewed(body: &str, wanted: &str, version: &str) -> Result<Value, Trouble> {
     let value: Value = serde_json::from_str(body).unwrap_or_else(|_| body.into());
     let word = match &value {
         Value::Object(_) => "",
@@ -223,8 +241,10 @@ fn reviewed(body: &str) -> Result<Value, Trouble> {
              \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
         )));
     }
+    let group = version.split('/').next().unwrap_or_default();
     let (kind, version) = (text(&value, "/kind"), text(&value, "/apiVersion"));
-    if kind != "AdmissionReview" || !matches!(version, "admission.k8s.io/v1" | "admission.k8s.io/v1beta1") {
+    let known = ["v1", "v1beta1"].map(|version| format!("{group}/{version}"));
+    if kind != wanted || !known.iter().any(|known| known == version) {
         return Err(Trouble::Answer(format!(
             "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )));

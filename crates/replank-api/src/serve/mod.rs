@@ -2,6 +2,7 @@
 
 mod access;
 mod bundle;
+mod conversion;
 mod handle;
 mod hooks;
 mod listen;

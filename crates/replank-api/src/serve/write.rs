@@ -14,6 +14,7 @@ use replank_schema::{discovery, types};
 use serde_json::Value;
 
 use super::access::{Access, Admitted};
+use super::conversion::Conversion;
 use super::hooks;
 use super::render::Renderer;
 use super::signing;
@@ -39,6 +40,8 @@ pub(super) struct Gate<'a> {
     pub(super) admitted: &'a Admitted,
     /// Where webhooks' answers are kept, if they are called.
     pub(super) hooks: Option<Arc<Hooks>>,
+    /// How the version that is asked for becomes the one that is kept, where a webhook knows.
+    pub(super) conversion: Option<Conversion>,
 }
 
 /// Has a request answered by the owner.
@@ -50,10 +53,11 @@ pub(super) async fn write(
     render: &Renderer,
 ) -> Answer {
     let asked = request.method().clone();
-    let Some(method) = method(&asked) else {
+    let Some(mut method) = method(&asked) else {
         return render.refusal(&ApiError::method_not_allowed());
     };
-    let path = kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
+    let mut path =
+        kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
@@ -87,6 +91,21 @@ pub(super) async fn write(
     let request_fault = signing::fault(&asked, target, &body);
     let caller = Caller { user: gate.admitted.user.info(), request_fault, hooks: gate.hooks.clone() };
     let wire = Wire { user_agent, duplicates, spoken, caller };
+    let mut body = body;
+    if let Some(conversion) =
+        gate.conversion.as_ref().filter(|_| target.part.as_deref().is_none_or(|part| part == "status"))
+    {
+        match converted(conversion, owner.mirror(), method, (&content_type, body)).await {
+            Ok(kept) => body = kept,
+            Err(error) => return render.refusal(&error),
+        }
+        if method == json::Method::Patch {
+            method = json::Method::Put;
+        }
+    }
+    if let Some(conversion) = &gate.conversion {
+        path = conversion.kept_path(&path);
+    }
     // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
     let is_stored = match method {
         json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
@@ -115,7 +134,16 @@ pub(super) async fn write(
                 Some(older) if body["apiVersion"] == *target.resource.api_version() => older.shown(body),
                 Some(_) | None => body,
             };
-            let mut answer = match is_stored {
+            let body = match &gate.conversion {
+                Some(conversion) if body["apiVersion"] == *conversion.kept.resource.api_version() => {
+                    match conversion.shown(vec![body], &owner.mirror().snapshot()).await {
+                        Ok(shown) => shown.into_iter().next().unwrap_or_default(),
+                        Err(error) => return render.refusal(&error),
+                    }
+                }
+                Some(_) | None => body,
+            };
+            let mut answer = match is_stored && gate.conversion.is_none() {
                 true => answered(owner.mirror(), target, render, code, body),
                 false => render.value(code, target, body),
             };
@@ -123,6 +151,23 @@ pub(super) async fn write(
             answer
         }
         None => render.refusal(&ApiError::internal("the cluster is being stopped")),
+    }
+}
+
+/// A body in the version that is kept, where a webhook converts. A patch becomes the whole object.
+async fn converted(
+    conversion: &Conversion,
+    mirror: &Mirror,
+    method: json::Method,
+    (content_type, body): (&str, Value),
+) -> Result<Value, ApiError> {
+    match method {
+        json::Method::Get | json::Method::Delete => Ok(body),
+        json::Method::Post | json::Method::Put => {
+            let kept = conversion.kept(vec![body], &mirror.snapshot()).await?;
+            Ok(kept.into_iter().next().unwrap_or_default())
+        }
+        json::Method::Patch => conversion.patched(mirror, content_type, &body).await,
     }
 }
 

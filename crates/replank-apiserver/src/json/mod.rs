@@ -10,6 +10,7 @@ mod body;
 mod check;
 mod custom;
 mod defaults;
+mod event_changes;
 mod events;
 mod evict;
 mod fields;

@@ -14,7 +14,7 @@ use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
 use super::{
-    Effect, body, check, custom, defaults, events, form, parts, pod_parts, pod_update, rules, signing,
+    Effect, body, check, custom, defaults, event_changes, events, form, parts, pod_parts, pod_update, rules, signing,
     strategy, warn,
 };
 use crate::draw::Purpose;
@@ -348,6 +348,14 @@ impl Api {
         if signing::is_request(resource) && terms.client.is_some() {
             let part = address.subresource;
             causes.extend(signing::check(part, Some(&old), &value, self.request_fault()));
+        }
+        if event_changes::are(resource) && terms.client.is_some() {
+            // What a new event must be is not asked of a change.
+            causes.retain(|cause| cause.field.as_deref().is_some_and(|field| field.starts_with("metadata")));
+            causes.extend(event_changes::check(resource, &old, &value));
+            if !causes.is_empty() {
+                return Err(ApiError::invalid(event_changes::name(), known.meta().name.as_str(), causes));
+            }
         }
         refuse(resource, &value, causes)?;
         let object = self.project(resource, value.clone())?;

@@ -104,6 +104,9 @@ fn read(stream: &mut impl Read) -> Option<(String, Value)> {
 }
 
 fn answer(path: &str, review: &Value) -> Value {
+    if path.starts_with("/convert") {
+        return converted(review);
+    }
     let mut response = json!({"uid": review["request"]["uid"], "allowed": true});
     if path.starts_with("/label") {
         let has_labels = review["request"]["object"]["metadata"].get("labels").is_some();
@@ -120,6 +123,98 @@ fn answer(path: &str, review: &Value) -> Value {
         response["status"] = json!({"code": 418, "message": "not here", "reason": "Forbidden"});
     }
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+}
+
+/// Objects in the version that is wanted: v1 has a host and a port, v2 has them as one.
+fn converted(review: &Value) -> Value {
+    let request = &review["request"];
+    let wanted = request["desiredAPIVersion"].clone();
+    let objects = request["objects"].as_array().cloned().unwrap_or_default();
+    let convert = |mut object: Value| {
+        object["apiVersion"] = wanted.clone();
+        let spec = object["spec"].clone();
+        object["spec"] = match wanted == "example.com/v2" {
+            true => {
+                json!({"hostPort": format!("{}:{}", spec["host"].as_str().unwrap_or_default(), spec["port"].as_str().unwrap_or_default())})
+            }
+            false => {
+                let (host, port) =
+                    spec["hostPort"].as_str().and_then(|text| text.split_once(':')).unwrap_or_default();
+                json!({"host": host, "port": port})
+            }
+        };
+        object
+    };
+    let objects: Vec<Value> = objects.into_iter().map(convert).collect();
+    let response =
+        json!({"uid": request["uid"], "convertedObjects": objects, "result": {"status": "Success"}});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response})
+}
+
+fn define(served: &Served, hooked: &Hooked) {
+    let text = json!({"type": "string"});
+    let version = |name: &str, is_stored: bool, fields: Value| {
+        let schema =
+            json!({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}});
+        json!({"name": name, "served": true, "storage": is_stored, "schema": {"openAPIV3Schema": schema}})
+    };
+    let client =
+        json!({"url": format!("https://127.0.0.1:{}/convert", hooked.port), "caBundle": hooked.bundle});
+    let definition = json!({"metadata": {"name": "things.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
+        "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+        "versions": [version("v1", false, json!({"host": text, "port": text})), version("v2", true, json!({"hostPort": text}))],
+        "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}}});
+    let made = send(served, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    assert_eq!(made.code, 201, "{made:?}");
+    for _ in 0..200 {
+        if send(served, "GET", "/apis/example.com/v2/things", Value::Null).code == 200 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the definition is not served");
+}
+
+fn things(version: &str) -> String {
+    format!("/apis/example.com/{version}/namespaces/default/things")
+}
+
+#[test]
+fn custom_resources_are_converted_by_their_webhook() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    define(&served, &hooked);
+    let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"host": "a", "port": "1"}});
+    let made = send(&served, "POST", &things("v1"), thing);
+    assert_eq!(
+        (made.code, &made.body["apiVersion"], &made.body["spec"]),
+        (201, &json!("example.com/v1"), &json!({"host": "a", "port": "1"}))
+    );
+    let spec = |version: &str| {
+        send(&served, "GET", &format!("{}/t", things(version)), Value::Null).body["spec"].clone()
+    };
+    assert_eq!((spec("v2"), spec("v1")), (json!({"hostPort": "a:1"}), json!({"host": "a", "port": "1"})));
+    let patched = send(&served, "PATCH", &format!("{}/t", things("v1")), json!({"spec": {"port": "2"}}));
+    assert_eq!((patched.code, &patched.body["spec"]), (200, &json!({"host": "a", "port": "2"})));
+    assert_eq!(spec("v2"), json!({"hostPort": "a:2"}));
+    let listed = send(&served, "GET", &things("v1"), Value::Null);
+    assert_eq!(
+        (&listed.body["kind"], &listed.body["items"][0]["spec"]["port"]),
+        (&json!("ThingList"), &json!("2"))
+    );
+    served.end();
+
+    let served = Served::begin(1);
+    define(&served, &hooked);
+    let refused = send(
+        &served,
+        "POST",
+        &things("v1"),
+        json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}),
+    );
+    let why = "conversion webhook for example.com/v1, Kind=Thing failed: webhooks are not called: the cluster was started without --call-webhooks";
+    assert_eq!((refused.code, refused.message()), (500, why));
+    served.end();
 }
 
 fn send(served: &Served, method: &str, path: &str, body: Value) -> Answered {

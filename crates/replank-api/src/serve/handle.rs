@@ -84,12 +84,13 @@ impl Handler {
                 let warning = self.warning(&target).filter(|_| is_routed);
                 let mut answer = self.resource(request, &admitted, *target, query).await;
                 let is_refused = answer.status().as_u16() == 406;
-                answer::warn(&mut answer, warning.filter(|_| !is_refused).as_slice());
+                answer::warn_first(&mut answer, warning.filter(|_| !is_refused).as_slice());
                 answer
             }
             Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
                 not_found()
             }
+            Route::NoPart(name, key) => answer::refusal(&ApiError::not_found(name, &key)),
             Route::NoResource => answer::refusal(&no_resource()),
             Route::Other if path == crate::manage::PATH => manage::manage(&self.owner, request).await,
             Route::Other => {

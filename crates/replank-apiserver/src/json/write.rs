@@ -185,6 +185,11 @@ impl Api {
         let known = match self.at(address) {
             Some(known) => known,
             None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
+                // Which version it was to take the place of is not looked at.
+                let mut value = value;
+                if let Value::Object(meta) = member(&mut value, "metadata") {
+                    meta.remove("resourceVersion");
+                }
                 let collection = Address { name: None, ..address.clone() };
                 return self.create_as(&collection, value, terms);
             }
@@ -299,6 +304,7 @@ impl Api {
         custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
+        check_kind(address, &value)?;
         let given = value.clone();
         if terms.client.is_some() {
             defaults::fill_scheme(resource.kind, &mut value);
@@ -619,6 +625,18 @@ fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiE
     }
 }
 
+/// A custom resource stays of its kind.
+fn check_kind(address: &Address, value: &Value) -> Result<(), ApiError> {
+    let (resource, kind) = (&address.resource, value["kind"].as_str().unwrap_or_default());
+    if resource.custom.is_none() || kind.is_empty() || *kind == *resource.name.kind {
+        return Ok(());
+    }
+    let cause = Cause::invalid("kind", &format!("{kind:?}"), &format!("must be {}", resource.name.kind));
+    let given = ResourceName { kind: kind.into(), ..resource.name.clone() };
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(ApiError::invalid(given, name, vec![cause]))
+}
+
 /// Puts back what a write at an address does not change.
 fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
     let resource = &address.resource;
@@ -717,7 +735,7 @@ fn keep(old: &Value, new: &mut Value, name: &str) {
 fn keep_servers_own(old: &Value, new: &mut Value, is_accounted: bool) {
     let was = old.get("metadata").cloned().unwrap_or_default();
     let meta = member(new, "metadata");
-    for own in SERVERS_OWN.iter().chain(&["name", "generateName"]) {
+    for own in SERVERS_OWN.iter().chain(&["name"]) {
         if !(is_accounted && *own == "managedFields") {
             keep(&was, meta, own);
         }

@@ -218,6 +218,12 @@ impl<'a> Walk<'a> {
     fn changed(&self, name: &str, draw: &mut Draw) -> Value {
         let mut object = self.object(name, draw);
         change(&mut object, self.kind.schema(), &self.kind.schemas, draw);
+        // Walks that run side by side would meet in what has no namespace.
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if !self.kind.is_namespaced && !name.is_empty() && !name.contains(&self.id) {
+            let name = format!("{}.{name}", self.id);
+            merge(&mut object, &json!({"metadata": {"name": name}}));
+        }
         // What controllers would act upon would not be at rest.
         if self.settles && object["spec"]["replicas"].is_number() && object["spec"]["replicas"] != 0 {
             object["spec"]["replicas"] = json!(-1);
@@ -275,6 +281,9 @@ impl<'a> Walk<'a> {
             }
             11 => {
                 object["metadata"]["name"] = json!(draw.text(&["Bad_Name", "", "a/b", "..", "x y"]));
+                if !self.kind.is_namespaced && matches!(object["metadata"]["name"].as_str(), Some("Bad_Name" | "x y")) {
+                    object["metadata"]["name"] = json!(format!("{} Y_", self.id));
+                }
                 step.json(&object)
             }
             12 => {

@@ -112,7 +112,9 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
     if !has_part {
         return match name.filter(|_| is_custom) {
             // Its handler says that the object is not there.
-            Some(name) => Route::NoPart(resource.name, Key::new(namespace.unwrap_or_default(), name.as_str())),
+            Some(name) => {
+                Route::NoPart(resource.name, Key::new(namespace.unwrap_or_default(), name.as_str()))
+            }
             None => Route::NoResource,
         };
     }

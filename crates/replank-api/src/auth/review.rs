@@ -258,7 +258,8 @@ fn check(resource: &ResourceName, namespace: &str, metadata: &Value, spec: &Spec
         causes.push(Cause::invalid("metadata", &shown(metadata), why));
     }
     if is_local {
-        if let Some(asked) = spec.resource_attributes.as_ref().filter(|asked| asked.namespace != of_namespace) {
+        if let Some(asked) = spec.resource_attributes.as_ref().filter(|asked| asked.namespace != of_namespace)
+        {
             let shown = format!("{:?}", asked.namespace);
             let field = "spec.resourceAttributes.namespace";
             causes.push(Cause::invalid(field, &shown, "must match metadata.namespace"));
@@ -295,7 +296,8 @@ fn check_selector(at: &str, selector: &Selector, causes: &mut Vec<Cause>) {
     for (index, requirement) in selector.requirements.iter().enumerate() {
         let at = format!("{at}.requirements[{index}]");
         let text = |name: &str| requirement.get(name).and_then(Value::as_str).unwrap_or_default();
-        let has_values = requirement.get("values").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+        let has_values =
+            requirement.get("values").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
         match text("operator") {
             "In" | "NotIn" if !has_values => {
                 let why = "must be specified when `operator` is 'In' or 'NotIn'";

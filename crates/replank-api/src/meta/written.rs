@@ -23,7 +23,9 @@ fn form(ask: &Ask<'_>) -> Result<Form, ApiError> {
     let mut is_shaped = false;
     for media in ask.accepts() {
         let form = match media.name.as_str() {
-            "*/*" | "application/*" | "application/json" | "application/vnd.kubernetes.protobuf" => Form::Json,
+            "*/*" | "application/*" | "application/json" | "application/vnd.kubernetes.protobuf" => {
+                Form::Json
+            }
             "application/yaml" => Form::Yaml,
             _ => continue,
         };

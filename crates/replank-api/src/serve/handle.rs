@@ -67,7 +67,9 @@ impl Handler {
         if let Some(keys) = self.access.keys(&path, host(&request)) {
             let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
             let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
-            if !accept.is_none_or(|text| ["*/*", "application/*", media_type].iter().any(|one| text.contains(one))) {
+            if !accept
+                .is_none_or(|text| ["*/*", "application/*", media_type].iter().any(|one| text.contains(one)))
+            {
                 let why = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
                 return answer::refusal(&ApiError::unrouted(406, "NotAcceptable", &why));
             }
@@ -209,9 +211,13 @@ fn not_supported(method: &Method, target: &Target, verb: &str) -> Option<ApiErro
     if !target.is_custom || is_known {
         return None;
     }
+    if matches!(method.as_str(), "PUT" | "PATCH") {
+        return Some(ApiError::bad_request("name must be provided"));
+    }
     let name = &target.resource.name;
     let mut error = ApiError::method_not_allowed();
-    error.message = format!("{verb} is not supported on resources of kind \"{}.{}\"", name.plural, name.group);
+    error.message =
+        format!("{verb} is not supported on resources of kind \"{}.{}\"", name.plural, name.group);
     error.about =
         Some(Box::new(About { group: name.group.clone(), kind: name.plural.clone(), name: "".into() }));
     Some(error)

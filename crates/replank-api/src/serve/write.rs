@@ -127,16 +127,15 @@ fn spoken(target: &Target) -> Option<json::Spoken> {
     let older = target.older.as_ref()?;
     let of = &older.version;
     types().of_kind(&of.group, &of.version, &of.kind)?;
-    target.part.as_deref().is_none_or(|part| part == "status").then(|| json::Spoken(Arc::new((**older).clone())))
+    target
+        .part
+        .as_deref()
+        .is_none_or(|part| part == "status")
+        .then(|| json::Spoken(Arc::new((**older).clone())))
 }
 
 /// A body in the version that is kept. Patches are taken as they are: they say only what changes.
-fn kept_body(
-    body: Value,
-    method: json::Method,
-    target: &Target,
-    is_spoken: bool,
-) -> Result<Value, ApiError> {
+fn kept_body(body: Value, method: json::Method, target: &Target, is_spoken: bool) -> Result<Value, ApiError> {
     let Some(older) = target.older.as_ref().filter(|_| body.is_object() && !is_spoken) else {
         return Ok(body);
     };

@@ -39,7 +39,11 @@ pub(super) fn new_object(resource: &ResourceType, value: &Value) -> Vec<Cause> {
     let is_blocked = |cause: &Cause| {
         matches!(
             cause.reason,
-            "FieldValueRequired" | "FieldValueNotSupported" | "FieldValueTooLong" | "FieldValueTooMany" | "FieldValueTypeInvalid"
+            "FieldValueRequired"
+                | "FieldValueNotSupported"
+                | "FieldValueTooLong"
+                | "FieldValueTooMany"
+                | "FieldValueTypeInvalid"
         )
     };
     let is_told = of_custom.iter().any(|cause| cause.field.as_deref() == Some("<nil>"));
@@ -69,12 +73,7 @@ fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
 }
 
 /// What is wrong with a change. What was wrong before may stay.
-pub(super) fn update(
-    resource: &ResourceType,
-    old: &Value,
-    new: &Value,
-    given: &Value,
-) -> Vec<Cause> {
+pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, given: &Value) -> Vec<Cause> {
     // What a client gives of what only the server writes is looked at, too.
     let mut causes = rules::metadata_changed(resource, old, given);
     if has_pods(resource.kind) && old.get("spec") != new.get("spec") {

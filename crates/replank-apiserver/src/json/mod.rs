@@ -50,9 +50,7 @@ pub use crate::server::{Effect, ResourceType};
 
 use crate::server::{Api, ApiError, DeleteOptions};
 
-pub use request::{
-    Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options,
-};
+pub use request::{Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options};
 
 impl Api {
     /// Answers a request.
@@ -124,13 +122,14 @@ impl Api {
             }
         }
         let items: Vec<Object> = self.list(address)?;
+        // The answer is the list as it was.
+        let list = self.as_list(address, &items);
         if effect == Effect::Real {
             for item in &items {
                 self.delete_known(item, &options)?;
             }
         }
-        // The answer is the list as it was.
-        Ok(self.as_list(address, &items))
+        Ok(list)
     }
 
     fn ask_about_deletion(

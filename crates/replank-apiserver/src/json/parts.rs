@@ -113,8 +113,7 @@ pub(super) fn only_part(part: Subresource, old: &Value, new: &mut Value) {
 /// The address as that of a Binding: what is sent to it is one.
 pub(super) fn as_binding(address: &Address) -> Address {
     let mut part = address.clone();
-    part.resource.name =
-        ResourceName { group: "".into(), plural: "bindings".into(), kind: "Binding".into() };
+    part.resource.name = ResourceName { group: "".into(), plural: "bindings".into(), kind: "Binding".into() };
     part.resource.version = "v1".into();
     part
 }

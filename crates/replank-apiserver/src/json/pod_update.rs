@@ -53,7 +53,11 @@ pub(super) fn check(old: &Value, new: &Value) -> Vec<Cause> {
             if image.is_empty() {
                 causes.push(Cause::required(at, ""));
             } else if image.trim() != image {
-                causes.push(Cause::invalid(at, &quoted(image), "must not have leading or trailing whitespace"));
+                causes.push(Cause::invalid(
+                    at,
+                    &quoted(image),
+                    "must not have leading or trailing whitespace",
+                ));
             }
         }
     }
@@ -123,7 +127,10 @@ fn gates(was: &Value, is: &Value, causes: &mut Vec<Cause>) {
         if !had.contains(gate) {
             let why = "only deletion is allowed, but found new scheduling gate";
             let name = text(gate, "name");
-            causes.push(Cause::forbidden(format!("spec.schedulingGates[{at}].name"), &format!("{why} '{name}'")));
+            causes.push(Cause::forbidden(
+                format!("spec.schedulingGates[{at}].name"),
+                &format!("{why} '{name}'"),
+            ));
         }
     }
 }
@@ -148,7 +155,8 @@ fn munged(was: &Value, mut is: Value) -> Value {
 
 /// A pod that waits for its gates may be bound to fewer nodes.
 fn narrowed(was: &Value, munged: &mut Value, causes: &mut Vec<Cause>) {
-    let selector = |spec: &Value| spec.get("nodeSelector").and_then(Value::as_object).cloned().unwrap_or_default();
+    let selector =
+        |spec: &Value| spec.get("nodeSelector").and_then(Value::as_object).cloned().unwrap_or_default();
     let (had, has) = (selector(was), selector(munged));
     if had != has {
         if had.iter().any(|(key, value)| has.get(key) != Some(value)) {
@@ -189,7 +197,8 @@ fn affinity(had: Option<&Value>, has: Option<&Value>, causes: &mut Vec<Cause>) {
     for (index, (old, new)) in had.iter().zip(&has).enumerate() {
         let is_added_to = |name: &str| {
             let (had, has) = (list(old, name), list(new, name));
-            has.starts_with(had) && !(had.is_empty() && !has.is_empty() && list(old, "matchExpressions").is_empty())
+            has.starts_with(had)
+                && !(had.is_empty() && !has.is_empty() && list(old, "matchExpressions").is_empty())
         };
         if !is_added_to("matchExpressions") || !is_added_to("matchFields") {
             let why = "only additions are allowed (no mutations or deletions)";
@@ -275,15 +284,22 @@ mod tests {
             ]
         );
         let other = told(spec(json!({}), false), spec(json!({}), true));
-        assert!(other[0].starts_with("spec: Forbidden: pod updates may not change fields other than"), "{other:?}");
+        assert!(
+            other[0].starts_with("spec: Forbidden: pod updates may not change fields other than"),
+            "{other:?}"
+        );
     }
 
     #[test]
     fn a_change_gets_what_every_pod_has() {
         let old = json!({"spec": {"priority": 7, "preemptionPolicy": "Never"}});
-        let mut new = json!({"spec": {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]}});
+        let mut new =
+            json!({"spec": {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]}});
         admit(&old, &mut new);
-        assert_eq!((&new["spec"]["priority"], &new["spec"]["preemptionPolicy"]), (&json!(7), &json!("Never")));
+        assert_eq!(
+            (&new["spec"]["priority"], &new["spec"]["preemptionPolicy"]),
+            (&json!(7), &json!("Never"))
+        );
         let keys: Vec<&str> = list(&new["spec"], "tolerations").iter().map(|one| text(one, "key")).collect();
         assert_eq!(keys, BORNE);
     }

@@ -42,11 +42,10 @@ impl Question {
         if let Some(namespace) = &address.namespace {
             answer::member(&mut value, "metadata")["namespace"] = namespace.as_str().into();
         }
-        if let (Some(client), Some(of)) = (&terms.client, replank_schema::types().of_kind(
-            &resource.name.group,
-            &resource.version,
-            &resource.name.kind,
-        )) {
+        if let (Some(client), Some(of)) = (
+            &terms.client,
+            replank_schema::types().of_kind(&resource.name.group, &resource.version, &resource.name.kind),
+        ) {
             let mut empty = Value::Object(serde_json::Map::new());
             form::encode_kind(resource, &mut empty);
             let keeper = Keeper {

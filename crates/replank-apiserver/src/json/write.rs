@@ -117,6 +117,7 @@ impl Api {
         }
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
         defaults::protect(resource, &mut value);
+        defaults::bare_secrets(resource, &mut value);
         if &*resource.name.plural == "limitranges" && terms.client.is_some() {
             self.name_limit_range(&mut value);
         }
@@ -321,6 +322,7 @@ impl Api {
             keep_same_template(resource, &old, &mut value);
         }
         defaults::at_update(resource.kind, &old, &mut value);
+        defaults::bare_secrets(resource, &mut value);
         if resource.kind == Kind::Namespace && address.subresource.is_none() {
             // What holds a namespace is written through its own part.
             let held = old.pointer("/spec/finalizers").cloned();

@@ -117,7 +117,10 @@ mod tests {
         };
         assert!(told(json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]})).is_empty());
         assert_eq!(told(json!({"clusterIP": "10.0.0.1"})), ["spec.clusterIPs"]);
-        assert_eq!(told(json!({"ipFamilies": ["IPv4", "IPv4", "x"]})), ["spec.ipFamilies[1]", "spec.ipFamilies[2]"]);
+        assert_eq!(
+            told(json!({"ipFamilies": ["IPv4", "IPv4", "x"]})),
+            ["spec.ipFamilies[1]", "spec.ipFamilies[2]"]
+        );
         let wrong = json!({"clusterIP": "::1", "clusterIPs": ["::1"], "ipFamilies": ["IPv4"]});
         assert_eq!(told(wrong), ["spec.clusterIPs[0]"]);
         assert_eq!(address_problems("010.1.2.3"), ["must not have leading 0s"]);

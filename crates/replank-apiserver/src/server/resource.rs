@@ -97,7 +97,8 @@ fn is_kept(resource: &Resource) -> bool {
 
 /// Whether it is a question that is asked by creating it, or one that is answered anew each time: the wire answers these, none is kept.
 fn is_only_asked(resource: &Resource) -> bool {
-    resource.resource == "componentstatuses" || resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
+    resource.resource == "componentstatuses"
+        || resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
 }
 
 impl ResourceType {

@@ -68,7 +68,10 @@ impl Api {
             carry_over(&old["spec"], &mut value["spec"]);
             normalize(&old["spec"], &mut value["spec"]);
         }
-        if old.is_none() && !text(&value["spec"]["clusterIP"]).is_empty() && value["spec"]["clusterIPs"].is_null() {
+        if old.is_none()
+            && !text(&value["spec"]["clusterIP"]).is_empty()
+            && value["spec"]["clusterIPs"].is_null()
+        {
             value["spec"]["clusterIPs"] = json!([value["spec"]["clusterIP"]]);
         }
         let name = |member: &str| value["metadata"][member].as_str().unwrap_or_default().to_owned();
@@ -338,7 +341,11 @@ fn carry_over(old: &Value, new: &mut Value) {
             port["nodePort"] = known["nodePort"].clone();
         }
     }
-    if needs_check(old) && needs_check(new) && new["healthCheckNodePort"].is_null() && old["healthCheckNodePort"].is_i64() {
+    if needs_check(old)
+        && needs_check(new)
+        && new["healthCheckNodePort"].is_null()
+        && old["healthCheckNodePort"].is_i64()
+    {
         new["healthCheckNodePort"] = old["healthCheckNodePort"].clone();
     }
 }

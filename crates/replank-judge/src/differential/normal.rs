@@ -204,7 +204,8 @@ fn tainted(members: &mut Map<String, Value>) {
     if let Some(Value::Object(spec)) = members.get_mut("spec")
         && let Some(Value::Array(taints)) = spec.get_mut("taints")
     {
-        let is_theirs = |taint: &Value| taint["key"].as_str().is_some_and(|key| key.starts_with("node.kubernetes.io/"));
+        let is_theirs =
+            |taint: &Value| taint["key"].as_str().is_some_and(|key| key.starts_with("node.kubernetes.io/"));
         taints.retain(|taint| !is_theirs(taint));
         taints.iter_mut().filter_map(Value::as_object_mut).for_each(|taint| drop(taint.remove("timeAdded")));
         if taints.is_empty() {

@@ -19,7 +19,9 @@ pub(super) fn normal(bytes: &[u8], moving: bool) -> Value {
     let kind = envelope.iter().find(|(number, _)| *number == METADATA);
     let is_list = kind.is_some_and(|(_, field)| {
         let names = field.bytes().and_then(fields).unwrap_or_default();
-        names.iter().any(|(number, name)| *number == 2 && name.bytes().is_some_and(|name| name.ends_with(b"List")))
+        names
+            .iter()
+            .any(|(number, name)| *number == 2 && name.bytes().is_some_and(|name| name.ends_with(b"List")))
     });
     let is_status = kind.is_some_and(|(_, field)| {
         let names = field.bytes().and_then(fields).unwrap_or_default();
@@ -106,7 +108,8 @@ impl<'a> Field<'a> {
             Self::Number(number) => return Value::from(number),
             Self::Bytes(bytes) => bytes,
         };
-        let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains(|letter: char| letter.is_control()));
+        let text =
+            std::str::from_utf8(bytes).ok().filter(|text| !text.contains(|letter: char| letter.is_control()));
         if let Some(text) = text {
             let is_address = text.parse::<std::net::Ipv4Addr>().is_ok() && text.starts_with("10.0.");
             return if is_address { Value::from("<address>") } else { Value::from(words(text)) };

@@ -202,6 +202,14 @@ impl Pair<'_> {
             normal(&wanted, step.class == Class::Watch, moving),
             normal(&got, step.class == Class::Watch, moving),
         );
+        // A store that does not tell its progress cannot do what newer ones do: there is nothing to compare with.
+        let text = wanted.body.to_string();
+        if text.contains("RequestWatchProgress")
+            || (text.contains("Too large resource version") && !got.body.to_string().contains("Too large"))
+        {
+            self.report.lock().expect("no walk panicked").not_compared += 1;
+            return Ok(statuses);
+        }
         let places = differences(&wanted, &got);
         let mut report = self.report.lock().expect("no walk panicked");
         if places.is_empty() {

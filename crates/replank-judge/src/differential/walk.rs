@@ -106,7 +106,8 @@ impl<'a> Walk<'a> {
         let mut step = match draw.below(9) {
             0 | 1 => {
                 let fresh = self.fresh();
-                let object = if draw.percent(30) { self.changed(&fresh, draw) } else { self.object(&fresh, draw) };
+                let object =
+                    if draw.percent(30) { self.changed(&fresh, draw) } else { self.object(&fresh, draw) };
                 if let Some(name) = object["metadata"]["name"].as_str() {
                     self.pending = Some(Pending::Made(name.to_owned()));
                 }
@@ -134,7 +135,8 @@ impl<'a> Walk<'a> {
             _ => Step::new(Class::Encodings, "GET", item),
         };
         if step.method == "GET" {
-            step.accept = draw.text(&[PROTOBUF, PROTOBUF, "application/vnd.kubernetes.protobuf,application/json"]);
+            step.accept =
+                draw.text(&[PROTOBUF, PROTOBUF, "application/vnd.kubernetes.protobuf,application/json"]);
         }
         step.settles = self.settles;
         step
@@ -281,7 +283,9 @@ impl<'a> Walk<'a> {
             }
             11 => {
                 object["metadata"]["name"] = json!(draw.text(&["Bad_Name", "", "a/b", "..", "x y"]));
-                if !self.kind.is_namespaced && matches!(object["metadata"]["name"].as_str(), Some("Bad_Name" | "x y")) {
+                if !self.kind.is_namespaced
+                    && matches!(object["metadata"]["name"].as_str(), Some("Bad_Name" | "x y"))
+                {
                     object["metadata"]["name"] = json!(format!("{} Y_", self.id));
                 }
                 step.json(&object)

@@ -23,8 +23,7 @@ pub(in crate::wire) fn read(text: &str) -> Result<(Value, Vec<(usize, String)>),
     options.emit_comments = false;
     let mut builder = Builder::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) =
-            event.map_err(|error| format!("yaml: {}", unfinished(text, &error.info())))?;
+        let (event, span) = event.map_err(|error| format!("yaml: {}", unfinished(text, &error.info())))?;
         builder.line = span.start.line();
         if !builder.event(event)? {
             break;

@@ -273,8 +273,19 @@ mod tests {
 
     #[test]
     fn the_first_wrong_byte_is_told() {
-        let cases = [("", None), ("YQ==", None), ("YWI=", None), ("Yg==1", Some(4)), ("x", Some(0)), ("YWJjZA", Some(4)),
-            ("YQ=", Some(3)), ("YQ=x", Some(2)), ("=", Some(0)), ("YW J", Some(2)), ("YQ=\n=", None)];
+        let cases = [
+            ("", None),
+            ("YQ==", None),
+            ("YWI=", None),
+            ("Yg==1", Some(4)),
+            ("x", Some(0)),
+            ("YWJjZA", Some(4)),
+            ("YQ=", Some(3)),
+            ("YQ=x", Some(2)),
+            ("=", Some(0)),
+            ("YW J", Some(2)),
+            ("YQ=\n=", None),
+        ];
         for (text, at) in cases {
             assert_eq!(wrong_byte(text), at, "{text:?}");
         }

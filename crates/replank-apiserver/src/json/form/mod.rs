@@ -6,6 +6,6 @@ mod own;
 mod restore;
 
 pub(super) use decode::decode;
-pub(super) use encode::{encode_kind, encode_sent, encode_named, encode_object};
+pub(super) use encode::{encode_kind, encode_named, encode_object, encode_sent};
 pub(super) use own::word_for;
 pub(super) use restore::{go_map, restored};

@@ -20,9 +20,15 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
             immutable(old, new, &["data"], &mut causes);
         }
         ("storage.k8s.io", "storageclasses") => {
-            fixed(old, new, &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"], &mut causes);
+            fixed(
+                old,
+                new,
+                &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"],
+                &mut causes,
+            );
         }
-        ("storage.k8s.io", "volumeattachments") | ("resource.k8s.io", "resourceclaims" | "resourceclaimtemplates") => {
+        ("storage.k8s.io", "volumeattachments")
+        | ("resource.k8s.io", "resourceclaims" | "resourceclaimtemplates") => {
             fixed(old, new, &["spec"], &mut causes);
         }
         ("storage.k8s.io", "csistoragecapacities") => {
@@ -35,6 +41,7 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
                 }
             }
         }
+        ("", "resourcequotas") => fixed(old, new, &["spec.scopes"], &mut causes),
         ("node.k8s.io", "runtimeclasses") => fixed(old, new, &["handler"], &mut causes),
         ("discovery.k8s.io", "endpointslices") => fixed(old, new, &["addressType"], &mut causes),
         ("networking.k8s.io", "ingressclasses") => fixed(old, new, &["spec.controller"], &mut causes),

@@ -104,7 +104,8 @@ pub(in super::super) fn metadata_changed(resource: &ResourceType, old: &Value, n
     let mut causes = Vec::new();
     causes.extend(given(old, new).into_iter().flat_map(|cause| std::iter::repeat_n(cause, looks.compared)));
     let (standard, plain) = (looks.standard, looks.plain);
-    let told = [(of_all, standard + plain + looks.compared), (of_plain, standard + plain), (of_standard, standard)];
+    let told =
+        [(of_all, standard + plain + looks.compared), (of_plain, standard + plain), (of_standard, standard)];
     for (found, times) in told {
         causes.extend(found.into_iter().flat_map(|cause| std::iter::repeat_n(cause, times)));
     }

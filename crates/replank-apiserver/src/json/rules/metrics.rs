@@ -20,7 +20,8 @@ const SOURCES: [(&str, &str); 5] = [
 /// What is wrong with a metric.
 pub(super) fn metric(metric: &Value, at: &str, causes: &mut Vec<Cause>) {
     let kind = text(metric, "type");
-    let present: Vec<&str> = SOURCES.iter().map(|(_, name)| *name).filter(|name| is_set(metric, name)).collect();
+    let present: Vec<&str> =
+        SOURCES.iter().map(|(_, name)| *name).filter(|name| is_set(metric, name)).collect();
     if let Some(first) = present.first() {
         source(first, metric.get(*first).unwrap_or(&Value::Null), &format!("{at}.{first}"), causes);
     }
@@ -38,7 +39,10 @@ pub(super) fn metric(metric: &Value, at: &str, causes: &mut Vec<Cause>) {
     }
     if present.len() != 1 {
         for other in present.into_iter().filter(|name| Some(*name) != expected) {
-            causes.push(Cause::forbidden(format!("{at}.{other}"), "must populate the given metric source only"));
+            causes.push(Cause::forbidden(
+                format!("{at}.{other}"),
+                "must populate the given metric source only",
+            ));
         }
     }
 }
@@ -70,7 +74,11 @@ fn source(name: &str, of: &Value, at: &str, causes: &mut Vec<Cause>) {
         }
         _ => {
             if name == "object" {
-                described(of.get("describedObject").unwrap_or(&Value::Null), &format!("{at}.describedObject"), causes);
+                described(
+                    of.get("describedObject").unwrap_or(&Value::Null),
+                    &format!("{at}.describedObject"),
+                    causes,
+                );
             }
             let id = of.get("metric").map(|metric| text(metric, "name")).unwrap_or_default();
             if id.is_empty() {
@@ -83,7 +91,9 @@ fn source(name: &str, of: &Value, at: &str, causes: &mut Vec<Cause>) {
             let why = match name {
                 "pods" if !average => "must specify a positive target averageValue",
                 "object" if !whole && !average => "must set either a target value or averageValue",
-                "external" if !whole && !average => "must set either a target value for metric or a per-pod target",
+                "external" if !whole && !average => {
+                    "must set either a target value for metric or a per-pod target"
+                }
                 "external" if whole && average => {
                     let why = "may not set both a target value for metric and a per-pod target";
                     causes.push(Cause::forbidden(format!("{at}.target.value"), why));
@@ -116,7 +126,11 @@ fn target(goal: &Value, at: &str, causes: &mut Vec<Cause>) {
     }
     amounts(goal, at, causes);
     if let Some(share) = goal.get("averageUtilization").and_then(Value::as_i64).filter(|share| *share < 1) {
-        causes.push(Cause::invalid(format!("{at}.averageUtilization"), &share.to_string(), "must be greater than 0"));
+        causes.push(Cause::invalid(
+            format!("{at}.averageUtilization"),
+            &share.to_string(),
+            "must be greater than 0",
+        ));
     }
 }
 

@@ -628,7 +628,11 @@ fn slice(spec: &Value, causes: &mut Vec<Cause>) {
         several => {
             let words: Vec<String> = several.iter().map(|name| format!("`{name}`")).collect();
             let shown = format!("{{{}}}", words.join(", "));
-            causes.push(Cause::invalid("spec", &quoted(&shown), &format!("{why}, but multiple fields are set")));
+            causes.push(Cause::invalid(
+                "spec",
+                &quoted(&shown),
+                &format!("{why}, but multiple fields are set"),
+            ));
         }
     }
 }

@@ -102,7 +102,10 @@ fn moved(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         }
     }
     let is_balancer = |spec: &Value| text(spec, "type") == "LoadBalancer";
-    if is_balancer(old) && is_balancer(new) && text(old, "loadBalancerClass") != text(new, "loadBalancerClass") {
+    if is_balancer(old)
+        && is_balancer(new)
+        && text(old, "loadBalancerClass") != text(new, "loadBalancerClass")
+    {
         let given = new.get("loadBalancerClass").filter(|one| !one.is_null());
         let shown = given.map_or_else(|| "null".to_owned(), ToString::to_string);
         causes.push(Cause::invalid("spec.loadBalancerClass", &shown, "may not change once set"));
@@ -114,9 +117,7 @@ fn moved(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         class(new, causes);
     }
     let checks = |spec: &Value| is_balancer(spec) && text(spec, "externalTrafficPolicy") == "Local";
-    if checks(old)
-        && checks(new)
-        && number(old, "healthCheckNodePort") != number(new, "healthCheckNodePort")
+    if checks(old) && checks(new) && number(old, "healthCheckNodePort") != number(new, "healthCheckNodePort")
     {
         causes.push(Cause::forbidden("spec.healthCheckNodePort", "field is immutable"));
     }
@@ -169,7 +170,8 @@ fn port(port: &Value, index: usize, all: &[Value], causes: &mut Vec<Cause>) {
     let target = format!("{at}.targetPort");
     match port.get("targetPort") {
         Some(Value::String(name)) => refuse_all(name, &target, words::port_name(name), causes),
-        Some(Value::Number(number)) if number.as_i64().is_some_and(|number| (1..=65535).contains(&number)) => {}
+        Some(Value::Number(number))
+            if number.as_i64().is_some_and(|number| (1..=65535).contains(&number)) => {}
         Some(Value::Number(number)) => causes.push(Cause::invalid(target, &number.to_string(), PORT)),
         Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => {
             causes.push(Cause::invalid(target, "0", PORT));
@@ -255,11 +257,15 @@ fn port_pairs(kind: &str, ports: &[Value], causes: &mut Vec<Cause>) {
         let at = format!("spec.ports[{index}]");
         let node = number(port, "nodePort");
         if kind == "ClusterIP" && node != 0 {
-            causes.push(Cause::forbidden(format!("{at}.nodePort"), "may not be used when `type` is 'ClusterIP'"));
+            causes.push(Cause::forbidden(
+                format!("{at}.nodePort"),
+                "may not be used when `type` is 'ClusterIP'",
+            ));
         }
         let same = |member: &str| {
             ports[..index].iter().any(|before| {
-                text(before, "protocol") == text(port, "protocol") && number(before, member) == number(port, member)
+                text(before, "protocol") == text(port, "protocol")
+                    && number(before, member) == number(port, member)
             })
         };
         if node != 0 && same("nodePort") {
@@ -310,7 +316,11 @@ fn traffic(spec: &Value, causes: &mut Vec<Cause>) {
     const POLICIES: [&str; 2] = ["Cluster", "Local"];
     if !is_outside {
         if !policy.is_empty() {
-            causes.push(Cause::invalid(at, &quoted(policy), "may only be set for externally-accessible services"));
+            causes.push(Cause::invalid(
+                at,
+                &quoted(policy),
+                "may only be set for externally-accessible services",
+            ));
         }
     } else if policy.is_empty() {
         causes.push(Cause::required(at, ""));
@@ -362,7 +372,9 @@ mod tests {
             "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]});
         assert_eq!(
             told(None, spec),
-            ["spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for LoadBalancer services"]
+            [
+                "spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for LoadBalancer services"
+            ]
         );
     }
 

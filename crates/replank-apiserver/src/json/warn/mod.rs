@@ -64,13 +64,17 @@ fn service(new: &Value, told: &mut Vec<String>) {
     let spec = new.get("spec").unwrap_or(&Value::Null);
     let is_headless = text(spec, "clusterIP") == "None";
     if !list(spec, "externalIPs").is_empty() && !is_headless && text(spec, "type") != "ExternalName" {
-        told.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+        told.push(
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned(),
+        );
     }
     if !text(spec, "externalName").is_empty() && text(spec, "type") != "ExternalName" {
         told.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
     if text(spec, "trafficDistribution") == "PreferClose" {
-        told.push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned());
+        told.push(
+            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned(),
+        );
     }
 }
 
@@ -118,7 +122,9 @@ mod tests {
     #[test]
     fn a_pair_without_pem_is_told() {
         let secret = |certificate: &str, key: &str| {
-            certificate_of(json!({"type": "kubernetes.io/tls", "data": {"tls.crt": certificate, "tls.key": key}}))
+            certificate_of(
+                json!({"type": "kubernetes.io/tls", "data": {"tls.crt": certificate, "tls.key": key}}),
+            )
         };
         fn certificate_of(secret: Value) -> Option<String> {
             certificate(&secret)

@@ -24,7 +24,10 @@ const LABELS: [(&str, &str); 8] = [
         "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead",
     ),
     ("app.kubernetes.io/created-by", "deprecated since v1.9"),
-    ("scheduler.alpha.kubernetes.io/preferAvoidPods", "deprecated since v1.22; use Taints and Tolerations instead"),
+    (
+        "scheduler.alpha.kubernetes.io/preferAvoidPods",
+        "deprecated since v1.22; use Taints and Tolerations instead",
+    ),
     ("node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"),
 ];
 
@@ -76,9 +79,12 @@ pub(super) fn warnings(at: &str, spec: &Value, told: &mut Vec<String>) {
     }
     let containers = containers(spec, at);
     for (at, container) in &containers {
-        for (part, name) in
-            [("limits", "memory"), ("requests", "memory"), ("limits", "ephemeral-storage"), ("requests", "ephemeral-storage")]
-        {
+        for (part, name) in [
+            ("limits", "memory"),
+            ("requests", "memory"),
+            ("limits", "ephemeral-storage"),
+            ("requests", "ephemeral-storage"),
+        ] {
             let of = container.get("resources").and_then(|resources| resources.get(part));
             fraction(of, name, &format!("{at}.resources.{part}"), told);
         }

@@ -204,3 +204,14 @@ pub fn warn(answer: &mut Answer, warnings: &[String]) {
         }
     }
 }
+
+/// Adds a warning before those that are there.
+pub fn warn_first(answer: &mut Answer, warning: &[String]) {
+    let headers = answer.headers_mut();
+    let others: Vec<HeaderValue> = headers.get_all(WARNING).iter().cloned().collect();
+    headers.remove(WARNING);
+    warn(answer, warning);
+    for other in others {
+        answer.headers_mut().append(WARNING, other);
+    }
+}

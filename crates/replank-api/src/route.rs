@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::Method;
-use replank_apiserver::{ApiError, ResourceType};
+use replank_apiserver::{ApiError, ResourceName, ResourceType};
 use replank_model::object::meta::Key;
 use replank_model::text::{Name, Namespace};
 use replank_schema::{Resource, discovery};
@@ -17,6 +17,8 @@ use crate::served::{Older, OlderVersion, Versions};
 pub enum Route {
     /// To a resource.
     Resource(Box<Target>),
+    /// To a part that objects of a custom resource do not have.
+    NoPart(ResourceName, Key),
     /// To none, in a group version that is served.
     NoResource,
     /// Nowhere in particular: paths that are not of resources are looked at by their words.
@@ -104,8 +106,17 @@ pub fn route(path: &str, snapshot: &Snapshot, served: &Arc<dyn Versions>) -> Rou
         part => part,
     };
     let has_part = part.as_deref().is_none_or(|part| has_part(&resource, is_custom, part));
-    if is_out_of_place || is_odd || !has_part {
+    if is_out_of_place || is_odd {
         return Route::NoResource;
+    }
+    if !has_part {
+        return match name.filter(|_| is_custom) {
+            // Its handler says that the object is not there.
+            Some(name) => {
+                Route::NoPart(resource.name, Key::new(namespace.unwrap_or_default(), name.as_str()))
+            }
+            None => Route::NoResource,
+        };
     }
     Route::Resource(Box::new(Target {
         resource,

@@ -96,12 +96,13 @@ impl Handler {
                 let warning = self.warning(&target).filter(|_| is_routed);
                 let mut answer = self.resource(request, &admitted, *target, query).await;
                 let is_refused = answer.status().as_u16() == 406;
-                answer::warn(&mut answer, warning.filter(|_| !is_refused).as_slice());
+                answer::warn_first(&mut answer, warning.filter(|_| !is_refused).as_slice());
                 answer
             }
             Route::NoResource if is_of_definition(&path, |group| self.meta.is_built_in(&snapshot, group)) => {
                 not_found()
             }
+            Route::NoPart(name, key) => answer::refusal(&ApiError::not_found(name, &key)),
             Route::NoResource => answer::refusal(&no_resource()),
             Route::Other if path == crate::manage::PATH => manage::manage(&self.owner, request).await,
             Route::Other => {
@@ -288,6 +289,9 @@ fn not_supported(method: &Method, target: &Target, verb: &str) -> Option<ApiErro
     };
     if !target.is_custom || is_known {
         return None;
+    }
+    if matches!(method.as_str(), "PUT" | "PATCH") {
+        return Some(ApiError::bad_request("name must be provided"));
     }
     let name = &target.resource.name;
     let mut error = ApiError::method_not_allowed();

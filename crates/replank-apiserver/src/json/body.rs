@@ -9,6 +9,9 @@ use super::terms::Terms;
 use super::{custom, form};
 use crate::server::{ApiError, Cause, ResourceName, ResourceType};
 
+/// How much of a body is shown that cannot be read.
+const SUMMARY_MAX: usize = 30;
+
 const GO_HEAD: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
                        \"json:\\\"kind,omitempty\\\"\" }";
 
@@ -101,13 +104,15 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
             "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
         )));
     }
-    if address.resource.custom.is_some() && *kind != *name.kind {
+    // Of an object that is there, name and version are looked at first.
+    let is_update = address.name.is_some();
+    if address.resource.custom.is_some() && *kind != *name.kind && !is_update {
         let cause = Cause::invalid("kind", &format!("{kind:?}"), &format!("must be {}", name.kind));
         let given = ResourceName { kind: kind.as_str().into(), ..name.clone() };
         let of = members.get("metadata").and_then(|meta| meta.get("name")).and_then(Value::as_str);
         return Err(ApiError::invalid(given, of.unwrap_or_default(), vec![cause]));
     }
-    if *kind != *name.kind || api_version != wanted {
+    if (*kind != *name.kind && !(is_update && address.resource.custom.is_some())) || api_version != wanted {
         let why = other_kind(address, &kind, &api_version);
         return Err(cannot_be_handled(address, Some((&kind, &api_version)), &why));
     }
@@ -128,13 +133,15 @@ fn check_custom_head(
     for (text, member) in [(kind, "Kind"), (api_version, "apiVersion")] {
         if text.is_empty() {
             let body = shown();
+            let begins: String = body.chars().take(SUMMARY_MAX).collect();
+            let summary = if body.len() > SUMMARY_MAX { format!("{begins} ...") } else { begins };
             return Err(ApiError::bad_request(&format!(
-                "the object provided is unrecognized (must be of type {}): Object '{member}' is missing in '{body}' ({body})",
+                "the object provided is unrecognized (must be of type {}): Object '{member}' is missing in '{body}' ({summary})",
                 name.kind
             )));
         }
     }
-    if api_version == address.resource.api_version() && kind != &*name.kind {
+    if api_version == address.resource.api_version() && kind != &*name.kind && address.name.is_none() {
         let object = members.get("metadata").and_then(|meta| meta.get("name")).and_then(Value::as_str);
         let cause = Cause::invalid("kind", &format!("{kind:?}"), &format!("must be {}", name.kind));
         let given = ResourceName { kind: kind.into(), ..name.clone() };

@@ -174,7 +174,8 @@ fn unchangeable(kind: Kind, old: &Value, new: &Value) -> Vec<Cause> {
             "spec.successPolicy",
         ],
         Kind::PriorityClass => {
-            return changed(old, new, "value")
+            let number = |value: &Value| at(value, "value").and_then(Value::as_i64).unwrap_or(0);
+            return (number(old) != number(new))
                 .then(|| Cause::forbidden("value", "may not be changed in an update."))
                 .into_iter()
                 .collect();

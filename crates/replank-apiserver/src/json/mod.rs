@@ -135,13 +135,14 @@ impl Api {
         for item in &items {
             self.ask_about_deletion(address, item, given, effect)?;
         }
+        // The answer is the list as it was.
+        let list = self.as_list(address, &items);
         if effect == Effect::Real {
             for item in &items {
                 self.delete_known(item, &options)?;
             }
         }
-        // The answer is the list as it was.
-        Ok(self.as_list(address, &items))
+        Ok(list)
     }
 
     fn ask_about_deletion(

@@ -123,6 +123,7 @@ impl Api {
         }
         defaults::at_creation(resource.kind, &mut value, self.timestamp());
         defaults::protect(resource, &mut value);
+        defaults::bare_secrets(resource, &mut value);
         if &*resource.name.plural == "limitranges" && terms.client.is_some() {
             self.name_limit_range(&mut value);
         }
@@ -198,6 +199,11 @@ impl Api {
         let known = match self.at(address) {
             Some(known) => known,
             None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
+                // Which version it was to take the place of is not looked at.
+                let mut value = value;
+                if let Value::Object(meta) = member(&mut value, "metadata") {
+                    meta.remove("resourceVersion");
+                }
                 let collection = Address { name: None, ..address.clone() };
                 return self.create_as(&collection, value, terms);
             }
@@ -314,6 +320,7 @@ impl Api {
         custom::bring_out(resource, &mut old);
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
+        check_kind(address, &value)?;
         let given = value.clone();
         if terms.client.is_some() {
             defaults::fill_scheme(resource.kind, &mut value);
@@ -333,6 +340,7 @@ impl Api {
             keep_same_template(resource, &old, &mut value);
         }
         defaults::at_update(resource.kind, &old, &mut value);
+        defaults::bare_secrets(resource, &mut value);
         if resource.kind == Kind::Namespace && address.subresource.is_none() {
             // What holds a namespace is written through its own part.
             let held = old.pointer("/spec/finalizers").cloned();
@@ -687,6 +695,18 @@ fn read(address: &Address, body: Value, terms: &mut Terms) -> Result<Value, ApiE
     }
 }
 
+/// A custom resource stays of its kind.
+fn check_kind(address: &Address, value: &Value) -> Result<(), ApiError> {
+    let (resource, kind) = (&address.resource, value["kind"].as_str().unwrap_or_default());
+    if resource.custom.is_none() || kind.is_empty() || *kind == *resource.name.kind {
+        return Ok(());
+    }
+    let cause = Cause::invalid("kind", &format!("{kind:?}"), &format!("must be {}", resource.name.kind));
+    let given = ResourceName { kind: kind.into(), ..resource.name.clone() };
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(ApiError::invalid(given, name, vec![cause]))
+}
+
 /// Puts back what a write at an address does not change.
 fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
     let resource = &address.resource;
@@ -785,7 +805,7 @@ fn keep(old: &Value, new: &mut Value, name: &str) {
 fn keep_servers_own(old: &Value, new: &mut Value, is_accounted: bool) {
     let was = old.get("metadata").cloned().unwrap_or_default();
     let meta = member(new, "metadata");
-    for own in SERVERS_OWN.iter().chain(&["name", "generateName"]) {
+    for own in SERVERS_OWN.iter().chain(&["name"]) {
         if !(is_accounted && *own == "managedFields") {
             keep(&was, meta, own);
         }

@@ -169,6 +169,10 @@ pub(crate) fn check_preconditions(known: &Object, options: &DeleteOptions) -> Re
     let group = known.api_version().split_once('/').map_or("", |(group, _)| group);
     let kind = Text::from(known.kind_name());
     let name = || ResourceName { group: group.into(), plural: kind.clone(), kind: kind.clone() };
+    // Two kinds have a deletion of their own, which finds it when it writes, and names the resource.
+    if matches!(known.kind(), Kind::Namespace | Kind::CustomResourceDefinition) {
+        return check_at_storage(known, options);
+    }
     if let Some(uid) = options.uid.as_ref().filter(|uid| !uid.is_empty() && **uid != meta.uid) {
         let why = format!(
             "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
@@ -188,6 +192,23 @@ pub(crate) fn check_preconditions(known: &Object, options: &DeleteOptions) -> Re
         }
         None => Ok(()),
     }
+}
+
+fn check_at_storage(known: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
+    let meta = known.meta();
+    let given_uid = options.uid.as_ref().filter(|uid| !uid.is_empty() && **uid != meta.uid);
+    let given_version = options.version.filter(|version| *version != meta.resource_version);
+    let why = match (given_uid, given_version) {
+        (Some(uid), _) => {
+            format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", meta.uid)
+        }
+        (None, Some(version)) => format!(
+            "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
+            version.0, meta.resource_version.0
+        ),
+        (None, None) => return Ok(()),
+    };
+    Err(ApiError::conflict(known.kind(), &meta.key(), &why))
 }
 
 /// The object with the finalizer that says what becomes of its dependents; one that is there stays where the request does

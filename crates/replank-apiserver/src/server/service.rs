@@ -292,7 +292,10 @@ fn drop_dependent(old: &Value, new: &mut Value) {
         gone.push("externalTrafficPolicy");
     }
     if text(&old["type"]) == "LoadBalancer" && text(&new["type"]) != "LoadBalancer" {
-        gone.extend(["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"]);
+        gone.extend(["allocateLoadBalancerNodePorts", "loadBalancerClass"]);
+    }
+    if needs_check(old) && !needs_check(new) {
+        gone.push("healthCheckNodePort");
     }
     for member in gone {
         if old.get(member) == new.get(member)
@@ -338,7 +341,11 @@ fn carry_over(old: &Value, new: &mut Value) {
             port["nodePort"] = known["nodePort"].clone();
         }
     }
-    if new["healthCheckNodePort"].is_null() && old["healthCheckNodePort"].is_i64() {
+    if needs_check(old)
+        && needs_check(new)
+        && new["healthCheckNodePort"].is_null()
+        && old["healthCheckNodePort"].is_i64()
+    {
         new["healthCheckNodePort"] = old["healthCheckNodePort"].clone();
     }
 }

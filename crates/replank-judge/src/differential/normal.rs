@@ -108,6 +108,10 @@ fn places(body: &mut Value) {
         Some(Value::Object(paths)) => paths.retain(|path, _| !is_ours(path)),
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => {}
     }
+    // What built-in types are for is not told by the served documents.
+    if body.get("openapi").is_some() {
+        undescribed(body);
+    }
     // Who issues tokens, and with what key, is said by flags.
     if body.get("jwks_uri").is_some() {
         for name in ["issuer", "jwks_uri", "id_token_signing_alg_values_supported"] {
@@ -126,6 +130,18 @@ fn places(body: &mut Value) {
         for row in body["rows"].as_array_mut().into_iter().flatten() {
             row["cells"].as_array_mut().into_iter().flatten().for_each(cell);
         }
+    }
+}
+
+/// Takes out descriptions; a property may have that name, too.
+fn undescribed(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, member| !(name == "description" && member.is_string()));
+            members.values_mut().for_each(undescribed);
+        }
+        Value::Array(items) => items.iter_mut().for_each(undescribed),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -170,6 +186,7 @@ fn clean(value: &mut Value, moving: bool) {
             if let Some(Value::Object(metadata)) = members.get_mut("metadata") {
                 clean_metadata(metadata, moving);
             }
+            tainted(members);
             for (key, value) in members.iter_mut() {
                 if !mask(key, value) {
                     clean(value, moving);
@@ -179,6 +196,27 @@ fn clean(value: &mut Value, moving: bool) {
         Value::Array(items) => items.iter_mut().for_each(|item| clean(item, moving)),
         Value::String(text) => *text = words(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Taints that controllers put on a node come and go by the moment, and take the list of them over from whoever wrote it.
+fn tainted(members: &mut Map<String, Value>) {
+    if let Some(Value::Object(spec)) = members.get_mut("spec")
+        && let Some(Value::Array(taints)) = spec.get_mut("taints")
+    {
+        let is_theirs =
+            |taint: &Value| taint["key"].as_str().is_some_and(|key| key.starts_with("node.kubernetes.io/"));
+        taints.retain(|taint| !is_theirs(taint));
+        taints.iter_mut().filter_map(Value::as_object_mut).for_each(|taint| drop(taint.remove("timeAdded")));
+        if taints.is_empty() {
+            spec.remove("taints");
+        }
+    }
+    if let Some(Value::Object(spec)) = members.get_mut("f:spec") {
+        spec.remove("f:taints");
+        if spec.is_empty() {
+            members.remove("f:spec");
+        }
     }
 }
 
@@ -306,6 +344,8 @@ fn versions(text: &str) -> String {
         "ResourceVersion in the precondition (",
         "record (",
         "too old resource version: <version> (",
+        "ResourceVersion in precondition: ",
+        "ResourceVersion in object meta: ",
         "resourceVersion\":\"",
         "resourceVersion\\\":\\\"",
     ];

@@ -77,6 +77,8 @@ struct Row {
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     rows: BTreeMap<Class, Row>,
+    /// Requests that the reference could not answer for what its store cannot do.
+    pub not_compared: usize,
     /// All that was not answered alike.
     pub differences: Vec<Difference>,
 }
@@ -140,7 +142,11 @@ impl Display for Report {
             total.status += row.status;
             total.whole += row.whole;
         }
-        line(out, "all", total)
+        line(out, "all", total)?;
+        if self.not_compared > 0 {
+            writeln!(out, "not compared: {}, which the reference's store cannot do", self.not_compared)?;
+        }
+        Ok(())
     }
 }
 

@@ -67,6 +67,17 @@ pub(super) fn protect(resource: &ResourceType, value: &mut Value) {
     }
 }
 
+/// Of the Secrets of a service account only the names are kept (core/serviceaccount `cleanSecretReferences`).
+pub(super) fn bare_secrets(resource: &ResourceType, value: &mut Value) {
+    if &*resource.name.plural != "serviceaccounts" {
+        return;
+    }
+    for secret in items(value, "secrets") {
+        let name = secret.get("name").cloned();
+        *secret = name.map_or_else(|| json!({}), |name| json!({ "name": name }));
+    }
+}
+
 /// Sets what only the server changes when a user changes an object.
 pub(super) fn at_update(kind: Kind, old: &Value, value: &mut Value) {
     if kind == Kind::DaemonSet {

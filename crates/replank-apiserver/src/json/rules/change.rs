@@ -41,6 +41,7 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
                 }
             }
         }
+        ("", "resourcequotas") => fixed(old, new, &["spec.scopes"], &mut causes),
         ("node.k8s.io", "runtimeclasses") => fixed(old, new, &["handler"], &mut causes),
         ("discovery.k8s.io", "endpointslices") => fixed(old, new, &["addressType"], &mut causes),
         ("networking.k8s.io", "ingressclasses") => fixed(old, new, &["spec.controller"], &mut causes),
@@ -60,11 +61,7 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
             }
         }
         ("apps", "controllerrevisions") => {
-            // Numbers are read as one type from the storage and as another one from a request: they never compare equal.
-            let data = new.get("data").unwrap_or(&Value::Null);
-            if differs(old, new, "data") || has_number(data) {
-                causes.push(Cause::invalid("data", &data.to_string(), "field is immutable"));
-            }
+            fixed(old, new, &["data"], &mut causes);
         }
         ("", "nodes") => node(resource, old, new, &mut causes),
         ("", "persistentvolumeclaims") => claim(old, new, &mut causes),
@@ -129,15 +126,6 @@ fn fixed(old: &Value, new: &Value, paths: &[&str], causes: &mut Vec<Cause>) {
     }
 }
 
-fn has_number(value: &Value) -> bool {
-    match value {
-        Value::Number(_) => true,
-        Value::Array(items) => items.iter().any(has_number),
-        Value::Object(members) => members.values().any(has_number),
-        Value::Null | Value::Bool(_) | Value::String(_) => false,
-    }
-}
-
 /// `ValidatePersistentVolumeClaimUpdate`.
 fn claim(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let spec = |value: &Value| value.get("spec").cloned().unwrap_or_default();
@@ -160,7 +148,8 @@ fn claim(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         }
     }
     if differs(old, new, "spec.volumeMode") {
-        fixed(old, new, &["spec.volumeMode"], causes);
+        let mode = at(new, "spec.volumeMode").map_or_else(|| "null".to_owned(), ToString::to_string);
+        causes.push(Cause::invalid("volumeMode", &mode, "field is immutable"));
     }
     let (was, is) = (claim_in_go(&was), claim_in_go(&is));
     if was != is {

@@ -34,8 +34,8 @@ pub(super) fn check(value: &Value, at: &str, rule: &str, detail: &str, causes: &
         "required" if is_empty => causes.push(Cause::required(at, detail)),
         "there" if value.is_null() => causes.push(Cause::required(at, detail)),
         "required" | "there" => {}
-        "words" | "among" | "subdomain" | "label" | "label1035" | "qualified" | "host" | "lower" | "cidr"
-        | "ip" => {
+        "words" | "segment" | "among" | "subdomain" | "label" | "label1035" | "qualified" | "host"
+        | "lower" | "cidr" | "ip" => {
             let is_asked = match looks {
                 Looks::Always => true,
                 Looks::Present => !value.is_null(),
@@ -114,6 +114,7 @@ fn text(text: &str, at: &str, rule: &str, detail: &str, causes: &mut Vec<Cause>)
             if known.split(',').any(|one| one == text) { Vec::new() } else { vec![why.to_owned()] }
         }
         "subdomain" => words::subdomain(text),
+        "segment" => words::path_segment(text),
         "label" => words::label(text),
         "label1035" => words::label_1035(text),
         "qualified" => label_key_problems(text),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::field::{is_ip, refuse_all};
 use super::words;
+use crate::server::resource::Generation;
 use crate::server::{Cause, ResourceType};
 
 /// The most bytes of all annotations together.
@@ -35,6 +36,12 @@ pub(in super::super) fn metadata(resource: &ResourceType, value: &Value) -> Vec<
         // Its name is a label of it.
         refuse_all(name, "metadata.labels", label_value_problems(name), &mut causes);
     }
+    if resource.generation == Generation::Absent
+        && let Some(number) = meta.get("generation").and_then(Value::as_i64).filter(|number| *number < 0)
+    {
+        let why = "must be greater than or equal to 0";
+        causes.push(Cause::invalid("metadata.generation", &number.to_string(), why));
+    }
     labels(meta, &mut causes);
     owners(meta, &mut causes);
     let finalizers = finalizers(meta);
@@ -60,7 +67,7 @@ impl Looks {
     fn of(resource: &ResourceType) -> Self {
         let looks = |standard, plain, compared| Self { standard, plain, compared };
         if resource.custom.is_some() {
-            return looks(0, 2, 2);
+            return looks(0, 1, 2);
         }
         match (&*resource.name.group, &*resource.name.plural) {
             ("", "events") | ("policy", _) => looks(0, 1, 1),

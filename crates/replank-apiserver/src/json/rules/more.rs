@@ -34,6 +34,7 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "priorityclasses.scheduling.k8s.io" => kinds::priority_class(value, causes),
         "resourcequotas" => scopes(spec, causes),
         "csinodes.storage.k8s.io" => topology(spec, causes),
+        "resourceslices.resource.k8s.io" => slice(spec, causes),
         "resourceclaims.resource.k8s.io" => requests(spec, "spec", causes),
         "resourceclaimtemplates.resource.k8s.io" => {
             requests(spec.get("spec").unwrap_or(&Value::Null), "spec.spec", causes);
@@ -588,6 +589,32 @@ fn topology(spec: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::duplicate(at.clone(), &quoted(word)));
             }
             refuse_all(word, &at, label_key_problems(word), causes);
+        }
+    }
+}
+
+/// A slice is of one node, of some, of all, or says it device by device.
+fn slice(spec: &Value, causes: &mut Vec<Cause>) {
+    let is_true = |name: &str| spec.get(name) == Some(&Value::Bool(true));
+    let given = [
+        ("nodeName", !text(spec, "nodeName").is_empty()),
+        ("nodeSelector", is_set(spec, "nodeSelector")),
+        ("allNodes", is_true("allNodes")),
+        ("perDeviceNodeSelection", is_true("perDeviceNodeSelection")),
+    ];
+    let set: Vec<&str> = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
+    let why = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+    match set.as_slice() {
+        [] => causes.push(Cause::required("spec", why)),
+        [_] => {}
+        several => {
+            let words: Vec<String> = several.iter().map(|name| format!("`{name}`")).collect();
+            let shown = format!("{{{}}}", words.join(", "));
+            causes.push(Cause::invalid(
+                "spec",
+                &quoted(&shown),
+                &format!("{why}, but multiple fields are set"),
+            ));
         }
     }
 }

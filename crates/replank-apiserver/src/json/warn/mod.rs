@@ -41,7 +41,8 @@ pub(super) fn warnings(
     }
     if old.is_none() && matches!(resource.kind, Kind::Job | Kind::CronJob) {
         let problems = rules::label_problems(at("/metadata/name").as_str().unwrap_or_default());
-        if !problems.is_empty() {
+        let is_named = at("/metadata/name").as_str().is_some_and(|name| !name.is_empty());
+        if is_named && !problems.is_empty() {
             told.insert(0, format!(
                 "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [{}]",
                 problems.join(" ")
@@ -66,6 +67,9 @@ fn service(new: &Value, told: &mut Vec<String>) {
         told.push(
             "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned(),
         );
+    }
+    if !text(spec, "externalName").is_empty() && text(spec, "type") != "ExternalName" {
+        told.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
     if text(spec, "trafficDistribution") == "PreferClose" {
         told.push(

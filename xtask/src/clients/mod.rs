@@ -7,6 +7,8 @@ mod kube_rs;
 mod kubectl;
 mod python;
 
+pub(crate) use build::k9s;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -15,6 +15,7 @@ use super::aggregation::{GROUP, add_up};
 use super::edit::text;
 use super::endpoints;
 use super::mirroring::mirror;
+use super::node_labels;
 use super::node_ttl::NodeTtl;
 use super::protection;
 use super::queue::{Queue, Task};
@@ -71,7 +72,7 @@ impl Controllers {
             Object::Node(_) => {
                 self.node_ttl.count(old.is_some(), new.is_some());
                 if !is_gone {
-                    self.queue.add(Task::NodeTtl(key), at);
+                    self.queue.add(Task::Node(key), at);
                 }
             }
             Object::Pod(_) => self.note_pod(old.as_ref(), new.as_ref(), at),
@@ -164,7 +165,10 @@ impl Controllers {
                 Task::Endpoints(key) => endpoints::keep(api, key),
                 Task::Mirror(key) => mirror(api, key),
                 Task::Protect(kind, key) => protection::protect(api, *kind, key),
-                Task::NodeTtl(key) => node_ttl.keep(api, key),
+                Task::Node(key) => {
+                    node_ttl.keep(api, key);
+                    node_labels::keep(api, key);
+                }
             });
         }
     }

@@ -8,6 +8,7 @@ mod control;
 mod edit;
 mod endpoints;
 mod mirroring;
+mod node_labels;
 mod node_ttl;
 mod protection;
 mod queue;

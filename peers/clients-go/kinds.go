@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authv1 "k8s.io/api/authentication/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
 	metrics "k8s.io/metrics/pkg/client/clientset/versioned"
 )
 
@@ -153,12 +155,17 @@ func scaled(c cluster) error {
 		{"apps", "deployments", "scaled"}, {"apps", "statefulsets", "scaled"}, {"client-go.example.com", "squads", "red"},
 	} {
 		resource := schema.GroupResource{Group: target.group, Resource: target.resource}
-		found, err := scales.Scales(namespace).Get(c.context, resource, target.name, metav1.GetOptions{})
-		if err != nil {
+		var found *autoscalingv1.Scale
+		// Its controller writes the status meanwhile.
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			was, err := scales.Scales(namespace).Get(c.context, resource, target.name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			was.Spec.Replicas = 3
+			found, err = scales.Scales(namespace).Update(c.context, resource, was, metav1.UpdateOptions{})
 			return err
-		}
-		found.Spec.Replicas = 3
-		found, err = scales.Scales(namespace).Update(c.context, resource, found, metav1.UpdateOptions{})
+		})
 		if err != nil || found.Spec.Replicas != 3 {
 			return fmt.Errorf("%s: %v: %v", resource, found, err)
 		}

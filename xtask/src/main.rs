@@ -18,6 +18,7 @@ mod licences;
 mod list;
 mod memory;
 mod openb;
+mod pictures;
 mod record;
 mod replay;
 mod workspace;
@@ -62,6 +63,8 @@ enum Task {
     Differential(differential::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
     Docs(docs::Args),
+    /// Plays the tapes of docs/pictures in a terminal, and draws what it shows.
+    Pictures(pictures::Args),
     /// Fixes a copy of a directory of manifests and asks Kubernetes' own validation, and kustomize, what they say of it.
     ValidateFixes(fixes::Args),
 }
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Task::Clients(args) => clients::run(args),
         Task::Differential(args) => differential::run(args),
         Task::Docs(args) => docs::run(args),
+        Task::Pictures(args) => pictures::run(args),
         Task::ValidateFixes(args) => fixes::run(args),
     };
     match done {

@@ -31,11 +31,19 @@ pub(super) fn build(what: &str, need: &str, command: &mut Command) -> Result<()>
     Ok(())
 }
 
-/// Builds a package of the Go module in `peers/clients-go`.
-pub(super) fn go(name: &str, package: &str) -> Result<PathBuf> {
+/// k9s, for pictures.
+///
+/// # Errors
+/// It does not build.
+pub(crate) fn k9s() -> Result<PathBuf> {
+    go("peers/k9s", "k9s", "github.com/derailed/k9s")
+}
+
+/// Builds a package of a Go module.
+pub(super) fn go(module: &str, name: &str, package: &str) -> Result<PathBuf> {
     let program = folder().join("bin").join(name);
     let mut command = Command::new("go");
-    command.args(["build", "-C", "peers/clients-go", "-ldflags=-s -w", "-o"]).arg(&program).arg(package);
+    command.args(["build", "-C", module, "-ldflags=-s -w", "-o"]).arg(&program).arg(package);
     build(name, "install Go 1.26 or newer", &mut command)?;
     Ok(program)
 }

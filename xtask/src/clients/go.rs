@@ -6,6 +6,6 @@ use super::build::go;
 use super::{Task, What};
 
 pub(super) fn tasks() -> Result<Vec<Task>> {
-    let program = go("clients-go", ".")?;
+    let program = go("peers/clients-go", "clients-go", ".")?;
     Ok(vec![Task { name: "client-go".to_owned(), what: What::Program { program, arguments: Vec::new() } }])
 }

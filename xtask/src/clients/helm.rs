@@ -7,7 +7,7 @@ use super::build::{go, sessions};
 use crate::judged::assets;
 
 pub(super) fn tasks() -> Result<Vec<Task>> {
-    let helm = go("helm", "helm.sh/helm/v4/cmd/helm")?;
+    let helm = go("peers/clients-go", "helm", "helm.sh/helm/v4/cmd/helm")?;
     let own = helm.parent().context("a program is in a folder")?.to_owned();
     sessions("helm", &[own, assets()?.folder().to_owned()])
 }

@@ -7,6 +7,8 @@ mod kube_rs;
 mod kubectl;
 mod python;
 
+pub(crate) use build::k9s;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -39,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long)]
     build: bool,
     /// How many at a time, each on a cluster of its own.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 5)]
     jobs: usize,
     /// The program that serves; built if it is not given.
     #[arg(long)]
@@ -49,9 +51,11 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-/// A client.
+/// A client; those that take longest come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Client {
+    /// Helm.
+    Helm,
     /// kubectl of the control plane's version.
     Kubectl,
     /// A program on client-go.
@@ -60,8 +64,6 @@ enum Client {
     Python,
     /// A controller on kube-rs.
     KubeRs,
-    /// Helm.
-    Helm,
 }
 
 /// Something to run on a cluster of its own.

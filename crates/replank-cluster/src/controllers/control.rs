@@ -16,6 +16,7 @@ use super::certificates;
 use super::edit::text;
 use super::endpoints;
 use super::mirroring::mirror;
+use super::node_labels;
 use super::node_ttl::NodeTtl;
 use super::protection;
 use super::queue::{Queue, Task};
@@ -72,7 +73,7 @@ impl Controllers {
             Object::Node(_) => {
                 self.node_ttl.count(old.is_some(), new.is_some());
                 if !is_gone {
-                    self.queue.add(Task::NodeTtl(key), at);
+                    self.queue.add(Task::Node(key), at);
                 }
             }
             Object::Pod(_) => self.note_pod(old.as_ref(), new.as_ref(), at),
@@ -176,7 +177,10 @@ impl Controllers {
                     Task::Mirror(key) => mirror(api, key),
                     Task::Protect(kind, key) => protection::protect(api, *kind, key),
                     Task::Class(key) => protection::keep_class(api, key),
-                    Task::NodeTtl(key) => node_ttl.keep(api, key),
+                    Task::Node(key) => {
+                        node_ttl.keep(api, key);
+                        node_labels::keep(api, key);
+                    }
                 }
                 None
             });

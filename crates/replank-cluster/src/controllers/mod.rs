@@ -9,6 +9,7 @@ mod control;
 pub(crate) mod edit;
 mod endpoints;
 mod mirroring;
+mod node_labels;
 mod node_ttl;
 mod protection;
 mod queue;

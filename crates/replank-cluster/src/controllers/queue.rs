@@ -27,8 +27,8 @@ pub(super) enum Task {
     CleanRequest(Key),
     /// The finalizer of a class of volume attributes.
     Class(Key),
-    /// How long a node's kubelet may keep Secrets.
-    NodeTtl(Key),
+    /// What controllers write on a node: how long its kubelet may keep Secrets, and old labels.
+    Node(Key),
 }
 
 /// What is to be looked at, and when: each thing once, at the earliest moment.

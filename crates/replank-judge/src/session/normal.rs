@@ -43,7 +43,9 @@ impl Normal {
     /// The lines of an output, normalised, without blank ones at its end.
     #[must_use]
     pub fn lines(&self, output: &str) -> Vec<String> {
-        let mut lines: Vec<String> = output.lines().map(|line| self.line(line)).collect();
+        // kubectl's own log of a watch that it cancels itself.
+        let said = output.lines().filter(|line| !line.contains("] \"Failed to watch\" err="));
+        let mut lines: Vec<String> = said.map(|line| self.line(line)).collect();
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }

@@ -39,8 +39,7 @@ fn schema(of: &Props<'_>, around: Around, at: &Place, problems: &mut Problems) {
         }
     }
     for (name, property) in &of.properties {
-        let is_known =
-            (around.is_root || of.embedded) && matches!(*name, "metadata" | "kind" | "apiVersion");
+        let is_known = (around.is_root || of.embedded) && matches!(*name, "metadata" | "kind" | "apiVersion");
         let within = Around {
             in_metadata: below.in_metadata || is_known,
             no_default: below.no_default || (is_known && around.is_root),

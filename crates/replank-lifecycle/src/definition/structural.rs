@@ -228,7 +228,13 @@ fn logic<'p, 'v>(of: &'p Props<'v>, each: &mut dyn FnMut(&'p Props<'v>, Place), 
 }
 
 /// Whatever is narrowed has to be in the schema around it.
-fn complete(within: &Props<'_>, around: Option<&Props<'_>>, around_at: &Place, at: &Place, problems: &mut Problems) {
+fn complete(
+    within: &Props<'_>,
+    around: Option<&Props<'_>>,
+    around_at: &Place,
+    at: &Place,
+    problems: &mut Problems,
+) {
     let Some(around) = around else {
         problems.refuse(around_at.clone(), format!("required by {}", at.clone().into_text()));
         return;

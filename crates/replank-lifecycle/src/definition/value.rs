@@ -118,13 +118,14 @@ fn list(value: &Value, of: &Props<'_>) -> Fits {
 fn object(value: &Value, of: &Props<'_>) -> Fits {
     let Value::Object(map) = value else { return Fits::Yes };
     let has_required = of.required.iter().flatten().all(|key| map.contains_key(*key));
-    let each =
-        Fits::all(map.iter().map(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
+    let each = Fits::all(map.iter().map(|(key, value)| {
+        match (of.properties.get(&**key), &of.additional_properties) {
             (Some(of), _) => fits(value, of),
             (None, Some(SchemaOrBool::Schema(of))) => fits(value, of),
             (None, Some(SchemaOrBool::Bool(allows))) => Fits::of(*allows),
             (None, None) => Fits::Yes,
-        }));
+        }
+    }));
     within(map.len(), of.min_properties, of.max_properties).and(Fits::of(has_required)).and(each)
 }
 

@@ -179,7 +179,8 @@ fn common(old: &[&str], new: &[&str], line: usize, hunks: &mut Vec<Hunk>) {
             (a, b) = (a + 1, b + 1);
             continue;
         }
-        let hunk = open.get_or_insert_with(|| Hunk { line: line + a, old: Lines::default(), new: Lines::default() });
+        let hunk =
+            open.get_or_insert_with(|| Hunk { line: line + a, old: Lines::default(), new: Lines::default() });
         let goes =
             a < old.len() && (b == new.len() || common[(a + 1) * width + b] >= common[a * width + b + 1]);
         if goes {

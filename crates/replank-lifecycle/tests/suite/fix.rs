@@ -70,8 +70,16 @@ fn hold_promises(measure: &Measure, schema: &Schema, text: &str, fixed: &Fixed, 
         let same = hunk.line - 1 - at;
         assert_eq!(old[at..at + same], new[to..to + same], "{case}: before line {}", hunk.line);
         (at, to) = (at + same, to + same);
-        assert!(hunk.old.iter().eq(old[at..at + hunk.old.len()].iter().copied()), "{case}: line {}", hunk.line);
-        assert!(hunk.new.iter().eq(new[to..to + hunk.new.len()].iter().copied()), "{case}: line {}", hunk.line);
+        assert!(
+            hunk.old.iter().eq(old[at..at + hunk.old.len()].iter().copied()),
+            "{case}: line {}",
+            hunk.line
+        );
+        assert!(
+            hunk.new.iter().eq(new[to..to + hunk.new.len()].iter().copied()),
+            "{case}: line {}",
+            hunk.line
+        );
         assert!(hunk.old != hunk.new, "{case}: line {}", hunk.line);
         (at, to) = (at + hunk.old.len(), to + hunk.new.len());
     }

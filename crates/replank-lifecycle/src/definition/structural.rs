@@ -172,7 +172,7 @@ fn values_but(of: &Props<'_>, skips_any_of: bool, skips_in_first: bool, at: &Pla
     if let Some(within) = &of.not {
         narrowed(within, false, &at.child("not"), problems);
     }
-    if let Some(why) = (!of.pattern.is_empty()).then(|| pattern::wrong(&of.pattern)).flatten() {
+    if let Some(why) = (!of.pattern.is_empty()).then(|| pattern::wrong(of.pattern)).flatten() {
         problems.refuse(at.child("pattern"), format!("not a regular expression of Go: {why}"));
     }
 }

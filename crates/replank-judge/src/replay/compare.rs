@@ -7,6 +7,7 @@ use super::carry::Course;
 use super::placed;
 use super::recorded::Rehearsal;
 use super::scene::Scene;
+use super::steps::steps;
 
 /// How many of how many are as rehearsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,7 +114,7 @@ pub(super) fn outcome(
     Outcome {
         scene: scene.name.clone(),
         verdict: format!("{} {}/{}", rehearsal.verdict, rehearsal.nodes.replaced, rehearsal.nodes.total),
-        rehearsed: Duration::from_millis(rehearsal.virtual_duration_ms),
+        rehearsed: rehearsed(rehearsal),
         answers: answers(rehearsal, course, &mut differences),
         lowest: lowest(rehearsal, course, &mut differences),
         kept: kept(course, &mut differences),
@@ -122,6 +123,15 @@ pub(super) fn outcome(
         behind: course.behind,
         took: course.took,
         differences,
+    }
+}
+
+/// How long the roll took; where nothing is rolled, the time until the last of what a script made happen.
+fn rehearsed(rehearsal: &Rehearsal) -> Duration {
+    let last = steps(rehearsal).last().map(|step| step.at.since(rehearsal.start));
+    match rehearsal.virtual_duration_ms {
+        0 => last.unwrap_or_default(),
+        took => Duration::from_millis(took),
     }
 }
 

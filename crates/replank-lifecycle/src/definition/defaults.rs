@@ -67,7 +67,7 @@ fn is_pruned(value: &Value, of: Option<&Props<'_>>) -> bool {
     let keeps = of.is_preserving();
     match value {
         Value::Object(map) => {
-            map.iter().any(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
+            map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
                 (Some(property), _) => is_pruned(value, Some(property)),
                 (None, Some(additional)) => is_pruned(value, additional.schema()),
                 (None, None) => !keeps,
@@ -85,7 +85,7 @@ fn is_pruned_in_kept(item: &Value, of: &Props<'_>) -> bool {
     let Some(of) = of.item() else { return false };
     match item {
         Value::Object(map) => {
-            map.iter().any(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
+            map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
                 (Some(property), _) => is_pruned(value, Some(property)),
                 (None, Some(additional)) => is_pruned(value, additional.schema()),
                 (None, None) => false,

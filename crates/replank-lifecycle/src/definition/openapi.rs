@@ -39,8 +39,7 @@ fn schema(of: &Props<'_>, around: Around, at: &Place, problems: &mut Problems) {
         }
     }
     for (name, property) in &of.properties {
-        let is_known =
-            (around.is_root || of.embedded) && matches!(*name, "metadata" | "kind" | "apiVersion");
+        let is_known = (around.is_root || of.embedded) && matches!(*name, "metadata" | "kind" | "apiVersion");
         let within = Around {
             in_metadata: below.in_metadata || is_known,
             no_default: below.no_default || (is_known && around.is_root),
@@ -123,7 +122,7 @@ fn lists(of: &Props<'_>, at: &Place, problems: &mut Problems) {
             problems.refuse(at.child("x-kubernetes-map-type"), "has to be atomic or granular");
         }
     }
-    let list_type = of.list_type.as_deref();
+    let list_type = of.list_type;
     let item = of.item();
     if list_type.is_some() && of.of != "array" {
         problems.refuse(at.child("type"), "has to be array with x-kubernetes-list-type");
@@ -134,7 +133,7 @@ fn lists(of: &Props<'_>, at: &Place, problems: &mut Problems) {
         if item.of == "array" && item.list_type.as_ref().is_some_and(|of| *of != "atomic") {
             problems.refuse(items.child("x-kubernetes-list-type"), "has to be atomic within a set");
         }
-        if item.of == "object" && item.map_type.as_deref() != Some("atomic") {
+        if item.of == "object" && item.map_type != Some("atomic") {
             problems.refuse(items.child("x-kubernetes-map-type"), "has to be atomic within a set");
         }
     }

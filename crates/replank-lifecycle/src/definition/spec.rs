@@ -161,9 +161,7 @@ fn names(spec: &Value, at: &Place, problems: &mut Problems) {
 /// Whether all versions say the same of something: it is then looked at once.
 fn is_alike(versions: &[Value], key: &str) -> bool {
     let of = |version: &Value| get(version, key).map(said);
-    versions
-        .windows(2)
-        .all(|pair| get(&pair[0], key) == get(&pair[1], key) || of(&pair[0]) == of(&pair[1]))
+    versions.windows(2).all(|pair| get(&pair[0], key) == get(&pair[1], key) || of(&pair[0]) == of(&pair[1]))
 }
 
 /// Fields of schemas that say nothing where they are false.

@@ -172,7 +172,7 @@ fn values_but(of: &Props<'_>, skips_any_of: bool, skips_in_first: bool, at: &Pla
     if let Some(within) = &of.not {
         narrowed(within, false, &at.child("not"), problems);
     }
-    if let Some(why) = (!of.pattern.is_empty()).then(|| pattern::wrong(&of.pattern)).flatten() {
+    if let Some(why) = (!of.pattern.is_empty()).then(|| pattern::wrong(of.pattern)).flatten() {
         problems.refuse(at.child("pattern"), format!("not a regular expression of Go: {why}"));
     }
 }
@@ -228,7 +228,13 @@ fn logic<'p, 'v>(of: &'p Props<'v>, each: &mut dyn FnMut(&'p Props<'v>, Place), 
 }
 
 /// Whatever is narrowed has to be in the schema around it.
-fn complete(within: &Props<'_>, around: Option<&Props<'_>>, around_at: &Place, at: &Place, problems: &mut Problems) {
+fn complete(
+    within: &Props<'_>,
+    around: Option<&Props<'_>>,
+    around_at: &Place,
+    at: &Place,
+    problems: &mut Problems,
+) {
     let Some(around) = around else {
         problems.refuse(around_at.clone(), format!("required by {}", at.clone().into_text()));
         return;

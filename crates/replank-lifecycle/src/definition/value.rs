@@ -61,7 +61,7 @@ fn is_of_type(value: &Value, of: &Props<'_>) -> bool {
 }
 
 fn is_one_of(value: &Value, of: &Props<'_>) -> bool {
-    let values = of.one_of_values.as_deref().unwrap_or_default();
+    let values = of.one_of_values.unwrap_or_default();
     values.is_empty() || values.iter().any(|one| one == value || is_converted(value, one))
 }
 
@@ -100,7 +100,7 @@ fn scalar(value: &Value, of: &Props<'_>) -> Fits {
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     let is_long =
         of.min_length.is_none_or(|least| length >= least) && of.max_length.is_none_or(|most| length <= most);
-    let is_free = of.pattern.is_empty() && FREE_FORMATS.contains(&&*of.format);
+    let is_free = of.pattern.is_empty() && FREE_FORMATS.contains(&of.format);
     Fits::of(is_long).and(if is_free { Fits::Yes } else { Fits::Unknown })
 }
 
@@ -119,7 +119,7 @@ fn object(value: &Value, of: &Props<'_>) -> Fits {
     let Value::Object(map) = value else { return Fits::Yes };
     let has_required = of.required.iter().flatten().all(|key| map.contains_key(*key));
     let each =
-        Fits::all(map.iter().map(|(key, value)| match (of.properties.get(&**key), &of.additional_properties) {
+        Fits::all(map.iter().map(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
             (Some(of), _) => fits(value, of),
             (None, Some(SchemaOrBool::Schema(of))) => fits(value, of),
             (None, Some(SchemaOrBool::Bool(allows))) => Fits::of(*allows),

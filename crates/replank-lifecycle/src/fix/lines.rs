@@ -10,9 +10,38 @@ pub struct Hunk {
     /// The first line, from 1, of those that go; where none goes, the line before which others come.
     pub line: usize,
     /// Lines that go, with their ends.
-    pub old: Vec<String>,
+    pub old: Lines,
     /// Lines that come, with their ends.
-    pub new: Vec<String>,
+    pub new: Lines,
+}
+
+/// Lines with their ends, as one text: a change may have very many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    text: String,
+    count: usize,
+}
+
+impl Lines {
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.count += 1;
+    }
+
+    /// How many they are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.text.split_inclusive('\n')
+    }
 }
 
 /// Products of lines up to which the longest common sequence is looked for. Beyond it the lines that are on both sides once are found first, and what
@@ -61,8 +90,8 @@ fn spans(text: &str, edits: &[Edit]) -> Vec<(usize, usize)> {
     spans
 }
 
-fn owned(lines: &[&str]) -> Vec<String> {
-    lines.iter().map(|line| (*line).to_owned()).collect()
+fn owned(lines: &[&str]) -> Lines {
+    Lines { text: lines.concat(), count: lines.len() }
 }
 
 fn compare(old: &[&str], new: &[&str], line: usize, hunks: &mut Vec<Hunk>) {
@@ -150,14 +179,15 @@ fn common(old: &[&str], new: &[&str], line: usize, hunks: &mut Vec<Hunk>) {
             (a, b) = (a + 1, b + 1);
             continue;
         }
-        let hunk = open.get_or_insert_with(|| Hunk { line: line + a, old: Vec::new(), new: Vec::new() });
+        let hunk =
+            open.get_or_insert_with(|| Hunk { line: line + a, old: Lines::default(), new: Lines::default() });
         let goes =
             a < old.len() && (b == new.len() || common[(a + 1) * width + b] >= common[a * width + b + 1]);
         if goes {
-            hunk.old.push(old[a].to_owned());
+            hunk.old.push(old[a]);
             a += 1;
         } else {
-            hunk.new.push(new[b].to_owned());
+            hunk.new.push(new[b]);
             b += 1;
         }
     }

@@ -28,7 +28,7 @@ use crate::source::{Document, Grown, Place};
 use crate::table::Gvk;
 use crate::tree::{self, Notation, Origins, Tree};
 use lay::apply;
-pub use lines::{Hunk, unified};
+pub use lines::{Hunk, Lines, unified};
 use made::{Converted, Made};
 pub use outcome::{Change, Fixed, Left, Why, WhyRule};
 pub use release::{FixedRelease, FixedReleases, fix_releases};

@@ -30,8 +30,7 @@ struct Inserted {
 
 /// The outermost blocks that have not changed but for entries of one line, in order.
 pub(super) fn blocks<'t>(text: &'t str, origins: &Origins, tree: &Tree) -> Vec<Block<'t>> {
-    let mut notes =
-        Notes { text, origins, same: vec![None; origins.nodes.len()], inserted: Vec::new() };
+    let mut notes = Notes { text, origins, same: vec![None; origins.nodes.len()], inserted: Vec::new() };
     notes.note(tree);
     let mut all = Vec::new();
     notes.gather(tree, false, &mut all);

@@ -185,9 +185,10 @@ mod tests {
     const MARKED: &str = "    type: object # why\n    # it has\n    properties:\n      image:\n        description: |\n          type: object\n\n          more\n        type: object\n      note: {type: string, description: \"so that it is long enough to be looked for\"}\n";
 
     fn with_marks(blanks: usize) -> String {
-        let marked = MARKED
-            .replace("# why\n", "# why\n    x-mark: true\n")
-            .replace("        type: object\n      note", "        type: object\n        x-mark: true\n      note");
+        let marked = MARKED.replace("# why\n", "# why\n    x-mark: true\n").replace(
+            "        type: object\n      note",
+            "        type: object\n        x-mark: true\n      note",
+        );
         indented(&marked, blanks)
     }
 
@@ -221,7 +222,10 @@ mod tests {
     fn behind_what_is_more_than_a_line_nothing_is_taken_for_granted() {
         for schema in [
             MARKED.replace("        type: object\n      note", "        type:\n          object\n      note"),
-            MARKED.replace("        type: object\n      note", "        type: >-\n          object\n      note"),
+            MARKED.replace(
+                "        type: object\n      note",
+                "        type: >-\n          object\n      note",
+            ),
         ] {
             let written = format!("kind: A\nmoved:\n{}other: 1\n", with_marks(4));
             let (proof, blocks) = proved_with_marks(&schema, &written);

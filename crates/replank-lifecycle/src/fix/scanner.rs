@@ -88,8 +88,7 @@ impl<'s> Scanner<'s> {
             let lines = report.findings.iter().filter(|finding| lets_be(finding));
             *let_be.borrow_mut() = lines.map(|finding| finding.place.line).collect();
             // What is to be fixed is found first.
-            let converted =
-                if report.findings.is_empty() { None } else { fixing.document(document, grown) };
+            let converted = if report.findings.is_empty() { None } else { fixing.document(document, grown) };
             heads.extend(head(&document.root, converted.as_ref().map(|of| &of.tree)));
             all.push(Seen { report, range: Some(document.range.clone()), line: document.line, converted });
         });

@@ -25,8 +25,11 @@ impl Values {
         match &tree.what {
             What::Map(entries) => {
                 for entry in entries {
-                    let path =
-                        if path.is_empty() { (*entry.key).to_owned() } else { format!("{path}.{}", entry.key) };
+                    let path = if path.is_empty() {
+                        (*entry.key).to_owned()
+                    } else {
+                        format!("{path}.{}", entry.key)
+                    };
                     self.gather(&entry.value, &path);
                 }
             }

@@ -42,7 +42,8 @@ fn bare(tree: &Tree, want: &'static Want) -> Node<'static> {
         Of::List(items) => What::List(items.iter().map(|item| bare(item, want.item())).collect()),
         Of::Map(entries) => {
             let kept = entries.iter().filter(|entry| !matches!(want.key(&entry.key), Want::Nothing));
-            let of = |entry: &Entry| ((*entry.key).to_owned().into(), bare(&entry.value, want.key(&entry.key)));
+            let of =
+                |entry: &Entry| ((*entry.key).to_owned().into(), bare(&entry.value, want.key(&entry.key)));
             What::Map(kept.map(of).collect())
         }
     };

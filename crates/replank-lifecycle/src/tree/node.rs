@@ -272,7 +272,8 @@ impl Tree {
 
     /// Gives an entry another key, in its place.
     pub fn rename(&mut self, key: &str, to: &str) {
-        if let Some(entry) = self.entries_mut().and_then(|all| all.iter_mut().find(|entry| &*entry.key == key))
+        if let Some(entry) =
+            self.entries_mut().and_then(|all| all.iter_mut().find(|entry| &*entry.key == key))
         {
             entry.key = to.into();
         }
@@ -293,9 +294,16 @@ impl Tree {
             What::Number(number) => What::Number(number.clone()),
             What::Text(text) => What::Text(text.clone()),
             What::List(items) => What::List(items.iter().map(Tree::copied).collect()),
-            What::Map(entries) => {
-                What::Map(entries.iter().map(|entry| Entry { key: entry.key.clone(), value: entry.value.copied(), from: From::Nowhere }).collect())
-            }
+            What::Map(entries) => What::Map(
+                entries
+                    .iter()
+                    .map(|entry| Entry {
+                        key: entry.key.clone(),
+                        value: entry.value.copied(),
+                        from: From::Nowhere,
+                    })
+                    .collect(),
+            ),
         })
     }
 }

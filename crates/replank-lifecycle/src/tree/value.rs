@@ -13,9 +13,9 @@ impl Tree {
             What::Number(number) => Value::Number(number.clone()),
             What::Text(text) => Value::String((**text).to_owned()),
             What::List(items) => Value::Array(items.iter().map(Tree::value).collect()),
-            What::Map(entries) => {
-                Value::Object(entries.iter().map(|entry| ((*entry.key).to_owned(), entry.value.value())).collect())
-            }
+            What::Map(entries) => Value::Object(
+                entries.iter().map(|entry| ((*entry.key).to_owned(), entry.value.value())).collect(),
+            ),
         }
     }
 

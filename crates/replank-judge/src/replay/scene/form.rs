@@ -30,7 +30,15 @@ impl Scene {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
         let arguments = ["--roll", "web", "--seed", "1"].map(str::to_owned).to_vec();
         let objects = std::iter::once(namespace).chain(objects).collect();
-        Self { name: name.to_owned(), nodes, objects, arguments, script: None, exact: false, age: Duration::ZERO }
+        Self {
+            name: name.to_owned(),
+            nodes,
+            objects,
+            arguments,
+            script: None,
+            exact: false,
+            age: Duration::ZERO,
+        }
     }
 
     pub(super) fn with(mut self, arguments: &[&str]) -> Self {

@@ -262,7 +262,7 @@ pub fn scenes() -> Vec<Scene> {
             ],
         )
         .with(&["--surge", "2", "--parallel", "2"]),
-        // What people do without this program: kubectl drain, node by node. The last pod that a budget keeps is kept for good.
+        // What people do without this program: kubectl drain, node by node.
         Scene::new(
             "drained-by-hand",
             nodes("web", 4, 2, "2"),
@@ -280,16 +280,5 @@ pub fn scenes() -> Vec<Scene> {
             "at 10s: somebody drains web-0,web-1\nat 3m: somebody uncordons web-0\nat 3m5s: somebody uncordons web-1\nat 4m: somebody drains web-2\n\
              at 7m: somebody uncordons web-2\nat 8m: somebody cordons web-0\nat 9m: somebody drains web-3\n",
         ),
-        Scene::new(
-            "drain-kept",
-            nodes("web", 3, 1, "2"),
-            vec![
-                deployment("twice", 2, &plain("twice", "100m")),
-                budget("twice", json!({"maxUnavailable": 1})),
-                deployment("never", 3, &template("never", "100m", USUAL, &spread("never", HOST, false))),
-                budget("never", json!({"maxUnavailable": 0})),
-            ],
-        )
-        .by_hand("at 10s: somebody drains web-0\nat 5m: somebody evicts shop/no-such-pod\n"),
     ]
 }

@@ -81,7 +81,9 @@ impl Shaped {
         match self.shape {
             Shape::Object => Ok(list_value(target, listed)),
             Shape::MetadataList(version) => {
-                let items: Vec<Value> = all().map(|object| metadata(&object, version)).collect();
+                // Go's list without an item is null.
+                let items: Option<Vec<Value>> = (!listed.items.is_empty())
+                    .then(|| all().map(|object| metadata(&object, version)).collect());
                 Ok(
                     json!({"kind": "PartialObjectMetadataList", "apiVersion": format!("meta.k8s.io/{version}"),
                     "metadata": listed.metadata, "items": items}),
@@ -119,7 +121,8 @@ fn go_type(target: &Target, suffix: &str) -> String {
         return format!("*unstructured.Unstructured{suffix}");
     }
     let package = match name.group.split('.').next() {
-        None | Some("") => "core",
+        // Events of both groups are one kind within the server.
+        None | Some("" | "events") => "core",
         Some(package) => package,
     };
     format!("*{package}.{}{suffix}", name.kind)

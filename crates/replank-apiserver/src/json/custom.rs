@@ -25,6 +25,14 @@ pub(super) fn take_in(resource: &ResourceType, value: &mut Value) -> Result<Vec<
         if let Some(why) = embedded::unreadable(metadata) {
             return Err(unreadable(&why));
         }
+        for member in ["labels", "annotations"] {
+            // Go's map of strings reads null as "".
+            for one in metadata.get_mut(member).and_then(Value::as_object_mut).into_iter().flatten() {
+                if one.1.is_null() {
+                    *one.1 = "".into();
+                }
+            }
+        }
         let dropped = embedded::drop_unknown(metadata);
         unknown.extend(dropped.iter().map(|name| format!("metadata.{name}")));
     }

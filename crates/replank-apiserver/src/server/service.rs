@@ -23,8 +23,7 @@ const PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// Node ports at the beginning that are given only to those who ask for them (KEP-3668).
 const PORTS_SET_APART: i64 = 86;
 /// Members that hold only while a Service has an address in the cluster.
-const OF_ADDRESS: [&str; 5] =
-    ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"];
+const OF_ADDRESS: [&str; 4] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
 
 impl Api {
     /// Gives a new Service its addresses and node ports.
@@ -94,7 +93,17 @@ impl Api {
             let given = text(&spec["clusterIP"]).to_owned();
             let had = old.map(|old| text(&old["spec"]["clusterIP"])).unwrap_or_default();
             if given.is_empty() {
-                spec["clusterIP"] = self.free_address(key).to_string().into();
+                let address = self.free_address(key);
+                if key.name.as_str().is_empty() {
+                    // An address belongs to a Service by its name: none can be given to one without.
+                    let why = format!(
+                        "failed to allocate IP: IPAddress.networking.k8s.io \"{address}\" is invalid: \
+                         spec.parentRef.name: Required value"
+                    );
+                    let causes = vec![Cause::invalid("spec.clusterIPs", "[\"\"]", &why)];
+                    return Err(ApiError::invalid(Kind::Service, "", causes));
+                }
+                spec["clusterIP"] = address.to_string().into();
             } else if given != "None" && had.is_empty() {
                 self.check_address(key, &given)?;
             }

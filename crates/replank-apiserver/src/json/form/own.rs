@@ -111,6 +111,7 @@ fn unreadable(text: &str, layout: &str) -> String {
     ];
     let mut rest = text;
     let mut at = "Z07:00";
+    let mut is_at_zone = true;
     for (part, length) in PARTS {
         let head = rest.get(..length);
         let fits = head.is_some_and(|head| {
@@ -122,9 +123,13 @@ fn unreadable(text: &str, layout: &str) -> String {
         });
         if !fits {
             at = part;
+            is_at_zone = false;
             break;
         }
         rest = &rest[length..];
+    }
+    if let Some(extra) = rest.strip_prefix('Z').filter(|extra| is_at_zone && !extra.is_empty()) {
+        return format!("parsing time {text:?}: extra text: {extra:?}");
     }
     format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {at:?}")
 }

@@ -111,9 +111,17 @@ fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, name| value.get(name)).filter(|found| !found.is_null())
 }
 
-/// Whether two states differ at a path; an empty map says what none says.
+/// Whether two states differ at a path; an empty map says what none says, as does one in it (the `metadata` of a
+/// template).
 fn differs(old: &Value, new: &Value, path: &str) -> bool {
-    let of = |value| at(value, path).filter(|found| found.as_object().is_none_or(|one| !one.is_empty()));
+    let says = |value: &Value| value.as_object().is_none_or(|one| !one.is_empty());
+    let of = |value| {
+        let mut found = at(value, path)?.clone();
+        if let Some(members) = found.as_object_mut() {
+            members.retain(|_, member| says(member));
+        }
+        says(&found).then_some(found)
+    };
     of(old) != of(new)
 }
 

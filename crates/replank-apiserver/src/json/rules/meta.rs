@@ -102,7 +102,7 @@ pub(in super::super) fn metadata_changed(resource: &ResourceType, old: &Value, n
     well_formed(&finalizers, &mut of_plain);
     standard(&finalizers, &mut of_standard);
     let mut causes = Vec::new();
-    causes.extend(given(old, new).into_iter().flat_map(|cause| std::iter::repeat_n(cause, looks.compared)));
+    causes.extend(std::iter::repeat_n(given(old, new), looks.compared).flatten());
     let (standard, plain) = (looks.standard, looks.plain);
     let told =
         [(of_all, standard + plain + looks.compared), (of_plain, standard + plain), (of_standard, standard)];
@@ -121,6 +121,11 @@ fn given(old: &Value, new: &Value) -> Vec<Cause> {
     let deletion = "deletionTimestamp";
     if let (None, Some(given)) = (of(old, deletion), of(new, deletion)) {
         causes.push(Cause::invalid("metadata.deletionTimestamp", &given.to_string(), "field is immutable"));
+    }
+    let grace = "deletionGracePeriodSeconds";
+    if let Some(seconds) = of(new, grace).filter(|seconds| of(old, grace).as_ref() != Some(seconds)) {
+        let field = "metadata.deletionGracePeriodSeconds";
+        causes.push(Cause::invalid(field, &seconds.to_string(), "field is immutable"));
     }
     // An object on its way out may lose finalizers, not gain them.
     if of(old, deletion).is_some() {

@@ -19,6 +19,9 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "networkpolicies.networking.k8s.io" => policy(spec, causes),
         "clusterroles.rbac.authorization.k8s.io" => role(value, false, causes),
         "roles.rbac.authorization.k8s.io" => role(value, true, causes),
+        "rolebindings.rbac.authorization.k8s.io" => subjects(value, true, causes),
+        "clusterrolebindings.rbac.authorization.k8s.io" => subjects(value, false, causes),
+        "ingressclasses.networking.k8s.io" => controller(spec, causes),
         "volumeattachments.storage.k8s.io" => attachment(spec, causes),
         "validatingwebhookconfigurations.admissionregistration.k8s.io"
         | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
@@ -271,6 +274,47 @@ fn policy(spec: &Value, causes: &mut Vec<Cause>) {
                     }
                 }
             }
+        }
+    }
+}
+
+/// `ValidateRoleBindingSubject`, beside names and kinds.
+fn subjects(value: &Value, is_namespaced: bool, causes: &mut Vec<Cause>) {
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    for (index, subject) in list(value, "subjects").iter().enumerate() {
+        let (at, group) = (format!("subjects[{index}]"), text(subject, "apiGroup"));
+        match text(subject, "kind") {
+            "ServiceAccount" => {
+                let name = text(subject, "name");
+                if !name.is_empty() {
+                    refuse_all(name, &format!("{at}.name"), words::subdomain(name), causes);
+                }
+                if !group.is_empty() {
+                    causes.push(Cause::not_supported(format!("{at}.apiGroup"), group, &[""]));
+                }
+                if !is_namespaced && text(subject, "namespace").is_empty() {
+                    causes.push(Cause::required(format!("{at}.namespace"), ""));
+                }
+            }
+            "User" | "Group" if group != RBAC => {
+                causes.push(Cause::not_supported(format!("{at}.apiGroup"), group, &[RBAC]));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `ValidateIngressClass`: who answers for a class is a path behind a domain.
+fn controller(spec: &Value, causes: &mut Vec<Cause>) {
+    let (at, given) = ("spec.controller", text(spec, "controller"));
+    match given.split_once('/') {
+        _ if given.is_empty() => {}
+        Some((domain, path)) if !domain.is_empty() && !path.is_empty() => {
+            refuse_all(domain, at, words::subdomain(domain), causes);
+        }
+        _ => {
+            let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            causes.push(Cause::invalid(at, &quoted(given), why));
         }
     }
 }

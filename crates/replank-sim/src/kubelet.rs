@@ -256,7 +256,10 @@ impl Kubelets {
     }
 
     fn see(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
-        if self.is_silent(pod) {
+        // A pod may name a node that nobody has.
+        let is_nowhere =
+            ctx.api.serving().traces && pod.node.as_ref().is_some_and(|node| ctx.view().node(node).is_none());
+        if self.is_silent(pod) || is_nowhere {
             return;
         }
         let known = self.record(slot).filter(|record| record.uid == pod.meta.uid).cloned();

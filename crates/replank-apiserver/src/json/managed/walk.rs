@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(why(json!({"foo": 1})), ".spec.foo: field not declared in schema");
         assert_eq!(
             why(json!({"replicas": "x"})),
-            ".spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:\"x\"}"
+            ".spec.replicas: expected numeric (int or float), got string"
         );
         assert_eq!(why(json!({"template": ["a"]})), ".spec.template: expected map, got &{[a]}");
     }
@@ -485,7 +485,7 @@ mod tests {
         let why = check(deployment(), &wrong).expect_err("it is wrong twice");
         assert_eq!(
             why,
-            "errors:\n  .spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:[]interface {}{}}\n  \
+            "errors:\n  .spec.replicas: expected numeric (int or float), got []interface {}\n  \
              .spec.x: field not declared in schema"
         );
     }

@@ -236,7 +236,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         others: &["base64", "rustc-hash", "serde", "serde_json", "thiserror", "tokio", "xxhash-rust"],
         below: &[],
-        dev: &["flate2"],
+        dev: &["flate2", "rcgen", "rustls"],
         purity: Purity::Effects,
         why: "cluster joins the simulated cluster and the wire; neither knows the other",
     },

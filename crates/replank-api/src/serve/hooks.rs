@@ -189,10 +189,8 @@ async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Tr
     let transport = |why: String| Trouble::Transport(why);
     let port: u16 = port.parse().map_err(|_| transport(format!("invalid port {port:?}")))?;
     let stream = TcpStream::connect((host, port)).await.map_err(|error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
-            _ => error.to_string(),
-        };
+        let is_refused = error.kind() == std::io::ErrorKind::ConnectionRefused;
+        let why = if is_refused { "connect: connection refused".to_owned() } else { error.to_string() };
         transport(format!("dial tcp {host}:{port}: {why}"))
     })?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| transport(error.to_string()))?;
@@ -294,6 +292,7 @@ fn trust(client: &Value) -> Result<ClientConfig, String> {
 }
 
 /// What is wrong with a connection, as Go says it where that is the certificate.
+#[expect(clippy::wildcard_enum_match_arm, reason = "others are said as the library says them")]
 fn tls_error(error: &std::io::Error, host: &str) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let Some(rustls::Error::InvalidCertificate(why)) = inner else { return error.to_string() };

@@ -170,12 +170,14 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn pod(containers: Value, ephemeral: Value) -> Value {
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"},
             "spec": {"containers": containers, "ephemeralContainers": ephemeral, "restartPolicy": "Always",
                 "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}})
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn container(requests: Value) -> Value {
         json!({"name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File", "resources": {"requests": requests}})
     }

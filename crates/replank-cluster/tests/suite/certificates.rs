@@ -63,6 +63,7 @@ impl Secured {
         StreamOwned::new(connection, stream)
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn admin(&self, method: &str, path: &str, content_type: &str, body: Value) -> Answered {
         let token = format!("Authorization: Bearer {}", self.token);
         ask(self.connect(None), (method, path, content_type), &[&token], &body)

@@ -10,10 +10,12 @@ const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
+#[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
 fn send(served: &Served, method: &str, path: &str, content_type: &str, body: Value) -> Answered {
     ask(served.connect(), (method, path, content_type), &[], &body)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
 fn pod(name: &str, more: Value) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
         "spec": {"containers": [{"name": "a", "image": "a"}, {"name": "b", "image": "b"}]}});

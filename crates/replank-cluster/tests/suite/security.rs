@@ -9,6 +9,7 @@ const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 const LABEL: &str = "pod-security.kubernetes.io/enforce";
 
+#[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
 fn send(served: &Served, method: &str, path: &str, content_type: &str, body: Value) -> Answered {
     ask(served.connect(), (method, path, content_type), &[], &body)
 }

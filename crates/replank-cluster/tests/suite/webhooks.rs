@@ -70,6 +70,7 @@ impl Hooked {
         Self { port, bundle, asked }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn hook(&self, name: &str, path: &str, more: Value) -> Value {
         let url = format!("https://127.0.0.1:{}{path}", self.port);
         let mut hook = json!({"name": name, "clientConfig": {"url": url, "caBundle": self.bundle}, "sideEffects": "None",
@@ -217,11 +218,13 @@ fn custom_resources_are_converted_by_their_webhook() {
     served.end();
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
 fn send(served: &Served, method: &str, path: &str, body: Value) -> Answered {
     let content_type = if method == "PATCH" { "application/merge-patch+json" } else { JSON };
     ask(served.connect(), (method, path, content_type), &[], &body)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
 fn configure(served: &Served, kind: &str, name: &str, hooks: Vec<Value>) {
     let path = format!("{HOOKS}/{kind}webhookconfigurations");
     let made = send(served, "POST", &path, json!({"metadata": {"name": name}, "webhooks": hooks}));

@@ -14,8 +14,8 @@ use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
 use super::{
-    Effect, body, check, custom, defaults, event_changes, events, form, parts, pod_parts, pod_update, rules, signing,
-    strategy, warn,
+    Effect, body, check, custom, defaults, event_changes, events, form, parts, pod_parts, pod_update, rules,
+    signing, strategy, warn,
 };
 use crate::draw::Purpose;
 use crate::server::resource::{Generation, ResourceType, StatusWrites};

@@ -41,6 +41,10 @@ mod tests {
         let right = labels(&[("kubernetes.io/os", "linux"), ("beta.kubernetes.io/os", "linux")]);
         assert_eq!(followed(&new), Some(right.clone()));
         assert_eq!(followed(&right), None);
-        assert_eq!(followed(&labels(&[("beta.kubernetes.io/arch", "amd64")])), None, "an old name alone stays");
+        assert_eq!(
+            followed(&labels(&[("beta.kubernetes.io/arch", "amd64")])),
+            None,
+            "an old name alone stays"
+        );
     }
 }

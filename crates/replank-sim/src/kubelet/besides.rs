@@ -9,6 +9,7 @@ use replank_model::object::render;
 use replank_model::time::Time;
 use serde_json::{Map, Value, json};
 
+use super::conditions::set_condition;
 use crate::context::Ctx;
 
 /// The conditions of a pod that has started, in the order in which a kubelet writes them, before those of others.
@@ -21,7 +22,7 @@ pub(super) fn conditions(pod: &mut Pod, ready: bool, now: Time) {
         ("ContainersReady", ready),
     ];
     for (kind, holds) in own {
-        super::set_condition(&mut pod.status.conditions, kind, holds, "", now);
+        set_condition(&mut pod.status.conditions, kind, holds, "", now);
     }
     let is_other = |one: &Condition| own.iter().all(|(kind, _)| *kind != &*one.r#type);
     pod.status.conditions.extend(others.into_iter().filter(is_other));

@@ -79,9 +79,13 @@ fn real(script: &Path, folder: &Path) -> Result<Value> {
     load(script, &plane.kubeconfig(), processes, &folder.join("real.json"))
 }
 
+/// As on the real one: pods get no account.
+const WITHOUT_ACCOUNTS: &str = "--disable-admission-plugins=ServiceAccount";
+
 /// The load on a served cluster.
 fn ours(binary: &Path, script: &Path, folder: &Path) -> Result<Value> {
-    let (mut child, kubeconfig) = up(binary, &["--nodes", "0"], &folder.join("kubeconfig"))?;
+    let (mut child, kubeconfig) =
+        up(binary, &["--nodes", "0", WITHOUT_ACCOUNTS], &folder.join("kubeconfig"))?;
     let figures =
         load(script, &kubeconfig, vec![format!("replank={}", child.id())], &folder.join("ours.json"));
     child.kill()?;

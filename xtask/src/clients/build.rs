@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Task, What};
+use super::task::{Task, What};
 use crate::root;
 
 /// Where programs are that were built.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::build::go;
-use super::{Task, What};
+use super::task::{Task, What};
 
 pub(super) fn tasks() -> Result<Vec<Task>> {
     let program = go("peers/clients-go", "clients-go", ".")?;

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use super::Task;
 use super::build::{go, sessions};
+use super::task::Task;
 use crate::judged::assets;
 
 pub(super) fn tasks() -> Result<Vec<Task>> {

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::build::{build, folder};
-use super::{Task, What};
+use super::task::{Task, What};
 
 pub(super) fn tasks() -> Result<Vec<Task>> {
     let target = folder().join("kube-rs");

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::Task;
 use super::build::sessions;
+use super::task::Task;
 use crate::judged::assets;
 
 pub(super) fn tasks() -> Result<Vec<Task>> {

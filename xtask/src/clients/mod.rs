@@ -6,6 +6,7 @@ mod helm;
 mod kube_rs;
 mod kubectl;
 mod python;
+mod task;
 
 pub(crate) use build::k9s;
 
@@ -22,6 +23,7 @@ use replank_judge::session::{Session, Setting, Side, play};
 
 use crate::judged::{Cluster, on_cluster, replank};
 use crate::root;
+use task::{Task, What};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -66,19 +68,6 @@ enum Client {
     KubeRs,
 }
 
-/// Something to run on a cluster of its own.
-struct Task {
-    name: String,
-    what: What,
-}
-
-enum What {
-    /// Commands with what they print, and the folders of the programs that they call.
-    Session { file: PathBuf, programs: Vec<PathBuf> },
-    /// A program that prints `ok CHECK` and `FAILED CHECK: why`.
-    Program { program: PathBuf, arguments: Vec<PathBuf> },
-}
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     let tasks = tasks(args)?;
     if args.build {
@@ -108,8 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                         }
                     };
                     let place = folder.join(task.name.replace(' ', "-"));
-                    let done =
-                        on_cluster(&cluster, &place, |kubeconfig| task.run(args, kubeconfig, &place, &told));
+                    let done = on_cluster(&cluster, &place, |kubeconfig| {
+                        run_task(task, args, kubeconfig, &place, &told)
+                    });
                     if let Err(error) = done.and_then(|done| done) {
                         told(&format!("FAILED {error:#}"));
                     }
@@ -143,42 +133,48 @@ fn tasks(args: &Args) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-impl Task {
-    fn run(&self, args: &Args, kubeconfig: &Path, folder: &Path, told: &dyn Fn(&str)) -> Result<()> {
-        let side = if args.real { Side::Real } else { Side::Served };
-        match &self.what {
-            What::Session { file, programs } => {
-                let read = std::fs::read_to_string(file)
-                    .with_context(|| format!("cannot read {}", file.display()))?;
-                let mut session = Session::parse(&read).with_context(|| file.display().to_string())?;
-                let at = file.parent().context("a file is in a folder")?;
-                let setting = Setting { kubeconfig, side, programs, at, folder, write: args.write };
-                play(&mut session, &setting, &|title, wrong| match wrong {
-                    None => told(&format!("ok {title}")),
-                    Some(wrong) => {
-                        told(&format!("FAILED {title}{}", wrong.trim_end().replace('\n', "\n    ")))
-                    }
-                })?;
-                if args.write {
-                    std::fs::write(file, session.to_string())?;
-                }
-                Ok(())
-            }
-            What::Program { program, arguments } => {
-                let mut child = Command::new(program)
-                    .args(arguments)
-                    .env("KUBECONFIG", kubeconfig)
-                    .env("CLIENTS_REAL", if args.real { "1" } else { "0" })
-                    .stdout(Stdio::piped())
-                    .stderr(std::fs::File::create(folder.join("log"))?)
-                    .spawn()
-                    .with_context(|| format!("cannot start {}", program.display()))?;
-                for line in BufReader::new(child.stdout.take().context("it has an output")?).lines() {
-                    told(&line?);
-                }
-                ensure!(child.wait()?.success(), "the program failed: {}", folder.join("log").display());
-                Ok(())
-            }
+fn run_task(task: &Task, args: &Args, kubeconfig: &Path, folder: &Path, told: &dyn Fn(&str)) -> Result<()> {
+    match &task.what {
+        What::Session { file, programs } => {
+            let side = if args.real { Side::Real } else { Side::Served };
+            let at = file.parent().context("a file is in a folder")?;
+            let setting = Setting { kubeconfig, side, programs, at, folder, write: args.write };
+            run_session(file, &setting, told)
+        }
+        What::Program { program, arguments } => {
+            let mut command = Command::new(program);
+            command.args(arguments).env("KUBECONFIG", kubeconfig);
+            command.env("CLIENTS_REAL", if args.real { "1" } else { "0" });
+            run_program(&mut command, &folder.join("log"), told)
         }
     }
+}
+
+fn run_session(file: &Path, setting: &Setting<'_>, told: &dyn Fn(&str)) -> Result<()> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut session = Session::parse(&text).with_context(|| file.display().to_string())?;
+    play(&mut session, setting, &|title, wrong| {
+        let line = match wrong {
+            None => format!("ok {title}"),
+            Some(wrong) => format!("FAILED {title}{}", wrong.trim_end().replace('\n', "\n    ")),
+        };
+        told(&line);
+    })?;
+    if setting.write {
+        std::fs::write(file, session.to_string())?;
+    }
+    Ok(())
+}
+
+fn run_program(command: &mut Command, log: &Path, told: &dyn Fn(&str)) -> Result<()> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(log)?)
+        .spawn()
+        .with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
+    for line in BufReader::new(child.stdout.take().context("it has an output")?).lines() {
+        told(&line?);
+    }
+    ensure!(child.wait()?.success(), "the program failed: {}", log.display());
+    Ok(())
 }

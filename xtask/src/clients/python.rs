@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::build::{build, folder};
-use super::{Task, What};
+use super::task::{Task, What};
 use crate::root;
 
 pub(super) fn tasks() -> Result<Vec<Task>> {

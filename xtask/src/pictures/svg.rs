@@ -105,10 +105,12 @@ fn shown(spans: &[(Duration, Duration)], whole: Duration) -> (&'static str, Stri
         if from.is_zero() {
             values[0] = "1";
         } else {
-            (times.push(share(*from)), values.push("1"));
+            times.push(share(*from));
+            values.push("1");
         }
         if *until < whole {
-            (times.push(share(*until)), values.push("0"));
+            times.push(share(*until));
+            values.push("0");
         }
     }
     let still = if values.last() == Some(&"1") { "" } else { " opacity=\"0\"" };

@@ -23,7 +23,8 @@ const PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// Node ports at the beginning that are given only to those who ask for them (KEP-3668).
 const PORTS_SET_APART: i64 = 86;
 /// Members that hold only while a Service has an address in the cluster.
-const OF_ADDRESS: [&str; 4] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+const OF_ADDRESS: [&str; 5] =
+    ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"];
 
 impl Api {
     /// Gives a new Service its addresses and node ports.

@@ -358,6 +358,12 @@ fn versions(text: &str) -> String {
             from = begin;
         }
     }
+    // An address that was drawn, and could not be given.
+    let mark = "failed to allocate IP: IPAddress.networking.k8s.io \"";
+    if let Some(begin) = text.find(mark).map(|at| at + mark.len()) {
+        let end = text[begin..].find('"').map_or(text.len(), |length| begin + length);
+        text.replace_range(begin..end, "<address>");
+    }
     text
 }
 

@@ -84,6 +84,7 @@ impl Api {
     }
 
     fn fill(&self, key: &Key, value: &mut Value, old: Option<&Value>) -> Result<(), ApiError> {
+        let is_nameless = key.name.as_str().is_empty() && text(&value["metadata"]["generateName"]).is_empty();
         let spec = &mut value["spec"];
         if has_address(spec) {
             let causes = related(spec);
@@ -95,7 +96,7 @@ impl Api {
             let had = old.map(|old| text(&old["spec"]["clusterIP"])).unwrap_or_default();
             if given.is_empty() {
                 let address = self.free_address(key);
-                if key.name.as_str().is_empty() {
+                if is_nameless {
                     // An address belongs to a Service by its name: none can be given to one without.
                     let why = format!(
                         "failed to allocate IP: IPAddress.networking.k8s.io \"{address}\" is invalid: \
@@ -466,6 +467,19 @@ mod tests {
         assert_eq!(moved.code, 422, "{}", moved.body);
         assert_eq!(send(&mut api, Method::Delete, "/s", Value::Null).code, 200);
         assert!(!api.is_taken(parsed));
+    }
+
+    #[test]
+    fn only_a_name_gets_an_address() {
+        let mut api = api();
+        let of = |metadata: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}});
+        let nameless = send(&mut api, Method::Post, "", of(json!({})));
+        let message = nameless.body["message"].as_str().unwrap_or_default().to_owned();
+        assert!(
+            message.starts_with("Service \"\" is invalid: spec.clusterIPs: Invalid value: [\"\"]: failed"),
+            "{message}"
+        );
+        assert_eq!(send(&mut api, Method::Post, "", of(json!({"generateName": "g-"}))).code, 201);
     }
 
     #[test]

@@ -471,15 +471,18 @@ mod tests {
 
     #[test]
     fn only_a_name_gets_an_address() {
-        let mut api = api();
-        let of = |metadata: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}});
-        let nameless = send(&mut api, Method::Post, "", of(json!({})));
-        let message = nameless.body["message"].as_str().unwrap_or_default().to_owned();
-        assert!(
-            message.starts_with("Service \"\" is invalid: spec.clusterIPs: Invalid value: [\"\"]: failed"),
-            "{message}"
-        );
-        assert_eq!(send(&mut api, Method::Post, "", of(json!({"generateName": "g-"}))).code, 201);
+        let api = api();
+        let ready = |metadata: Value| {
+            let mut value = json!({"metadata": metadata, "spec": {"ports": [{"port": 80}]}});
+            api.ready_service(&mut value, None).map(|()| value)
+        };
+        let refused = ready(json!({})).expect_err("nothing to give an address to").to_status();
+        let message = refused["message"].as_str().unwrap_or_default();
+        let begins =
+            "Service \"\" is invalid: spec.clusterIPs: Invalid value: [\"\"]: failed to allocate IP: ";
+        assert!(message.starts_with(begins), "{message}");
+        let named = ready(json!({"generateName": "g-"})).expect("its name is drawn later");
+        assert!(named["spec"]["clusterIP"].is_string());
     }
 
     #[test]

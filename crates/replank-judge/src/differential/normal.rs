@@ -179,7 +179,7 @@ fn clean(value: &mut Value, moving: bool) {
                 members.remove("status");
             }
             // A drawn name may stand elsewhere in the object as well.
-            let name = members.get("metadata").and_then(|metadata| drawn(metadata));
+            let name = members.get("metadata").and_then(drawn);
             if let Some((name, prefix)) = name {
                 members.values_mut().for_each(|value| rename(value, &name, &prefix));
             }

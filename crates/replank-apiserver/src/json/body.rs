@@ -245,6 +245,12 @@ pub(super) fn patched(
         PatchType::Merge | PatchType::Json | PatchType::Apply => {
             let given = if given.is_empty() { wanted.0.to_owned() } else { given };
             let api_version = if api_version.is_empty() { wanted.1.clone() } else { api_version };
+            if address.resource.custom.is_some() && given != wanted.0 && api_version == wanted.1 {
+                let cause = Cause::invalid("kind", &format!("{given:?}"), &format!("must be {}", wanted.0));
+                let named = ResourceName { kind: given.as_str().into(), ..address.resource.name.clone() };
+                let object = value.pointer("/metadata/name").and_then(Value::as_str);
+                return Err(ApiError::invalid(named, object.unwrap_or_default(), vec![cause]));
+            }
             if given != wanted.0 || api_version != wanted.1 {
                 return Err(wrong(&other_kind(address, &given, &api_version)));
             }

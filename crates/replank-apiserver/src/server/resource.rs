@@ -147,10 +147,12 @@ impl ResourceType {
             version: version.into(),
             kind,
             is_namespaced: kind.is_namespaced(),
-            generation: match kind {
-                Kind::PriorityClass => Generation::Fixed,
-                _ if kind.has_generation() => Generation::Counted,
-                _ => Generation::Absent,
+            generation: if kind == Kind::PriorityClass {
+                Generation::Fixed
+            } else if kind.has_generation() {
+                Generation::Counted
+            } else {
+                Generation::Absent
             },
             status: if has_status(kind) { StatusWrites::Apart } else { StatusWrites::WithObject },
             custom: None,

@@ -23,7 +23,8 @@ const PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// Node ports at the beginning that are given only to those who ask for them (KEP-3668).
 const PORTS_SET_APART: i64 = 86;
 /// Members that hold only while a Service has an address in the cluster.
-const OF_ADDRESS: [&str; 4] = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
+const OF_ADDRESS: [&str; 5] =
+    ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"];
 
 impl Api {
     /// Gives a new Service its addresses and node ports.
@@ -83,6 +84,7 @@ impl Api {
     }
 
     fn fill(&self, key: &Key, value: &mut Value, old: Option<&Value>) -> Result<(), ApiError> {
+        let is_nameless = key.name.as_str().is_empty() && text(&value["metadata"]["generateName"]).is_empty();
         let spec = &mut value["spec"];
         if has_address(spec) {
             let causes = related(spec);
@@ -94,7 +96,7 @@ impl Api {
             let had = old.map(|old| text(&old["spec"]["clusterIP"])).unwrap_or_default();
             if given.is_empty() {
                 let address = self.free_address(key);
-                if key.name.as_str().is_empty() {
+                if is_nameless {
                     // An address belongs to a Service by its name: none can be given to one without.
                     let why = format!(
                         "failed to allocate IP: IPAddress.networking.k8s.io \"{address}\" is invalid: \
@@ -465,6 +467,22 @@ mod tests {
         assert_eq!(moved.code, 422, "{}", moved.body);
         assert_eq!(send(&mut api, Method::Delete, "/s", Value::Null).code, 200);
         assert!(!api.is_taken(parsed));
+    }
+
+    #[test]
+    fn only_a_name_gets_an_address() {
+        let api = api();
+        let ready = |metadata: Value| {
+            let mut value = json!({"metadata": metadata, "spec": {"ports": [{"port": 80}]}});
+            api.ready_service(&mut value, None).map(|()| value)
+        };
+        let refused = ready(json!({})).expect_err("nothing to give an address to").to_status();
+        let message = refused["message"].as_str().unwrap_or_default();
+        let begins =
+            "Service \"\" is invalid: spec.clusterIPs: Invalid value: [\"\"]: failed to allocate IP: ";
+        assert!(message.starts_with(begins), "{message}");
+        let named = ready(json!({"generateName": "g-"})).expect("its name is drawn later");
+        assert!(named["spec"]["clusterIP"].is_string());
     }
 
     #[test]

@@ -179,7 +179,7 @@ fn clean(value: &mut Value, moving: bool) {
                 members.remove("status");
             }
             // A drawn name may stand elsewhere in the object as well.
-            let name = members.get("metadata").and_then(|metadata| drawn(metadata));
+            let name = members.get("metadata").and_then(drawn);
             if let Some((name, prefix)) = name {
                 members.values_mut().for_each(|value| rename(value, &name, &prefix));
             }
@@ -357,6 +357,12 @@ fn versions(text: &str) -> String {
             text.replace_range(begin..begin + digits, if digits > 0 { "<version>" } else { "" });
             from = begin;
         }
+    }
+    // An address that was drawn, and could not be given.
+    let mark = "failed to allocate IP: IPAddress.networking.k8s.io \"";
+    if let Some(begin) = text.find(mark).map(|at| at + mark.len()) {
+        let end = text[begin..].find('"').map_or(text.len(), |length| begin + length);
+        text.replace_range(begin..end, "<address>");
     }
     text
 }

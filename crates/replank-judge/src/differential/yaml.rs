@@ -1,7 +1,5 @@
 //! Bodies in YAML.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 /// An object as YAML: maps and lists in blocks, what is in them as JSON has it.
@@ -16,19 +14,23 @@ fn block(value: &Value, depth: usize, out: &mut String) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             for (name, member) in members {
-                let _ = write!(out, "{indent}{}:", Value::from(name.as_str()));
+                out.extend([indent.clone(), Value::from(name.as_str()).to_string(), ":".to_owned()]);
                 below(member, depth, out);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for item in items {
-                let _ = write!(out, "{indent}-");
+                out.push_str(&indent);
+                out.push('-');
                 below(item, depth, out);
             }
         }
-        _ => {
-            let _ = writeln!(out, "{indent}{value}");
-        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => out.extend([indent, value.to_string(), "\n".to_owned()]),
     }
 }
 
@@ -42,7 +44,7 @@ fn below(value: &Value, depth: usize, out: &mut String) {
         out.push('\n');
         block(value, depth + 1, out);
     } else {
-        let _ = writeln!(out, " {value}");
+        out.extend([" ".to_owned(), value.to_string(), "\n".to_owned()]);
     }
 }
 

@@ -93,6 +93,15 @@ pub(super) fn fill_other(resource: &ResourceType, value: &mut Value) {
     if &*resource.name.group == "admissionregistration.k8s.io" {
         policies::fill(&resource.name.kind, value);
     }
+    // Fields of gates that are off by default are dropped (`dropDisabledFields`).
+    let gated: &[&str] = match (&*resource.name.group, &*resource.name.plural) {
+        ("coordination.k8s.io", "leases") => &["strategy", "preferredHolder"],
+        ("storage.k8s.io", "csidrivers") => &["preventPodSchedulingIfMissing"],
+        _ => return,
+    };
+    if let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.retain(|name, _| !gated.contains(&name.as_str()));
+    }
 }
 
 /// Fills in what nobody in a rehearsal looks at.

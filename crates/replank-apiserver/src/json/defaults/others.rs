@@ -130,10 +130,15 @@ fn network_policy(spec: &mut Value) {
 }
 
 fn binding(value: &mut Value) {
-    absent(part(value, "roleRef"), "apiGroup", RBAC);
+    let default_group = |of: &mut Value| {
+        if of.get("apiGroup").and_then(Value::as_str).is_none_or(str::is_empty) && of.is_object() {
+            of["apiGroup"] = RBAC.into();
+        }
+    };
+    default_group(part(value, "roleRef"));
     for subject in items(value, "subjects") {
         if matches!(subject.get("kind").and_then(Value::as_str), Some("User" | "Group")) {
-            absent(subject, "apiGroup", RBAC);
+            default_group(subject);
         }
     }
 }

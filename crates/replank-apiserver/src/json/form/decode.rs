@@ -321,6 +321,10 @@ mod tests {
             why(&json!({"metadata": {"creationTimestamp": "yesterday"}})),
             "parsing time \"yesterday\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"yesterday\" as \"2006\""
         );
+        assert_eq!(
+            why(&json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z-"}})),
+            "parsing time \"2026-01-01T00:00:00Z-\": extra text: \"-\""
+        );
     }
 
     #[test]

@@ -47,18 +47,18 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
         ("networking.k8s.io", "ingressclasses") => fixed(old, new, &["spec.controller"], &mut causes),
         ("networking.k8s.io", "ipaddresses") => fixed(old, new, &["spec.parentRef"], &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => fixed(old, new, &["preemptionPolicy"], &mut causes),
-        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => {
-            if differs(old, new, "roleRef") {
-                let of = new.get("roleRef").cloned().unwrap_or_default();
-                let text = |name: &str| of.get(name).cloned().unwrap_or_else(|| "".into());
-                let shown = format!(
-                    "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
-                    text("apiGroup"),
-                    text("kind"),
-                    text("name")
-                );
-                causes.push(Cause::invalid("roleRef", &shown, "cannot change roleRef"));
-            }
+        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings")
+            if differs(old, new, "roleRef") =>
+        {
+            let of = new.get("roleRef").cloned().unwrap_or_default();
+            let text = |name: &str| of.get(name).cloned().unwrap_or_else(|| "".into());
+            let shown = format!(
+                "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
+                text("apiGroup"),
+                text("kind"),
+                text("name")
+            );
+            causes.push(Cause::invalid("roleRef", &shown, "cannot change roleRef"));
         }
         ("apps", "controllerrevisions") => {
             fixed(old, new, &["data"], &mut causes);

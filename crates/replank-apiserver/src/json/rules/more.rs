@@ -722,3 +722,40 @@ fn slices(value: &Value, causes: &mut Vec<Cause>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fields(key: &str, value: &Value) -> Vec<String> {
+        let mut causes = Vec::new();
+        check(key, value, &mut causes);
+        causes.into_iter().filter_map(|cause| cause.field).map(|field| field.to_string()).collect()
+    }
+
+    #[test]
+    fn subjects_are_of_the_group_of_their_kind() {
+        let binding = json!({"subjects": [
+            {"kind": "ServiceAccount", "name": "A_b", "apiGroup": "x"},
+            {"kind": "User", "name": "u", "apiGroup": "/p"},
+            {"kind": "Group", "name": "g", "apiGroup": "rbac.authorization.k8s.io"}]});
+        let of_cluster =
+            ["subjects[0].name", "subjects[0].apiGroup", "subjects[0].namespace", "subjects[1].apiGroup"];
+        assert_eq!(fields("clusterrolebindings.rbac.authorization.k8s.io", &binding), of_cluster);
+        let mut in_namespace = of_cluster.to_vec();
+        in_namespace.remove(2);
+        assert_eq!(fields("rolebindings.rbac.authorization.k8s.io", &binding), in_namespace);
+    }
+
+    #[test]
+    fn the_controller_of_a_class_is_a_path_of_a_domain() {
+        for (controller, is_right) in [("acme.io/foo", true), ("x", false), ("a.b/", false), ("A_b/x", false)]
+        {
+            let found =
+                fields("ingressclasses.networking.k8s.io", &json!({"spec": {"controller": controller}}));
+            assert_eq!(found.is_empty(), is_right, "{controller}: {found:?}");
+        }
+    }
+}

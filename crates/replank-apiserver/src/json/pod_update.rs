@@ -250,6 +250,7 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 mod tests {
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a test writes it where it is needed")]
     fn told(old: Value, new: Value) -> Vec<String> {
         let found = check(&json!({ "spec": old }), &json!({ "spec": new }));
         found.iter().map(|one| format!("{}: {}", one.field.as_deref().unwrap_or(""), one.message)).collect()

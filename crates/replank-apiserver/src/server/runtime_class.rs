@@ -93,6 +93,7 @@ mod tests {
     use crate::Clock;
     use crate::draw::Draws;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a test writes it where it is needed")]
     fn made(api: &mut Api, name: &str, spec: Value) -> Result<Value, ApiError> {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec});
         api.create_object(Object::from_json(pod).expect("it is well formed"))

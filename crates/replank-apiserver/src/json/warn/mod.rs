@@ -126,6 +126,7 @@ mod tests {
                 json!({"type": "kubernetes.io/tls", "data": {"tls.crt": certificate, "tls.key": key}}),
             )
         };
+        #[expect(clippy::needless_pass_by_value, reason = "a test writes it where it is needed")]
         fn certificate_of(secret: Value) -> Option<String> {
             certificate(&secret)
         }

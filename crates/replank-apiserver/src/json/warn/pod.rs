@@ -226,6 +226,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "a test writes it where it is needed")]
     fn told(spec: Value) -> Vec<String> {
         let mut told = Vec::new();
         warnings("spec", &spec, &mut told);

@@ -45,22 +45,21 @@ pub(super) fn served(ctx: &Ctx<'_>, pod: &Pod) -> Delays {
 
 /// When a pod is ready whose probes wait before they ask; `None` where one fails for ever.
 fn probed(pod: &Pod) -> Option<Span> {
-    let raw = pod.spec.raw.as_deref().filter(|raw| raw.contains("Probe\""));
-    let Some(spec) = raw.and_then(|raw| serde_json::from_str::<Value>(raw).ok()) else {
+    let all = &pod.spec.containers;
+    if all.iter().all(|container| container.readiness_probe.is_none() && container.startup_probe.is_none()) {
         return Some(Span::ZERO);
-    };
-    let mut ready = Span::ZERO;
-    for container in spec["containers"].as_array().into_iter().flatten() {
-        let delay =
-            |probe: &str| Span::from_secs(container[probe]["initialDelaySeconds"].as_i64().unwrap_or(0));
+    }
+    let spec: Option<Value> = pod.spec.raw.as_deref().and_then(|raw| serde_json::from_str(raw).ok());
+    for container in spec.iter().filter_map(|spec| spec["containers"].as_array()).flatten() {
         let command = container["readinessProbe"]["exec"]["command"].as_array();
         let words: Vec<&str> = command.into_iter().flatten().filter_map(Value::as_str).collect();
         if code(&words).is_some_and(|code| code != 0) {
             return None;
         }
-        ready = ready.max(delay("readinessProbe")).max(delay("startupProbe"));
     }
-    Some(ready)
+    let probes = all.iter().flat_map(|container| [&container.readiness_probe, &container.startup_probe]);
+    let delays = probes.flatten().map(|probe| Span::from_secs(i64::from(probe.initial_delay_seconds)));
+    Some(delays.max().unwrap_or(Span::ZERO))
 }
 
 /// What a pod's commands say of its end.

@@ -1,5 +1,6 @@
 //! Kubelets: starting, readying, restarting, stopping pods.
 
+mod conditions;
 mod containers;
 mod crash;
 mod deadline;
@@ -18,16 +19,17 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_model::object::condition::{self, Condition, ConditionStatus};
+use replank_model::object::condition;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::{Kind, Object};
-use replank_model::text::{NodeName, Text, Uid};
-use replank_model::time::{Span, Time};
+use replank_model::text::{NodeName, Uid};
+use replank_model::time::Span;
 use replank_model::view::{Change, Ix};
 
 use crate::context::Ctx;
 use crate::controllers::volumes;
 use crate::event::{Event, KubeletDue as Due, Step};
+pub(crate) use conditions::set_condition;
 use crash::BackOff;
 use delays::Delays;
 pub(crate) use fake::STUCK;
@@ -535,31 +537,4 @@ fn remove(ctx: &mut Ctx<'_>, pod: &Pod) {
         DeleteOptions { grace_seconds: Some(0), uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
     let removed = ctx.api.delete(Kind::Pod, &pod.meta.key(), &options);
     debug_assert!(removed.is_ok(), "the pod was just read");
-}
-
-/// Sets a condition; its transition time moves only when its status does.
-pub(crate) fn set_condition(
-    conditions: &mut Vec<Condition>,
-    r#type: &str,
-    holds: bool,
-    reason: &str,
-    now: Time,
-) {
-    let status = ConditionStatus::from(holds);
-    match conditions.iter_mut().find(|condition| &*condition.r#type == r#type) {
-        Some(known) => {
-            if known.status != status {
-                known.last_transition_time = Some(now);
-            }
-            known.status = status;
-            known.reason = Text::from(reason);
-        }
-        None => conditions.push(Condition {
-            r#type: Text::from(r#type),
-            status,
-            reason: Text::from(reason),
-            last_transition_time: Some(now),
-            ..Condition::default()
-        }),
-    }
 }

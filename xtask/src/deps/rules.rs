@@ -319,7 +319,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-judge",
         ours: &[],
-        others: &["anyhow", "jiff", "regex-lite", "rustls", "serde", "serde_json", "ureq"],
+        others: &["anyhow", "jiff", "regex-lite", "rustls", "serde", "serde-saphyr", "serde_json", "ureq"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,

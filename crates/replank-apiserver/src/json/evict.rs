@@ -34,7 +34,7 @@ impl Api {
 fn read_options(
     address: &Address,
     options: &Value,
-) -> Result<(Effect, Result<super::DeleteOptions, ApiError>), ApiError> {
+) -> Result<(Effect, Result<crate::server::DeleteOptions, ApiError>), ApiError> {
     let words = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };

@@ -10,6 +10,7 @@ mod body;
 mod check;
 mod custom;
 mod defaults;
+mod deletion;
 mod event_changes;
 mod events;
 mod evict;
@@ -53,7 +54,8 @@ pub use terms::Terms;
 
 pub use crate::server::{Effect, ResourceType};
 
-use crate::server::{Api, ApiError, DeleteOptions};
+use crate::server::{Api, ApiError};
+use deletion::{delete_options, not_a_number};
 
 pub use request::{Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options};
 
@@ -185,29 +187,4 @@ impl Api {
         }
         Ok(())
     }
-}
-
-fn not_a_number(text: &str) -> ApiError {
-    ApiError::bad_request(&format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-}
-
-/// Reads meta/v1 DeleteOptions from a body, and what the query says in its place.
-fn delete_options(address: &Address, body: &Value) -> Result<DeleteOptions, ApiError> {
-    let mut merged = body::options(body)?;
-    for member in ["gracePeriodSeconds", "propagationPolicy", "orphanDependents"] {
-        let Some(text) = address.parameter(member) else { continue };
-        merged[member] = match member {
-            "gracePeriodSeconds" => {
-                let seconds = text.parse::<i64>();
-                seconds.map(Value::from).map_err(|_| not_a_number(text))?
-            }
-            "orphanDependents" => Value::from(!matches!(text, "false" | "0")),
-            _ => Value::from(text),
-        };
-    }
-    let dry: Vec<&str> = address.parameters_named("dryRun").collect();
-    if !dry.is_empty() {
-        merged["dryRun"] = Value::from(dry);
-    }
-    read_delete_options(&merged)
 }

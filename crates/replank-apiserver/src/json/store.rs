@@ -222,5 +222,7 @@ const PRESERVED: &str = "child pods are preserved by default when jobs are delet
 /// Whether a deletion leaves the pods of Jobs behind, which nobody has asked for (batch/job storage, `Delete`).
 fn preserves_pods(address: &Address, options: &Value) -> bool {
     let is_job = address.resource.kind == replank_model::object::Kind::Job;
-    is_job && super::delete_options(address, options).is_ok_and(|options| options.propagation.is_none())
+    is_job
+        && super::deletion::delete_options(address, options)
+            .is_ok_and(|options| options.propagation.is_none())
 }

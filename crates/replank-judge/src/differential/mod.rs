@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod step;
 mod walk;
+mod words;
 mod yaml;
 
 pub use report::{Answered, Difference, Report};

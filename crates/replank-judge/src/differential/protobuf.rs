@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::normal::{MANAGERS, words};
+use super::words::{MANAGERS, words};
 
 /// What Kubernetes' protobuf begins with.
 pub(super) const MAGIC: &[u8] = b"k8s\0";

@@ -4,7 +4,8 @@ use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::Text;
 use replank_model::time::Span;
 
-use super::{containers, report, set_condition};
+use super::conditions::set_condition;
+use super::{containers, report};
 use crate::context::Ctx;
 
 /// What containers end with that are killed.

@@ -1,12 +1,15 @@
 //! What a client is warned of that writes an object (each strategy's `WarningsOnCreate` and `WarningsOnUpdate`).
 
 mod pod;
+mod read;
 
 use replank_model::object::Kind;
 use serde_json::Value;
 
 use super::rules;
 use crate::server::ResourceType;
+
+use read::{list, text};
 
 /// What is said of an object that is written; `old` is the state before, and `is_changed` whether another state is desired than then.
 pub(super) fn warnings(
@@ -76,14 +79,6 @@ fn service(new: &Value, told: &mut Vec<String>) {
             "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned(),
         );
     }
-}
-
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// A pair that no TLS server can load: what Go says of it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use replank_model::quantity::Quantity;
 use serde_json::Value;
 
-use super::{list, text};
+use super::read::{list, text};
 
 /// Labels of nodes that went out of use, and what is said of them (`pkg/api/node/util.go`).
 const LABELS: [(&str, &str); 8] = [

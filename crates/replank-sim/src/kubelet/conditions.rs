@@ -1,0 +1,32 @@
+//! Conditions of pods, as kubelets set them.
+
+use replank_model::object::condition::{Condition, ConditionStatus};
+use replank_model::text::Text;
+use replank_model::time::Time;
+
+/// Sets a condition; its transition time moves only when its status does.
+pub(crate) fn set_condition(
+    conditions: &mut Vec<Condition>,
+    r#type: &str,
+    holds: bool,
+    reason: &str,
+    now: Time,
+) {
+    let status = ConditionStatus::from(holds);
+    match conditions.iter_mut().find(|condition| &*condition.r#type == r#type) {
+        Some(known) => {
+            if known.status != status {
+                known.last_transition_time = Some(now);
+            }
+            known.status = status;
+            known.reason = Text::from(reason);
+        }
+        None => conditions.push(Condition {
+            r#type: Text::from(r#type),
+            status,
+            reason: Text::from(reason),
+            last_transition_time: Some(now),
+            ..Condition::default()
+        }),
+    }
+}

@@ -17,6 +17,7 @@ use crate::data::DataArgs;
 use crate::ends;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
+use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
 use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
@@ -30,7 +31,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Reads files, and changes no cluster.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Changes no cluster.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -53,6 +54,13 @@ pub(crate) enum Command {
     /// rehearsed. The report goes to standard output, everything else to standard error.
     #[command(after_help = ends::table("rehearse"))]
     Rehearse(Box<RehearseArgs>),
+
+    /// Saves what a rehearsal needs of a live cluster: no Secrets, no ConfigMaps but those that are named, no values of environment variables. Changes nothing.
+    ///
+    /// Lists objects page by page and writes them as one JSON document, the same for the same objects. What may not be listed is left out and named, with the
+    /// RBAC rule that is missing. docs/snapshot.md says more.
+    #[command(after_help = ends::table("snapshot"))]
+    Snapshot(SnapshotArgs),
 
     /// Shows where a pod would be scheduled: every node's result as kube-scheduler computes it, and what to change if no node fits.
     ///
@@ -142,6 +150,10 @@ pub(crate) struct LeftoverArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+
     /// How the snapshot is read.
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -184,6 +196,10 @@ pub(crate) struct CheckArgs {
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]
@@ -256,6 +272,10 @@ pub(crate) struct SimulateArgs {
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]
@@ -394,6 +414,10 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "GROUP")]
     pub(crate) only_group: Option<GroupName>,
 
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+
     /// How the snapshot is read.
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -474,6 +498,10 @@ pub(crate) struct RehearseArgs {
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]

@@ -36,6 +36,7 @@ pub(crate) const ENDS: &[Ends] = &[
         refused: Some("a blocking finding, and `blockingFindings: refuse`"),
         incomplete: true,
     },
+    Ends { command: "snapshot", passes: "written", incomplete: true, ..NOTHING },
     Ends {
         command: "place",
         passes: "everything fits; `--audit`: nothing found",

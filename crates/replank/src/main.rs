@@ -15,6 +15,7 @@ mod github;
 mod hpa;
 mod interrupt;
 mod leftover;
+mod live;
 mod migrate;
 mod moment;
 mod place;
@@ -59,6 +60,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
         Command::Cluster(args) => cluster::run(args, printer, &interrupt),
+        Command::Snapshot(args) => live::run(args, printer),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),
         Command::Hpa(args) => hpa::run(&args.command, printer, &interrupt),

@@ -23,6 +23,7 @@ use replank_model::view::View;
 use replank_sim::{Assumption, Source as AssumedBy};
 
 use crate::failure::Failure;
+use crate::live::{self, LiveArgs};
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 
@@ -70,6 +71,60 @@ impl ReadArgs {
     /// Everything that is accepted.
     pub(crate) fn allowed(&self) -> Allowed {
         Allowed::all(&self.allow_incomplete)
+    }
+}
+
+/// Where a cluster is read from.
+pub(crate) enum Origin<'a> {
+    /// Files, directories, standard input.
+    Files(&'a [OsString]),
+    /// The API server that a kubeconfig leads to.
+    Live(&'a LiveArgs),
+}
+
+/// A cluster's objects as text, and what to call them.
+pub(crate) struct Input {
+    /// The sources.
+    pub(crate) sources: Vec<Source>,
+    /// What to call all of them.
+    pub(crate) name: String,
+    /// What to call each.
+    pub(crate) names: Vec<String>,
+}
+
+impl<'a> Origin<'a> {
+    /// The files that are passed, else the live cluster that kubectl would find; `None` where there is neither. Nothing is read.
+    ///
+    /// # Errors
+    /// Where both are asked for.
+    pub(crate) fn of(files: &'a [OsString], live: &'a LiveArgs) -> Result<Option<Self>, Failure> {
+        match files {
+            [] => Ok(live.is_there().then_some(Self::Live(live))),
+            _ if live.is_asked_for() => Err(Failure::usage_message(
+                "a SNAPSHOT and a live cluster (--context, --kubeconfig) are given",
+            )
+            .next("pass only one of them")),
+            files => Ok(Some(Self::Files(files))),
+        }
+    }
+
+    /// Reads a live cluster; files are read later.
+    ///
+    /// # Errors
+    /// Where the cluster cannot be reached or read.
+    pub(crate) fn read(self, printer: &mut Printer) -> Result<Input, Failure> {
+        Ok(match self {
+            Self::Files(files) => Input {
+                sources: sources(files),
+                name: name(files),
+                names: files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+            },
+            Self::Live(args) => {
+                let live::Read { name, bytes } = live::read(args, printer)?;
+                let sources = vec![Source::bytes(name.as_str(), bytes)];
+                Input { sources, names: vec![name.clone()], name }
+            }
+        })
     }
 }
 

@@ -275,6 +275,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-schedule",
             "replank-sim",
             "replank-lifecycle",
+            "replank-live",
         ],
         others: &[
             "anstream",
@@ -282,6 +283,7 @@ pub(super) const RULES: &[Rule] = &[
             "anyhow",
             "clap",
             "console",
+            "flate2",
             "indicatif",
             "mimalloc",
             "serde",
@@ -290,7 +292,7 @@ pub(super) const RULES: &[Rule] = &[
             "tokio",
         ],
         below: &[],
-        dev: &["flate2", "getrandom", "insta", "replank-oracle"],
+        dev: &["getrandom", "insta", "replank-oracle"],
         purity: Purity::Effects,
         why: "the binary is to build within minutes on a fresh machine",
     },
@@ -315,6 +317,15 @@ pub(super) const RULES: &[Rule] = &[
         dev: &["mimalloc"],
         purity: Purity::Effects,
         why: "tests are to build within minutes, too",
+    },
+    Rule {
+        name: "replank-live",
+        ours: &["replank-model"],
+        others: &["http", "http-body-util", "jiff", "k8s-openapi", "kube", "serde_json", "thiserror"],
+        below: &[],
+        dev: &[],
+        purity: Purity::Effects,
+        why: "the wire of a real cluster: it reads and carries out, and decides nothing; it never sees the simulation",
     },
     Rule {
         name: "replank-judge",
@@ -372,9 +383,9 @@ pub(super) const CHECKERS_USE: &[&str] = &[
 pub(super) const BANNED: &[(&str, &str)] = &[
     ("aws-*", "no AWS SDK before there is a live driver"),
     ("chrono", "dates are jiff's: one library, and no clock by default"),
-    ("k8s-openapi", "objects are replank-model's: its projections are far smaller"),
-    ("kube*", "no Kubernetes client before there is a live driver"),
-    ("openssl*", "needs a system library that a fresh machine lacks"),
+    ("native-tls", "one TLS stack: rustls with ring"),
+    ("openssl", "needs a system library that a fresh machine lacks"),
+    ("openssl-sys", "needs a system library that a fresh machine lacks"),
     ("serde_yaml*", "archived, and its forks wrap unsafe code: serde-saphyr reads YAML"),
 ];
 

@@ -37,7 +37,7 @@ use crate::printer::Printer;
 use crate::rehearse::{self, Scene, example, groups, plan};
 use crate::report::{Look, Page, Tone, findings};
 use crate::scale::input;
-use crate::snapshot::{self, HOW_TO_SNAPSHOT, Keep, Places};
+use crate::snapshot::{self, HOW_TO_SNAPSHOT, Keep, Origin, Places};
 
 /// Checks, and prints what was found.
 ///
@@ -74,27 +74,25 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         );
     }
     let gate = Gate::read(&args.gate)?;
-    if args.snapshots.is_empty() && !args.what.is_given() {
+    let origin = Origin::of(&args.snapshots, &args.live)?;
+    if origin.is_none() && !args.what.is_given() {
         let scene = example::scene(args.now, &args.read, printer)?;
         let sources = vec!["examples/job-site/snapshot.yaml".to_owned()];
         return Ok(of_scene(args, scene, sources, Places::new(), &gate));
     }
-    if args.snapshots.is_empty() {
+    let Some(origin) = origin else {
         return Err(Failure::usage_message("no snapshot to check").next(HOW_TO_SNAPSHOT));
-    }
+    };
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
     let facts = input::groups(&args.groups)?;
-    let sources = snapshot::sources(&args.snapshots);
+    let snapshot::Input { sources, name, names } = origin.read(printer)?;
     let keep = match args.output {
         CheckFormat::Sarif | CheckFormat::Github => Keep::Places,
         CheckFormat::Text | CheckFormat::Json | CheckFormat::Markdown => Keep::Nothing,
     };
     let (mut cluster, places) =
         snapshot::read_with_places(sources, &args.read, args.now, Question::Roll, printer, keep)?;
-    let name = snapshot::name(&args.snapshots);
-    let names: Vec<String> =
-        args.snapshots.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     match plan {
         Some(plan) => {
             let facts = scale::completed(facts, &plan.node_groups);

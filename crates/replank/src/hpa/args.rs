@@ -10,6 +10,7 @@ use replank_model::time::{Span, Time};
 use crate::autoscaler::AutoscalerArgs;
 use crate::cli::limit;
 use crate::ends;
+use crate::live::LiveArgs;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `hpa`.
@@ -60,6 +61,10 @@ pub(crate) struct HpaExplainArgs {
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]
@@ -126,6 +131,10 @@ pub(crate) struct HpaSimulateArgs {
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]

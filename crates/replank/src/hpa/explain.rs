@@ -28,7 +28,7 @@ use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT};
+use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT, Origin};
 
 pub(super) use super::explanation::Explained;
 
@@ -40,11 +40,11 @@ const WINDOW: Span = Span::from_secs(15);
 /// # Errors
 /// Where what was asked for is not right.
 pub(super) fn run(args: &HpaExplainArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    if args.snapshots.is_empty() {
+    let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
         return Err(Failure::usage_message("no snapshot with the autoscaler").next(HOW_TO_SNAPSHOT));
-    }
+    };
     let given = given_metrics(args)?;
-    let sources = snapshot::sources(&args.snapshots);
+    let sources = origin.read(printer)?.sources;
     let Cluster { view, now, coverage, .. } =
         snapshot::read_at(sources, &args.read, args.now, Question::PodAutoscaler, printer)?;
     let hpa = find(&view, &args.name, &args.namespace)?;

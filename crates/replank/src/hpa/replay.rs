@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 use crate::rehearse::groups;
-use crate::snapshot::{self, Cluster};
+use crate::snapshot::{self, Cluster, Origin};
 
 /// Between two moments that are looked at: finer than metrics come, so that no spell of too much load is missed.
 pub(super) const STEP: Span = Span::from_secs(5);
@@ -78,7 +78,14 @@ impl Stage {
             None => Vec::new(),
         };
         let mut assumed = Vec::new();
-        let mut stage = if args.snapshots.is_empty() {
+        // Without a snapshot there is no cluster at all, unless a live one is asked for.
+        let origin = match args.snapshots.is_empty() && !args.live.is_asked_for() {
+            true => None,
+            false => Origin::of(&args.snapshots, &args.live)?,
+        };
+        let mut stage = if let Some(origin) = origin {
+            Self::copy(args, origin, printer)?
+        } else {
             if args.manifest.is_none() {
                 return Err(Failure::usage_message("no autoscaler for the load").next(
                     "pass -f MANIFEST with a HorizontalPodAutoscaler and its scale target, or a snapshot",
@@ -87,8 +94,6 @@ impl Stage {
             assumed
                 .push("no snapshot: pods are scheduled at once, on one node with unlimited room".to_owned());
             Self::bare(args.manifest.as_deref().map(input::name).unwrap_or_default())
-        } else {
-            Self::copy(args, printer)?
         };
         let named: Vec<Key> =
             objects.iter().filter(|object| is_autoscaler(object)).map(|object| object.meta().key()).collect();
@@ -139,8 +144,8 @@ impl Stage {
     }
 
     /// The cluster of a snapshot.
-    fn copy(args: &HpaSimulateArgs, printer: &mut Printer) -> Result<Self, Failure> {
-        let sources = snapshot::sources(&args.snapshots);
+    fn copy(args: &HpaSimulateArgs, origin: Origin<'_>, printer: &mut Printer) -> Result<Self, Failure> {
+        let snapshot::Input { sources, name, .. } = origin.read(printer)?;
         let Cluster { mut view, now, older, coverage } =
             snapshot::read_at(sources, &args.read, args.now, Question::PodAutoscaler, printer)?;
         let by = GroupBy::Label(args.read.group_label.clone());
@@ -152,7 +157,6 @@ impl Stage {
                 view.apply(Delta::Instance(instance.into()));
             }
         }
-        let name = snapshot::name(&args.snapshots);
         Ok(Self {
             view,
             name,

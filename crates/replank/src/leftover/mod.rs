@@ -22,20 +22,20 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Look, Page, Tone};
-use crate::snapshot::{self, HOW_TO_SNAPSHOT};
+use crate::snapshot::{self, HOW_TO_SNAPSHOT, Origin};
 
 /// Looks, and prints what was left.
 ///
 /// # Errors
 /// Where what was asked for is not right, or the machine fails.
 pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    if args.snapshots.is_empty() {
+    let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
         return Err(Failure::usage_message("no snapshot to read").next(HOW_TO_SNAPSHOT));
-    }
+    };
     // The groups first: a mistake there is found in no time, and a large snapshot takes a while.
     let groups = args.groups.as_deref().map(groups::read).transpose()?;
     let with_groups = groups.is_some();
-    let sources = snapshot::sources(&args.snapshots);
+    let snapshot::Input { sources, name, .. } = origin.read(printer)?;
     let snapshot::Cluster { mut view, now, coverage, .. } =
         snapshot::read_at(sources, &args.read, args.now, Question::Leftovers, printer)?;
     for group in groups.into_iter().flatten() {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Fa
     if args.expired {
         left.retain(Leftover::is_expired);
     }
-    let found = Found { name: snapshot::name(&args.snapshots), now, with_groups, left, coverage };
+    let found = Found { name, now, with_groups, left, coverage };
     let text = match args.output {
         LeftoverFormat::Text => {
             text(&found, printer.look()) + &coverage::section(&found.coverage, printer.look())

@@ -12,6 +12,7 @@ use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
 use replank_protocol::hindrance::ScaleDown;
 
+use crate::live::LiveArgs;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `migrate`.
@@ -61,6 +62,10 @@ pub(crate) struct MigrateArgs {
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]

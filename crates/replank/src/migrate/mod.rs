@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::place::input;
 use crate::printer::Printer;
-use crate::snapshot::{self, HOW_TO_SNAPSHOT};
+use crate::snapshot::{self, HOW_TO_SNAPSHOT, Origin};
 
 use args::Format;
 pub(crate) use args::MigrateArgs;
@@ -43,11 +43,11 @@ const LIMIT: Span = Span::from_minutes(24 * 60);
 /// Where what was asked for is not right, or the machine fails.
 pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let (kind, key) = object(args)?;
-    if args.snapshots.is_empty() {
+    let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
         return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
-    }
+    };
     let goal = goal(args, (kind, &key), printer)?;
-    let sources = snapshot::sources(&args.snapshots);
+    let snapshot::Input { sources, name, .. } = origin.read(printer)?;
     let snapshot::Cluster { view, now, older, coverage } =
         snapshot::read_at(sources, &args.read, args.now, Question::Migration, printer)?;
     let live = live(&view, kind, &key)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
         result.assumptions.splice(0..0, older);
     }
     let report = Report {
-        name: snapshot::name(&args.snapshots),
+        name,
         now,
         kind,
         key,

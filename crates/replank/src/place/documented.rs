@@ -54,6 +54,7 @@ fn args(words: &[&str]) -> PlaceArgs {
         Command::Place(args) => args,
         Command::Hpa(_)
         | Command::Cluster(_)
+        | Command::Snapshot(_)
         | Command::Rehearse(_)
         | Command::Check(_)
         | Command::Scale(_)

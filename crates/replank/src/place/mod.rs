@@ -27,7 +27,7 @@ use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::snapshot::{self, HOW_TO_SNAPSHOT};
+use crate::snapshot::{self, HOW_TO_SNAPSHOT, Origin};
 use subject::Asked;
 
 /// Remedies that are shown: the smallest.
@@ -44,8 +44,9 @@ pub(crate) fn run(args: &PlaceArgs, printer: &mut Printer) -> Result<Exit, Failu
         Some(path) => Some(input::manifest(path, &args.namespace, printer)?),
         None => None,
     };
+    let origin = origin(pod.as_deref(), &snapshots, args)?;
     let (view, coverage, now) =
-        snapshot::read(snapshot::sources(&snapshots), &args.read, About::Placement, printer)?;
+        snapshot::read(origin.read(printer)?.sources, &args.read, About::Placement, printer)?;
     if args.audit {
         return audit::run(args, view, now, &coverage, printer);
     }
@@ -86,10 +87,22 @@ fn positionals(args: &PlaceArgs) -> Result<(Option<String>, Vec<OsString>), Fail
             ));
         }
     }
-    if !snapshots.is_empty() {
-        return Ok((pod, snapshots));
+    Ok((pod, snapshots))
+}
+
+/// Where the cluster is read from.
+fn origin<'a>(
+    pod: Option<&str>,
+    snapshots: &'a [OsString],
+    args: &'a PlaceArgs,
+) -> Result<Origin<'a>, Failure> {
+    let file = pod.filter(|pod| std::path::Path::new(pod).exists());
+    // A file in a pod's place is a mistake, whatever cluster is there.
+    let origin = Origin::of(snapshots, &args.live)?.filter(|_| file.is_none() || !snapshots.is_empty());
+    if let Some(origin) = origin {
+        return Ok(origin);
     }
-    let error = match pod.as_deref().filter(|pod| std::path::Path::new(pod).exists()) {
+    let error = match file {
         Some(file) => {
             Failure::usage_message(format!("{file} was read as a pod name, and no snapshot is given"))
                 .next(format!("name the pod: replank place POD {file}"))

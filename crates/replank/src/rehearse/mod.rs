@@ -5,7 +5,7 @@ mod connections;
 
 use crate::coverage;
 use crate::snapshot;
-use crate::snapshot::HOW_TO_SNAPSHOT;
+use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
 use replank_facts::coverage::Question;
 use replank_facts::plan::{Plan, Target};
 use replank_rehearse::{RehearsalResult, Stop};
@@ -93,16 +93,15 @@ pub(crate) fn run(
 }
 
 fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
-    if args.snapshots.is_empty() && !args.what.is_given() {
-        return example::scene(args.now, &args.read, printer);
-    }
-    if args.snapshots.is_empty() {
-        return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
-    }
+    let origin = match Origin::of(&args.snapshots, &args.live)? {
+        Some(origin) => origin,
+        None if !args.what.is_given() => return example::scene(args.now, &args.read, printer),
+        None => return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT)),
+    };
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
-    let sources = snapshot::sources(&args.snapshots);
-    let mut cluster = snapshot::read_at(sources, &args.read, args.now, Question::Roll, printer)?;
+    let input = origin.read(printer)?;
+    let mut cluster = snapshot::read_at(input.sources, &args.read, args.now, Question::Roll, printer)?;
     let alone =
         || args.script.is_some().then(|| Plan::of_groups(SCRIPT_ALONE, Vec::new(), Target::default()));
     let Some(plan) = plan.or_else(alone) else {
@@ -110,7 +109,7 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
         return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));
     };
     cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
-    Scene::new(snapshot::name(&args.snapshots), cluster, plan, &args.read.group_label)
+    Scene::new(input.name, cluster, plan, &args.read.group_label)
 }
 
 fn one(

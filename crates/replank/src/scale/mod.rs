@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::rehearse::example;
-use crate::snapshot;
+use crate::snapshot::{self, Origin};
 
 pub(crate) use simulated::Simulated;
 
@@ -36,16 +36,16 @@ pub(crate) fn run(args: &ScaleArgs, printer: &mut Printer) -> Result<Exit, Failu
 fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
     let facts = input::groups(&args.groups)?;
-    let (name, view, now, coverage) = match args.snapshots.as_slice() {
-        [] => {
+    let (name, view, now, coverage) = match Origin::of(&args.snapshots, &args.live)? {
+        None => {
             let scene = example::scene(args.now, &args.read, printer)?;
             (scene.name, scene.view, scene.now, scene.coverage)
         }
-        snapshots => {
-            let sources = snapshot::sources(snapshots);
+        Some(origin) => {
+            let snapshot::Input { sources, name, .. } = origin.read(printer)?;
             let mut cluster = snapshot::read_at(sources, &args.read, args.now, Question::Scaling, printer)?;
             count_budgets(&mut cluster.view, cluster.now);
-            (snapshot::name(snapshots), cluster.view, cluster.now, cluster.coverage)
+            (name, cluster.view, cluster.now, cluster.coverage)
         }
     };
     let settings = input::settings(&args.flags, &view, printer)?;

@@ -18,15 +18,19 @@ const KILLS: u64 = 4;
 const WRITERS: u64 = 4;
 
 /// A cluster that is being served.
-struct Served {
+pub(crate) struct Served {
     child: Child,
-    config: Kubeconfig,
-    file: PathBuf,
+    pub(crate) config: Kubeconfig,
+    pub(crate) file: PathBuf,
 }
 
 impl Served {
     fn up(arguments: &[&str]) -> Self {
-        let all = [&["cluster", "up", "--nodes", "2"], arguments].concat();
+        Self::of(&[&["--nodes", "2"], arguments].concat())
+    }
+
+    pub(crate) fn of(arguments: &[&str]) -> Self {
+        let all = [&["cluster", "up"], arguments].concat();
         let mut child = command(&all)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -40,8 +44,21 @@ impl Served {
         Self { child, config: Kubeconfig::read(&text).expect("it is whole"), file }
     }
 
+    /// Creates an object.
+    pub(crate) fn post(&self, path: &str, object: &Value) {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
+        let body = object.to_string().into_bytes().into();
+        let sent = Sent { method: hyper_method("POST"), path, content_type: "application/json", body };
+        let (code, body) = runtime.block_on(async {
+            let mut client = Client::connect(&self.config).await.expect("it is served");
+            client.request(sent).await.expect("it answers")
+        });
+        assert_eq!(code, 201, "{}", String::from_utf8_lossy(&body));
+    }
+
     /// SIGKILL: nothing is told to end, nothing is written any more.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }

@@ -63,6 +63,8 @@ pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
+    // Whoever runs the tests may have a cluster of their own: none is read unless a test says so.
+    command.env_remove("KUBECONFIG").env("HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

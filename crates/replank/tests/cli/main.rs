@@ -18,6 +18,7 @@ mod interrupt;
 mod json_schema;
 mod labelled;
 mod leftover;
+mod live;
 mod load;
 mod managed;
 mod migrate;

@@ -1,0 +1,39 @@
+//! Which resources a rehearsal needs.
+
+use replank_model::object::Kind;
+
+use crate::resource::Resource;
+
+/// What no decision has a type for, and rehearsals read all the same.
+const UNTYPED: [(&str, &str); 14] = [
+    ("", "limitranges"),
+    ("coordination.k8s.io", "leases"),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+    ("argoproj.io", "workflows"),
+    ("argoproj.io", "cronworkflows"),
+    ("argoproj.io", "workflowtemplates"),
+    ("argoproj.io", "clusterworkflowtemplates"),
+    ("argoproj.io", "rollouts"),
+    ("karpenter.sh", "nodepools"),
+    ("karpenter.sh", "nodeclaims"),
+    ("karpenter.k8s.aws", "ec2nodeclasses"),
+    ("autoscaling.k8s.io", "verticalpodautoscalers"),
+    ("keda.sh", "scaledobjects"),
+];
+/// Groups without which there is nothing to rehearse.
+const NEEDED: [&str; 2] = ["nodes", "pods"];
+
+/// Whether a rehearsal reads a resource.
+pub(super) fn is_wanted(resource: &Resource) -> bool {
+    let (group, plural) = (&*resource.group, &*resource.plural);
+    let is_typed = |kind: &Kind| {
+        kind.plural() == plural && kind.api_version().split_once('/').map_or("", |(group, _)| group) == group
+    };
+    Kind::TYPED.iter().any(is_typed) || UNTYPED.contains(&(group, plural))
+}
+
+/// Whether nothing can be rehearsed without it.
+pub(super) fn is_needed(resource: &Resource) -> bool {
+    resource.group.is_empty() && NEEDED.contains(&&*resource.plural)
+}

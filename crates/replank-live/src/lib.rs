@@ -1,0 +1,19 @@
+//! Replank on a real Kubernetes API: the driver's side of the wire.
+//!
+//! Nothing decides here. What is read becomes objects of the model; what is written was decided by an engine.
+
+mod answer;
+mod capture;
+mod connect;
+mod error;
+mod list;
+mod resource;
+
+pub use answer::Answer;
+pub use capture::{Asked as Captured, Capture, Taken};
+pub use connect::{Asked, Connection};
+pub use error::{LiveError, Missing};
+pub use resource::Resource;
+
+/// kube is built upon these types and wants one version of them chosen.
+use k8s_openapi as _;

@@ -5,6 +5,7 @@ use replank_custom::object::{drop_nulls, embedded, fill, prune, repeated, valida
 use replank_custom::{Problem, rules};
 use serde_json::Value;
 
+use super::go::go_type;
 use crate::server::{ApiError, Cause, ResourceType};
 
 /// Takes in a body of a custom resource: what the schema does not know goes, defaults come. The paths of what has gone.
@@ -98,22 +99,13 @@ fn replicas(resource: &ResourceType, value: &Value) -> Vec<Problem> {
 }
 
 fn replicas_at(path: &str, value: &Value) -> Option<Problem> {
-    let go_kind = |value: &Value| match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    };
     let text =
         |value: &Value| value.as_str().map_or_else(|| replank_custom::problem::shown(value), str::to_owned);
     let of_type = |value: &Value, wanted: &str| {
         let why = format!(
             "{path} accessor error: {} is of the type {}, expected {wanted}",
             text(value),
-            go_kind(value)
+            go_type(value)
         );
         Some(Problem::invalid(path, "0", &why))
     };

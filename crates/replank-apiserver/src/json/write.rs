@@ -8,32 +8,23 @@ use serde_json::{Map, Value};
 use replank_schema::types;
 
 use super::answer::{member, served_at};
+use super::kept::{
+    SERVERS_OWN, keep_member, keep_other_parts, keep_same_template, keep_servers_own, normalize_templates,
+    written,
+};
 use super::managed::{Keeper, Part};
 use super::patch::{self, PatchType};
 use super::path::{Address, Subresource};
 use super::policies::{self, Attempt};
 use super::terms::Terms;
 use super::{
-    Effect, body, check, custom, defaults, event_changes, events, form, parts, pod_parts, pod_update, rules,
+    Effect, body, check, custom, defaults, event_changes, events, form, pod_parts, pod_update, rules,
     signing, strategy, warn,
 };
 use crate::draw::Purpose;
 use crate::server::resource::{Generation, ResourceType, StatusWrites};
 use crate::server::{Api, ApiError};
 use crate::server::{Cause, ResourceName};
-
-/// Members of `metadata` that only the server writes.
-const SERVERS_OWN: [&str; 9] = [
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-    "managedFields",
-    "namespace",
-];
 
 impl Api {
     /// Creates the object that a manifest describes, in the namespace that it names (`default` without one). Of kinds that no pods come from, only the name is
@@ -707,50 +698,6 @@ fn check_kind(address: &Address, value: &Value) -> Result<(), ApiError> {
     Err(ApiError::invalid(given, name, vec![cause]))
 }
 
-/// Puts back what a write at an address does not change.
-fn keep_other_parts(address: &Address, old: &Value, value: &mut Value) {
-    let resource = &address.resource;
-    match (resource.status, address.subresource) {
-        (_, Some(Subresource::Status)) => keep_all_but_status(resource, old, value),
-        (
-            _,
-            Some(
-                part @ (Subresource::EphemeralContainers
-                | Subresource::Resize
-                | Subresource::Approval
-                | Subresource::Finalize),
-            ),
-        ) => parts::only_part(part, old, value),
-        (StatusWrites::Apart, _) => keep(old, value, "status"),
-        (StatusWrites::WithObject, _) => {}
-    }
-}
-
-/// Pod templates get the form in which they are written, so that two that mean the same are the same to controllers.
-fn normalize_templates(value: &mut Value) {
-    let pod = "io.k8s.api.core.v1.PodTemplateSpec";
-    for path in ["/spec/template", "/spec/jobTemplate/spec/template"] {
-        if let Some(template) = value.pointer_mut(path).filter(|template| template.get("spec").is_some()) {
-            form::encode_named(pod, template);
-        }
-    }
-}
-
-/// A template that a client has sent back is the old one, even if it has members that Go never leaves out.
-fn keep_same_template(resource: &ResourceType, old: &Value, value: &mut Value) {
-    let template = |of: &Value| {
-        let mut whole = of.clone();
-        written(resource, &mut whole);
-        whole.pointer("/spec/template").cloned()
-    };
-    if template(old) == template(value)
-        && let (Some(kept), Some(given)) =
-            (old.pointer("/spec/template"), value.pointer_mut("/spec/template"))
-    {
-        given.clone_from(kept);
-    }
-}
-
 /// What is wrong with a change at an address.
 fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Cause> {
     match address.subresource {
@@ -770,16 +717,6 @@ fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Ca
     }
 }
 
-/// Puts back a member of a member.
-fn keep_member(value: &mut Value, of: &str, name: &str, was: Option<Value>) {
-    if let Value::Object(members) = member(value, of) {
-        match was {
-            Some(was) => drop(members.insert(name.to_owned(), was)),
-            None => drop(members.remove(name)),
-        }
-    }
-}
-
 /// What is written, with the deletion that a client gives: it cannot be written so.
 fn merged_meta(value: &Value, given: &Value) -> Value {
     let mut whole = value.clone();
@@ -787,51 +724,6 @@ fn merged_meta(value: &Value, given: &Value) -> Value {
         member(&mut whole, "metadata")["deletionTimestamp"] = at.clone();
     }
     whole
-}
-
-/// Puts a member back to what it was.
-fn keep(old: &Value, new: &mut Value, name: &str) {
-    let Value::Object(members) = new else { return };
-    match old.get(name) {
-        Some(was) => {
-            members.insert(name.to_owned(), was.clone());
-        }
-        None => {
-            members.remove(name);
-        }
-    }
-}
-
-fn keep_servers_own(old: &Value, new: &mut Value, is_accounted: bool) {
-    let was = old.get("metadata").cloned().unwrap_or_default();
-    let meta = member(new, "metadata");
-    for own in SERVERS_OWN.iter().chain(&["name"]) {
-        if !(is_accounted && *own == "managedFields") {
-            keep(&was, meta, own);
-        }
-    }
-}
-
-/// A write of the status subresource leaves the rest alone; of the metadata, labels, annotations, owners and finalizers
-/// are written with it, save where the kind's status strategy says otherwise.
-fn keep_all_but_status(resource: &ResourceType, old: &Value, new: &mut Value) {
-    let status = new.get("status").cloned();
-    let mut meta = new.get("metadata").cloned().unwrap_or_default();
-    for kept in strategy::kept_by_status(resource) {
-        keep(&old["metadata"], &mut meta, kept);
-    }
-    *new = old.clone();
-    let Value::Object(members) = new else { return };
-    members.insert("metadata".to_owned(), meta);
-    match status {
-        Some(status) => members.insert("status".to_owned(), status),
-        None => members.remove("status"),
-    };
-}
-
-/// Brings an object of a built-in kind into the form in which it is written.
-fn written(resource: &ResourceType, value: &mut Value) {
-    form::encode_kind(resource, value);
 }
 
 /// Whether two states of an object are the same for whoever reads them.

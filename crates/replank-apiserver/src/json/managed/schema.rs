@@ -5,6 +5,7 @@ use replank_schema::{ListType, Shape, Type, types};
 use serde_json::{Map, Value};
 
 use super::super::form::go_map;
+use super::super::go::go_type;
 use super::set::Step;
 
 /// The type of a part of an object.
@@ -182,19 +183,6 @@ impl<'s> Part<'s> {
             Self::Custom(node, _) => node.get("properties")?.get(name)?.get("default"),
             Self::Shape(_) | Self::CustomRoot(..) | Self::Deduced | Self::Whole => None,
         }
-    }
-}
-
-/// A value's type, as Go prints it (`%T`).
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
 

@@ -93,9 +93,12 @@ pub(crate) fn run(
 }
 
 fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
+    // Who names nothing is shown the example, whatever cluster kubectl would find.
+    if args.snapshots.is_empty() && !args.what.is_given() && !args.live.is_asked_for() {
+        return example::scene(args.now, &args.read, printer);
+    }
     let origin = match Origin::of(&args.snapshots, &args.live)? {
         Some(origin) => origin,
-        None if !args.what.is_given() => return example::scene(args.now, &args.read, printer),
         None => return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT)),
     };
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.

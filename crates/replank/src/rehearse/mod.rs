@@ -97,9 +97,8 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
     if args.snapshots.is_empty() && !args.what.is_given() && !args.live.is_asked_for() {
         return example::scene(args.now, &args.read, printer);
     }
-    let origin = match Origin::of(&args.snapshots, &args.live)? {
-        Some(origin) => origin,
-        None => return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT)),
+    let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
+        return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     };
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;

@@ -119,3 +119,12 @@ fn keep_all_but_status(resource: &ResourceType, old: &Value, new: &mut Value) {
 pub(super) fn written(resource: &ResourceType, value: &mut Value) {
     form::encode_kind(resource, value);
 }
+
+/// What is written, with the deletion that a client gives: it cannot be written so.
+pub(super) fn merged_meta(value: &Value, given: &Value) -> Value {
+    let mut whole = value.clone();
+    if let Some(at) = given.pointer("/metadata/deletionTimestamp") {
+        member(&mut whole, "metadata")["deletionTimestamp"] = at.clone();
+    }
+    whole
+}

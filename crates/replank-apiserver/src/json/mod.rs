@@ -20,6 +20,7 @@ mod go;
 mod hooks;
 mod kept;
 mod managed;
+mod members;
 mod parts;
 mod patch;
 mod path;

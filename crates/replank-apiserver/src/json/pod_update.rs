@@ -1,14 +1,13 @@
 //! What may change of a pod (`ValidatePodUpdate`), and what admission fills in when one is changed.
 
 use replank_custom::problem::quoted;
-use serde_json::{Value, json};
+use replank_model::admission::add_default_tolerations;
+use serde_json::Value;
 
 use super::answer::member;
 use super::rules;
+use crate::json::members::{list, text};
 use crate::server::Cause;
-
-/// Taints that every pod tolerates for a while (plugin DefaultTolerationSeconds).
-const BORNE: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// Fills in what a change leaves out: tolerations that every pod has, and the priority, which stays (plugins DefaultTolerationSeconds and Priority).
 pub(super) fn admit(old: &Value, new: &mut Value) {
@@ -21,19 +20,9 @@ pub(super) fn admit(old: &Value, new: &mut Value) {
             spec[name] = value.clone();
         }
     }
-    let mut tolerations = list(spec, "tolerations").to_vec();
-    for key in BORNE {
-        let bears = |one: &Value| {
-            let (of, effect) = (text(one, "key"), text(one, "effect"));
-            (of == key || of.is_empty()) && (effect.is_empty() || effect == "NoExecute")
-        };
-        if !tolerations.iter().any(bears) {
-            tolerations.push(
-                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
-            );
-        }
+    if let Value::Object(spec) = spec {
+        add_default_tolerations(spec);
     }
-    spec["tolerations"] = tolerations.into();
 }
 
 /// What is wrong with a change, in the form in which both states are written.
@@ -238,16 +227,10 @@ fn same(one: &Value, other: &Value) -> bool {
     bare(one) == bare(other)
 }
 
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[expect(clippy::needless_pass_by_value, reason = "a test writes it where it is needed")]
@@ -302,6 +285,6 @@ mod tests {
             (&json!(7), &json!("Never"))
         );
         let keys: Vec<&str> = list(&new["spec"], "tolerations").iter().map(|one| text(one, "key")).collect();
-        assert_eq!(keys, BORNE);
+        assert_eq!(keys, ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
     }
 }

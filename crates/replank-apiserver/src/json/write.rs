@@ -9,8 +9,8 @@ use replank_schema::types;
 
 use super::answer::{member, served_at};
 use super::kept::{
-    SERVERS_OWN, keep_member, keep_other_parts, keep_same_template, keep_servers_own, normalize_templates,
-    written,
+    SERVERS_OWN, keep_member, keep_other_parts, keep_same_template, keep_servers_own, merged_meta,
+    normalize_templates, written,
 };
 use super::managed::{Keeper, Part};
 use super::patch::{self, PatchType};
@@ -715,15 +715,6 @@ fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Ca
             | Subresource::Finalize,
         ) => check::update(&address.resource, old, value, &merged_meta(value, given)),
     }
-}
-
-/// What is written, with the deletion that a client gives: it cannot be written so.
-fn merged_meta(value: &Value, given: &Value) -> Value {
-    let mut whole = value.clone();
-    if let Some(at) = given.pointer("/metadata/deletionTimestamp") {
-        member(&mut whole, "metadata")["deletionTimestamp"] = at.clone();
-    }
-    whole
 }
 
 /// Whether two states of an object are the same for whoever reads them.

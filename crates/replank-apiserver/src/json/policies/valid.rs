@@ -7,6 +7,7 @@ use replank_custom::problem::{quoted, shown};
 use serde_json::Value;
 
 use super::types::names;
+use crate::json::members::{list, text};
 use crate::server::Cause;
 
 /// Everything that is wrong with a policy or a binding.
@@ -22,14 +23,6 @@ pub(in super::super) fn check_policy(kind: &str, value: &Value) -> Vec<Cause> {
         _ => {}
     }
     causes
-}
-
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn policy(kind: &str, name: &str, spec: &Value, causes: &mut Vec<Cause>) {

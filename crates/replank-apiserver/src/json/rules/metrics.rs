@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::field::refuse_all;
 use super::words;
+use crate::json::members::text;
 use crate::server::Cause;
 
 /// Kinds of sources, and the members that hold them, in the order in which they are looked at.
@@ -143,10 +144,6 @@ fn amounts(goal: &Value, at: &str, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid(format!("{at}.{name}"), &shown(&text.into()), "must be positive"));
         }
     }
-}
-
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn is_set(value: &Value, name: &str) -> bool {

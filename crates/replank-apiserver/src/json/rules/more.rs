@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::field::{CIDR, is_cidr, refuse_all};
 use super::{kinds, words};
+use crate::json::members::{list, text};
 use crate::json::policies::valid::rule as webhook_rule;
 use crate::server::Cause;
 
@@ -47,14 +48,6 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "endpointslices.discovery.k8s.io" => slices(value, causes),
         _ => {}
     }
-}
-
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn is_set(value: &Value, name: &str) -> bool {

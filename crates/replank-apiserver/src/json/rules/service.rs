@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::field::{CIDR, is_cidr, labels, refuse_all};
 use super::words;
+use crate::json::members::{list, text};
 use crate::server::{Cause, address_problems, related};
 
 const PORT: &str = "must be between 1 and 65535, inclusive";
@@ -59,14 +60,6 @@ pub(in super::super) fn service(old: Option<&Value>, new: &Value) -> Vec<Cause> 
     class(spec, &mut causes);
     traffic(spec, &mut causes);
     causes
-}
-
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn number(value: &Value, name: &str) -> i64 {

@@ -1,7 +1,6 @@
 //! What a client is warned of that writes an object (each strategy's `WarningsOnCreate` and `WarningsOnUpdate`).
 
 mod pod;
-mod read;
 
 use replank_model::object::Kind;
 use serde_json::Value;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use super::rules;
 use crate::server::ResourceType;
 
-use read::{list, text};
+use super::members::{list, text};
 
 /// What is said of an object that is written; `old` is the state before, and `is_changed` whether another state is desired than then.
 pub(super) fn warnings(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use replank_model::quantity::Quantity;
 use serde_json::Value;
 
-use super::read::{list, text};
+use super::super::members::{list, text};
 
 /// Labels of nodes that went out of use, and what is said of them (`pkg/api/node/util.go`).
 const LABELS: [(&str, &str); 8] = [

@@ -1,4 +1,4 @@
-//! Members of objects, as warnings ask for them.
+//! Members of objects, where it makes no difference whether one is empty or not there.
 
 use serde_json::Value;
 

@@ -81,6 +81,15 @@ pub(super) const RULES: &[Rule] = &[
         why: "placing is a function of what was observed: model only",
     },
     Rule {
+        name: "replank-journal",
+        ours: &["replank-model", "replank-protocol"],
+        others: &["serde", "serde_json", "thiserror"],
+        below: PURE_BELOW,
+        dev: &[],
+        purity: Purity::Pure,
+        why: "evidence of what passes between an engine and a driver: it knows neither",
+    },
+    Rule {
         name: "replank-hpa",
         ours: &["replank-model"],
         others: &["rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
@@ -276,6 +285,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-sim",
             "replank-lifecycle",
             "replank-live",
+            "replank-journal",
         ],
         others: &[
             "anstream",

@@ -17,6 +17,7 @@ use crate::data::DataArgs;
 use crate::ends;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
+use crate::journal::{DiffArgs, ReportArgs};
 use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
 use crate::scan::ScanArgs;
@@ -112,6 +113,18 @@ pub(crate) enum Command {
     /// A later run removes expired leftovers by itself. docs/leftover.md lists what is found.
     #[command(after_help = ends::table("leftover"))]
     Leftover(LeftoverArgs),
+
+    /// Tells what a run did, when and why, from the journal that it wrote (--journal). Changes nothing.
+    ///
+    /// A rehearsal and a live run write the same lines. docs/journal.md describes them.
+    #[command(after_help = ends::table("report"))]
+    Report(ReportArgs),
+
+    /// Compares two journals, such as a rehearsal's with that of the live run. Changes nothing.
+    ///
+    /// Compared are the end, the nodes and their order, the pods of each workload that were moved from each node, refused evictions, and times.
+    #[command(after_help = ends::table("diff"))]
+    Diff(DiffArgs),
 
     /// Rehearses the change of a workload's immutable selector without downtime. Changes nothing.
     ///
@@ -514,6 +527,10 @@ pub(crate) struct RehearseArgs {
     /// Shows a timeline of every node.
     #[arg(long, conflicts_with = "seeds")]
     pub(crate) timeline: bool,
+
+    /// Writes each decision, its reasons and what came of it to a new file, as lines of JSON: `replank report FILE` tells them.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "start_sweep", "upgrade_to"])]
+    pub(crate) journal: Option<PathBuf>,
 
     /// Compares start times within the next days instead of rehearsing: when would batch runs block the nodes for the shortest time? Such as
     /// 7d or 12h; docs/batch.md.

@@ -88,6 +88,13 @@ pub(crate) const ENDS: &[Ends] = &[
         incomplete: true,
         ..NOTHING
     },
+    Ends { command: "report", passes: "told", ..NOTHING },
+    Ends {
+        command: "diff",
+        passes: "the two are alike",
+        findings: Some("they differ, in time by more than `--tolerance`"),
+        ..NOTHING
+    },
     Ends {
         command: "migrate",
         passes: "done without downtime, or nothing to do",

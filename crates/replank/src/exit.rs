@@ -61,7 +61,7 @@ impl Exit {
                 "usage error: an argument, a file or a plan is invalid; nothing was rehearsed or placed"
             }
             Self::Findings => {
-                "completed with findings: every node that can be emptied was replaced, but something needs attention; a pod does not fit; the check or leftover found something; the scan found removed API versions; a version's support ends within the given time; an upgrade step needs attention; the explained autoscaler's sync fails, in part or as a whole, or a replayed one cannot scale at the end; a migration has downtime"
+                "completed with findings: every node that can be emptied was replaced, but something needs attention; a pod does not fit; the check or leftover found something; the scan found removed API versions; a version's support ends within the given time; an upgrade step needs attention; the explained autoscaler's sync fails, in part or as a whole, or a replayed one cannot scale at the end; a migration has downtime; two journals differ"
             }
             Self::Blocked => {
                 "blocked: no node could be replaced, or not every one for want of capacity or time (with --require all, for any reason), an upgrade step must not start, or a migration cannot be completed; the report names the cause"

@@ -14,6 +14,7 @@ mod failure;
 mod github;
 mod hpa;
 mod interrupt;
+mod journal;
 mod leftover;
 mod live;
 mod migrate;
@@ -67,6 +68,8 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Scale(args) => scale::run(args, printer),
         Command::Explain(args) => explain::run(args, printer),
         Command::Leftover(args) => leftover::run(args, printer),
+        Command::Report(args) => journal::report(args, printer),
+        Command::Diff(args) => journal::diff(args, printer),
         Command::Migrate(args) => migrate::run(args, printer),
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),

@@ -56,7 +56,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-model",
         ours: &[],
-        others: &["jiff", "rustc-hash", "serde", "serde_core", "serde_json", "smallvec", "syn", "thiserror"],
+        others: &[
+            "jiff",
+            "memchr",
+            "rustc-hash",
+            "serde",
+            "serde_core",
+            "serde_json",
+            "smallvec",
+            "syn",
+            "thiserror",
+        ],
         below: PURE_BELOW,
         dev: &["anyhow", "flate2", "proptest", "replank-oracle"],
         purity: Purity::Pure,

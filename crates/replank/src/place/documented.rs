@@ -60,6 +60,8 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Scale(_)
         | Command::Explain(_)
         | Command::Leftover(_)
+        | Command::Report(_)
+        | Command::Diff(_)
         | Command::Migrate(_)
         | Command::Scan(_)
         | Command::Data(_)

@@ -28,6 +28,7 @@ use crate::cli::{Format, RehearseArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::journal::JournalFile;
 use crate::printer::Printer;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Run, Summary, Timeline};
@@ -120,7 +121,10 @@ fn one(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let rehearsed = run::one(scene, args.seed(), args.limit, interrupt);
+    let journal = args.journal.as_deref().map(JournalFile::create).transpose()?;
+    let sink = journal.as_ref().map(JournalFile::sink);
+    let rehearsed = run::one(scene, args.seed(), args.limit, sink, interrupt);
+    journal.as_ref().map(JournalFile::finish).transpose()?;
     let spread = spread(args, scene, &rehearsed, interrupt);
     let about = About {
         plan: &scene.plan.name,
@@ -169,7 +173,7 @@ fn spread(
 
 /// Rehearses once, for callers that need the result only.
 pub(crate) fn once(scene: &Scene, seed: u64, interrupt: &Interrupt) -> RehearsalResult {
-    run::one(scene, seed, None, interrupt).result
+    run::one(scene, seed, None, None, interrupt).result
 }
 
 fn many(

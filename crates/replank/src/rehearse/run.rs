@@ -11,11 +11,13 @@ use replank_core::{Core, interrupt, nodes_to_replace};
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{BlockingFindings, ChosenBy, Plan, Target};
+use replank_journal::{Recorded, Sink};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::GroupName;
 use replank_model::time::Span;
 use replank_model::view::View;
+use replank_protocol::engine::Engine;
 use replank_protocol::limits::run_named;
 use replank_rehearse::proof::Ground;
 use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop, Verdict};
@@ -95,7 +97,7 @@ pub(crate) fn stops(scene: &Scene, ground: &Ground) -> BTreeSet<String> {
         ..scene.clone()
     };
     let prepared = Prepared::of(&scene, None, Remedies::Unasked);
-    let mut rehearsal = prepared.stage(1);
+    let mut rehearsal = prepared.stage(1, None);
     let stop = rehearsal.play(&scene.script, prepared.limit, &mut |_| ControlFlow::Continue(()));
     let result = rehearsal.result(Vec::new(), stop, 0);
     match result.verdict {
@@ -125,11 +127,17 @@ pub(super) enum Keep {
 }
 
 /// Rehearses once.
-pub(super) fn one(scene: &Scene, seed: u64, limit: Option<Span>, interrupt: &Interrupt) -> Rehearsed {
+pub(super) fn one(
+    scene: &Scene,
+    seed: u64,
+    limit: Option<Span>,
+    journal: Option<Sink>,
+    interrupt: &Interrupt,
+) -> Rehearsed {
     interrupt.hold();
     let meter = Meter::of_nodes();
     let prepared = Prepared::of(scene, limit, Remedies::Proved);
-    prepared.rehearse(seed, interrupt, &mut |progress| meter.show(progress))
+    prepared.play(prepared.stage(seed, journal), interrupt, &mut |progress| meter.show(progress)).0
 }
 
 /// Rehearses once; the result, and everything there is when it is over.
@@ -141,7 +149,8 @@ pub(super) fn one_and_after(
     interrupt.hold();
     let meter = Meter::of_nodes();
     let prepared = Prepared::of(scene, None, Remedies::Untried);
-    let (rehearsed, rehearsal) = prepared.play(seed, interrupt, &mut |progress| meter.show(progress));
+    let stage = prepared.stage(seed, None);
+    let (rehearsed, rehearsal) = prepared.play(stage, interrupt, &mut |progress| meter.show(progress));
     (rehearsed.result, rehearsal.world().view().objects())
 }
 
@@ -168,7 +177,7 @@ pub(super) fn many(
             if seed > seeds || interrupt.is_pressed() {
                 return;
             }
-            let mut rehearsed = prepared.rehearse(seed, interrupt, &mut |_| {});
+            let (mut rehearsed, _) = prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {});
             if rehearsed.stop == Stop::Interrupted {
                 return;
             }
@@ -212,18 +221,13 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    fn rehearse(&self, seed: u64, interrupt: &Interrupt, show: &mut dyn FnMut(&Progress<'_>)) -> Rehearsed {
-        self.play(seed, interrupt, show).0
-    }
-
     fn play(
         &self,
-        seed: u64,
+        mut rehearsal: Rehearsal,
         interrupt: &Interrupt,
         show: &mut dyn FnMut(&Progress<'_>),
     ) -> (Rehearsed, Rehearsal) {
         let begun = Instant::now();
-        let mut rehearsal = self.stage(seed);
         show(&rehearsal.progress());
         let stop = rehearsal.play(&self.scene.script, self.limit, &mut |progress| {
             show(progress);
@@ -240,7 +244,7 @@ impl<'a> Prepared<'a> {
         (Rehearsed { result, stop }, rehearsal)
     }
 
-    fn stage(&self, seed: u64) -> Rehearsal {
+    fn stage(&self, seed: u64, journal: Option<Sink>) -> Rehearsal {
         let scene = self.scene;
         let setup = Setup {
             view: scene.view.clone(),
@@ -264,7 +268,13 @@ impl<'a> Prepared<'a> {
         if let Some(autoscaler) = &scene.autoscaler {
             core = core.with_autoscaler(autoscaler.clone());
         }
-        let mut rehearsal = Rehearsal::new(setup, Box::new(core));
+        let engine: Box<dyn Engine> = match journal {
+            None => Box::new(core),
+            Some(sink) => {
+                Box::new(Recorded::new(Box::new(core), ["rehearse", &scene.name, &scene.plan.name], sink))
+            }
+        };
+        let mut rehearsal = Rehearsal::new(setup, engine);
         rehearsal.count_connections(&scene.demands);
         if let Some(until) = scene.until {
             rehearsal.meet(scene.loads.clone(), until);

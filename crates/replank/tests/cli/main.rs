@@ -15,6 +15,7 @@ mod gate;
 mod hpa;
 mod input;
 mod interrupt;
+mod journal;
 mod json_schema;
 mod labelled;
 mod leftover;

@@ -1,0 +1,74 @@
+//! `replank diff`: what was rehearsed beside what happened.
+
+use replank_journal::{Comparison, Tale, differences};
+use replank_model::time::Span;
+
+use super::args::{DiffArgs, JournalFormat};
+use super::{read, title};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::report::words::{count, span};
+use crate::report::{Look, Page, Tone};
+
+/// Compares two journals.
+///
+/// # Errors
+/// Where one of the files is no journal.
+pub(crate) fn run(args: &DiffArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let first = Tale::of(&read(&args.first, printer)?);
+    let second = Tale::of(&read(&args.second, printer)?);
+    let compared = differences([&first, &second], f64::from(args.tolerance) / 100.0);
+    match args.output {
+        JournalFormat::Text => {
+            let look = printer.look();
+            printer.data(&text([&first, &second], &compared, look))?;
+        }
+        JournalFormat::Json => {
+            let json = serde_json::to_string_pretty(&compared).map_err(Failure::internal)?;
+            printer.data(&format!("{json}\n"))?;
+        }
+    }
+    Ok(if compared.differences.is_empty() { Exit::Passes } else { Exit::Findings })
+}
+
+fn text(tales: [&Tale; 2], compared: &Comparison, look: Look) -> String {
+    let mut page = Page::new(look);
+    let summary = match compared.differences.len() {
+        0 => page.paint("alike", Tone::Good),
+        some => page.paint(&count(some, "difference"), Tone::Warning),
+    };
+    page.heading("Diff", &summary);
+    for (label, (index, tale)) in ["first", "second"].into_iter().zip(tales.into_iter().enumerate()) {
+        let pods = count(compared.pods[index], "pod");
+        let refused = count(compared.refused[index], "eviction");
+        let took = span(compared.took[index]);
+        page.labelled(
+            2,
+            &format!("{label:<6}"),
+            &format!("{}: {took}, {pods}, {refused} refused", title(tale)),
+        );
+    }
+    page.wrapped(
+        2,
+        &format!("{} in both{}", count(compared.nodes, "node"), apart(compared.took)),
+        Tone::Faint,
+    );
+    if !compared.differences.is_empty() {
+        page.gap();
+    }
+    for difference in &compared.differences {
+        page.wrapped(2, &difference.to_string(), Tone::Plain);
+    }
+    page.into_text()
+}
+
+/// `; the second took 1.3 % longer`
+fn apart([first, second]: [Span; 2]) -> String {
+    if first <= Span::ZERO {
+        return String::new();
+    }
+    let percent = (second.as_secs_f64() / first.as_secs_f64() - 1.0) * 100.0;
+    let word = if percent < 0.0 { "less" } else { "longer" };
+    format!("; the second took {:.1} % {word}", percent.abs())
+}

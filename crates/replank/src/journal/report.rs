@@ -1,0 +1,144 @@
+//! `replank report`: what happened, when and why.
+
+use replank_journal::{Fate, NodeTale, PodTale, Tale, WaitTale, word};
+use replank_model::time::{Span, Time};
+use replank_protocol::decision::End;
+
+use super::args::{JournalFormat, ReportArgs};
+use super::{read, title};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::report::words::{count, span};
+use crate::report::{Cell, Lean, Look, Page, Tone};
+
+/// Waits that are told: the longest. The rest is in the JSON.
+const WAITS_MAX: usize = 20;
+/// Waits that are shorter are how things go.
+const WAIT_MIN: Span = Span::from_secs(10);
+
+/// Tells a journal.
+///
+/// # Errors
+/// Where the file is no journal.
+pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let journal = read(&args.journal, printer)?;
+    let tale = Tale::of(&journal);
+    match args.output {
+        JournalFormat::Text => {
+            let look = printer.look();
+            printer.data(&text(&tale, look))?;
+        }
+        JournalFormat::Json => {
+            let json = serde_json::to_string_pretty(&tale).map_err(Failure::internal)?;
+            printer.data(&format!("{json}\n"))?;
+        }
+    }
+    Ok(Exit::Passes)
+}
+
+fn text(tale: &Tale, look: Look) -> String {
+    let mut page = Page::new(look);
+    let (end, tone) = match &tale.end {
+        Some(end @ End::Done) => (word(end), Tone::Good),
+        Some(end @ (End::RolledBack(_) | End::Blocked(_) | End::Cancelled(_) | End::Refused(_))) => {
+            (word(end), Tone::Warning)
+        }
+        None => ("not ended", Tone::Warning),
+    };
+    let end = page.paint(end, tone);
+    page.heading(&title(tale), &end);
+    let how_long = format!("{} to {}, {}", tale.from, tale.to, span(tale.took()));
+    page.wrapped(2, &how_long, Tone::Faint);
+    page.wrapped(2, &figures(tale), Tone::Plain);
+    if !tale.nodes.is_empty() {
+        page.gap();
+        page.table(&LEANS, &rows(tale));
+    }
+    let mut waits: Vec<&WaitTale> = tale.waits.iter().filter(|wait| lasted(tale, wait) >= WAIT_MIN).collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(lasted(tale, wait)));
+    if !waits.is_empty() {
+        page.gap();
+        page.heading("What it waited for", "");
+        for wait in waits.iter().take(WAITS_MAX) {
+            let long = format!("{:>7}", span(lasted(tale, wait)));
+            page.labelled(11, &long, &wait.waiting.to_string());
+        }
+        if waits.len() > WAITS_MAX {
+            let more = format!("{} more: -o json has them all", count(waits.len() - WAITS_MAX, "wait"));
+            page.wrapped(2, &more, Tone::Faint);
+        }
+    }
+    page.into_text()
+}
+
+/// `12 nodes, 181 pods evicted, 4 evictions refused by budgets`
+fn figures(tale: &Tale) -> String {
+    let by = |fate: Fate| tale.pods().filter(|pod| pod.granted.is_some() && pod.fate == fate).count();
+    let mut parts = vec![
+        count(tale.nodes.len(), "node"),
+        format!("{} evicted", count(by(Fate::Evicted), "pod")),
+        format!("{} refused by budgets", count(tale.refused(), "eviction")),
+    ];
+    let rarely = [
+        (by(Fate::Deleted), "deleted without asking budgets"),
+        (by(Fate::ForceDeleted), "deleted without grace"),
+        (tale.pods().filter(|pod| pod.granted.is_none()).count(), "not moved"),
+        (tale.unknown, "answers lost"),
+        (tale.anew, "times taken over by another process"),
+    ];
+    parts.extend(
+        rarely.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")),
+    );
+    parts.join(", ")
+}
+
+const LEANS: [Lean; 7] =
+    [Lean::Left, Lean::Left, Lean::Left, Lean::Right, Lean::Right, Lean::Right, Lean::Left];
+
+fn rows(tale: &Tale) -> Vec<Vec<Cell>> {
+    let head = ["NODE", "CORDONED", "DRAIN", "TOOK", "PODS", "REFUSED", "THEN"];
+    let mut rows = vec![head.map(|word| (word.to_owned(), Tone::Faint)).to_vec()];
+    rows.extend(tale.nodes.iter().map(|node| row(tale, node)));
+    rows
+}
+
+fn row(tale: &Tale, node: &NodeTale) -> Vec<Cell> {
+    let moment =
+        |at: Option<Time>| at.map_or_else(|| "-".to_owned(), |at| format!("+{}", span(at - tale.from)));
+    let refused: usize = node.pods.iter().map(|pod| pod.refused).sum();
+    let left = node.pods.iter().filter(|pod| pod.gone.is_none()).count();
+    let plain = |text: String| (text, Tone::Plain);
+    vec![
+        (node.name.to_string(), Tone::Strong),
+        plain(moment(node.cordoned)),
+        plain(moment(node.drained_from)),
+        plain(node.took().map_or_else(|| "-".to_owned(), span)),
+        plain(node.pods.len().to_string()),
+        (refused.to_string(), if refused == 0 { Tone::Plain } else { Tone::Warning }),
+        if left > 0 { (stays(node), Tone::Warning) } else { plain(then(tale, node)) },
+    ]
+}
+
+/// What became of a node whose pods all left.
+fn then(tale: &Tale, node: &NodeTale) -> String {
+    match (node.gone, node.uncordoned) {
+        (Some(gone), _) => format!("gone at +{}", span(gone - tale.from)),
+        (None, Some(at)) => format!("uncordoned at +{}", span(at - tale.from)),
+        (None, None) => String::new(),
+    }
+}
+
+/// `2 pods left: shop/web-1, …`
+fn stays(node: &NodeTale) -> String {
+    let mut left = node.pods.iter().filter(|pod| pod.gone.is_none()).map(|PodTale { pod, .. }| &pod.key);
+    let first = left.next().map(ToString::to_string).unwrap_or_default();
+    match left.count() {
+        0 => format!("1 pod left: {first}"),
+        more => format!("{} left: {first} and {more} more", count(more + 1, "pod")),
+    }
+}
+
+fn lasted(tale: &Tale, wait: &WaitTale) -> Span {
+    wait.until.unwrap_or(tale.to) - wait.from
+}

@@ -10,7 +10,7 @@ mod list;
 mod resource;
 
 pub use answer::Answer;
-pub use capture::{Asked as Captured, Capture, Taken};
+pub use capture::{Asked as Captured, Capture, Purpose, Taken};
 pub use connect::{Asked, Connection};
 pub use error::{LiveError, Missing};
 pub use resource::Resource;

@@ -9,7 +9,7 @@ use crate::resource::Resource;
 /// Objects in one page: what kubectl asks for (`--chunk-size`).
 const PAGE: usize = 500;
 
-/// Hands every object of a resource over, in the server's order, a page at a time.
+/// Hands every object of a resource over, in the server's order, a page at a time; `query` narrows the list, as `&fieldSelector=…` does.
 ///
 /// A list whose version is compacted away meanwhile is gone on with from the last object, with the token that the server gives for this: what was given
 /// already is not given again.
@@ -20,13 +20,14 @@ pub(crate) async fn each(
     connection: &Connection,
     resource: &Resource,
     namespace: Option<&str>,
+    query: &str,
     take: &mut dyn FnMut(Vec<Value>) -> Result<(), LiveError>,
 ) -> Result<(), LiveError> {
     let mut token = String::new();
     loop {
         let path = resource.path(namespace);
         let from = if token.is_empty() { String::new() } else { format!("&continue={token}") };
-        let asked = format!("{path}?limit={PAGE}{from}");
+        let asked = format!("{path}?limit={PAGE}{query}{from}");
         let answer = connection.get(&asked, JSON).await?;
         let unreadable = |why: String| LiveError::Unreadable { path: asked.clone(), why };
         if answer.code == 410 && !token.is_empty() {

@@ -30,6 +30,17 @@ pub(super) fn is_live(object: &Object<'_, '_>) -> bool {
     has("uid") && has("resourceVersion")
 }
 
+/// Annotations by which the API server says that it writes an object anew whenever it starts: built-in roles (pkg/registry/rbac/rest) and flow schemas
+/// (pkg/registry/flowcontrol/ensurer).
+const RECONCILED: [&str; 2] =
+    ["rbac.authorization.kubernetes.io/autoupdate", "apf.kubernetes.io/autoupdate-spec"];
+
+/// Whether the API server keeps an object itself, so that what it says is changed by an upgrade and by nobody else.
+pub(super) fn is_reconciled(object: &Object<'_, '_>) -> bool {
+    let says = |key: &str| object.node.path(&["metadata", "annotations", key]).and_then(Node::text);
+    RECONCILED.iter().any(|key| says(key) == Some("true"))
+}
+
 /// One entry.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'n> {

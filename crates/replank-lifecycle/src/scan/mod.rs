@@ -144,7 +144,9 @@ impl Scan<'_> {
         if managed::is_live(object) {
             managed::scan(self, object, &place);
             applied::scan(self, name, object, &place);
-            self.object(object, place, Lines::Own, Evidence::Live, Confidence::Low);
+            if !managed::is_reconciled(object) {
+                self.object(object, place, Lines::Own, Evidence::Live, Confidence::Low);
+            }
         } else {
             let evidence = match &hint.rendered_by {
                 Some(by) => Evidence::Rendered { by: by.clone(), template: template.map(str::to_owned) },

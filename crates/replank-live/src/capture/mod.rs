@@ -1,6 +1,8 @@
 //! A snapshot of a live cluster: what a rehearsal needs, and no more.
 
+mod redact;
 mod reduce;
+mod requested;
 mod wanted;
 
 use std::collections::BTreeSet;
@@ -20,6 +22,23 @@ pub struct Asked {
     pub namespace: Option<String>,
     /// ConfigMaps that are wanted with their contents: namespace and name.
     pub config_maps: Vec<(String, String)>,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whether names are replaced by others, the same ones everywhere. The snapshot is held in memory then.
+    pub is_redacted: bool,
+}
+
+/// What a snapshot is for: what is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// What a rehearsal reads.
+    #[default]
+    Rehearsal,
+    /// What a scan for API versions reads: every resource but Secrets and Events, ConfigMaps without contents.
+    Scan {
+        /// Whether the Secrets in which Helm keeps releases are read, too.
+        helm_releases: bool,
+    },
 }
 
 /// Takes a snapshot.
@@ -56,12 +75,28 @@ impl<'c> Capture<'c> {
         each: &mut dyn FnMut(&str),
         wrong: &dyn Fn(io::Error) -> LiveError,
     ) -> Result<Taken, LiveError> {
+        if !self.asked.is_redacted {
+            return self.write_named(out, each, wrong).await;
+        }
+        // All names are to be known before the first is replaced.
+        let mut named = Vec::new();
+        let taken = self.write_named(&mut named, each, wrong).await?;
+        redact::rewrite(&named, out).map_err(wrong)?;
+        Ok(taken)
+    }
+
+    async fn write_named(
+        &self,
+        out: &mut dyn Write,
+        each: &mut dyn FnMut(&str),
+        wrong: &dyn Fn(io::Error) -> LiveError,
+    ) -> Result<Taken, LiveError> {
         let served = served(self.connection).await?;
         let mut taken = Taken::default();
         let mut owners = BTreeSet::new();
         out.write_all(b"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[").map_err(wrong)?;
         let mut done = Vec::new();
-        for resource in served.iter().filter(|resource| wanted::is_wanted(resource)) {
+        for resource in served.iter().filter(|resource| wanted::is_wanted(resource, self.asked.purpose)) {
             self.resource(resource, (out, wrong), &mut taken, &mut owners, each).await?;
             done.push(resource.clone());
         }
@@ -101,7 +136,8 @@ impl<'c> Capture<'c> {
         );
         let mut head = Some(head);
         let namespace = self.asked.namespace.as_deref().filter(|_| resource.is_namespaced);
-        let listed = list::each(self.connection, resource, namespace, &mut |items| {
+        let query = wanted::query(resource);
+        let listed = list::each(self.connection, resource, namespace, query, &mut |items| {
             out.write_all(head.take().unwrap_or_default().as_bytes()).map_err(wrong)?;
             for mut item in items {
                 // Items of a typed list do not say what they are.
@@ -111,6 +147,9 @@ impl<'c> Capture<'c> {
                     owners.extend(owner(&item));
                 }
                 reduce::reduce(&mut item);
+                if resource.group.is_empty() && resource.plural == "configmaps" {
+                    reduce::empty(&mut item);
+                }
                 let comma = if count == 0 { "\n" } else { ",\n" };
                 out.write_all(comma.as_bytes()).map_err(wrong)?;
                 serde_json::to_writer(&mut *out, &item).map_err(|error| wrong(error.into()))?;
@@ -125,7 +164,9 @@ impl<'c> Capture<'c> {
                 taken.objects.push((name, count));
                 Ok(())
             }
-            Err(error @ LiveError::Forbidden { .. }) if head.is_some() && !wanted::is_needed(resource) => {
+            Err(error @ LiveError::Forbidden { .. })
+                if head.is_some() && !wanted::is_needed(resource, self.asked.purpose) =>
+            {
                 taken.forbidden.push((name, error));
                 Ok(())
             }

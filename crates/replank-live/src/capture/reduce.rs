@@ -23,6 +23,14 @@ pub(super) fn reduce(object: &mut Value) {
     variables(object);
 }
 
+/// A ConfigMap that nobody asked for: that it is there, and who wrote it.
+pub(super) fn empty(config_map: &mut Value) {
+    if let Some(members) = config_map.as_object_mut() {
+        members.remove("data");
+        members.remove("binaryData");
+    }
+}
+
 /// Who writes, when and at which version, and not which fields: `replank scan` reads no more.
 fn managed_fields(meta: &mut Map<String, Value>) {
     let entries = meta.get_mut("managedFields").and_then(Value::as_array_mut);

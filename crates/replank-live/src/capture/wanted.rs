@@ -1,7 +1,8 @@
-//! Which resources a rehearsal needs.
+//! Which resources a snapshot has.
 
 use replank_model::object::Kind;
 
+use super::Purpose;
 use crate::resource::Resource;
 
 /// What no decision has a type for, and rehearsals read all the same.
@@ -24,8 +25,39 @@ const UNTYPED: [(&str, &str); 14] = [
 /// Groups without which there is nothing to rehearse.
 const NEEDED: [&str; 2] = ["nodes", "pods"];
 
-/// Whether a rehearsal reads a resource.
-pub(super) fn is_wanted(resource: &Resource) -> bool {
+/// What nobody keeps in Git, and what changes all the time: no manifest has ever been written for it.
+const UNSCANNED: [(&str, &str); 8] = [
+    ("", "events"),
+    ("events.k8s.io", "events"),
+    ("", "endpoints"),
+    ("discovery.k8s.io", "endpointslices"),
+    ("coordination.k8s.io", "leases"),
+    ("", "componentstatuses"),
+    ("metrics.k8s.io", "nodes"),
+    ("metrics.k8s.io", "pods"),
+];
+const SECRETS: (&str, &str) = ("", "secrets");
+
+/// Whether a snapshot has a resource.
+pub(super) fn is_wanted(resource: &Resource, purpose: Purpose) -> bool {
+    match purpose {
+        Purpose::Rehearsal => is_rehearsed(resource),
+        Purpose::Scan { helm_releases } => match (&*resource.group, &*resource.plural) {
+            SECRETS => helm_releases,
+            one => !UNSCANNED.contains(&one),
+        },
+    }
+}
+
+/// What narrows a list: of Secrets nothing is read but Helm's releases.
+pub(super) fn query(resource: &Resource) -> &'static str {
+    match (&*resource.group, &*resource.plural) {
+        SECRETS => "&fieldSelector=type%3Dhelm.sh%2Frelease.v1",
+        _ => "",
+    }
+}
+
+fn is_rehearsed(resource: &Resource) -> bool {
     let (group, plural) = (&*resource.group, &*resource.plural);
     let is_typed = |kind: &Kind| {
         kind.plural() == plural && kind.api_version().split_once('/').map_or("", |(group, _)| group) == group
@@ -34,6 +66,6 @@ pub(super) fn is_wanted(resource: &Resource) -> bool {
 }
 
 /// Whether nothing can be rehearsed without it.
-pub(super) fn is_needed(resource: &Resource) -> bool {
-    resource.group.is_empty() && NEEDED.contains(&&*resource.plural)
+pub(super) fn is_needed(resource: &Resource, purpose: Purpose) -> bool {
+    purpose == Purpose::Rehearsal && resource.group.is_empty() && NEEDED.contains(&&*resource.plural)
 }

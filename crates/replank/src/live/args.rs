@@ -32,6 +32,10 @@ pub(crate) struct SnapshotArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = named)]
     pub(crate) config_map: Vec<(String, String)>,
 
+    /// Replaces names (objects, namespaces, nodes, label values, images, hosts) by others, the same ones everywhere, so that the snapshot can be passed on.
+    #[arg(long)]
+    pub(crate) redact_names: bool,
+
     /// File to write; with .gz at its end, compressed. By default, standard output.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

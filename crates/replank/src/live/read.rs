@@ -1,6 +1,6 @@
 //! A live cluster read as a snapshot.
 
-use replank_live::{Asked, Captured, Connection, LiveError, Taken};
+use replank_live::{Asked, Captured, Connection, LiveError, Purpose, Taken};
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::LiveArgs;
@@ -44,17 +44,57 @@ pub(crate) struct Read {
 /// # Errors
 /// Where it cannot be reached or read.
 pub(crate) fn read(args: &LiveArgs, printer: &mut Printer) -> Result<Read, Failure> {
-    let (asked, wanted) = (args.asked(), Captured::default());
+    capture(args, &Captured::default(), printer).map(|(read, _)| read)
+}
+
+/// What a scan reads of a live cluster.
+pub(crate) struct ToScan {
+    /// Its objects.
+    pub(crate) objects: Read,
+    /// What its API server counts of requests at deprecated versions, where that may be read.
+    pub(crate) metrics: Option<String>,
+    /// What may not be listed.
+    pub(crate) forbidden: Vec<String>,
+}
+
+/// Reads a live cluster for a scan.
+///
+/// # Errors
+/// Where it cannot be reached or read.
+pub(crate) fn read_to_scan(
+    args: &LiveArgs,
+    helm_releases: bool,
+    printer: &mut Printer,
+) -> Result<ToScan, Failure> {
+    let wanted = Captured { purpose: Purpose::Scan { helm_releases }, ..Captured::default() };
+    let (objects, taken) = capture(args, &wanted, printer)?;
+    let asked = args.asked();
+    let metrics = runtime()?
+        .block_on(async { Connection::open(&asked).await?.requested_deprecated().await })
+        .map_err(Failure::from)?;
+    if metrics.is_none() {
+        printer.warning(
+            "requests at deprecated versions were not read: grant get on the non-resource URL /metrics",
+        );
+    }
+    if !helm_releases {
+        printer.story("Helm releases were not read: they are in Secrets; --helm-releases reads them");
+    }
+    Ok(ToScan { objects, metrics, forbidden: taken.forbidden.into_iter().map(|(name, _)| name).collect() })
+}
+
+fn capture(args: &LiveArgs, wanted: &Captured, printer: &mut Printer) -> Result<(Read, Taken), Failure> {
+    let asked = args.asked();
     let mut bytes = Vec::new();
     let (name, taken) = runtime()?.block_on(async {
         let connection = Connection::open(&asked).await?;
-        let taken = replank_live::Capture::new(&connection, &wanted)
+        let taken = replank_live::Capture::new(&connection, wanted)
             .write(&mut bytes, &mut |_| {}, &|why| LiveError::Write { file: "memory".into(), why })
             .await?;
         Ok::<_, LiveError>((format!("context {}", connection.context()), taken))
     })?;
     tell(&name, &taken, printer);
-    Ok(Read { name, bytes })
+    Ok((Read { name, bytes }, taken))
 }
 
 /// Says what was read, and what could not be.

@@ -23,6 +23,8 @@ pub(crate) fn run(args: &SnapshotArgs, printer: &mut Printer) -> Result<Exit, Fa
     let wanted = Captured {
         namespace: args.namespace.as_ref().map(|name| name.as_str().to_owned()),
         config_maps: args.config_map.clone(),
+        is_redacted: args.redact_names,
+        ..Captured::default()
     };
     let mut target = Target::open(args.output.as_deref())?;
     let name = args.output.clone().unwrap_or_else(|| PathBuf::from("standard output"));

@@ -9,6 +9,7 @@ use replank_lifecycle::release::Release;
 use replank_model::time::Span;
 
 use crate::cli::limit;
+use crate::live::LiveArgs;
 
 /// Arguments of `scan`.
 #[derive(Args, Debug)]
@@ -17,6 +18,19 @@ pub(crate) struct ScanArgs {
     /// API server, audit logs; optionally gzipped. `-` is standard input. Default: the current directory.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Scans the cluster of the current kubeconfig context: its objects, who writes them at which version, and what its API server counts. --context and
+    /// --kubeconfig do so, too, with another cluster.
+    #[arg(long, conflicts_with_all = ["fix", "diff"])]
+    pub(crate) cluster: bool,
+
+    /// The live cluster that is scanned.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+
+    /// With a live cluster: also reads the Secrets in which Helm keeps its releases. They are not kept.
+    #[arg(long)]
+    pub(crate) helm_releases: bool,
 
     /// The target Kubernetes version, such as 1.36. By default the newest in the built-in data.
     #[arg(long, value_name = "VERSION", value_parser = release)]
@@ -89,6 +103,11 @@ pub(crate) struct ScanArgs {
 }
 
 impl ScanArgs {
+    /// Whether a live cluster is scanned.
+    pub(super) fn is_live(&self) -> bool {
+        self.cluster || self.live.is_asked_for()
+    }
+
     /// In wall-clock time.
     pub(super) fn render_timeout(&self) -> Duration {
         Duration::from_millis(self.render_timeout.as_millis().unsigned_abs())

@@ -8,7 +8,7 @@ use replank_facts::coverage::{Allowed, Coverage, Skipped};
 use replank_lifecycle::files::{Decoded, File, Ignore, Walk};
 use replank_lifecycle::finding::{Confidence, Finding, Range, Severity};
 use replank_lifecycle::scan::{Counts, Hint, Report, Unrendered};
-use replank_lifecycle::source::Unread;
+use replank_lifecycle::source::{Place, Unread};
 use replank_lifecycle::waiver::{Waived, Waivers};
 use replank_lifecycle::{Measure, files};
 
@@ -17,6 +17,7 @@ use super::render::{self, RenderFailure};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::live::{Read as LiveRead, ToScan, read_to_scan};
 use crate::moment::today;
 use crate::printer::Printer;
 use crate::progress::Meter;
@@ -127,7 +128,7 @@ pub(super) fn found_by(
     scan_files: ScanFiles<'_>,
 ) -> Result<Found, Failure> {
     let here = [PathBuf::from(".")];
-    let paths = if args.paths.is_empty() { &here[..] } else { &args.paths[..] };
+    let paths = if args.paths.is_empty() && !args.is_live() { &here[..] } else { &args.paths[..] };
     let is_stdin = |path: &&PathBuf| **path == Path::new("-");
     let files: Vec<PathBuf> = paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
     let ignore = if args.no_gitignore { Ignore::Nothing } else { Ignore::Git };
@@ -135,6 +136,9 @@ pub(super) fn found_by(
     let mut report = Report::default();
     if paths.iter().any(|path| is_stdin(&path)) {
         report.append(stdin(measure)?);
+    }
+    if args.is_live() {
+        report.append(live(args, measure, printer)?);
     }
     let rendered = args.render.then(|| render::render(&walk, measure, args.render_timeout(), printer));
     let threads = args.threads.map(usize::from).unwrap_or_else(cores);
@@ -210,6 +214,25 @@ fn coverage_of(args: &ScanArgs, measure: &Measure, unread: &[Unread], unrendered
 
 pub(super) fn stdin(measure: &Measure) -> Result<Report, Failure> {
     Ok(files::scan_decoded(measure, &"<stdin>".into(), &stdin_text()?, &Hint::default()))
+}
+
+/// What a live cluster has, and what has been asked of it. What may not be listed is as unseen as a file that cannot be read.
+fn live(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Report, Failure> {
+    let ToScan { objects: LiveRead { name, bytes }, metrics, forbidden } =
+        read_to_scan(&args.live, args.helm_releases, printer)?;
+    let decoded =
+        |bytes| files::from_bytes(bytes).map_err(|why| Failure::internal(anyhow::anyhow!("{name}: {why}")));
+    let mut report = files::scan_decoded(measure, &name.as_str().into(), &decoded(bytes)?, &Hint::default());
+    if let Some(metrics) = metrics {
+        let source = format!("{name}, /metrics");
+        let text = decoded(metrics.into_bytes())?;
+        report.append(files::scan_decoded(measure, &source.as_str().into(), &text, &Hint::default()));
+    }
+    report.unread.extend(forbidden.into_iter().map(|resource| Unread {
+        place: Place { source: name.as_str().into(), line: 1, column: 1 },
+        why: format!("{resource} may not be listed"),
+    }));
+    Ok(report)
 }
 
 pub(super) fn stdin_text() -> Result<Decoded, Failure> {

@@ -120,3 +120,65 @@ fn what_is_wrong_with_the_way_to_a_cluster_is_said() {
     assert_eq!((unreachable.code, unreachable.stdout.as_str()), (Some(1), ""), "{unreachable:?} {gone:?}");
     assert!(unreachable.stderr.contains("cannot reach the API server https://127.0.0.1:"), "{unreachable:?}");
 }
+
+#[test]
+fn names_are_redacted_and_the_same_is_found_without_them() {
+    let served = Served::of(&[SNAPSHOT, "--clock", "step"]);
+    let (named, redacted) = (scratch("named.json"), scratch("redacted.json"));
+    let text = |file: &Path| file.to_str().expect("it is text").to_owned();
+    assert_eq!(run(&["snapshot", "-o", &text(&named)], &served.file).code, Some(0));
+    for _ in 0..2 {
+        assert_eq!(run(&["snapshot", "--redact-names", "-o", &text(&redacted)], &served.file).code, Some(0));
+    }
+    let (before, after) = (
+        fs::read_to_string(&named).expect("it is written"),
+        fs::read_to_string(&redacted).expect("it is written"),
+    );
+    for name in ["search-api", "crawl-postings", "pipelines", "recommendations"] {
+        assert!(before.contains(name), "{name} is in the snapshot");
+        assert!(!after.contains(name), "{name} is in the redacted one");
+    }
+    let rules = |file: &Path| -> Vec<String> {
+        let found = replank(&["check", &text(file), "-o", "json"]).json();
+        let all = found["findings"].as_array().expect("a list").clone();
+        let mut rules: Vec<String> = all.iter().map(|one| one["id"].to_string()).collect();
+        rules.sort();
+        rules
+    };
+    assert_eq!(rules(&named), rules(&redacted), "the same rules find the same number of things");
+    served.kill();
+}
+
+#[test]
+fn a_live_cluster_is_scanned_for_versions_that_go() {
+    let served = Served::of(&["--nodes", "1", "--kubernetes-version", "1.24"]);
+    let cron_job = json!({"apiVersion": "batch/v1beta1", "kind": "CronJob",
+        "metadata": {"name": "report", "namespace": "default", "annotations": {"kubectl.kubernetes.io/last-applied-configuration":
+            json!({"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"name": "report"}}).to_string()}},
+        "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": {"spec": {
+            "restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}}});
+    served.post("/apis/batch/v1beta1/namespaces/default/cronjobs", &cron_job);
+    let hidden = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}, "stringData": {"k": "v"}});
+    served.post("/api/v1/namespaces/default/secrets", &hidden);
+    let ran = run(&["scan", "--target-version", "1.36", "-o", "json"], &served.file);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("--helm-releases reads them"), "{ran:?}");
+    let found = ran.json();
+    let findings = found["findings"].as_array().expect("a list");
+    let applied = findings.iter().find(|one| one["evidence"] == "last-applied");
+    let applied =
+        applied.unwrap_or_else(|| panic!("what was applied last is found among {}", findings.len()));
+    assert_eq!((&applied["name"], &applied["apiVersion"]), (&json!("report"), &json!("batch/v1beta1")));
+    let builtin = findings.iter().filter(|one| one["holder"].to_string().contains("system:"));
+    assert_eq!(builtin.count(), 0, "roles that the API server keeps itself are not the user's to change");
+    // With a path, both are scanned; --fix is for files.
+    let none = scratch("no-manifests");
+    fs::create_dir_all(&none).expect("it can be made");
+    let both = run(
+        &["scan", none.to_str().expect("it is text"), "--target-version", "1.36", "-o", "json"],
+        &served.file,
+    );
+    assert_eq!(both.json()["findings"].as_array().map(Vec::len), Some(findings.len()));
+    assert_eq!(replank(&["scan", "--cluster", "--fix"]).code, Some(2));
+    served.kill();
+}

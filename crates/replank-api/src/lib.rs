@@ -32,4 +32,4 @@ pub use pace::Pace;
 pub use pki::{Identity, Kubeconfig, Secrets};
 pub use release::Release;
 pub use serve::{Listen, Server};
-pub use served::{Newest, OlderVersion, Versions};
+pub use served::{Deprecation, Newest, OlderVersion, Versions};

@@ -16,8 +16,8 @@ pub trait Versions: fmt::Debug + Send + Sync {
     /// Whether it serves a version that the newest one serves.
     fn serves(&self, group: &str, version: &str, kind: &str) -> bool;
 
-    /// What is said to whoever uses a version that is to go.
-    fn warning(&self, group: &str, version: &str, kind: &str) -> Option<String>;
+    /// What is said to whoever uses a version that is to go, and counted.
+    fn deprecation(&self, group: &str, version: &str, kind: &str) -> Option<Deprecation>;
 
     /// What it serves besides.
     fn older(&self) -> &[OlderVersion];
@@ -27,6 +27,15 @@ pub trait Versions: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why there is no way.
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, String>;
+}
+
+/// That a version is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deprecation {
+    /// The warning.
+    pub words: String,
+    /// The release without it, such as `1.25`; empty where none is set.
+    pub removed: String,
 }
 
 /// A version that the newest release does not serve any more.
@@ -65,7 +74,7 @@ impl Versions for Newest {
         true
     }
 
-    fn warning(&self, _: &str, _: &str, _: &str) -> Option<String> {
+    fn deprecation(&self, _: &str, _: &str, _: &str) -> Option<Deprecation> {
         None
     }
 

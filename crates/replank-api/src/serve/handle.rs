@@ -23,7 +23,7 @@ use crate::owner::Owner;
 use crate::query::Query;
 use crate::read::{self, Shaped};
 use crate::route::{Route, Target, no_resource, not_allowed, route};
-use crate::served::Versions;
+use crate::served::{Deprecation, Versions};
 use crate::wire::{self, Endpoint, Shapes};
 
 /// Answers requests.
@@ -93,7 +93,11 @@ impl Handler {
             Route::Resource(target) => {
                 // What the router refuses itself is not warned of.
                 let is_routed = not_allowed(request.method(), &target).is_none();
-                let warning = self.warning(&target).filter(|_| is_routed);
+                let deprecation = self.deprecation(&target).filter(|_| is_routed);
+                if let Some(Deprecation { removed, .. }) = &deprecation {
+                    self.meta.counter().deprecated(&target, removed);
+                }
+                let warning = deprecation.map(|deprecation| deprecation.words);
                 let mut answer = self.resource(request, &admitted, *target, query).await;
                 let is_refused = answer.status().as_u16() == 406;
                 answer::warn_first(&mut answer, warning.filter(|_| !is_refused).as_slice());
@@ -114,10 +118,10 @@ impl Handler {
     }
 
     /// What is said of a version that is to go.
-    fn warning(&self, target: &Target) -> Option<String> {
+    fn deprecation(&self, target: &Target) -> Option<Deprecation> {
         let api_version = target.api_version();
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-        self.versions.warning(group, version, &target.resource.name.kind).filter(|_| !target.is_custom)
+        self.versions.deprecation(group, version, &target.resource.name.kind).filter(|_| !target.is_custom)
     }
 
     async fn resource(

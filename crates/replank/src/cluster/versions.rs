@@ -1,6 +1,6 @@
 //! What an older release of Kubernetes serves, by the table of API versions: `--kubernetes-version`.
 
-use replank_api::{OlderVersion, Release, Versions};
+use replank_api::{Deprecation, OlderVersion, Release, Versions};
 use replank_lifecycle::convert::{convert, leads};
 use replank_lifecycle::release::Release as Step;
 use replank_lifecycle::table::{Gvk, Product, Row, Stage, Table};
@@ -106,7 +106,7 @@ impl Versions for Lifecycle {
         self.row(group, version, kind).is_none_or(|row| row.stage(self.step) != Stage::ToCome)
     }
 
-    fn warning(&self, group: &str, version: &str, kind: &str) -> Option<String> {
+    fn deprecation(&self, group: &str, version: &str, kind: &str) -> Option<Deprecation> {
         let row = self.row(group, version, kind)?;
         let deprecated = row.deprecated.filter(|deprecated| *deprecated <= self.step)?;
         if self.release.minor < WARNS_SINCE {
@@ -119,7 +119,8 @@ impl Versions for Lifecycle {
         if let Some(newer) = &row.replacement {
             text.push_str(&format!("; use {newer}"));
         }
-        Some(text)
+        let removed = row.removed.map(|removed| removed.to_string()).unwrap_or_default();
+        Some(Deprecation { words: text, removed })
     }
 
     fn older(&self) -> &[OlderVersion] {
@@ -144,6 +145,10 @@ mod tests {
 
     fn of(minor: u32) -> Lifecycle {
         Lifecycle::of(Release { minor, patch: 0 })
+    }
+
+    fn words(minor: u32, [group, version, kind]: [&str; 3]) -> Option<String> {
+        of(minor).deprecation(group, version, kind).map(|deprecation| deprecation.words)
     }
 
     fn older(minor: u32) -> Vec<String> {
@@ -177,15 +182,15 @@ mod tests {
     #[test]
     fn who_uses_what_is_to_go_is_told_in_upstreams_words() {
         let expected = "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+; use policy/v1 PodDisruptionBudget";
-        assert_eq!(of(22).warning("policy", "v1beta1", "PodDisruptionBudget").as_deref(), Some(expected));
-        assert_eq!(of(18).warning("extensions", "v1beta1", "Ingress"), None);
+        assert_eq!(words(22, ["policy", "v1beta1", "PodDisruptionBudget"]).as_deref(), Some(expected));
+        assert_eq!(words(18, ["extensions", "v1beta1", "Ingress"]), None);
         let expected = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
-        assert_eq!(of(36).warning("", "v1", "Endpoints").as_deref(), Some(expected));
+        assert_eq!(words(36, ["", "v1", "Endpoints"]).as_deref(), Some(expected));
         assert_eq!(
-            of(36).warning("", "v1", "ComponentStatus").as_deref(),
+            words(36, ["", "v1", "ComponentStatus"]).as_deref(),
             Some("v1 ComponentStatus is deprecated in v1.19+")
         );
-        assert_eq!(of(36).warning("", "v1", "Pod"), None);
+        assert_eq!(words(36, ["", "v1", "Pod"]), None);
     }
 
     #[test]

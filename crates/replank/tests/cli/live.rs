@@ -169,6 +169,10 @@ fn a_live_cluster_is_scanned_for_versions_that_go() {
     let applied =
         applied.unwrap_or_else(|| panic!("what was applied last is found among {}", findings.len()));
     assert_eq!((&applied["name"], &applied["apiVersion"]), (&json!("report"), &json!("batch/v1beta1")));
+    // What the API server counts says who still asks for it.
+    let metric = findings.iter().find(|one| one["evidence"] == "metric");
+    let metric = metric.unwrap_or_else(|| panic!("the request is counted, among {}", findings.len()));
+    assert_eq!(metric["apiVersion"], "batch/v1beta1", "{metric}");
     let builtin = findings.iter().filter(|one| one["holder"].to_string().contains("system:"));
     assert_eq!(builtin.count(), 0, "roles that the API server keeps itself are not the user's to change");
     // With a path, both are scanned; --fix is for files.

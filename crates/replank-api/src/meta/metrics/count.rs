@@ -1,10 +1,11 @@
 //! Counting: requests by their labels and codes, their times and sizes, and what is under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::labels::Labels;
+use crate::route::Target;
 
 /// Bounds of the buckets of durations, in seconds (apiserver, endpoints/metrics/metrics.go).
 pub(super) const SECONDS: [f64; 24] = [
@@ -57,12 +58,24 @@ impl Histogram {
     }
 }
 
+/// A deprecated version that has been asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Requested {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) resource: String,
+    pub(super) subresource: String,
+    pub(super) removed: String,
+}
+
 /// What has been counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted {
     pub(super) requests: BTreeMap<(Labels, u16), u64>,
     pub(super) durations: BTreeMap<Labels, Histogram>,
     pub(super) sizes: BTreeMap<Labels, Histogram>,
+    /// Deprecated versions that have been asked for, and the release that goes without each.
+    pub(super) deprecated: BTreeSet<Requested>,
     pub(super) long: BTreeMap<Labels, u64>,
     pub(super) reading: u64,
     pub(super) writing: u64,
@@ -81,6 +94,22 @@ impl Counter {
             (false, false) => counted.reading += 1,
         });
         UnderWay { counter: self.clone(), labels, since: Instant::now() }
+    }
+
+    /// Notes that a version was asked for that is to go with a release.
+    pub(crate) fn deprecated(&self, target: &Target, removed: &str) {
+        let api_version = target.api_version();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let requested = Requested {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            resource: target.resource.name.plural.to_string(),
+            subresource: target.part.clone().unwrap_or_default().to_string(),
+            removed: removed.to_owned(),
+        };
+        self.change(|counted| {
+            counted.deprecated.insert(requested);
+        });
     }
 
     pub(super) fn counted(&self) -> Counted {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use replank_apiserver::ResourceType;
 use replank_schema::discovery;
 
-use super::count::{Counted, Histogram};
+use super::count::{Counted, Histogram, Requested};
 use super::labels::Labels;
 use crate::meta::health::Health;
 use crate::mirror::{Snapshot, StorageId};
@@ -109,6 +109,21 @@ pub(super) fn metrics(counted: &Counted, snapshot: &Snapshot, release: Release, 
     );
     for ((of, code), count) in &counted.requests {
         text.line("apiserver_request_total", &labels(of, &[("code", code.to_string())], &[]), count);
+    }
+    if !counted.deprecated.is_empty() {
+        let name = "apiserver_requested_deprecated_apis";
+        text.family(
+            name,
+            "gauge",
+            "[STABLE] Deprecated versions that have been asked for, and the release that goes without them.",
+        );
+        for of in &counted.deprecated {
+            let Requested { group, version, resource, subresource, removed } = of;
+            let labels = format!(
+                "group=\"{group}\",removed_release=\"{removed}\",resource=\"{resource}\",subresource=\"{subresource}\",version=\"{version}\""
+            );
+            text.line(name, &labels, 1);
+        }
     }
     let name = "apiserver_response_sizes";
     text.family(name, "histogram", "[STABLE] Sizes of answers, in bytes.");

@@ -10,7 +10,11 @@ pub(super) fn service(spec: &mut Value) {
     for port in items(spec, "ports") {
         absent(port, "protocol", "TCP");
         let number = port.get("port").cloned().unwrap_or_default();
-        absent(port, "targetPort", number);
+        absent(port, "targetPort", number.clone());
+        // As protobuf has it where nobody says anything.
+        if port["targetPort"] == 0 || port["targetPort"] == "" {
+            port["targetPort"] = number;
+        }
     }
     match spec.get("sessionAffinity").and_then(Value::as_str) {
         Some("None") => {
@@ -128,5 +132,20 @@ pub(super) fn endpoint_slice(value: &mut Value) {
     for port in items(value, "ports") {
         absent(port, "name", "");
         absent(port, "protocol", "TCP");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_port_of_nothing_is_the_port_however_it_is_sent() {
+        let mut spec = json!({"ports": [{"port": 80}, {"port": 81, "targetPort": 0}, {"port": 82, "targetPort": ""},
+            {"port": 83, "targetPort": "http"}]});
+        service(&mut spec);
+        let targets: Vec<&Value> =
+            spec["ports"].as_array().expect("a list").iter().map(|port| &port["targetPort"]).collect();
+        assert_eq!(targets, [&json!(80), &json!(81), &json!(82), &json!("http")]);
     }
 }

@@ -10,6 +10,7 @@ mod decide;
 mod engines;
 pub mod interrupt;
 pub mod migrate;
+mod moving;
 mod noticed;
 mod proof;
 mod resume;

@@ -7,6 +7,7 @@
 mod account;
 mod builder;
 mod decide;
+pub mod drain;
 mod engines;
 pub mod interrupt;
 pub mod migrate;

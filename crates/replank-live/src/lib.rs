@@ -5,9 +5,11 @@
 mod answer;
 mod capture;
 mod connect;
+pub mod drive;
 mod error;
 mod list;
 mod resource;
+mod slim;
 
 pub use answer::Answer;
 pub use capture::{Asked as Captured, Capture, Taken};

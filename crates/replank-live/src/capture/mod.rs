@@ -1,6 +1,6 @@
 //! A snapshot of a live cluster: what a rehearsal needs, and no more.
 
-mod reduce;
+pub(crate) mod reduce;
 mod wanted;
 
 use std::collections::BTreeSet;

@@ -15,9 +15,9 @@ use replank_protocol::waiting::{DrainEnd, DrainWait, Finality, RunWait, Subject,
 
 use super::Memory;
 use super::context::Context;
-use super::forecast::forecast;
+use super::dry_run;
 use super::pods::{Course, Works};
-use super::request::{OnInterrupt, Sparing, Verb};
+use super::request::{DryRun, OnInterrupt, Sparing, Verb};
 use super::stage::{NodeStatus, Phase, Stage, counted};
 use crate::moving::Mover;
 
@@ -33,8 +33,9 @@ pub(super) fn decide(
     memory: &mut Memory,
     intent: Intent,
 ) -> (Decision, Vec<NodeStatus>) {
-    if ctx.request.options.is_dry_run {
-        return dry_run(ctx);
+    match ctx.request.options.dry_run {
+        DryRun::None => {}
+        DryRun::Client | DryRun::Server => return (dry_run::decide(ctx), Vec::new()),
     }
     match (ctx.request.verb, intent) {
         (Verb::Cordon | Verb::Uncordon, Intent::Run | Intent::Paused) => mark_all(ctx),
@@ -46,19 +47,7 @@ pub(super) fn decide(
     }
 }
 
-/// Sends nothing: what a drain would wait on, and whether it would come to its end.
-fn dry_run(mut ctx: Context<'_>) -> (Decision, Vec<NodeStatus>) {
-    let found = forecast(ctx.view, ctx.request, ctx.now);
-    let refused: Vec<Waiting> =
-        found.iter().filter_map(|node| node.ends().map(|on| waiting(&node.node.name, on))).collect();
-    for Waiting { what, on } in found.iter().flat_map(|node| node.blockers.iter().cloned()) {
-        ctx.wait(what, on);
-    }
-    let end = if refused.is_empty() { End::Done } else { End::Blocked(refused) };
-    (Decision { end: Some(end), ..ctx.builder.finish() }, Vec::new())
-}
-
-fn waiting(node: &NodeName, on: DrainEnd) -> Waiting {
+pub(super) fn waiting(node: &NodeName, on: DrainEnd) -> Waiting {
     Waiting { what: Subject::Node(node.clone()), on: on.into() }
 }
 

@@ -11,7 +11,7 @@ use replank_model::view::View;
 use replank_protocol::command::NodeTarget;
 use replank_protocol::waiting::{DrainEnd, PodWait, RefusedPods, Subject, Waiting, WaitingOn};
 
-use super::request::Request;
+use super::request::{Request, Verb};
 
 /// What is to be expected of a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +50,10 @@ pub fn forecast(view: &View, request: &Request, now: Time) -> Vec<Forecast> {
     let mut ledger = Ledger::new(view, &mut healths);
     let of = |target: &NodeTarget| {
         let node = view.node(&target.name).filter(|node| node.meta.uid == target.uid);
-        let sorted = Sorted::of(view, &request.options.filters, &target.name, None, now);
+        let sorted = match request.verb {
+            Verb::Drain => Sorted::of(view, &request.options.filters, &target.name, None, now),
+            Verb::Cordon | Verb::Uncordon => Sorted::default(),
+        };
         let going: Vec<&Bound> = sorted.going.iter().map(|(bound, _)| bound).collect();
         let held = going.into_iter().filter_map(|bound| {
             let on = held_by(request, &mut ledger, bound, now)?;

@@ -15,6 +15,7 @@
 
 mod context;
 mod decide;
+mod dry_run;
 mod forecast;
 mod pods;
 mod request;
@@ -39,7 +40,7 @@ use crate::sent::Sent;
 use context::Context;
 
 pub use forecast::{Forecast, forecast};
-pub use request::{OnInterrupt, Options, Request, Sparing, Verb};
+pub use request::{DryRun, OnInterrupt, Options, Request, Sparing, Verb};
 pub use stage::{NodeStatus, Phase};
 
 /// What is remembered beside what stands in the cluster; all of it may be forgotten.

@@ -36,6 +36,17 @@ pub enum Sparing {
     Surge,
 }
 
+/// `--dry-run`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// Everything is carried out.
+    None,
+    /// Nothing is sent: the first decision is the last.
+    Client,
+    /// Everything is sent once, to a server that checks it and carries nothing out. It decrements no budget, so that pods that share one all pass.
+    Server,
+}
+
 /// How pods are taken off a node: kubectl's flags, and what goes beyond them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -57,8 +68,8 @@ pub struct Options {
     pub stuck: StuckTerminating,
     /// What becomes of nodes that are not drained when a person interrupts.
     pub on_interrupt: OnInterrupt,
-    /// Whether nothing is sent: the first decision is the last.
-    pub is_dry_run: bool,
+    /// Whether anything is changed.
+    pub dry_run: DryRun,
 }
 
 /// kubectl's.
@@ -74,7 +85,7 @@ impl Default for Options {
             sparing: Sparing::Evict,
             stuck: StuckTerminating { after: Span::from_minutes(5), action: StuckAction::Report },
             on_interrupt: OnInterrupt::Keep,
-            is_dry_run: false,
+            dry_run: DryRun::None,
         }
     }
 }

@@ -100,6 +100,12 @@ fn kubernetes(command: &Command, effect: &KubernetesEffect, known: &Known<'_>) -
         KubernetesEffect::Exclude { node, version, at } => {
             known.node(node, *version, |object| mark::excluded(object, run, known.now.max(*at)))
         }
+        KubernetesEffect::CordonByHand { node, version, since, from } => {
+            known.node(node, *version, |object| mark::cordoned_by_hand(object, run, *since, *from))
+        }
+        KubernetesEffect::UncordonByHand { node, version } => {
+            known.node(node, *version, mark::uncordoned_by_hand)
+        }
         KubernetesEffect::Evict { pod, grace_seconds } => Ok(known.evict(pod, *grace_seconds)),
         KubernetesEffect::DeletePod { pod, grace_seconds } => {
             let object = ObjectRef { kind: Kind::Pod, key: pod.key.clone(), uid: pod.uid.clone() };

@@ -56,7 +56,9 @@ impl Queue {
 fn urgency(effect: &Effect) -> Urgency {
     match effect {
         Effect::Kubernetes(effect) => match effect {
-            KubernetesEffect::Uncordon { .. } => Urgency::First,
+            KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. } => Urgency::First,
             KubernetesEffect::Cordon { mark, .. } => match mark.role {
                 NodeRole::Interrupted { .. } => Urgency::First,
                 NodeRole::Queued
@@ -103,6 +105,8 @@ fn destroys(effect: &Effect) -> bool {
             | KubernetesEffect::DeleteNodeClaim { .. } => true,
             KubernetesEffect::Cordon { .. }
             | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
             | KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. }
             | KubernetesEffect::Create { .. }

@@ -288,6 +288,8 @@ impl<'w> Work<'w> {
             | KubernetesEffect::DeleteNodeClaim { .. } => Some(State::Going),
             KubernetesEffect::Cordon { .. }
             | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
             | KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. }
             | KubernetesEffect::Replace { .. } => {
@@ -312,6 +314,8 @@ impl<'w> Work<'w> {
             | KubernetesEffect::DeleteNodeClaim { .. }
             | KubernetesEffect::Cordon { .. }
             | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
             | KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. } => None,
         };

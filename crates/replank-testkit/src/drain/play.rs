@@ -48,6 +48,8 @@ pub struct Drained {
     pub fewest: BTreeMap<Key, usize>,
     /// Whether all was over within the limit.
     pub is_done: bool,
+    /// Whether a pod was refused with 500, because several budgets cover it: `kubectl drain` ends with an error then, and the scripts' asks again.
+    pub has_failed: bool,
 }
 
 /// Drains some nodes of the cluster of a seed; `None` where kubectl would not begin.
@@ -141,7 +143,10 @@ impl Observer for Watch {
         let mut notes = self.0.borrow_mut();
         match &asked.refused {
             None => _ = notes.evicted.insert(asked.pod.meta.key()),
-            Some(_) => notes.refused += 1,
+            Some(words) => {
+                notes.refused += 1;
+                notes.has_failed |= words.contains("more than one PodDisruptionBudget");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use replank_core::drain::{OnInterrupt, Options, Sparing, Verb};
+use replank_core::drain::{DryRun, OnInterrupt, Options, Sparing, Verb};
 use replank_facts::drain::kubectl::Filters;
 use replank_model::object::meta::Key;
 use replank_model::selector::Selector;
@@ -290,7 +290,7 @@ fn only_pods_that_the_selector_matches_go() {
 fn a_dry_run_sends_nothing() {
     let manifests = [deployment("web", 4, json!({})), pod("bare", "n1", json!({}))];
     let mut stage = Stage::of(&["n1", "n2"], &manifests);
-    stage.drain(&["n1", "n2"], Options { is_dry_run: true, ..Options::default() });
+    stage.drain(&["n1", "n2"], Options { dry_run: DryRun::Client, ..Options::default() });
     assert!(matches!(stage.end(), Some(End::Blocked(_))));
     assert_eq!(refused(&stage), [("node n1".to_owned(), vec![PodClass::Unmanaged])]);
     stage.pass(Span::from_minutes(10));
@@ -377,16 +377,25 @@ fn the_same_pods_leave_as_by_kubectl_drain_and_no_workload_is_worse_off() {
         if both.replank.refused > 0 {
             wrong.push(format!("seed {seed}: {} evictions of ours were refused", both.replank.refused));
         }
+        if both.kubectl.has_failed {
+            // `kubectl drain` gives the node up; so does Replank.
+            if both.end == Some(End::Done) {
+                wrong.push(format!("seed {seed}: drained, though several budgets cover a pod"));
+            }
+            continue;
+        }
         if both.kubectl.is_done != (both.end == Some(End::Done)) {
             wrong.push(format!("seed {seed}: kubectl done {}, replank {:?}", both.kubectl.is_done, both.end));
         }
-        if both.kubectl.is_done {
-            ended += 1;
-            if both.kubectl.evicted != both.replank.evicted {
-                let (theirs, ours) = (&both.kubectl.evicted, &both.replank.evicted);
-                let differs: Vec<&Key> = theirs.symmetric_difference(ours).collect();
-                wrong.push(format!("seed {seed}: {differs:?} on {:?}", both.nodes));
-            }
+        // Where a budget never allows an eviction, kubectl waits for it with the first node, and Replank goes on with the others.
+        if !both.kubectl.is_done {
+            continue;
+        }
+        ended += 1;
+        if both.kubectl.evicted != both.replank.evicted {
+            let (theirs, ours) = (&both.kubectl.evicted, &both.replank.evicted);
+            let differs: Vec<&Key> = theirs.symmetric_difference(ours).collect();
+            wrong.push(format!("seed {seed}: {differs:?} on {:?}", both.nodes));
         }
         for (workload, fewest) in &both.kubectl.fewest {
             let ours = both.replank.fewest.get(workload).copied().unwrap_or(0);

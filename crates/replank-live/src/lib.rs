@@ -14,7 +14,7 @@ mod rights;
 mod slim;
 
 pub use answer::Answer;
-pub use capture::{Asked as Captured, Capture, Taken};
+pub use capture::{Asked as Captured, Capture, Taken, snapshot_rules};
 pub use connect::{Asked, Connection};
 pub use error::{LiveError, Missing};
 pub use nodes::nodes;

@@ -3,6 +3,8 @@
 pub(crate) mod reduce;
 mod wanted;
 
+pub use wanted::snapshot_rules;
+
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 

@@ -5,5 +5,5 @@ mod read;
 mod snapshot;
 
 pub(crate) use args::{LiveArgs, SnapshotArgs};
-pub(crate) use read::{Read, read};
+pub(crate) use read::{Read, read, runtime};
 pub(crate) use snapshot::run;

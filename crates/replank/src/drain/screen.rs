@@ -15,6 +15,10 @@ use super::remedy::remedy;
 use super::said::Said;
 use crate::report::words;
 
+/// How long something that may pass is waited for before it is told in a line.
+const TOLD_AFTER: Span = Span::from_secs(10);
+/// How often a table renews itself.
+const RENEWED_EVERY: Span = Span::from_secs(1);
 /// Rows that a table has at most: what is beyond is counted.
 const ROWS_MAX: usize = 30;
 
@@ -25,8 +29,15 @@ pub(super) struct Screen {
     begun: Option<Time>,
     /// When each node is to be drained, as it was rehearsed: from the beginning.
     rehearsed: BTreeMap<NodeName, Span>,
-    /// Waits that were told: once each.
-    told: BTreeMap<Subject, String>,
+    /// What is waited for.
+    told: BTreeMap<Subject, Told>,
+}
+
+/// Something that is waited for.
+struct Told {
+    kind: &'static str,
+    since: Time,
+    is_told: bool,
 }
 
 enum Form {
@@ -100,8 +111,8 @@ impl Screen {
         }
     }
 
-    /// Shows how far everything is.
-    pub(super) fn show(&mut self, now: Time, statuses: &[NodeStatus], waiting: &[Waiting]) {
+    /// Shows how far everything is; when it is to be shown again, whatever happens.
+    pub(super) fn show(&mut self, now: Time, statuses: &[NodeStatus], waiting: &[Waiting]) -> Option<Time> {
         let begun = *self.begun.get_or_insert(now);
         match &mut self.form {
             Form::Json | Form::Lines => self.tell_waits(now, waiting),
@@ -113,6 +124,7 @@ impl Screen {
                     drop(term.write_line(row));
                 }
                 *lines = rows.len();
+                Some(now + RENEWED_EVERY)
             }
         }
     }
@@ -125,15 +137,40 @@ impl Screen {
         }
     }
 
-    /// Each thing that is waited for is told when it is first met, and when it changes in kind.
-    fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) {
-        for one in waiting.iter().filter(|one| is_told(&one.on)) {
-            let kind = one.on.kind().to_owned();
-            if self.told.get(&one.what) != Some(&kind) {
-                self.told.insert(one.what.clone(), kind);
+    /// Each thing that is waited for is told once, when it has been waited for for a while; again when it changes in kind. When to look next, where something
+    /// is still to be told.
+    fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
+        let mut next = None;
+        let waiting: Vec<&Waiting> = waiting.iter().filter(|one| is_told(&one.on)).collect();
+        self.told.retain(|what, _| waiting.iter().any(|one| one.what == *what));
+        for one in waiting {
+            let kind = one.on.kind();
+            let known = self.told.get(&one.what).filter(|told| told.kind == kind);
+            let since = known.map_or(now, |told| told.since);
+            let is_told = known.is_some_and(|told| told.is_told);
+            let at = since + if passes(&one.on) { TOLD_AFTER } else { Span::ZERO };
+            let is_due = !is_told && at <= now;
+            if !is_told && !is_due {
+                next = next.into_iter().chain([at]).min();
+            }
+            self.told.insert(one.what.clone(), Told { kind, since, is_told: is_told || is_due });
+            if is_due {
                 self.say(now, &Said::Waits { waiting: one.clone() });
             }
         }
+        next
+    }
+}
+
+/// Whether it may be over in a moment: a budget is, whenever a successor is Ready.
+fn passes(on: &WaitingOn) -> bool {
+    match on {
+        WaitingOn::Pod(on) => matches!(
+            on,
+            replank_protocol::waiting::PodWait::Budget { .. }
+                | replank_protocol::waiting::PodWait::BudgetUncounted { .. }
+        ),
+        other => other.hope() == Hope::Moving,
     }
 }
 

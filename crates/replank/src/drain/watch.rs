@@ -97,6 +97,18 @@ impl Watch {
         }
     }
 
+    /// Everything was answered: nodes that nothing keeps would be drained.
+    fn would_be(&self, now: Time) {
+        if self.request.verb != Verb::Drain {
+            return;
+        }
+        for node in
+            forecast(self.drain.view(), &self.request, now).iter().filter(|node| node.ends().is_none())
+        {
+            self.say(now, &Said::Drained { node: node.node.name.clone() });
+        }
+    }
+
     /// A node that will not be drained.
     fn foretell(&self, now: Time, node: &NodeName, on: DrainEnd) {
         let waiting = replank_protocol::waiting::Waiting {
@@ -222,12 +234,18 @@ impl Engine for Watch {
             self.has_begun = true;
             self.begin(now);
         }
-        let decision = self.drain.decide(now);
+        let mut decision = self.drain.decide(now);
         self.gone(now);
         self.nodes(now);
         self.commands(now, &decision.commands);
-        if self.request.options.dry_run == DryRun::None {
-            self.screen.borrow_mut().show(now, self.drain.statuses(), &decision.waiting);
+        match self.request.options.dry_run {
+            DryRun::None => {
+                let next = self.screen.borrow_mut().show(now, self.drain.statuses(), &decision.waiting);
+                // What is shown grows old by itself.
+                decision.wake_at = decision.wake_at.into_iter().chain(next).min();
+            }
+            DryRun::Server if decision.end.is_some() => self.would_be(now),
+            DryRun::Client | DryRun::Server => {}
         }
         decision
     }

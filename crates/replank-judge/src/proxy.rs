@@ -1,6 +1,6 @@
 //! A proxy between a client and an API server, that notes what passes and lets go wrong what a plan says: it cuts connections before or after the server is asked, delays, and repeats.
 //!
-//! It speaks plain HTTP to the client, so that it sees requests, and TLS to the server. Every watch is passed on as it comes.
+//! It speaks plain HTTP to the client, so that it sees requests, and TLS to the server. A connection is for one request, and every answer is passed on as it comes, those of watches among them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
 use serde_json::{Value, json};
-use ureq::Agent;
-use ureq::http::Request;
-use ureq::tls::{TlsConfig, TlsProvider};
 
 use crate::wire::Endpoint;
 
@@ -77,6 +77,8 @@ pub enum Fault {
     Busy(u64),
     /// The server is not asked; the client is told that it is not known.
     Unauthorized,
+    /// The server is not asked; the client is told that what it asks for is too old.
+    Expired,
 }
 
 /// What is to go wrong: asked for every request as it comes.
@@ -90,12 +92,14 @@ pub struct Proxy {
 }
 
 struct Inner {
+    /// Host and port.
     server: String,
-    agent: Agent,
+    tls: Arc<ClientConfig>,
     plan: Mutex<Plan>,
     passed: Mutex<Vec<Passed>>,
-    clients: Mutex<BTreeMap<usize, TcpStream>>,
-    connections: AtomicUsize,
+    /// Both ends of every connection.
+    ends: Mutex<BTreeMap<usize, TcpStream>>,
+    numbers: AtomicUsize,
     is_closed: AtomicBool,
     has_ended: AtomicBool,
 }
@@ -116,28 +120,13 @@ impl Proxy {
         fs::create_dir_all(folder)?;
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = format!("http://{}", listener.local_addr()?);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = TlsConfig::builder()
-            .provider(TlsProvider::Rustls)
-            .unversioned_rustls_crypto_provider(provider)
-            .disable_verification(true);
-        let agent = Agent::config_builder()
-            .tls_config(tls.build())
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent("")
-            .accept("")
-            .accept_encoding("")
-            .timeout_connect(Some(Duration::from_secs(5)));
         let inner = Arc::new(Inner {
-            server: endpoint.server().to_owned(),
-            agent: agent.build().into(),
+            server: endpoint.server().trim_start_matches("https://").to_owned(),
+            tls: Arc::new(tls()?),
             plan: Mutex::new(plan),
             passed: Mutex::default(),
-            clients: Mutex::default(),
-            connections: AtomicUsize::new(0),
+            ends: Mutex::default(),
+            numbers: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
         });
@@ -205,10 +194,21 @@ struct Came {
 
 impl Inner {
     fn cut(&self) {
-        for client in lock(&self.clients).values() {
+        for end in lock(&self.ends).values() {
             // One that is gone already needs no cutting.
-            drop(client.shutdown(Shutdown::Both));
+            drop(end.shutdown(Shutdown::Both));
         }
+    }
+
+    /// Notes an end of a connection while something is done with it.
+    fn with_end<T>(&self, end: &TcpStream, act: impl FnOnce() -> T) -> T {
+        let number = self.numbers.fetch_add(1, Ordering::SeqCst);
+        if let Ok(kept) = end.try_clone() {
+            lock(&self.ends).insert(number, kept);
+        }
+        let result = act();
+        lock(&self.ends).remove(&number);
+        result
     }
 
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
@@ -222,32 +222,17 @@ impl Inner {
             }
             let inner = self.clone();
             drop(std::thread::spawn(move || {
-                let number = inner.connections.fetch_add(1, Ordering::SeqCst);
-                if let Ok(kept) = client.try_clone() {
-                    lock(&inner.clients).insert(number, kept);
-                }
                 // Whatever ends a connection, a client sees that it ends.
-                drop(inner.serve(&client));
+                drop(inner.with_end(&client, || inner.serve(&client)));
                 drop(client.shutdown(Shutdown::Both));
-                lock(&inner.clients).remove(&number);
             }));
         }
     }
 
-    /// Serves one connection, request by request.
+    /// Serves one connection.
     fn serve(&self, client: &TcpStream) -> Result<()> {
         client.set_nodelay(true)?;
-        let mut reader = BufReader::new(client);
-        while let Some(came) = read(&mut reader)? {
-            if !self.pass(&came, client)? {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Passes one request on; whether the connection is still good.
-    fn pass(&self, came: &Came, mut client: &TcpStream) -> Result<bool> {
+        let Some(came) = read(&mut BufReader::new(client))? else { return Ok(()) };
         let (index, fault) = {
             let mut passed = lock(&self.passed);
             let asked = Asked {
@@ -261,67 +246,121 @@ impl Inner {
             (passed.len() - 1, fault)
         };
         match fault {
-            Fault::CutRequest => return Ok(false),
+            Fault::CutRequest => return Ok(()),
             Fault::DelayRequest(span) => std::thread::sleep(span),
             Fault::Busy(seconds) => {
                 let more = format!("Retry-After: {seconds}\r\n");
-                write_status(client, (429, "Too Many Requests", "TooManyRequests"), &more)?;
-                return Ok(true);
+                return write_status(client, (429, "Too Many Requests", "TooManyRequests"), &more);
             }
             Fault::Unauthorized => {
-                write_status(client, (401, "Unauthorized", "Unauthorized"), "")?;
-                return Ok(true);
+                return write_status(client, (401, "Unauthorized", "Unauthorized"), "");
             }
-            Fault::Repeat => drop(self.ask(came)?),
+            Fault::Expired => return write_status(client, (410, "too old resource version", "Expired"), ""),
+            Fault::Repeat => {
+                let mut sink = Vec::new();
+                self.ask(&came, &mut |bytes| {
+                    sink.extend_from_slice(bytes);
+                    Ok(())
+                })?;
+            }
             Fault::Nothing | Fault::CutAnswer | Fault::DelayAnswer(_) => {}
         }
-        let answer = self.ask(came)?;
-        lock(&self.passed)[index].status = Some(answer.status().as_u16());
-        match fault {
-            Fault::CutAnswer => return Ok(false),
-            Fault::DelayAnswer(span) => std::thread::sleep(span),
-            Fault::Nothing
-            | Fault::CutRequest
-            | Fault::DelayRequest(_)
-            | Fault::Repeat
-            | Fault::Busy(_)
-            | Fault::Unauthorized => {}
-        }
-        let mut head = format!("HTTP/1.1 {} Status\r\nTransfer-Encoding: chunked\r\n", answer.status().as_u16());
-        for (name, value) in answer.headers() {
-            let is_ours = ["transfer-encoding", "content-length", "connection"].contains(&name.as_str());
-            if !is_ours {
-                head.push_str(&format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes())));
+        let mut has_begun = false;
+        self.ask(&came, &mut |bytes| {
+            if !std::mem::replace(&mut has_begun, true) {
+                let status = String::from_utf8_lossy(bytes.get(9..12).unwrap_or_default()).parse().ok();
+                lock(&self.passed)[index].status = status;
+                match fault {
+                    Fault::CutAnswer => anyhow::bail!("cut"),
+                    Fault::DelayAnswer(span) => std::thread::sleep(span),
+                    Fault::Nothing
+                    | Fault::CutRequest
+                    | Fault::DelayRequest(_)
+                    | Fault::Repeat
+                    | Fault::Busy(_)
+                    | Fault::Unauthorized
+                    | Fault::Expired => {}
+                }
             }
-        }
-        client.write_all(format!("{head}\r\n").as_bytes())?;
-        let mut body = answer.into_body().into_reader();
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            let read = body.read(&mut buffer)?;
-            client.write_all(format!("{read:x}\r\n").as_bytes())?;
-            client.write_all(&buffer[..read])?;
-            client.write_all(b"\r\n")?;
-            if read == 0 {
-                return Ok(true);
-            }
-        }
+            (&*client).write_all(bytes)?;
+            Ok(())
+        })
     }
 
-    fn ask(&self, came: &Came) -> Result<ureq::http::Response<ureq::Body>> {
-        let mut request =
-            Request::builder().method(came.method.as_str()).uri(format!("{}{}", self.server, came.path));
-        for (name, value) in &came.headers {
-            let is_ours = ["host", "content-length", "connection"].contains(&name.to_lowercase().as_str());
-            if !is_ours {
-                request = request.header(name.as_str(), value.as_str());
+    /// Asks the server, and hands its answer over as it comes.
+    fn ask(&self, came: &Came, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let socket = TcpStream::connect(&self.server).context("cannot reach the server")?;
+        socket.set_nodelay(true)?;
+        let end = socket.try_clone()?;
+        self.with_end(&end, || {
+            let name = self.server.rsplit_once(':').map_or(&*self.server, |(host, _)| host).to_owned();
+            let connection = ClientConnection::new(self.tls.clone(), ServerName::try_from(name)?)?;
+            let mut stream = StreamOwned::new(connection, socket);
+            let mut head = format!("{} {} HTTP/1.1\r\nHost: {}\r\n", came.method, came.path, self.server);
+            for (name, value) in &came.headers {
+                let is_ours = ["host", "content-length", "connection"].contains(&&*name.to_lowercase());
+                if !is_ours {
+                    head.push_str(&format!("{name}: {value}\r\n"));
+                }
             }
-        }
-        let answer = match came.body.is_empty() {
-            true => self.agent.run(request.body(())?),
-            false => self.agent.run(request.body(came.body.clone())?),
-        };
-        answer.with_context(|| format!("no answer to {} {}", came.method, came.path))
+            head.push_str(&format!("Content-Length: {}\r\nConnection: close\r\n\r\n", came.body.len()));
+            stream.write_all(head.as_bytes())?;
+            stream.write_all(&came.body)?;
+            let mut buffer = vec![0; 1 << 16];
+            loop {
+                match stream.read(&mut buffer)? {
+                    0 => return Ok(()),
+                    read => each(&buffer[..read])?,
+                }
+            }
+        })
+    }
+}
+
+fn tls() -> Result<ClientConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let schemes = provider.signature_verification_algorithms.supported_schemes();
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config = config.dangerous().with_custom_certificate_verifier(Arc::new(Trusting(schemes)));
+    Ok(config.with_no_client_auth())
+}
+
+/// Asks no server for its certificate: it is one that we started, on loopback.
+#[derive(Debug)]
+struct Trusting(Vec<SignatureScheme>);
+
+impl ServerCertVerifier for Trusting {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.clone()
     }
 }
 
@@ -330,7 +369,7 @@ fn write_status(mut client: &TcpStream, (code, words, reason): (u16, &str, &str)
         "message": words, "reason": reason, "code": code})
     .to_string();
     let head = format!(
-        "HTTP/1.1 {code} {words}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{more}\r\n",
+        "HTTP/1.1 {code} Status\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n{more}\r\n",
         body.len()
     );
     client.write_all(format!("{head}{body}").as_bytes())?;

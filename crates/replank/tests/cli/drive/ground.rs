@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use replank_judge::{
-    Assets, ControlPlane, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets,
-};
+use replank_judge::{Assets, ControlPlane, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets};
 use serde_json::{Value, json};
 
 use crate::common::root;
@@ -34,8 +32,7 @@ impl Ground {
     pub(super) fn served(name: &str) -> Self {
         let folder = scratch(&format!("{name}-served"));
         let program = Path::new(env!("CARGO_BIN_EXE_replank"));
-        let served =
-            Served::up(program, &["--nodes", "3", "--speed", "20"], &folder).expect("it is served");
+        let served = Served::up(program, &["--nodes", "3", "--speed", "20"], &folder).expect("it is served");
         let kubeconfig = served.kubeconfig().to_owned();
         Self::of(kubeconfig, folder, Alive::Served { _served: served })
     }
@@ -71,14 +68,9 @@ impl Ground {
         answer.json()
     }
 
-    pub(super) fn delete(&self, path: &str) {
-        let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
-        assert!(answer.status < 300, "DELETE {path}: {}", answer.json());
-    }
-
     pub(super) fn merge(&self, path: &str, change: &Value) {
-        let sent = Sent::new("PATCH", path)
-            .typed("application/merge-patch+json", change.to_string().into_bytes());
+        let sent =
+            Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());
         let answer = self.endpoint.exchange(&sent).expect("it answers");
         assert!(answer.status < 300, "PATCH {path}: {}", answer.json());
     }

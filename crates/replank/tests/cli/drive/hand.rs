@@ -49,7 +49,7 @@ impl Drainer {
         self.sent += 1;
         self.open.insert(about.clone());
         let key = CommandKey(Text::from(format!("{RUN}/{}/{about}", self.sent)));
-        Command { key, run: RunId::from(RUN), effect: effect.into(), deadline: now + Span::from_secs(60) }
+        Command { key, run: RunId::from(RUN), effect: effect.into(), deadline: now + Span::from_secs(20) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The live driver with the smallest engine, on a cluster that is served and on a real control plane: no test knows which.
 
+mod faults;
 mod ground;
 mod hand;
 
@@ -60,7 +61,8 @@ fn a_node_is_drained_pod_by_pod_within_its_budget(ground: &Ground) {
     assert_eq!(patches[0].asked.body[1]["path"], "/metadata/resourceVersion");
 
     notes.of(|noted| {
-        let is_eviction = |effect: &Effect| matches!(effect, Effect::Kubernetes(KubernetesEffect::Evict { .. }));
+        let is_eviction =
+            |effect: &Effect| matches!(effect, Effect::Kubernetes(KubernetesEffect::Evict { .. }));
         let refused = noted.answers.iter().filter(|(command, _)| is_eviction(&command.effect));
         for (command, answer) in refused {
             let is_expected = matches!(answer, Answer::Done | Answer::Refused(Refusal::Budget { .. }));

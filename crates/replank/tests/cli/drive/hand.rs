@@ -10,7 +10,7 @@ use replank_model::text::{NodeName, RunId, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::command::{
-    Answer, Command, CommandKey, KubernetesEffect, Mark, NodeRole, NodeTarget, Outcome, PodTarget,
+    Answer, Command, CommandKey, Effect, KubernetesEffect, Mark, NodeRole, NodeTarget, Outcome, PodTarget,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::engine::Engine;
@@ -31,11 +31,19 @@ pub(super) struct Drainer {
     /// Pods that are not asked for again before.
     later: BTreeMap<Uid, Time>,
     cancelled: bool,
+    /// How long after the cordon the first pod is evicted.
+    patience: Span,
 }
 
 impl Drainer {
     pub(super) fn new(node: &str) -> Self {
+        Self::patient(node, Span::ZERO)
+    }
+
+    /// One that waits between cordoning and evicting.
+    pub(super) fn patient(node: &str, patience: Span) -> Self {
         Self {
+            patience,
             node: node.into(),
             view: View::default(),
             open: BTreeSet::new(),
@@ -110,6 +118,10 @@ impl Engine for Drainer {
             decision.end = Some(End::Done);
             return decision;
         }
+        let from = mark::of(&node).map(|found| found.mark.since + self.patience);
+        if from.is_some_and(|from| now < from) {
+            return decision;
+        }
         for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
             if is_free(self, &pod.meta.uid) {
                 let target = PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() };
@@ -131,6 +143,58 @@ impl Engine for Drainer {
 
     fn watches(&self, kind: Kind) -> bool {
         matches!(kind, Kind::Node | Kind::Pod | Kind::PodDisruptionBudget)
+    }
+}
+
+/// What the next effect is to be, of what is seen; nothing once all are sent.
+type Next = Box<dyn FnMut(&View, usize, Time) -> Option<Effect>>;
+
+/// An engine that sends one effect after another, and is done when the last one is answered.
+pub(super) struct Script {
+    view: View,
+    next: Next,
+    sent: usize,
+    is_open: bool,
+    kinds: &'static [Kind],
+}
+
+impl Script {
+    pub(super) fn new(
+        kinds: &'static [Kind],
+        next: impl FnMut(&View, usize, Time) -> Option<Effect> + 'static,
+    ) -> Self {
+        Self { view: View::default(), next: Box::new(next), sent: 0, is_open: false, kinds }
+    }
+}
+
+impl Engine for Script {
+    fn observe(&mut self, delta: Delta) {
+        self.view.apply(delta);
+    }
+
+    fn outcome(&mut self, _outcome: Outcome) {
+        self.is_open = false;
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        if self.is_open {
+            return Decision::default();
+        }
+        let Some(effect) = (self.next)(&self.view, self.sent, now) else {
+            return Decision { end: Some(End::Done), ..Decision::default() };
+        };
+        let key = CommandKey(Text::from(format!("{RUN}/{}", self.sent)));
+        (self.sent, self.is_open) = (self.sent + 1, true);
+        let command = Command { key, run: RunId::from(RUN), effect, deadline: now + Span::from_secs(20) };
+        Decision { commands: vec![command], ..Decision::default() }
+    }
+
+    fn intend(&mut self, _intent: Intent) {}
+
+    fn start_anew(&mut self) {}
+
+    fn watches(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
     }
 }
 

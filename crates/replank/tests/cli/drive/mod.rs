@@ -1,5 +1,6 @@
 //! The live driver with the smallest engine, on a cluster that is served and on a real control plane: no test knows which.
 
+mod effects;
 mod faults;
 mod ground;
 mod hand;
@@ -12,13 +13,14 @@ use replank_live::{Asked, Connection, LiveError};
 use replank_model::text::RunId;
 use replank_protocol::command::{Answer, Effect, KubernetesEffect, Refusal};
 use replank_protocol::decision::End;
+use replank_protocol::engine::Engine;
 use replank_protocol::mark;
 
 use ground::Ground;
 use hand::{Drainer, Notes, RUN};
 
 /// Runs an engine on the cluster of a kubeconfig.
-fn drive(kubeconfig: &Path, engine: &mut Drainer, notes: &Notes) -> Result<End, LiveError> {
+fn drive(kubeconfig: &Path, engine: &mut dyn Engine, notes: &Notes) -> Result<End, LiveError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
     runtime.block_on(async {
         let asked = Asked { kubeconfig: Some(kubeconfig.to_owned()), context: None };

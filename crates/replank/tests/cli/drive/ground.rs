@@ -48,7 +48,15 @@ impl Ground {
         }
         let kubeconfig = plane.kubeconfig();
         let alive = Alive::Real { _kubelets: kubelets, _plane: Box::new(plane) };
-        Some(Self::of(kubeconfig, folder, alive))
+        let ground = Self::of(kubeconfig, folder, alive);
+        // Nodes are taken for usable a moment after their kubelets are.
+        ground.wait("all nodes are usable", |ground| {
+            let nodes = ground.get("/api/v1/nodes");
+            nodes["items"]
+                .as_array()
+                .is_some_and(|all| all.iter().all(|node| node["spec"]["taints"].is_null()))
+        });
+        Some(ground)
     }
 
     fn of(kubeconfig: PathBuf, folder: PathBuf, alive: Alive) -> Self {

@@ -40,6 +40,9 @@ const POD_STATUS: [&str; 12] = [
 const CONTAINER_STATUS: [&str; 7] =
     ["name", "ready", "restartCount", "state", "lastState", "resources", "allocatedResources"];
 
+/// Conditions of pods that say nothing where they are true: a pod that is Ready has been through them.
+const WELL: [&str; 3] = ["PodReadyToStartContainers", "Initialized", "ContainersReady"];
+
 /// Leaves out what no decision reads.
 pub(crate) fn slim(kind: Kind, object: &mut Value) {
     if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -49,10 +52,12 @@ pub(crate) fn slim(kind: Kind, object: &mut Value) {
     }
     match kind {
         Kind::Pod => {
-            reduce::variables(&mut object["spec"]);
-            pod_status(&mut object["status"]);
+            if let Some(spec) = object.get_mut("spec") {
+                reduce::variables(spec);
+            }
+            pod_status(object);
         }
-        Kind::Node => node_status(&mut object["status"]),
+        Kind::Node => node_status(object),
         Kind::ReplicaSet | Kind::ReplicationController | Kind::Job | Kind::ControllerRevision => {
             reduce::variables(object);
         }
@@ -85,6 +90,9 @@ fn annotations(kind: Kind, meta: &mut Map<String, Value>) {
     let Some(all) = meta.get_mut("annotations").and_then(Value::as_object_mut) else { return };
     if kind == Kind::Pod {
         all.retain(|key, _| is_read(key));
+        if all.is_empty() {
+            meta.remove("annotations");
+        }
         return;
     }
     if all.len() > 1 {
@@ -99,26 +107,68 @@ fn is_read(key: &str) -> bool {
     READ_GROUPS.contains(&group) || READ_ANNOTATIONS.contains(&key)
 }
 
-fn pod_status(status: &mut Value) {
-    let Some(status) = status.as_object_mut() else { return };
+fn pod_status(pod: &mut Value) {
+    let asked = ["containers", "initContainers"].map(|list| pod["spec"][list].clone());
+    let is_going = pod["metadata"]["deletionTimestamp"].is_string();
+    let Some(status) = pod.get_mut("status").and_then(Value::as_object_mut) else { return };
     status.retain(|name, _| POD_STATUS.contains(&name.as_str()));
-    for list in ["containerStatuses", "initContainerStatuses"] {
-        for one in status.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some(members) = one.as_object_mut() else { continue };
-            members.retain(|name, _| CONTAINER_STATUS.contains(&name.as_str()));
-            for state in ["state", "lastState"] {
-                if let Some(ended) = members.get_mut(state).and_then(|state| state.get_mut("terminated")) {
-                    drop(ended.as_object_mut().map(|ended| ended.remove("containerID")));
-                }
+    conditions(status);
+    let mut is_resized = false;
+    if let Some(all) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+        is_resized = all.iter().any(|one| one["type"] == "PodResizePending");
+        all.retain(|one| {
+            let kind = one["type"].as_str().unwrap_or_default();
+            one["status"] != "True" || !WELL.contains(&kind)
+        });
+    }
+    for (list, asked) in ["containerStatuses", "initContainerStatuses"].iter().zip(&asked) {
+        let Some(all) = status.get_mut(*list).and_then(Value::as_array_mut) else { continue };
+        for one in &mut *all {
+            if let Some(members) = one.as_object_mut() {
+                container_status(members, asked, is_resized);
             }
         }
+        // How many still run is asked of a pod on its way out; of others, what does not run, or has been given something else.
+        all.retain(|one| is_going || !is_plain(one));
+        if all.is_empty() {
+            status.remove(*list);
+        }
     }
-    conditions(status);
+}
+
+/// Whether a container runs as its pod asks.
+fn is_plain(container: &Value) -> bool {
+    let has = |name: &str| container.get(name).is_some();
+    container["state"].get("running").is_some() && !has("resources") && !has("allocatedResources")
+}
+
+/// What a container has been given counts where it is not what its pod asks for, and where that is refused; what has not happened is not written down.
+fn container_status(members: &mut Map<String, Value>, asked: &Value, is_resized: bool) {
+    members.retain(|name, value| {
+        let is_nothing = *value == 0 || value.as_object().is_some_and(Map::is_empty);
+        CONTAINER_STATUS.contains(&name.as_str()) && !is_nothing
+    });
+    for state in ["state", "lastState"] {
+        if let Some(ended) = members.get_mut(state).and_then(|state| state.get_mut("terminated")) {
+            drop(ended.as_object_mut().map(|ended| ended.remove("containerID")));
+        }
+    }
+    let mut containers = asked.as_array().into_iter().flatten();
+    let Some(own) = containers.find(|one| one.get("name") == members.get("name")) else { return };
+    if is_resized {
+        return;
+    }
+    if members.get("resources") == own.get("resources") {
+        members.remove("resources");
+    }
+    if members.get("allocatedResources") == own.get("resources").and_then(|all| all.get("requests")) {
+        members.remove("allocatedResources");
+    }
 }
 
 /// A node's images, volumes in use and addresses of its agents are not read; what is full or runs out is.
-fn node_status(status: &mut Value) {
-    let Some(status) = status.as_object_mut() else { return };
+fn node_status(node: &mut Value) {
+    let Some(status) = node.get_mut("status").and_then(Value::as_object_mut) else { return };
     for name in
         ["images", "volumesInUse", "volumesAttached", "daemonEndpoints", "runtimeHandlers", "features"]
     {
@@ -179,6 +229,36 @@ mod tests {
                         {"type": "PodScheduled", "status": "False", "message": "no room"}],
                     "containerStatuses": [{"name": "c", "ready": true, "state": {"terminated": {"exitCode": 1}}}]}})
         );
+    }
+
+    /// A pod of which each container asks for one cpu, and has what is said.
+    fn given(conditions: &Value, given: &[(&str, &str)]) -> Value {
+        let container = |name: &str| json!({"name": name, "resources": {"requests": {"cpu": "1"}}});
+        let status = |(name, cpu): &(&str, &str)| {
+            json!({"name": name, "allocatedResources": {"cpu": cpu},
+            "resources": {"requests": {"cpu": cpu}}, "restartCount": 0, "lastState": {}, "state": {"running": {}}})
+        };
+        let containers: Vec<Value> = given.iter().map(|(name, _)| container(name)).collect();
+        let statuses: Vec<Value> = given.iter().map(status).collect();
+        let mut pod = json!({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers},
+            "status": {"phase": "Running", "conditions": conditions, "containerStatuses": statuses}});
+        slim(Kind::Pod, &mut pod);
+        pod["status"].take()
+    }
+
+    #[test]
+    fn what_a_container_has_been_given_stays_where_it_is_not_what_was_asked_for() {
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        assert_eq!(
+            given(&ready, &[("a", "1"), ("b", "1")]),
+            json!({"phase": "Running", "conditions": ready})
+        );
+        let resized = given(&ready, &[("a", "1"), ("b", "2")]);
+        let names = |status: &Value| status["containerStatuses"].as_array().map_or(0, Vec::len);
+        assert_eq!((names(&resized), &resized["containerStatuses"][0]["name"]), (1, &json!("b")));
+        // What is asked for and refused does not count; what is in force does.
+        let refused = json!([{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]);
+        assert_eq!(names(&given(&refused, &[("a", "1"), ("b", "2")])), 2);
     }
 
     #[test]

@@ -292,7 +292,7 @@ pub(super) const RULES: &[Rule] = &[
             "tokio",
         ],
         below: &[],
-        dev: &["getrandom", "insta", "replank-oracle"],
+        dev: &["getrandom", "insta", "replank-judge", "replank-oracle"],
         purity: Purity::Effects,
         why: "the binary is to build within minutes on a fresh machine",
     },

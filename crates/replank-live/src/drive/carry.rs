@@ -250,3 +250,64 @@ fn refused(refusal: Refusal) -> Carried {
 fn unknown(message: String) -> Carried {
     Carried { answer: Answer::Unknown { message: Text::from(message) }, version: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::meta::Key;
+    use replank_model::object::{Kind, ObjectRef};
+    use serde_json::json;
+
+    use super::*;
+    use crate::drive::heard::Sort;
+    use crate::drive::patch::Operation;
+
+    fn prepared(sign: Sign) -> Prepared {
+        let object = ObjectRef { kind: Kind::Node, key: Key::cluster("n1"), uid: "u".into() };
+        let path = "/api/v1/nodes/n1".to_owned();
+        Prepared { call: Call::get(&*path), sort: Sort::Plain, path, object, sign }
+    }
+
+    fn object(uid: &str, version: u64) -> Value {
+        json!({"metadata": {"name": "n1", "uid": uid, "resourceVersion": version.to_string()}, "spec": {}})
+    }
+
+    #[test]
+    fn a_lost_patch_is_there_or_may_come_or_cannot_any_more() {
+        let cordon = Operation::Add("/spec/unschedulable".into(), true.into());
+        let patched = prepared(Sign::Patched(ResourceVersion(5), vec![cordon]));
+        let mut cordoned = object("u", 6);
+        cordoned["spec"]["unschedulable"] = true.into();
+        assert_eq!(patched.shows(Some(&cordoned)), Back::Shown(Some(ResourceVersion(6))));
+        assert_eq!(patched.shows(Some(&object("u", 5))), Back::NotYet);
+        assert!(matches!(patched.shows(Some(&object("u", 6))), Back::Never(Refusal::Conflict { .. })));
+        assert!(matches!(patched.shows(Some(&object("v", 5))), Back::Never(Refusal::Conflict { .. })));
+        assert!(matches!(patched.shows(None), Back::Never(Refusal::Gone { .. })));
+        assert!(patched.sign.is_conditional());
+    }
+
+    #[test]
+    fn a_lost_eviction_shows_by_the_pod_and_is_not_sent_again() {
+        let ended = prepared(Sign::Ended { version: None });
+        let mut going = object("u", 6);
+        going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        for there in [Some(&going), Some(&object("v", 9)), None] {
+            assert_eq!(ended.shows(there), Back::Shown(None));
+        }
+        assert_eq!(ended.shows(Some(&object("u", 6))), Back::NotYet);
+        assert!(!ended.sign.is_conditional());
+        // A deletion of one version cannot come to an object that has moved on.
+        let of_version = prepared(Sign::Ended { version: Some(ResourceVersion(5)) });
+        assert!(matches!(of_version.shows(Some(&object("u", 6))), Back::Never(Refusal::Conflict { .. })));
+    }
+
+    #[test]
+    fn what_was_made_is_ours_if_it_names_the_run() {
+        let created = prepared(Sign::Created("run-1".into()));
+        let mut ours = object("x", 6);
+        ours["metadata"]["annotations"] = json!({RUN: "run-1"});
+        assert_eq!(created.shows(Some(&ours)), Back::Shown(Some(ResourceVersion(6))));
+        ours["metadata"]["annotations"] = json!({RUN: "run-2"});
+        assert!(matches!(created.shows(Some(&ours)), Back::Never(Refusal::Conflict { .. })));
+        assert_eq!(created.shows(None), Back::NotYet);
+    }
+}

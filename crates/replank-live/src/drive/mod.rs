@@ -25,6 +25,8 @@ mod event;
 mod feed;
 mod heard;
 mod line;
+#[cfg(test)]
+mod memory;
 mod observer;
 mod options;
 mod patch;

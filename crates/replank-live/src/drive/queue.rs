@@ -142,7 +142,7 @@ mod tests {
             key: CommandKey(name.into()),
             run: "run".into(),
             effect: effect.into(),
-            deadline: Time::default(),
+            deadline: Time::from_millis(0),
         }
     }
 

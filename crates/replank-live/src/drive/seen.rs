@@ -230,3 +230,125 @@ fn is_same(known: &Object, listed: &Object) -> bool {
         && known.resource_version == listed.resource_version
         && known.resource_version != ResourceVersion::default()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::drive::read::Reader;
+    use crate::resource::Resource;
+
+    fn pods() -> Source {
+        let resource = Resource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            plural: "pods".to_owned(),
+            kind: "Pod".to_owned(),
+            is_namespaced: true,
+        };
+        Source { resource, kind: Kind::Pod, label: None, is_optional: false }
+    }
+
+    /// A cluster of which only pods are followed.
+    struct Stage {
+        cluster: Cluster,
+        reader: Reader,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            Self { cluster: Cluster::new(vec![pods()]), reader: Reader::default() }
+        }
+
+        fn list(&mut self, items: &[Value]) -> Learned {
+            let items = items.iter().map(|item| self.reader.object(&pods(), item.clone()));
+            let all = std::iter::once(Seen::ListBegins).chain(items).chain([Seen::ListEnds]);
+            let all = all.collect();
+            self.cluster.see(0, all)
+        }
+    }
+
+    fn pod(name: &str, uid: &str, version: u64) -> Value {
+        json!({"metadata": {"name": name, "namespace": "shop", "uid": uid, "resourceVersion": version.to_string()},
+            "spec": {"nodeName": "n1", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}})
+    }
+
+    /// `+web-0`, `-web-0`, `?web-0`.
+    fn said(learned: &Learned) -> Vec<String> {
+        let say = |delta: &Delta| match delta {
+            Delta::Put(object) => format!("+{}@{}", object.meta().name, object.meta().resource_version.0),
+            Delta::Gone(gone) => format!("-{}@{}", gone.key.name, gone.uid),
+            Delta::Unread(unread) => format!("?{} on {:?}", unread.object.key.name, unread.node),
+            other => panic!("{other:?}"),
+        };
+        learned.deltas.iter().map(say).collect()
+    }
+
+    #[test]
+    fn a_list_read_anew_becomes_what_was_added_changed_and_removed() {
+        let mut stage = Stage::new();
+        assert!(!stage.cluster.is_complete());
+        let first = stage.list(&[pod("a", "1", 5), pod("b", "2", 5), pod("c", "3", 5), pod("d", "4", 5)]);
+        assert_eq!(said(&first), ["+a@5", "+b@5", "+c@5", "+d@5"]);
+        assert!(stage.cluster.is_complete() && first.events.is_empty());
+        // a is as it was, b has changed, c is gone, d is another one of the name, e is new.
+        let again = stage.list(&[pod("a", "1", 5), pod("b", "2", 8), pod("d", "7", 9), pod("e", "6", 7)]);
+        assert_eq!(said(&again), ["+b@8", "-d@4", "+d@9", "+e@7", "-c@3"]);
+        let relisted = Event::Relisted { resource: "pods".to_owned(), added: 1, changed: 2, removed: 1 };
+        assert_eq!(again.events, [relisted]);
+        assert_eq!(stage.cluster.view.pods_on(&"n1".into()).len(), 4);
+    }
+
+    #[test]
+    fn what_is_missing_from_a_list_that_broke_off_is_not_gone() {
+        let mut stage = Stage::new();
+        stage.list(&[pod("a", "1", 5), pod("b", "2", 5)]);
+        let page = stage.reader.object(&pods(), pod("a", "1", 5));
+        let broken = stage.cluster.see(0, vec![Seen::ListBegins, page, Seen::Down]);
+        assert_eq!(said(&broken), Vec::<String>::new());
+        assert_eq!(stage.cluster.unseen(), ["pods"], "what destroys something waits meanwhile");
+        stage.list(&[pod("a", "1", 5), pod("b", "2", 5)]);
+        stage.cluster.see(0, vec![Seen::Up]);
+        assert_eq!(stage.cluster.unseen(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pod_that_cannot_be_read_is_on_its_node_until_it_is_gone() {
+        let mut stage = Stage::new();
+        let mut broken = pod("a", "1", 5);
+        broken["status"]["conditions"] = json!([{"type": 7}]);
+        let learned = stage.list(&[broken]);
+        assert_eq!(said(&learned), ["?a on Some(\"n1\")"]);
+        assert!(
+            matches!(&learned.events[..], [Event::Unread { object, why }]
+            if &*object.key.to_string() == "shop/a" && why.contains("status.conditions[0].type")),
+            "{learned:?}"
+        );
+        assert_eq!(stage.cluster.view.unread_on(&"n1".into()).count(), 1);
+        assert_eq!(stage.cluster.view.unread_on(&"n2".into()).count(), 0);
+        // It is no longer listed.
+        assert_eq!(said(&stage.list(&[])), ["-a@1"]);
+        assert_eq!(stage.cluster.view.unread_on(&"n1".into()).count(), 0);
+    }
+
+    #[test]
+    fn what_was_written_is_seen_once_the_watch_shows_it_or_something_later() {
+        let mut stage = Stage::new();
+        stage.list(&[pod("a", "1", 5)]);
+        let object = ObjectRef { kind: Kind::Pod, key: Key::new("shop", "a"), uid: "1".into() };
+        let written = |state| Written { object: object.clone(), untyped: None, state };
+        let at = |version| written(State::Version { version: ResourceVersion(version), is_new: false });
+        assert!(stage.cluster.has_seen(&at(5)) && !stage.cluster.has_seen(&at(6)));
+        assert!(!stage.cluster.has_seen(&written(State::Going)));
+        let mut going = pod("a", "1", 7);
+        going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        let seen = stage.reader.object(&pods(), going);
+        stage.cluster.see(0, vec![seen]);
+        assert!(stage.cluster.has_seen(&at(6)) && stage.cluster.has_seen(&written(State::Going)));
+        stage.cluster.see(0, vec![Seen::Gone(object.clone())]);
+        assert!(stage.cluster.has_seen(&at(9)) && stage.cluster.has_seen(&written(State::Going)));
+        let new = State::Version { version: ResourceVersion(9), is_new: true };
+        assert!(!stage.cluster.has_seen(&written(new)), "what was made has yet to come");
+    }
+}

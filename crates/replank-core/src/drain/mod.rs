@@ -20,8 +20,6 @@ mod forecast;
 mod pods;
 mod request;
 mod stage;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 

@@ -178,3 +178,102 @@ impl Sorted {
         sorted
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::Object;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::merge;
+
+    fn at() -> Time {
+        "2026-01-01T00:10:00Z".parse().expect("a time")
+    }
+
+    fn pod(kind: &str, extra: Value) -> Pod {
+        let mut value = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "shop", "uid": "u", "labels": {"app": "web"}},
+            "spec": {"containers": []}, "status": {"phase": "Running"}});
+        if !kind.is_empty() {
+            value["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "o1", "controller": true}]);
+        }
+        merge(&mut value, extra);
+        let Ok(Object::Pod(pod)) = Object::from_json(value) else { unreachable!("a pod was written") };
+        Pod::clone(&pod)
+    }
+
+    fn with_daemon_set() -> View {
+        let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "o", "namespace": "shop", "uid": "o1"}});
+        [Delta::Put(Object::from_json(set).expect("a set"))].into_iter().collect()
+    }
+
+    fn none() -> Filters {
+        Filters::default()
+    }
+
+    fn every() -> Filters {
+        Filters { ignore_daemonsets: true, delete_emptydir_data: true, force: true, ..Filters::default() }
+    }
+
+    /// Every row of kubectl's table, without flags and with all of them.
+    #[test]
+    fn pods_pass_the_filters_as_they_pass_kubectls() {
+        let volume = json!({"spec": {"volumes": [{"name": "d", "emptyDir": {}}]}});
+        let ended = json!({"status": {"phase": "Succeeded"}});
+        let mirror = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}});
+        let both =
+            |view: &View, pod: &Pod| (filter(view, &none(), pod, at()), filter(view, &every(), pod, at()));
+        let (empty, known) = (View::default(), with_daemon_set());
+        let goes = |warning| Filtered::Goes(warning);
+        assert_eq!(both(&empty, &pod("ReplicaSet", json!({}))), (goes(None), goes(None)));
+        assert_eq!(
+            both(&known, &pod("DaemonSet", json!({}))),
+            (Filtered::Refused(PodClass::DaemonSet), Filtered::Skipped(Skipped::DaemonSet))
+        );
+        let orphan = Filtered::Refused(PodClass::OrphanedDaemonSet { name: "o".into() });
+        assert_eq!(both(&empty, &pod("DaemonSet", json!({}))), (orphan, goes(Some(Warning::Orphan))));
+        let mirrored = Filtered::Skipped(Skipped::Mirror);
+        assert_eq!(both(&empty, &pod("", mirror.clone())), (mirrored.clone(), mirrored.clone()));
+        assert_eq!(
+            both(&empty, &pod("ReplicaSet", volume.clone())),
+            (Filtered::Refused(PodClass::LocalStorage), goes(Some(Warning::LocalStorage)))
+        );
+        assert_eq!(
+            both(&empty, &pod("", json!({}))),
+            (Filtered::Refused(PodClass::Unmanaged), goes(Some(Warning::Unmanaged)))
+        );
+        // The first filter that does not let a pod pass decides.
+        assert_eq!(both(&empty, &pod("", volume.clone())).0, Filtered::Refused(PodClass::LocalStorage));
+        // What has finished passes all but that for mirrors.
+        for kind in ["", "ReplicaSet", "DaemonSet"] {
+            let mut extra = ended.clone();
+            merge(&mut extra, volume.clone());
+            assert_eq!(both(&known, &pod(kind, extra)), (goes(None), goes(None)), "{kind}");
+        }
+        let mut extra = ended;
+        merge(&mut extra, mirror);
+        assert_eq!(both(&empty, &pod("", extra)), (mirrored.clone(), mirrored));
+    }
+
+    #[test]
+    fn a_pod_that_was_deleted_long_ago_is_skipped_from_the_second_after_on() {
+        let deleted = |when: &str| pod("ReplicaSet", json!({"metadata": {"deletionTimestamp": when}}));
+        let skipping = Filters { skip_deleted: Some(Span::from_secs(60)), ..none() };
+        let of = |when: &str| filter(&View::default(), &skipping, &deleted(when), at());
+        assert_eq!(of("2026-01-01T00:09:00Z"), Filtered::Goes(None), "not more than 60 s");
+        assert_eq!(of("2026-01-01T00:08:59Z"), Filtered::Skipped(Skipped::Deleted));
+        assert_eq!(of("2026-01-01T00:11:00Z"), Filtered::Goes(None));
+        assert_eq!(
+            filter(&View::default(), &none(), &deleted("2026-01-01T00:00:00Z"), at()),
+            Filtered::Goes(None)
+        );
+    }
+
+    #[test]
+    fn what_the_selector_does_not_match_is_not_looked_at() {
+        let other = Filters { pods: Some(Selector::from_set([("app".into(), "api".into())])), ..none() };
+        assert_eq!(filter(&View::default(), &other, &pod("", json!({})), at()), Filtered::Unselected);
+    }
+}

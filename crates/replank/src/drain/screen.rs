@@ -99,6 +99,13 @@ impl Screen {
         }
     }
 
+    /// Tells what is going to be waited for, once and for all.
+    pub(super) fn foretell(&mut self, at: Time, waiting: &Waiting) {
+        let told = Told { kind: waiting.on.kind(), since: at, is_told: true };
+        self.told.insert(waiting.what.clone(), told);
+        self.say(at, &Said::Waits { waiting: waiting.clone() });
+    }
+
     /// Tells text that is no event.
     pub(super) fn note(&mut self, text: &str) {
         match &mut self.form {
@@ -142,7 +149,7 @@ impl Screen {
     fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
         let mut next = None;
         let waiting: Vec<&Waiting> = waiting.iter().filter(|one| is_told(&one.on)).collect();
-        self.told.retain(|what, _| waiting.iter().any(|one| one.what == *what));
+        self.told.retain(|what, told| told.is_told || waiting.iter().any(|one| one.what == *what));
         for one in waiting {
             let kind = one.on.kind();
             let known = self.told.get(&one.what).filter(|told| told.kind == kind);
@@ -324,9 +331,9 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "0/2 nodes drained, 30 s elapsed",
+                "0/2 nodes drained, 30s elapsed",
                 "NODE  PHASE      PODS  ETA     WAITS FOR",
-                "n1    draining      1  1 min   pod shop/web-0: disruption budget shop/web: 2 healthy, 2 needed",
+                "n1    draining      1  1m      pod shop/web-0: disruption budget shop/web: 2 healthy, 2 needed",
                 "      next: it ends when more than 2 pods are healthy; if that never comes, scale the workload up, or relax the budget:…",
                 "n2    cordoned      2  ?       its turn: 1 of at most 1 being drained",
             ]

@@ -92,7 +92,7 @@ impl Watch {
                 (None, DryRun::None | DryRun::Client | DryRun::Server) => {}
             }
             for waiting in &node.blockers {
-                self.say(now, &Said::Waits { waiting: waiting.clone() });
+                self.screen.borrow_mut().foretell(now, waiting);
             }
         }
     }

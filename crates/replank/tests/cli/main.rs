@@ -9,6 +9,7 @@ mod common;
 mod connections;
 mod coverage;
 mod documents;
+mod drain;
 mod drive;
 mod elastic;
 mod fix;

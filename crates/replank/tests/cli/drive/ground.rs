@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::common::root;
 
 /// A cluster of three nodes, node-1 to node-3. It ends when this is dropped.
-pub(super) struct Ground {
+pub(crate) struct Ground {
     kubeconfig: PathBuf,
     endpoint: Endpoint,
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     _alive: Alive,
 }
 
@@ -24,12 +24,12 @@ enum Alive {
 
 impl Ground {
     /// Where its kubeconfig is.
-    pub(super) fn kubeconfig(&self) -> &Path {
+    pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
     /// One that `replank cluster up` serves.
-    pub(super) fn served(name: &str) -> Self {
+    pub(crate) fn served(name: &str) -> Self {
         let folder = scratch(&format!("{name}-served"));
         let program = Path::new(env!("CARGO_BIN_EXE_replank"));
         let served = Served::up(program, &["--nodes", "3", "--speed", "20"], &folder).expect("it is served");
@@ -38,7 +38,7 @@ impl Ground {
     }
 
     /// A real control plane; nothing where there is none, which is said.
-    pub(super) fn real(name: &str) -> Option<Self> {
+    pub(crate) fn real(name: &str) -> Option<Self> {
         let assets = assets()?;
         let folder = scratch(&format!("{name}-real"));
         let plane = ControlPlane::up(&assets, &folder).expect("it starts");
@@ -64,19 +64,19 @@ impl Ground {
         Self { kubeconfig, endpoint, folder, _alive: alive }
     }
 
-    pub(super) fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         let answer = self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers");
         assert_eq!(answer.status, 200, "GET {path}: {}", answer.json());
         answer.json()
     }
 
-    pub(super) fn create(&self, path: &str, object: &Value) -> Value {
+    pub(crate) fn create(&self, path: &str, object: &Value) -> Value {
         let answer = self.endpoint.exchange(&Sent::new("POST", path).json(object)).expect("it answers");
         assert!(answer.status < 300, "POST {path}: {}", answer.json());
         answer.json()
     }
 
-    pub(super) fn merge(&self, path: &str, change: &Value) {
+    pub(crate) fn merge(&self, path: &str, change: &Value) {
         let sent =
             Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());
         let answer = self.endpoint.exchange(&sent).expect("it answers");
@@ -84,7 +84,7 @@ impl Ground {
     }
 
     /// Waits until something is so.
-    pub(super) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {
             assert!(begun.elapsed() < Duration::from_mins(2), "{what}: not within two minutes");
@@ -93,7 +93,7 @@ impl Ground {
     }
 
     /// A Deployment of as many pods, and a budget that lets one of them go at a time; returns once all are Ready.
-    pub(super) fn workload(&self, name: &str, replicas: usize) {
+    pub(crate) fn workload(&self, name: &str, replicas: usize) {
         let labels = json!({"app": name});
         let container = json!({"name": "c", "image": "i", "env": [{"name": "TOKEN", "value": "hidden"}],
             "resources": {"requests": {"cpu": "100m"}}});
@@ -112,7 +112,7 @@ impl Ground {
     }
 
     /// Whether a workload has all of its pods Ready, and its budget knows it.
-    pub(super) fn is_whole(&self, name: &str, replicas: usize) -> bool {
+    pub(crate) fn is_whole(&self, name: &str, replicas: usize) -> bool {
         let deployment = self.get(&format!("/apis/apps/v1/namespaces/default/deployments/{name}"));
         let budget = self.get(&format!("/apis/policy/v1/namespaces/default/poddisruptionbudgets/{name}"));
         deployment["status"]["readyReplicas"] == replicas
@@ -121,7 +121,7 @@ impl Ground {
     }
 
     /// Names of pods on a node.
-    pub(super) fn pods_on(&self, node: &str) -> Vec<String> {
+    pub(crate) fn pods_on(&self, node: &str) -> Vec<String> {
         let all = self.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName={node}"));
         let items = all["items"].as_array().expect("it is a list");
         items.iter().map(|pod| pod["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
@@ -129,7 +129,7 @@ impl Ground {
 }
 
 /// An empty folder for one test.
-pub(super) fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drive-{name}"));
     drop(std::fs::remove_dir_all(&folder));
     folder

@@ -2,7 +2,7 @@
 
 mod effects;
 mod faults;
-mod ground;
+pub(crate) mod ground;
 mod hand;
 
 use std::path::Path;

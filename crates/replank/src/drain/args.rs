@@ -36,7 +36,7 @@ pub(crate) struct NodesArgs {
     pub(crate) kubelet_version: Option<VersionBound>,
 
     /// Nodes that were created longer ago than that: 30d.
-    #[arg(long, value_name = "SPAN", value_parser = limit)]
+    #[arg(long, value_name = "SPAN", value_parser = age)]
     pub(crate) older_than: Option<Span>,
 
     /// Objects in one answer to a list of nodes; 0 is all at once.
@@ -204,6 +204,12 @@ impl DrainArgs {
     }
 }
 
+/// `30d`, or a duration.
+fn age(text: &str) -> Result<Span, String> {
+    let days = text.strip_suffix('d').and_then(|number| number.parse::<u32>().ok()).filter(|days| *days > 0);
+    days.map_or_else(|| limit(text), |days| Ok(Span::from_minutes(i64::from(days) * 24 * 60)))
+}
+
 fn span(text: &str) -> Result<Span, String> {
     text.parse::<Span>().map_err(|error| error.to_string())
 }
@@ -212,4 +218,16 @@ fn span(text: &str) -> Result<Span, String> {
 fn pod_selector(text: &str) -> Result<Selector, String> {
     text.parse::<Selector>()
         .map_err(|_| "--pod-selector=<pod_selector> must be a valid label selector".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_in_days_or_a_duration() {
+        assert_eq!(age("30d"), Ok(Span::from_minutes(30 * 24 * 60)));
+        assert_eq!(age("36h"), Ok(Span::from_minutes(36 * 60)));
+        assert!(["0d", "-1d", "d", "1.5d", "0s", ""].into_iter().all(|text| age(text).is_err()));
+    }
 }

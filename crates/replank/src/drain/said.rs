@@ -5,7 +5,7 @@ use replank_facts::drain::kubectl::{Skipped, Warning};
 use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
-use replank_protocol::waiting::{DrainEnd, Waiting};
+use replank_protocol::waiting::{DrainEnd, Waiting, WaitingOn};
 use serde_json::{Value, json};
 
 use super::remedy::remedy;
@@ -99,8 +99,8 @@ impl Said {
             }
             Self::Drained { node } => json!({"event": "drained", "node": node}),
             Self::Left { node, on } => {
-                let on = replank_protocol::waiting::WaitingOn::from(on.clone());
-                json!({"event": "notDrained", "node": node, "message": kubectl_of(&on), "on": on, "remedy": remedy(&on)})
+                let (message, on) = (kubectl(on), WaitingOn::from(on.clone()));
+                json!({"event": "notDrained", "node": node, "message": message, "on": on, "remedy": remedy(&on)})
             }
             Self::Waits { waiting } => {
                 json!({"event": "waits", "what": waiting.what, "on": waiting.on, "message": waiting.to_string(), "remedy": remedy(&waiting.on)})
@@ -148,13 +148,6 @@ pub(super) fn kubectl(on: &DrainEnd) -> String {
         | DrainEnd::Immovable { .. }
         | DrainEnd::Uncordoned
         | DrainEnd::NodeGone => on.to_string(),
-    }
-}
-
-fn kubectl_of(on: &replank_protocol::waiting::WaitingOn) -> String {
-    match on {
-        replank_protocol::waiting::WaitingOn::DrainEnd(on) => kubectl(on),
-        other => other.reason().to_string(),
     }
 }
 

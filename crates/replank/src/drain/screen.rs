@@ -8,7 +8,7 @@ use replank_core::drain::{DryRun, NodeStatus, Phase};
 use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
-use replank_protocol::waiting::{DrainWait, Hope, Subject, Waiting, WaitingOn};
+use replank_protocol::waiting::{DrainWait, Hope, PodWait, Subject, Waiting, WaitingOn};
 
 use super::args::Format;
 use super::remedy::remedy;
@@ -171,32 +171,16 @@ impl Screen {
 
 /// Whether it may be over in a moment: a budget is, whenever a successor is Ready.
 fn passes(on: &WaitingOn) -> bool {
-    match on {
-        WaitingOn::Pod(on) => matches!(
-            on,
-            replank_protocol::waiting::PodWait::Budget { .. }
-                | replank_protocol::waiting::PodWait::BudgetUncounted { .. }
-        ),
-        other => other.hope() == Hope::Moving,
-    }
+    let is_budget = matches!(on, WaitingOn::Pod(PodWait::Budget { .. } | PodWait::BudgetUncounted { .. }));
+    is_budget || on.hope() == Hope::Moving
 }
 
-/// Whether a person is told of it in a line: what passes by itself in a moment is not.
+/// Whether a person is told of it in a line: what passes by itself is not, and what becomes of a node is told otherwise.
 fn is_told(on: &WaitingOn) -> bool {
-    match on {
-        WaitingOn::Pod(on) => match on {
-            replank_protocol::waiting::PodWait::Terminating { .. } => false,
-            replank_protocol::waiting::PodWait::Budget { .. }
-            | replank_protocol::waiting::PodWait::BudgetUncounted { .. }
-            | replank_protocol::waiting::PodWait::Batch { .. }
-            | replank_protocol::waiting::PodWait::Unrecorded
-            | replank_protocol::waiting::PodWait::Room { .. }
-            | replank_protocol::waiting::PodWait::Stuck { .. }
-            | replank_protocol::waiting::PodWait::Restart { .. } => true,
-        },
-        WaitingOn::PodEnd(_) => true,
-        other => other.hope() == Hope::None && !matches!(other, WaitingOn::DrainEnd(_)),
+    if let WaitingOn::Pod(on) = on {
+        return !matches!(on, PodWait::Terminating { .. });
     }
+    matches!(on, WaitingOn::PodEnd(_)) || on.hope() == Hope::None && !matches!(on, WaitingOn::DrainEnd(_))
 }
 
 fn table(
@@ -255,10 +239,8 @@ fn blocker(status: &NodeStatus, waiting: &[Waiting]) -> (String, Option<String>)
         Some(one) if matches!(one.what, Subject::Pod(_)) => {
             (format!("{}: {}", one.what, one.on.reason()), remedy(&one.on))
         }
-        Some(one) => match &one.on {
-            WaitingOn::Drain(DrainWait::PodsLeft { .. }) => (String::new(), None),
-            on => (on.reason().to_string(), remedy(on)),
-        },
+        Some(one) if matches!(one.on, WaitingOn::Drain(DrainWait::PodsLeft { .. })) => (String::new(), None),
+        Some(one) => (one.on.reason().to_string(), remedy(&one.on)),
         None => (String::new(), None),
     }
 }
@@ -301,7 +283,6 @@ fn eline(text: &str) {
 #[cfg(test)]
 mod tests {
     use replank_protocol::command::NodeTarget;
-    use replank_protocol::waiting::PodWait;
 
     use super::*;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use replank_facts::groups::{GroupBy, group_of};
+use replank_facts::plan::VersionBound;
 use replank_live::{Connection, nodes};
 use replank_model::object::Object;
 use replank_model::object::node::Node;
@@ -66,8 +67,7 @@ pub(super) async fn choose(args: &NodesArgs, connection: &Connection, now: Time)
     let by = GroupBy::Label(args.group_label.clone());
     all.retain(|node| {
         let is_of_group = || group_of(node, &by).is_some_and(|group| args.node_group.contains(&group));
-        let is_of_version =
-            |bound: &replank_facts::plan::VersionBound| bound.matches(&node.status.node_info.kubelet_version);
+        let is_of_version = |bound: &VersionBound| bound.matches(&node.status.node_info.kubelet_version);
         let is_old = |age| node.meta.creation_timestamp.is_some_and(|made| now - made > age);
         (args.node_group.is_empty() || is_of_group())
             && args.kubelet_version.as_ref().is_none_or(is_of_version)

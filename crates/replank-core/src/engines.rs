@@ -1,4 +1,4 @@
-//! What core and a migration are to a driver: engines.
+//! What core, a migration and a drain are to a driver: engines.
 
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
@@ -9,6 +9,7 @@ use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
 
 use crate::Core;
+use crate::drain::Drain;
 use crate::migrate::Migration;
 
 impl Engine for Core {
@@ -76,5 +77,31 @@ impl Engine for Migration {
                 | Kind::Pod
                 | Kind::Other
         )
+    }
+}
+
+impl Engine for Drain {
+    fn observe(&mut self, delta: Delta) {
+        Self::observe(self, delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        Self::outcome(self, &outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        Self::decide(self, now)
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        Self::intend(self, intent);
+    }
+
+    fn start_anew(&mut self) {
+        Self::start_anew(self);
+    }
+
+    fn watches(&self, kind: Kind) -> bool {
+        self.reads(kind)
     }
 }

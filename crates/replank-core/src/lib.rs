@@ -7,9 +7,11 @@
 mod account;
 mod builder;
 mod decide;
+pub mod drain;
 mod engines;
 pub mod interrupt;
 pub mod migrate;
+mod moving;
 mod noticed;
 mod proof;
 mod resume;

@@ -93,6 +93,8 @@ impl ExternalChanges {
                     self.untagged.insert((group.node_group.clone(), key.clone()));
                 }
                 Effect::Kubernetes(KubernetesEffect::Cordon { .. })
+                | Effect::Kubernetes(KubernetesEffect::CordonByHand { .. })
+                | Effect::Kubernetes(KubernetesEffect::UncordonByHand { .. })
                 | Effect::Kubernetes(KubernetesEffect::Evict { .. })
                 | Effect::Kubernetes(KubernetesEffect::DeletePod { .. })
                 | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })

@@ -151,6 +151,14 @@ impl Sent {
         }
     }
 
+    /// Whether an answer has come to a command.
+    pub(crate) fn is_answered(&self, key: &CommandKey) -> bool {
+        match self.entries.get(key).map(|entry| &entry.state) {
+            Some(State::Done { .. } | State::Unknown { .. } | State::Refused { .. }) => true,
+            Some(State::Flying { .. }) | None => false,
+        }
+    }
+
     /// Whether a command was refused and is not yet to be tried again.
     pub(crate) fn is_refused(&self, now: Time, key: &CommandKey) -> bool {
         let state = self.entries.get(key).map(|entry| &entry.state);

@@ -212,6 +212,8 @@ pub(crate) fn pod_of(command: &Command) -> Option<&PodTarget> {
         Effect::Kubernetes(
             KubernetesEffect::Cordon { .. }
             | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
             | KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. }
             | KubernetesEffect::Create { .. }

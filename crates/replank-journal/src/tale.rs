@@ -205,7 +205,10 @@ impl Fold {
         match &command.effect {
             Effect::Kubernetes(effect) => match effect {
                 KubernetesEffect::Cordon { node, mark, .. } => Asked::Cordon(node.clone(), drain(&mark.role)),
-                KubernetesEffect::Uncordon { node, .. } => Asked::Uncordon(node.clone()),
+                KubernetesEffect::CordonByHand { node, .. } => Asked::Cordon(node.clone(), None),
+                KubernetesEffect::Uncordon { node, .. } | KubernetesEffect::UncordonByHand { node, .. } => {
+                    Asked::Uncordon(node.clone())
+                }
                 KubernetesEffect::Evict { pod, .. } => self.pod(at, pod, place, Fate::Evicted),
                 KubernetesEffect::DeletePod { pod, .. } => self.pod(at, pod, place, Fate::Deleted),
                 KubernetesEffect::ForceDelete { pod, .. } => self.pod(at, pod, place, Fate::ForceDeleted),

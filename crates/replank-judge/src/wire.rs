@@ -113,6 +113,12 @@ impl Endpoint {
         &self.server
     }
 
+    /// The token of its administrator; empty where there is none.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
     /// Sends one request, and waits for the whole answer.
     ///
     /// # Errors

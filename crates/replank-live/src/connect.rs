@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::header::{ACCEPT, DATE};
-use http::{Method, Request};
+use http::header::{ACCEPT, CONTENT_TYPE, DATE};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -28,11 +29,35 @@ pub struct Asked {
 /// A way to an API server.
 #[derive(Clone)]
 pub struct Connection {
-    client: Client,
+    asked: Asked,
+    client: Arc<Mutex<Current>>,
     context: String,
     server: String,
     namespace: String,
     version: (u32, u32),
+}
+
+/// A client with the credentials that were read last.
+struct Current {
+    client: Client,
+    /// How often they were read anew.
+    turn: u64,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// What is sent, and its media type.
+    pub(crate) body: Option<(&'static str, Vec<u8>)>,
+}
+
+impl Call {
+    /// A read of JSON.
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self { method: Method::GET, path: path.into(), body: None }
+    }
 }
 
 /// How long a connection may take to come about.
@@ -57,29 +82,11 @@ impl Connection {
     /// # Errors
     /// Where the kubeconfig cannot be used, nobody answers or accepts who asks, or the cluster is too old.
     pub async fn open(asked: &Asked) -> Result<Self, LiveError> {
-        let (files, kubeconfig) = read(asked.kubeconfig.as_deref())?;
-        let known = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
-        let context = asked.context.clone().or_else(|| kubeconfig.current_context.clone());
-        let context = context
-            .filter(|name| !name.is_empty())
-            .ok_or_else(|| LiveError::NoCurrentContext { known: known() })?;
-        if !kubeconfig.contexts.iter().any(|one| one.name == context) {
-            return Err(LiveError::NoContext { context, known: known() });
-        }
-        let options = KubeConfigOptions { context: Some(context.clone()), ..KubeConfigOptions::default() };
-        let unusable =
-            |why: &dyn fmt::Display| LiveError::Kubeconfig { files: files.clone(), why: why.to_string() };
-        let mut config =
-            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| unusable(&error))?;
-        config.connect_timeout = Some(CONNECT_MAX);
-        // A budget's 429 is an answer, and a write that is sent again is another one: who asks decides what is repeated.
-        config.default_retry = false;
-        config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(AGENT)));
-        let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
-        let client = Client::try_from(config)
-            .map_err(|error| failed(&error, server.trim_end_matches('/'), &context))?;
-        let server = server.trim_end_matches('/').to_owned();
-        let mut connection = Self { client, context, server, namespace, version: (0, 0) };
+        let (client, way) = client(asked).await?;
+        let current = Arc::new(Mutex::new(Current { client, turn: 0 }));
+        let Way { context, server, namespace } = way;
+        let mut connection =
+            Self { asked: asked.clone(), client: current, context, server, namespace, version: (0, 0) };
         connection.version = connection.ask_version().await?;
         Ok(connection)
     }
@@ -113,20 +120,64 @@ impl Connection {
     /// # Errors
     /// Where no answer comes.
     pub async fn get(&self, path: &str, accept: &str) -> Result<Answer, LiveError> {
-        let request = Request::builder().method(Method::GET).uri(path).header(ACCEPT, accept);
-        let request = request
-            .body(Body::empty())
-            .map_err(|error| LiveError::Unreadable { path: path.to_owned(), why: error.to_string() })?;
-        let sent = self.client.send(request).await;
-        let answer = sent.map_err(|error| failed(&error, &self.server, &self.context))?;
-        let code = answer.status().as_u16();
-        let date = answer.headers().get(DATE).and_then(|value| value.to_str().ok()).and_then(moment);
-        let body = answer
+        let (response, _) = self.exchange(&Call::get(path), accept).await?;
+        let code = response.status().as_u16();
+        let date = date(response.headers());
+        let body = response
             .into_body()
             .collect()
             .await
             .map_err(|error| LiveError::Unreachable { server: self.server.clone(), why: causes(&error) })?;
         Ok(Answer { code, body: body.to_bytes().to_vec(), date })
+    }
+
+    /// Sends a request, and returns as soon as an answer begins; with it, the turn of the credentials that were sent.
+    ///
+    /// # Errors
+    /// Where no answer comes.
+    pub(crate) async fn exchange(
+        &self,
+        call: &Call,
+        accept: &str,
+    ) -> Result<(Response<Body>, u64), LiveError> {
+        let request = Request::builder().method(call.method.clone()).uri(&call.path).header(ACCEPT, accept);
+        let (request, body) = match &call.body {
+            Some((media, body)) => (request.header(CONTENT_TYPE, *media), Body::from(body.clone())),
+            None => (request, Body::empty()),
+        };
+        let request = request
+            .body(body)
+            .map_err(|error| LiveError::Unreadable { path: call.path.clone(), why: error.to_string() })?;
+        let (client, turn) = self.current();
+        let sent = client.send(request).await;
+        let answer = sent.map_err(|error| failed(&error, &self.server, &self.context))?;
+        Ok((answer, turn))
+    }
+
+    /// Reads the kubeconfig and the credentials that it names anew, unless that was done since `turn`.
+    ///
+    /// # Errors
+    /// Where they cannot be had.
+    pub(crate) async fn renew(&self, turn: u64) -> Result<(), LiveError> {
+        if self.current().1 != turn {
+            return Ok(());
+        }
+        let (client, _) = client(&self.asked).await?;
+        let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.turn == turn {
+            *current = Current { client, turn: turn + 1 };
+        }
+        Ok(())
+    }
+
+    /// The turn of the credentials that are sent at present.
+    pub(crate) fn turn(&self) -> u64 {
+        self.current().1
+    }
+
+    fn current(&self) -> (Client, u64) {
+        let current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        (current.client.clone(), current.turn)
     }
 
     /// Reads a path that is to be there, as JSON.
@@ -183,6 +234,40 @@ impl Asked {
     }
 }
 
+/// Where a kubeconfig leads to.
+struct Way {
+    context: String,
+    server: String,
+    namespace: String,
+}
+
+/// Reads a kubeconfig, and gets the credentials that it names.
+async fn client(asked: &Asked) -> Result<(Client, Way), LiveError> {
+    let (files, kubeconfig) = read(asked.kubeconfig.as_deref())?;
+    let known = || kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    let context = asked.context.clone().or_else(|| kubeconfig.current_context.clone());
+    let context = context
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| LiveError::NoCurrentContext { known: known() })?;
+    if !kubeconfig.contexts.iter().any(|one| one.name == context) {
+        return Err(LiveError::NoContext { context, known: known() });
+    }
+    let options = KubeConfigOptions { context: Some(context.clone()), ..KubeConfigOptions::default() };
+    let unusable =
+        |why: &dyn fmt::Display| LiveError::Kubeconfig { files: files.clone(), why: why.to_string() };
+    let mut config =
+        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| unusable(&error))?;
+    config.connect_timeout = Some(CONNECT_MAX);
+    // A budget's 429 is an answer, and a write that is sent again is another one: who asks decides what is repeated.
+    config.default_retry = false;
+    config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(AGENT)));
+    let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+    let client =
+        Client::try_from(config).map_err(|error| failed(&error, server.trim_end_matches('/'), &context))?;
+    let server = server.trim_end_matches('/').to_owned();
+    Ok((client, Way { context, server, namespace }))
+}
+
 /// The media type of plain JSON.
 pub(crate) const JSON: &str = "application/json";
 
@@ -233,7 +318,7 @@ fn failed(error: &kube::Error, server: &str, context: &str) -> LiveError {
 }
 
 /// An error's own words and those of its causes, each once.
-fn causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut words = vec![error.to_string()];
     let mut next = error.source();
     while let Some(cause) = next {
@@ -244,6 +329,11 @@ fn causes(error: &dyn std::error::Error) -> String {
         next = cause.source();
     }
     words.join(": ")
+}
+
+/// The server's clock, as an answer tells it.
+pub(crate) fn date(headers: &HeaderMap) -> Option<Time> {
+    headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(moment)
 }
 
 /// A moment as HTTP writes it: `Wed, 25 Nov 2026 09:52:00 GMT`.

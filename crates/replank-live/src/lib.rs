@@ -5,15 +5,21 @@
 mod answer;
 mod capture;
 mod connect;
+pub mod drive;
 mod error;
 mod list;
+mod nodes;
 mod resource;
+mod rights;
+mod slim;
 
 pub use answer::Answer;
-pub use capture::{Asked as Captured, Capture, Purpose, Taken};
+pub use capture::{Asked as Captured, Capture, Purpose, Taken, snapshot_rules};
 pub use connect::{Asked, Connection};
 pub use error::{LiveError, Missing};
+pub use nodes::nodes;
 pub use resource::Resource;
+pub use rights::{Rule, missing};
 
 /// kube is built upon these types and wants one version of them chosen.
 use k8s_openapi as _;

@@ -69,6 +69,12 @@ impl TextMap {
         self.pairs().is_empty()
     }
 
+    /// Whether another map has the same pairs at the same address.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.0.as_ref().is_some_and(|pairs| Arc::strong_count(pairs) > 1)
+    }
+
     /// The same map with `key` set to `value`.
     #[must_use]
     pub fn with(&self, key: impl Into<Text>, value: impl Into<Text>) -> Self {

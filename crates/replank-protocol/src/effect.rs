@@ -48,6 +48,27 @@ pub enum KubernetesEffect {
         /// State that the decision was taken on.
         version: ResourceVersion,
     },
+    /// Makes the node what [`crate::mark::cordoned_by_hand`] says: cordoned for a person, as by `kubectl cordon`. Fails if the node changed since
+    /// `version`.
+    CordonByHand {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+        /// Since when it is cordoned, where it is not yet.
+        since: Time,
+        /// From when on it is drained.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Time>,
+    },
+    /// Makes the node what [`crate::mark::uncordoned_by_hand`] says: uncordoned for a person, as by `kubectl uncordon`. Fails if the node changed since
+    /// `version`.
+    UncordonByHand {
+        /// The node.
+        node: NodeTarget,
+        /// State that the decision was taken on.
+        version: ResourceVersion,
+    },
     /// Asks the eviction API to move a pod.
     Evict {
         /// The pod.
@@ -381,6 +402,8 @@ impl Effect {
                 KubernetesEffect::ForceDelete { .. } => true,
                 KubernetesEffect::Cordon { .. }
                 | KubernetesEffect::Uncordon { .. }
+                | KubernetesEffect::CordonByHand { .. }
+                | KubernetesEffect::UncordonByHand { .. }
                 | KubernetesEffect::Evict { .. }
                 | KubernetesEffect::DeletePod { .. }
                 | KubernetesEffect::Exclude { .. }
@@ -425,6 +448,8 @@ impl KubernetesEffect {
             // The pod has been on its way out for long: no budget counts it any more.
             Self::ForceDelete { .. }
             | Self::Uncordon { .. }
+            | Self::CordonByHand { .. }
+            | Self::UncordonByHand { .. }
             | Self::Exclude { .. }
             | Self::RestartWorkload { .. }
             | Self::Create { .. }

@@ -7,6 +7,7 @@
 //!
 //! All of it carries a version ([`version`]): what a newer Replank wrote is left alone, and that is said.
 
+mod by_hand;
 mod tags;
 pub mod version;
 
@@ -21,6 +22,7 @@ use crate::cause::Cause;
 use crate::command::{Mark, NodeRole};
 use crate::owner::Owner;
 
+pub use by_hand::{BY_HAND, ByHand, cordoned_by_hand, uncordoned_by_hand};
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
 pub use tags::{read_followed, read_size, read_template, size_tag, size_text, template_tag};
 pub use version::{OURS, VERSION, newer_on_group, newer_on_node};

@@ -1,5 +1,6 @@
 //! What a plan says of pods, as far as reasons for waiting name it.
 
+use replank_model::text::Text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -38,6 +39,56 @@ impl fmt::Display for Refused {
             Self::Unreadable => "it cannot be read",
             Self::LocalStorage => "its emptyDir data would be lost (localStorage: refuse)",
         })
+    }
+}
+
+/// Why `kubectl drain` does not begin a node: a class of pods that it takes off no node unless a flag says so (kubectl `pkg/drain/filters.go`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PodClass {
+    /// Pods of DaemonSets.
+    DaemonSet,
+    /// Pods of a DaemonSet that is gone.
+    OrphanedDaemonSet {
+        /// Its name.
+        name: Text,
+    },
+    /// Pods with an emptyDir.
+    LocalStorage,
+    /// Pods without a controller.
+    Unmanaged,
+    /// Pods that cannot be read: what they are, nobody can say.
+    Unreadable,
+}
+
+impl PodClass {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::DaemonSet => "pass --ignore-daemonsets: they stay on the node, as on every other",
+            Self::OrphanedDaemonSet { .. } => "pass --force: nothing will create them again",
+            Self::LocalStorage => "pass --delete-emptydir-data if the data in their emptyDir may be lost",
+            Self::Unmanaged => "pass --force if they may be lost: nothing will create them again",
+            Self::Unreadable => {
+                "delete or repair them: the API server serves them in a form that Replank cannot read"
+            }
+        }
+    }
+}
+
+/// kubectl's words.
+impl fmt::Display for PodClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DaemonSet => f.write_str("DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"),
+            Self::OrphanedDaemonSet { name } => write!(f, "daemonsets.apps {name:?} not found"),
+            Self::LocalStorage => {
+                f.write_str("Pods with local storage (use --delete-emptydir-data to override)")
+            }
+            Self::Unmanaged => f.write_str("Pods that declare no controller (use --force to override)"),
+            Self::Unreadable => f.write_str("Pods that cannot be read"),
+        }
     }
 }
 

@@ -109,6 +109,8 @@ fn kubernetes() -> Vec<Effect> {
         KubernetesEffect::Replace { object: object() },
         KubernetesEffect::Delete { object: object_ref, version, dependents: Dependents::Orphaned },
         KubernetesEffect::DeleteNodeClaim { claim, version },
+        KubernetesEffect::CordonByHand { node: node(), version, since: at(0), from: Some(at(1)) },
+        KubernetesEffect::UncordonByHand { node: node(), version },
     ]);
     let number = |effect: &KubernetesEffect| match effect {
         KubernetesEffect::Cordon { .. } => 0,
@@ -122,8 +124,10 @@ fn kubernetes() -> Vec<Effect> {
         KubernetesEffect::Replace { .. } => 8,
         KubernetesEffect::Delete { .. } => 9,
         KubernetesEffect::DeleteNodeClaim { .. } => 10,
+        KubernetesEffect::CordonByHand { .. } => 11,
+        KubernetesEffect::UncordonByHand { .. } => 12,
     };
-    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 11, "every effect has a sample");
+    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 13, "every effect has a sample");
     effects.into_iter().map(Effect::from).collect()
 }
 

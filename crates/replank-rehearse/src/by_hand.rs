@@ -45,6 +45,8 @@ pub(crate) fn command(command: &Command, (kind, of): (Kind, &Key)) -> Option<Str
         }
         KubernetesEffect::Cordon { .. }
         | KubernetesEffect::Uncordon { .. }
+        | KubernetesEffect::CordonByHand { .. }
+        | KubernetesEffect::UncordonByHand { .. }
         | KubernetesEffect::Evict { .. }
         | KubernetesEffect::DeletePod { .. }
         | KubernetesEffect::ForceDelete { .. }

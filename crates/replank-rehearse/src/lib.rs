@@ -2,10 +2,11 @@
 //!
 //! The simulated cluster is `replank-sim`'s and knows nothing of reports; what is counted, found and judged of it is here.
 //!
-//! Layers, each knows only those below it: `rehearsal` → `replay`, `finding_entry` → `proof` → `complete`; `migration`, `idle` → `complete`; `millis`.
+//! Layers, each knows only those below it: `rehearsal` → `replay`, `finding_entry` → `proof` → `complete`; `migration`, `drain`, `idle` → `complete`; `millis`.
 
 mod by_hand;
 mod complete;
+mod drain;
 mod finding_entry;
 mod idle;
 mod migration;
@@ -17,6 +18,7 @@ pub mod replay;
 mod testing;
 
 pub use complete::{completed, count_budgets};
+pub use drain::{DrainResult, NodeTimes, rehearse_drain};
 pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, rehearse_migration};

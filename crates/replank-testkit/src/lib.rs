@@ -5,6 +5,7 @@ pub mod big;
 pub mod bound;
 pub mod check;
 pub mod clusters;
+pub mod drain;
 pub mod dynamics;
 pub mod finding;
 pub mod fuzz;

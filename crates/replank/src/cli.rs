@@ -14,6 +14,7 @@ use crate::autoscaler::AutoscalerArgs;
 use crate::check::{Asked, GateArgs};
 use crate::cluster::ClusterArgs;
 use crate::data::DataArgs;
+use crate::drain::{CordonArgs, DrainArgs, RbacArgs};
 use crate::ends;
 use crate::exit::Exit;
 use crate::hpa::HpaArgs;
@@ -32,7 +33,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Changes no cluster.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon and drain change a cluster.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -62,6 +63,25 @@ pub(crate) enum Command {
     /// RBAC rule that is missing. docs/snapshot.md says more.
     #[command(after_help = ends::table("snapshot"))]
     Snapshot(SnapshotArgs),
+
+    /// Marks nodes of a live cluster as unschedulable, as `kubectl cordon` does.
+    #[command(after_help = ends::table("cordon"))]
+    Cordon(CordonArgs),
+
+    /// Marks nodes of a live cluster as schedulable, as `kubectl uncordon` does, whoever had cordoned them.
+    #[command(after_help = ends::table("uncordon"))]
+    Uncordon(CordonArgs),
+
+    /// Drains nodes of a live cluster as `kubectl drain` does, several at a time, and asks for no eviction that a disruption budget would refuse.
+    ///
+    /// Flags of kubectl have kubectl's meanings. All nodes are cordoned first; a node with pods that the flags do not allow to move is left before a single eviction,
+    /// and the others go on. docs/drain.md says what goes beyond kubectl.
+    #[command(after_help = ends::table("drain"))]
+    Drain(Box<DrainArgs>),
+
+    /// Prints the ClusterRole that a command on a live cluster needs, with no rule more than that.
+    #[command(after_help = ends::table("rbac"))]
+    Rbac(RbacArgs),
 
     /// Shows where a pod would be scheduled: every node's result as kube-scheduler computes it, and what to change if no node fits.
     ///
@@ -600,6 +620,14 @@ pub(crate) fn taking_negative_numbers(command: clap::Command) -> clap::Command {
         false => argument,
     };
     command.mut_args(takes).mut_subcommands(taking_negative_numbers)
+}
+
+/// As kubectl calls it, where it is installed as a plugin: usage texts say `kubectl replank` then.
+pub(crate) fn called(command: clap::Command) -> clap::Command {
+    let own = std::env::args_os().next().map(PathBuf::from);
+    let is_plugin =
+        own.as_ref().and_then(|path| path.file_stem()).is_some_and(|name| name == "kubectl-replank");
+    if is_plugin { command.bin_name("kubectl replank").display_name("kubectl replank") } else { command }
 }
 
 #[cfg(test)]

@@ -38,6 +38,25 @@ pub(crate) const ENDS: &[Ends] = &[
     },
     Ends { command: "snapshot", passes: "written", incomplete: true, ..NOTHING },
     Ends {
+        command: "cordon",
+        passes: "every node is cordoned",
+        blocked: Some("a node is not: it is gone, or a webhook refuses"),
+        ..NOTHING
+    },
+    Ends {
+        command: "uncordon",
+        passes: "every node is uncordoned",
+        blocked: Some("a node is not: it is gone, or a webhook refuses"),
+        ..NOTHING
+    },
+    Ends {
+        command: "drain",
+        passes: "every node is drained",
+        blocked: Some("a node is not drained: its pods may not be moved, or `--timeout` is over"),
+        ..NOTHING
+    },
+    Ends { command: "rbac", ..NOTHING },
+    Ends {
         command: "place",
         passes: "everything fits; `--audit`: nothing found",
         findings: Some("a pod does not fit or is gated; `--audit`: something found"),

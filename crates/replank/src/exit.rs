@@ -54,7 +54,7 @@ impl Exit {
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Passes => {
-                "success: the rehearsal passes (every node replaced, no findings); everything fits; the check, leftover or scan found nothing; no version's support ends too soon; nothing blocks an upgrade step; a migration has no downtime"
+                "success: the rehearsal passes (every node replaced, no findings); everything fits; the check, leftover or scan found nothing; no version's support ends too soon; nothing blocks an upgrade step; a migration has no downtime; every node is cordoned, uncordoned or drained"
             }
             Self::Internal => "internal error: a fault in the program or the machine",
             Self::Usage => {
@@ -64,7 +64,7 @@ impl Exit {
                 "completed with findings: every node that can be emptied was replaced, but something needs attention; a pod does not fit; the check or leftover found something; the scan found removed API versions; a version's support ends within the given time; an upgrade step needs attention; the explained autoscaler's sync fails, in part or as a whole, or a replayed one cannot scale at the end; a migration has downtime; two journals differ"
             }
             Self::Blocked => {
-                "blocked: no node could be replaced, or not every one for want of capacity or time (with --require all, for any reason), an upgrade step must not start, or a migration cannot be completed; the report names the cause"
+                "blocked: no node could be replaced, or not every one for want of capacity or time (with --require all, for any reason), an upgrade step must not start, a migration cannot be completed, or a node is not drained; the report names the cause"
             }
             Self::Refused => {
                 "refused: a blocking finding exists and the plan sets blockingFindings: refuse, or EKS does not take the version; nothing was started"

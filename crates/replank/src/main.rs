@@ -7,6 +7,7 @@ mod cli;
 mod cluster;
 mod coverage;
 mod data;
+mod drain;
 mod ends;
 mod exit;
 mod explain;
@@ -46,7 +47,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // clap itself ends the process on a usage error, with the same code as `Exit::Usage`.
-    let matches = cli::taking_negative_numbers(Cli::command()).get_matches();
+    let matches = cli::called(cli::taking_negative_numbers(Cli::command())).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut printer = Printer::new(cli.color);
     let exit = run(&cli, &mut printer).unwrap_or_else(|failure| {
@@ -62,6 +63,10 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Rehearse(args) => rehearse::run(args, printer, &interrupt),
         Command::Cluster(args) => cluster::run(args, printer, &interrupt),
         Command::Snapshot(args) => live::run(args, printer),
+        Command::Cordon(args) => drain::cordon(args, printer, &interrupt),
+        Command::Uncordon(args) => drain::uncordon(args, printer, &interrupt),
+        Command::Drain(args) => drain::drain(args, printer, &interrupt),
+        Command::Rbac(args) => drain::rbac(args, printer),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),
         Command::Hpa(args) => hpa::run(&args.command, printer, &interrupt),

@@ -13,6 +13,7 @@ use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::prepare::LATE_AFTER;
 use crate::builder::{DecisionBuilder, Wish};
+use crate::moving::Mover;
 use crate::sent::{COMMAND_LIFE, Sent};
 use replank_facts::plan::{Allowance, ChosenBy};
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, Mark};
@@ -416,5 +417,31 @@ impl<'a> Context<'a> {
     /// What was found, in order.
     pub(super) fn finish(self) -> Decision {
         self.builder.finish()
+    }
+}
+
+impl Mover for Context<'_> {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn sent(&self) -> &Sent {
+        self.sent
+    }
+
+    fn key(&self, effect: &str, on: &str) -> CommandKey {
+        self.builder.key(effect, on)
+    }
+
+    fn send(&mut self, subject: Subject, what: &str, key: CommandKey, effect: Effect) {
+        Self::send(self, subject, what, key, effect);
+    }
+
+    fn wait(&mut self, what: Subject, on: WaitingOn) {
+        Self::wait(self, what, on);
+    }
+
+    fn wait_until(&mut self, what: Subject, on: WaitingOn, at: Time) {
+        Self::wait_until(self, what, on, at);
     }
 }

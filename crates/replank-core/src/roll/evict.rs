@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::text::{GroupName, Text};
-use replank_model::time::{Span, Time};
+use replank_model::text::GroupName;
+use replank_model::time::Time;
 
 use super::balancer;
 use super::close::{beyond, floor};
@@ -41,25 +41,22 @@ use super::singleton;
 use super::stalled;
 use super::start;
 use super::stuck;
+use crate::moving;
 use crate::proof::drained;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, Bound, NodePods, missing_replicas};
 use replank_facts::plan::OnDeadline;
 use replank_facts::room::{Room, is_about_to_be_placed};
-use replank_protocol::command::{
-    self, Effect, GroupEffect, KubernetesEffect, NodeRole, PodTarget, Replacement,
-};
+use replank_protocol::command::{self, Effect, GroupEffect, NodeRole, PodTarget, Replacement};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, Subject, WaitingOn};
 
 use super::drain::Ahead;
 pub(super) use super::drain::{Drain, Spare, Works};
 
 pub(super) use super::batch::{batch_deadline, batch_is_over};
 
-/// How long an eviction that was granted may take to be seen before it is looked at again.
-const GRANTED_SEEN: Span = Span::from_secs(5);
 /// Pods without a node for which room is kept at a decision.
 const WAITING_PODS_MAX: usize = 256;
 
@@ -211,18 +208,8 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod } = bound;
     let subject = Subject::Pod(pod.meta.key());
     let key = ctx.key("evict", &pod.meta.uid);
-    let effect = Effect::Kubernetes(KubernetesEffect::Evict {
-        pod: PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() },
-        grace_seconds: None,
-    });
-    // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
-    if ctx.sent.claims(ctx.now, &key) || ctx.sent.is_refused(ctx.now, &key) {
-        ctx.send(subject, "eviction", key, effect);
-        return;
-    }
-    if works.ledger.is_granted(ctx.now, *ix, pod) {
-        let on = WaitingOn::Run(RunWait::Effect { what: Text::from("eviction") });
-        ctx.wait_until(subject, on, ctx.now + GRANTED_SEEN);
+    let effect = moving::eviction(bound, None);
+    if moving::goes_on(ctx, &works.ledger, bound, (&key, &effect)) {
         return;
     }
     let allowed = works

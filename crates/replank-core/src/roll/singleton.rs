@@ -18,49 +18,24 @@ use super::member::{Member, Scope};
 use super::prepare::MARK_LIFE;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::plan::Singletons;
-use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
-use replank_protocol::command::{Effect, KubernetesEffect, Mark, NodeRole, Restartable, WorkloadTarget};
-use replank_protocol::mark;
+use replank_facts::singleton::is_singleton;
+use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
+
+use crate::moving;
 
 /// The Deployment whose rolling restart is to move a pod.
 pub(super) fn moved_by<'v>(scope: &Scope, view: &'v View, bound: &Bound) -> Option<&'v Arc<Deployment>> {
-    let is_asked = match scope.plan.care.singletons {
-        Singletons::Surge => bound.pod.is_ready(),
-        Singletons::Evict | Singletons::Skip => false,
-    };
-    let deployment = is_asked.then(|| surging(view, &bound.pod).ok()).flatten()?;
-    // While a restart is under way there is one pod more, and the budget may let one go.
-    let is_moved =
-        is_singleton(view, bound.ix, &bound.pod) || is_restarted_by(deployment, &scope.run, &bound.pod);
-    is_moved.then_some(deployment)
+    match scope.plan.care.singletons {
+        Singletons::Surge => moving::moved_by(view, &scope.run, bound),
+        Singletons::Evict | Singletons::Skip => None,
+    }
 }
 
 /// Moves a pod by a rolling restart of its Deployment; whether that is how it moves.
 pub(super) fn surge(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) -> bool {
     let Some(deployment) = moved_by(ctx.scope, ctx.view, bound) else { return false };
-    let subject = Subject::Pod(bound.pod.meta.key());
-    let restarted = deployment.spec.template.meta.annotations.value(mark::RESTARTED_AT);
-    if is_being_replaced(deployment, &bound.pod) {
-        let since = restarted.and_then(|text| text.parse().ok());
-        ctx.wait(subject, WaitingOn::Pod(PodWait::Restart { workload: deployment.meta.key(), since }));
-        return true;
-    }
-    if let Err(on) = works.find_room_beside(&bound.pod) {
-        ctx.wait(subject, on);
-        return true;
-    }
-    let meta = &deployment.meta;
-    let workload = WorkloadTarget { kind: Restartable::Deployment, key: meta.key(), uid: meta.uid.clone() };
-    let effect = Effect::Kubernetes(KubernetesEffect::RestartWorkload {
-        workload,
-        version: meta.resource_version,
-        at: ctx.now,
-    });
-    // Each restart makes a new generation: one is asked for once, whatever is seen of it.
-    let key = ctx.key("restart", format!("{}/{}", meta.uid, meta.generation));
-    ctx.send(subject, "rolling restart of its Deployment", key, effect);
+    moving::restart(ctx, deployment, bound, || works.find_room_beside(&bound.pod));
     true
 }
 

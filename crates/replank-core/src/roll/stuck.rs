@@ -27,6 +27,8 @@ use replank_protocol::command::{Effect, KubernetesEffect, PodTarget};
 use replank_protocol::policy::StuckAction;
 use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
 
+use crate::moving;
+
 /// What is done about stuck pods: what the plan says; on the way back their nodes are replaced at least.
 pub(super) fn action(scope: &Scope) -> StuckAction {
     let asked = scope.plan.care.stuck.action;
@@ -77,19 +79,10 @@ pub(super) fn wait_for(ctx: &mut Context<'_>, drains: &[Drain<'_>]) {
 
 /// Says of a pod on its way out what it waits for; the cluster's stuck pods are counted when one is first met.
 pub(super) fn name(ctx: &mut Context<'_>, census: &mut Option<Census>, leaving: &LeavingPod) {
+    let member = leaving.pod.node.as_ref().and_then(|name| ctx.fleet.members.get(name));
+    let action = member.map_or_else(|| action(ctx.scope), |member| action_on(ctx, member));
     let policy = &ctx.scope.plan.care.stuck;
-    let evidence = is_stuck(ctx, leaving).then(|| {
-        let census = census.get_or_insert_with(|| Census::of(ctx.view, policy, ctx.now));
-        census.evidence(ctx.view, &leaving.pod)
-    });
-    let on = match evidence.flatten() {
-        Some(evidence) => {
-            let member = leaving.pod.node.as_ref().and_then(|name| ctx.fleet.members.get(name));
-            let action = member.map_or(action(ctx.scope), |member| action_on(ctx, member));
-            WaitingOn::Pod(PodWait::Stuck { action, evidence: Box::new(evidence) })
-        }
-        None => WaitingOn::Pod(PodWait::Terminating { pods: 1, grace_max: leaving.grace }),
-    };
+    let on = moving::leaves(ctx.view, (policy, action), census, leaving, ctx.now);
     ctx.wait(Subject::Pod(leaving.pod.meta.key()), on);
 }
 

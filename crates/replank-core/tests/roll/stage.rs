@@ -860,6 +860,8 @@ impl Stage {
             | Effect::Kubernetes(KubernetesEffect::Evict { .. })
             | Effect::Kubernetes(KubernetesEffect::DeletePod { .. })
             | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
+            | Effect::Kubernetes(KubernetesEffect::CordonByHand { .. })
+            | Effect::Kubernetes(KubernetesEffect::UncordonByHand { .. })
             | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
             | Effect::Group(GroupEffect::Relieve { .. })
             | Effect::Group(GroupEffect::CompleteAction { .. })

@@ -1,16 +1,19 @@
-//! What is left on a node: a mark, a cordon, an exclusion from load balancers.
+//! What is left on a node: a mark, a cordon, an exclusion from load balancers. A person's cordon is no leftover.
 
 use replank_model::object::node::Node;
 use replank_model::text::{RunId, Text};
 
 use super::{Holds, Leftover, On, State};
 use replank_protocol::command::{Effect, KubernetesEffect, NodeTarget};
-use replank_protocol::mark::{self, OURS};
+use replank_protocol::mark::{self, BY_HAND, OURS};
 
 pub(super) fn of(holds: &Holds, node: &Node) -> Option<Leftover> {
     let annotations = &node.meta.annotations;
-    let keys: Vec<Text> =
-        annotations.iter().filter(|(key, _)| key.starts_with(OURS)).map(|(key, _)| Text::from(key)).collect();
+    let keys: Vec<Text> = annotations
+        .iter()
+        .filter(|(key, _)| key.starts_with(OURS) && *key != BY_HAND)
+        .map(|(key, _)| Text::from(key))
+        .collect();
     if keys.is_empty() {
         return None;
     }

@@ -1,9 +1,11 @@
 //! A snapshot of a live cluster: what a rehearsal needs, and no more.
 
 mod redact;
-mod reduce;
+pub(crate) mod reduce;
 mod requested;
 mod wanted;
+
+pub use wanted::snapshot_rules;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -12,7 +12,7 @@ const READ: [&str; 4] = [
 ];
 
 /// Leaves out what does not belong into a snapshot.
-pub(super) fn reduce(object: &mut Value) {
+pub(crate) fn reduce(object: &mut Value) {
     if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         managed_fields(meta);
         last_applied(meta);
@@ -57,7 +57,7 @@ fn last_applied(meta: &mut Map<String, Value>) {
 }
 
 /// A definition without its schemas: what counts is which resources it declares, and how they are scaled.
-fn schemas(object: &mut Value) {
+pub(crate) fn schemas(object: &mut Value) {
     let versions = object["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
         if version.get("schema").is_some() {
@@ -68,7 +68,7 @@ fn schemas(object: &mut Value) {
 }
 
 /// Values of environment variables, wherever containers are described. References to Secrets and ConfigMaps hold none.
-fn variables(value: &mut Value) {
+pub(crate) fn variables(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {

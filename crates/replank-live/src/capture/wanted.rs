@@ -4,6 +4,7 @@ use replank_model::object::Kind;
 
 use super::Purpose;
 use crate::resource::Resource;
+use crate::rights::Rule;
 
 /// What no decision has a type for, and rehearsals read all the same.
 const UNTYPED: [(&str, &str); 14] = [
@@ -63,6 +64,20 @@ fn is_rehearsed(resource: &Resource) -> bool {
         kind.plural() == plural && kind.api_version().split_once('/').map_or("", |(group, _)| group) == group
     };
     Kind::TYPED.iter().any(is_typed) || UNTYPED.contains(&(group, plural))
+}
+
+/// The rules by which a snapshot may be taken: each resource is listed, or left out and named.
+#[must_use]
+pub fn snapshot_rules() -> Vec<Rule> {
+    let typed = Kind::TYPED.iter().map(|kind| {
+        let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
+        Rule { group, resource: kind.plural(), verbs: &["list"] }
+    });
+    let untyped = UNTYPED.iter().map(|(group, resource)| Rule { group, resource, verbs: &["list"] });
+    let mut all: Vec<Rule> = typed.chain(untyped).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// Whether nothing can be rehearsed without it.

@@ -14,7 +14,7 @@ use crate::object::pod::{Pod, PodSpec, PodStatus};
 use crate::object::render::{subtract, typed_value};
 use crate::object::{Kind, Object, Resource, pod_wire};
 use crate::reader::{self, Wrong};
-use crate::text::{Namespace, NodeName, Text};
+use crate::text::{Name, Namespace, NodeName, Text, Uid};
 
 /// Why JSON is not an object of the API.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -47,13 +47,18 @@ pub enum ProjectError {
     },
 }
 
-/// Reads objects and shares what repeats between them: pod specs, label sets, names of namespaces and nodes.
+/// Reads objects and shares what repeats between them: pod specs, label sets, names of namespaces, nodes and owners, words of conditions. What no object has any more is forgotten.
 #[derive(Debug, Default)]
 pub struct Projector {
     specs: FxHashMap<Box<str>, Arc<PodSpec>>,
     maps: FxHashSet<TextMap>,
     texts: FxHashSet<Text>,
+    /// How much is known when what nobody has is forgotten next.
+    full: usize,
 }
+
+/// How much is known at least before anything is forgotten.
+const FULL_MIN: usize = 4_096;
 
 impl Projector {
     /// Reads one object.
@@ -65,6 +70,7 @@ impl Projector {
             return Err(ProjectError::NotAnObject { found: kind_of(&value) });
         };
         let head = Head::of(&members)?;
+        self.forget();
         match Kind::of(&head.api_version, &head.kind) {
             None | Some(Kind::Other) => self.other(&head, members),
             Some(Kind::Pod) => self.pod(&head, members),
@@ -140,11 +146,12 @@ impl Projector {
         let mut value = Value::Object(members);
         crate::wire::strip_nulls(&mut value);
         let mut meta: Meta = read(head, "metadata", &value["metadata"])?;
-        let status: PodStatus = match value.get("status") {
+        let mut status: PodStatus = match value.get("status") {
             Some(status) => read(head, "status", status)?,
             None => PodStatus::default(),
         };
         self.share_meta(&mut meta);
+        self.share_status(&mut status);
         let pod = Pod {
             meta,
             spec: self.spec(head, spec)?,
@@ -189,10 +196,53 @@ impl Projector {
         meta.namespace = Namespace::new(self.text(meta.namespace.text()));
         meta.labels = self.map(&meta.labels);
         meta.annotations = self.map(&meta.annotations);
+        meta.generate_name = meta.generate_name.take().map(|name| self.text(&name));
         for owner in &mut meta.owner_references {
             owner.api_version = self.text(&owner.api_version);
             owner.kind = self.text(&owner.kind);
+            owner.name = Name::new(self.text(owner.name.text()));
+            owner.uid = Uid::new(self.text(owner.uid.text()));
         }
+        meta.owner_references.shrink_to_fit();
+        meta.finalizers.shrink_to_fit();
+    }
+
+    /// What all pods have in their status: the same few words, and lists that do not grow.
+    fn share_status(&mut self, status: &mut PodStatus) {
+        for text in [&mut status.reason, &mut status.message, &mut status.pod_ip] {
+            self.share_empty(text);
+        }
+        for condition in &mut status.conditions {
+            condition.r#type = self.text(&condition.r#type);
+            condition.reason = self.text(&condition.reason);
+            self.share_empty(&mut condition.message);
+        }
+        status.conditions.shrink_to_fit();
+        for list in [&mut status.container_statuses, &mut status.init_container_statuses] {
+            for container in list.iter_mut() {
+                container.name = self.text(&container.name);
+            }
+            list.shrink_to_fit();
+        }
+    }
+
+    /// Text that is mostly empty and otherwise its object's own.
+    fn share_empty(&mut self, text: &mut Text) {
+        if text.is_empty() {
+            *text = self.text(text);
+        }
+    }
+
+    /// Forgets what no object has any more, each time that twice as much is known as was needed last.
+    fn forget(&mut self) {
+        let known = |projector: &Self| projector.specs.len() + projector.maps.len() + projector.texts.len();
+        if known(self) < self.full.max(FULL_MIN) {
+            return;
+        }
+        self.specs.retain(|_, spec| Arc::strong_count(spec) > 1);
+        self.maps.retain(TextMap::is_shared);
+        self.texts.retain(|text| Arc::strong_count(text) > 1);
+        self.full = known(self) * 2;
     }
 
     fn map(&mut self, map: &TextMap) -> TextMap {
@@ -283,5 +333,35 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(number: usize) -> Value {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("p-{number}"), "namespace": "n",
+                "labels": {"number": number.to_string()}, "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": format!("j-{number}"), "uid": format!("u-{number}")}]},
+            "spec": {"containers": [{"name": format!("c-{number}")}]}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    }
+
+    #[test]
+    fn what_no_object_has_any_more_is_forgotten() {
+        let mut projector = Projector::default();
+        let kept: Vec<Object> =
+            (0..100).map(|number| projector.object(pod(number)).expect("a pod")).collect();
+        for number in 100..20_000 {
+            drop(projector.object(pod(number)).expect("a pod"));
+        }
+        let known = projector.specs.len() + projector.maps.len() + projector.texts.len();
+        assert!(known <= FULL_MIN + 5, "{known}");
+        // What is there is shared still.
+        let again = projector.object(pod(7)).expect("a pod");
+        let (Object::Pod(again), Object::Pod(before)) = (&again, &kept[7]) else { panic!("they are pods") };
+        assert!(Arc::ptr_eq(&again.spec, &before.spec));
+        assert!(Arc::ptr_eq(&again.status.conditions[0].r#type, &before.status.conditions[0].r#type));
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::version::{known, written};
 
 /// The run and the pairs behind it, of which all keys are known; `None` where another version wrote it.
-fn pairs<'t>(text: &'t str, keys: &[&str]) -> Option<(RunId, BTreeMap<&'t str, &'t str>)> {
+pub(super) fn pairs<'t>(text: &'t str, keys: &[&str]) -> Option<(RunId, BTreeMap<&'t str, &'t str>)> {
     let mut rest = known(text)?;
     let mut pairs = BTreeMap::new();
     while let Some((head, pair)) = rest.rsplit_once(' ')

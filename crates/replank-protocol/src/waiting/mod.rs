@@ -4,6 +4,7 @@
 //! more comes until an operator changes something. In JSON a reason is one object whose key is its kind.
 
 mod capacity;
+mod drain;
 mod finality;
 mod interruption;
 pub mod migration;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::policy::BatchKind;
 pub use crate::subject::{Hope, Subject};
 pub use capacity::CapacityWait;
+pub use drain::{DrainEnd, DrainWait, RefusedPods};
 pub use finality::Finality;
 pub use interruption::{InterruptionEnd, InterruptionWait};
 pub use migration::{MigrationEnd, MigrationWait};
@@ -82,6 +84,12 @@ pub enum WaitingOn {
     /// Scaling leaves something as it is.
     #[serde(untagged)]
     ScalingEnd(ScalingEnd),
+    /// A drain waits.
+    #[serde(untagged)]
+    Drain(DrainWait),
+    /// A node is not drained.
+    #[serde(untagged)]
+    DrainEnd(DrainEnd),
 }
 
 impl WaitingOn {
@@ -102,6 +110,8 @@ impl WaitingOn {
             Self::InterruptionEnd(on) => on.names().0,
             Self::Scaling(on) => on.names().0,
             Self::ScalingEnd(on) => on.names().0,
+            Self::Drain(on) => on.names().0,
+            Self::DrainEnd(on) => on.names().0,
         }
     }
 
@@ -122,6 +132,8 @@ impl WaitingOn {
             Self::InterruptionEnd(on) => on.names().1,
             Self::Scaling(on) => on.names().1,
             Self::ScalingEnd(on) => on.names().1,
+            Self::Drain(on) => on.names().1,
+            Self::DrainEnd(on) => on.names().1,
         }
     }
 
@@ -134,6 +146,7 @@ impl WaitingOn {
             Self::Capacity(on) => on.hope(),
             Self::Roll(on) => on.hope(),
             Self::Scaling(on) => on.hope(),
+            Self::Drain(on) => on.hope(),
             Self::Migration(on) => on.hope(),
             // Its node is still to be uncordoned.
             Self::Interruption(_) | Self::InterruptionEnd(InterruptionEnd::Release { .. }) => Hope::Moving,
@@ -142,6 +155,7 @@ impl WaitingOn {
             Self::RunEnd(_)
             | Self::PodEnd(_)
             | Self::RollEnd(_)
+            | Self::DrainEnd(_)
             | Self::InterruptionEnd(InterruptionEnd::Poison { .. })
             | Self::MigrationEnd(_) => Hope::None,
         }
@@ -157,9 +171,11 @@ impl WaitingOn {
             | Self::Roll(_)
             | Self::Interruption(_)
             | Self::Scaling(_)
+            | Self::Drain(_)
             | Self::Migration(_) => None,
             Self::RunEnd(on) => Some(on.finality()),
             Self::RollEnd(on) => Some(on.finality()),
+            Self::DrainEnd(on) => Some(on.finality()),
             Self::InterruptionEnd(on) => Some(on.finality()),
             Self::ScalingEnd(ScalingEnd::KeepsNode { .. }) => Some(Finality::Kept),
             Self::PodEnd(_) | Self::MigrationEnd(_) => Some(Finality::Blocked),
@@ -183,6 +199,8 @@ impl WaitingOn {
             Self::InterruptionEnd(on) => on,
             Self::Scaling(on) => on,
             Self::ScalingEnd(on) => on,
+            Self::Drain(on) => on,
+            Self::DrainEnd(on) => on,
         }
     }
 }
@@ -232,6 +250,8 @@ reasons! {
     InterruptionEnd(InterruptionEnd),
     Scaling(ScalingWait),
     ScalingEnd(ScalingEnd),
+    Drain(DrainWait),
+    DrainEnd(DrainEnd),
 }
 
 /// What scaling leaves as it is.

@@ -11,7 +11,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::hindrance::Hindrance;
 use crate::mark::{Ailment, Illness, Whose};
-use crate::policy::{Refused, StuckAction};
+use crate::policy::{PodClass, Refused, StuckAction};
 use crate::provisioner::Provisioner;
 use crate::release::Release;
 use crate::scaling::{GroupWhy, Hold};
@@ -194,11 +194,32 @@ fn others() -> Vec<WaitingOn> {
     ]
 }
 
+fn drain() -> Vec<WaitingOn> {
+    let classes = [
+        PodClass::DaemonSet,
+        PodClass::OrphanedDaemonSet { name: "logs".into() },
+        PodClass::LocalStorage,
+        PodClass::Unmanaged,
+        PodClass::Unreadable,
+    ];
+    let refused = classes.map(|class| RefusedPods { class, pods: vec![web(), Key::new("shop", "api")] });
+    vec![
+        DrainWait::AllCordoned { nodes: 2 }.into(),
+        DrainWait::DrainTurn { active: 1, limit: 1 }.into(),
+        DrainWait::PodsLeft { pods: 3 }.into(),
+        DrainEnd::RefusedPods { refused: refused.to_vec() }.into(),
+        DrainEnd::DrainTimeout { limit: Span::from_secs(90), pods: 1 }.into(),
+        DrainEnd::Immovable { pods: 1 }.into(),
+        DrainEnd::Uncordoned.into(),
+        DrainEnd::NodeGone.into(),
+    ]
+}
+
 /// Every reason with its kind, its label and its words. A kind that is missing here shows in the count.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the crate is pure, this test reads its golden file")]
 fn every_reason_has_words_and_its_json_is_read_back() {
-    let all: Vec<WaitingOn> = [shared(), pods(), roll(), others()].concat();
+    let all: Vec<WaitingOn> = [shared(), pods(), roll(), others(), drain()].concat();
     let mut text = String::new();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     for on in &all {
@@ -214,7 +235,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 77, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 85, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

@@ -374,6 +374,8 @@ impl Observer for Recorder {
             }
             Effect::Kubernetes(KubernetesEffect::Cordon { .. })
             | Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
+            | Effect::Kubernetes(KubernetesEffect::CordonByHand { .. })
+            | Effect::Kubernetes(KubernetesEffect::UncordonByHand { .. })
             // The pod had been moved before: what is left of it goes.
             | Effect::Kubernetes(KubernetesEffect::ForceDelete { .. })
             | Effect::Kubernetes(KubernetesEffect::Exclude { .. })

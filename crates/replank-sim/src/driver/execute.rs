@@ -55,6 +55,8 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
             KubernetesEffect::ForceDelete { instance, .. } => check_terminated(ctx, instance, bug),
             KubernetesEffect::Cordon { .. }
             | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
             | KubernetesEffect::Evict { .. }
             | KubernetesEffect::DeletePod { .. }
             | KubernetesEffect::Exclude { .. }
@@ -136,6 +138,14 @@ fn act_on_kubernetes(
         }),
         KubernetesEffect::Uncordon { node, version } => change_node(ctx, node, *version, |object| {
             *object = mark::lifted(object);
+        }),
+        KubernetesEffect::CordonByHand { node, version, since, from } => {
+            change_node(ctx, node, *version, |object| {
+                *object = mark::cordoned_by_hand(object, run, *since, *from);
+            })
+        }
+        KubernetesEffect::UncordonByHand { node, version } => change_node(ctx, node, *version, |object| {
+            *object = mark::uncordoned_by_hand(object);
         }),
         KubernetesEffect::Evict { pod, grace_seconds } => evict(ctx, pod, uid(pod), *grace_seconds),
         KubernetesEffect::DeletePod { pod, grace_seconds } => delete(ctx, pod, uid(pod), *grace_seconds),

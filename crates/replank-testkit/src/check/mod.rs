@@ -492,6 +492,8 @@ impl Checkers {
                 }
             }
             Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
+            | Effect::Kubernetes(KubernetesEffect::CordonByHand { .. })
+            | Effect::Kubernetes(KubernetesEffect::UncordonByHand { .. })
             | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
             // Its pods follow by its own strategy, which keeps to its own budget.
             | Effect::Kubernetes(KubernetesEffect::RestartWorkload { .. })

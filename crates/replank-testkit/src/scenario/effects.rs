@@ -82,6 +82,13 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
             format!("deletes NodeClaim {}", claim.name)
         }
+        Effect::Kubernetes(KubernetesEffect::CordonByHand { node, from, .. }) => match from {
+            Some(_) => format!("drains {}", names.node(&node.name)),
+            None => format!("cordons {}", names.node(&node.name)),
+        },
+        Effect::Kubernetes(KubernetesEffect::UncordonByHand { node, .. }) => {
+            format!("uncordons {}", names.node(&node.name))
+        }
         Effect::Kubernetes(KubernetesEffect::Uncordon { .. })
         | Effect::Kubernetes(KubernetesEffect::Exclude { .. })
         | Effect::Group(GroupEffect::Tag { .. })

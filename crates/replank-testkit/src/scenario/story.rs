@@ -210,6 +210,13 @@ impl Story {
     fn effect(&self, at: Time, command: &Command) -> (String, String, String) {
         let names = &self.names;
         match &command.effect {
+            Effect::Kubernetes(KubernetesEffect::CordonByHand { node, from, .. }) => {
+                let before = if from.is_some() { "drains " } else { "cordons " };
+                (before.to_owned(), names.node(&node.name), String::new())
+            }
+            Effect::Kubernetes(KubernetesEffect::UncordonByHand { node, .. }) => {
+                ("uncordons ".to_owned(), names.node(&node.name), String::new())
+            }
             Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
                 let before = match (mark.role, command.key.0.contains("/renew/")) {
                     (_, true) => "renews the mark of ",

@@ -4,6 +4,7 @@ mod autoscaler_bugs;
 mod bound;
 mod clusters;
 mod crash;
+mod drain;
 mod driver_bugs;
 mod elastic;
 mod fuzz;

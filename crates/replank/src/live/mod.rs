@@ -5,5 +5,5 @@ mod read;
 mod snapshot;
 
 pub(crate) use args::{LiveArgs, SnapshotArgs};
-pub(crate) use read::{Read, ToScan, read, read_to_scan};
+pub(crate) use read::{Read, ToScan, read, read_to_scan, runtime};
 pub(crate) use snapshot::run;

@@ -107,7 +107,7 @@ pub(super) fn tell(name: &str, taken: &Taken, printer: &mut Printer) {
 }
 
 /// One thread is enough: what takes time is the network.
-pub(super) fn runtime() -> Result<Runtime, Failure> {
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread()
         .enable_all()
         .build()
@@ -115,7 +115,7 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
 }
 
 impl LiveArgs {
-    pub(super) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self) -> Asked {
         Asked { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
     }
 

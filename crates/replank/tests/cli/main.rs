@@ -9,6 +9,8 @@ mod common;
 mod connections;
 mod coverage;
 mod documents;
+mod drain;
+mod drive;
 mod elastic;
 mod fix;
 mod gate;

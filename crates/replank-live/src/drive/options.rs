@@ -1,0 +1,34 @@
+//! How a driver works.
+
+use replank_model::text::RunId;
+
+/// How a driver works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// On whose behalf it works. It only names the run here: what is written carries the run of its command ([`replank_protocol::command::Command::run`]).
+    pub run: RunId,
+    /// How many requests it sends in a second at most, besides lists and watches: writes, and reads of what became of them. As many may come at once after a pause.
+    pub requests_per_second: u32,
+    /// How many commands may be under way at a time.
+    pub in_flight: usize,
+    /// Whether the server is told to carry out nothing.
+    pub dry_run: DryRun,
+}
+
+/// Whether writes are carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    /// They are.
+    #[default]
+    None,
+    /// The server checks them, and carries out nothing (`dryRun=All`). Nothing that was answered with Done is then to be seen.
+    Server,
+}
+
+impl Options {
+    /// The usual way, for a run.
+    #[must_use]
+    pub fn new(run: RunId) -> Self {
+        Self { run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None }
+    }
+}

@@ -1,0 +1,172 @@
+//! Commands that wait to be sent: urgent ones first, then in the order in which they were decided.
+
+use std::collections::BTreeMap;
+
+use replank_protocol::command::{Command, Effect, GroupEffect, KubernetesEffect};
+use replank_protocol::role::NodeRole;
+
+/// How soon a command is sent, as against others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    /// What gives a node back, or is about one that goes whatever happens.
+    First,
+    /// What prepares and writes down.
+    Usual,
+    /// What ends something.
+    Last,
+}
+
+/// See the module's page.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: BTreeMap<(Urgency, u64), Command>,
+    next: u64,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, command: Command) {
+        self.waiting.insert((urgency(&command.effect), self.next), command);
+        self.next += 1;
+    }
+
+    /// The next command to be sent; of those that destroy something none where these are held.
+    pub(super) fn pop(&mut self, is_held: bool) -> Option<Command> {
+        let (at, _) = self.waiting.iter().find(|(_, command)| !(is_held && destroys(&command.effect)))?;
+        let at = *at;
+        self.waiting.remove(&at)
+    }
+
+    /// A command that may be sent no more.
+    pub(super) fn pop_late(&mut self, is_late: impl Fn(&Command) -> bool) -> Option<Command> {
+        let (at, _) = self.waiting.iter().find(|(_, command)| is_late(command))?;
+        let at = *at;
+        self.waiting.remove(&at)
+    }
+
+    /// How many commands would destroy something.
+    pub(super) fn destructive(&self) -> usize {
+        self.waiting.values().filter(|command| destroys(&command.effect)).count()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+fn urgency(effect: &Effect) -> Urgency {
+    match effect {
+        Effect::Kubernetes(effect) => match effect {
+            KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. } => Urgency::First,
+            KubernetesEffect::Cordon { mark, .. } => match mark.role {
+                NodeRole::Interrupted { .. } => Urgency::First,
+                NodeRole::Queued
+                | NodeRole::Draining { .. }
+                | NodeRole::Postponed { .. }
+                | NodeRole::Skipped
+                | NodeRole::Surplus
+                | NodeRole::Retained => Urgency::Usual,
+            },
+            KubernetesEffect::Exclude { .. }
+            | KubernetesEffect::RestartWorkload { .. }
+            | KubernetesEffect::Create { .. }
+            | KubernetesEffect::Replace { .. } => Urgency::Usual,
+            KubernetesEffect::Evict { .. }
+            | KubernetesEffect::DeletePod { .. }
+            | KubernetesEffect::ForceDelete { .. }
+            | KubernetesEffect::Delete { .. }
+            | KubernetesEffect::DeleteNodeClaim { .. } => Urgency::Last,
+        },
+        Effect::Group(effect) => match effect {
+            GroupEffect::Relieve { .. }
+            | GroupEffect::CompleteAction { .. }
+            | GroupEffect::Heartbeat { .. } => Urgency::First,
+            GroupEffect::Tag { .. }
+            | GroupEffect::Untag { .. }
+            | GroupEffect::SetTemplate { .. }
+            | GroupEffect::Resize { .. }
+            | GroupEffect::UpdateNodegroupVersion { .. }
+            | GroupEffect::UpdateNodegroupConfig { .. } => Urgency::Usual,
+            GroupEffect::Terminate { .. } | GroupEffect::ScaleNodegroupToZero { .. } => Urgency::Last,
+        },
+        Effect::Queue(_) => Urgency::First,
+    }
+}
+
+/// Whether an effect takes something away that does not come back by itself.
+fn destroys(effect: &Effect) -> bool {
+    match effect {
+        Effect::Kubernetes(effect) => match effect {
+            KubernetesEffect::Evict { .. }
+            | KubernetesEffect::DeletePod { .. }
+            | KubernetesEffect::ForceDelete { .. }
+            | KubernetesEffect::Delete { .. }
+            | KubernetesEffect::DeleteNodeClaim { .. } => true,
+            KubernetesEffect::Cordon { .. }
+            | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
+            | KubernetesEffect::Exclude { .. }
+            | KubernetesEffect::RestartWorkload { .. }
+            | KubernetesEffect::Create { .. }
+            | KubernetesEffect::Replace { .. } => false,
+        },
+        Effect::Group(effect) => match effect {
+            GroupEffect::Terminate { .. }
+            | GroupEffect::ScaleNodegroupToZero { .. }
+            | GroupEffect::UpdateNodegroupVersion { .. } => true,
+            GroupEffect::Tag { .. }
+            | GroupEffect::Untag { .. }
+            | GroupEffect::SetTemplate { .. }
+            | GroupEffect::Resize { .. }
+            | GroupEffect::Relieve { .. }
+            | GroupEffect::CompleteAction { .. }
+            | GroupEffect::Heartbeat { .. }
+            | GroupEffect::UpdateNodegroupConfig { .. } => false,
+        },
+        Effect::Queue(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::meta::{Key, ResourceVersion};
+    use replank_model::time::Time;
+    use replank_protocol::command::{CommandKey, NodeTarget, PodTarget};
+
+    use super::*;
+
+    fn command(name: &str, effect: KubernetesEffect) -> Command {
+        Command {
+            key: CommandKey(name.into()),
+            run: "run".into(),
+            effect: effect.into(),
+            deadline: Time::from_millis(0),
+        }
+    }
+
+    fn evict(name: &str) -> Command {
+        let pod = PodTarget { key: Key::new("shop", name), uid: name.into() };
+        command(name, KubernetesEffect::Evict { pod, grace_seconds: None })
+    }
+
+    fn uncordon(name: &str) -> Command {
+        let node = NodeTarget { name: name.into(), uid: name.into() };
+        command(name, KubernetesEffect::Uncordon { node, version: ResourceVersion(1) })
+    }
+
+    #[test]
+    fn what_gives_back_overtakes_what_ends_and_is_sent_while_that_is_held() {
+        let mut queue = Queue::default();
+        for one in [evict("a"), evict("b"), uncordon("n")] {
+            queue.push(one);
+        }
+        assert_eq!(queue.destructive(), 2);
+        assert_eq!(queue.pop(true), Some(uncordon("n")));
+        assert_eq!(queue.pop(true), None);
+        assert_eq!(queue.pop_late(|command| &*command.key.0 == "b"), Some(evict("b")));
+        assert_eq!(queue.pop(false), Some(evict("a")));
+        assert!(queue.is_empty());
+    }
+}

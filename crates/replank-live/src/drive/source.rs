@@ -1,0 +1,64 @@
+//! Which resources are followed: those of the kinds that the engine decides on.
+
+use replank_model::object::Kind;
+use replank_protocol::record::RECORD;
+
+use crate::resource::Resource;
+
+/// A resource that is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) resource: Resource,
+    pub(super) kind: Kind,
+    /// Only objects with this label.
+    pub(super) label: Option<&'static str>,
+    /// Whether decisions can do without it where we may not read it.
+    pub(super) is_optional: bool,
+}
+
+/// What decisions read and have no type for. ConfigMaps are those that hold the records of runs.
+const UNTYPED: [(&str, &str, Option<&str>); 10] = [
+    ("", "configmaps", Some(RECORD)),
+    ("argoproj.io", "clusterworkflowtemplates", None),
+    ("argoproj.io", "cronworkflows", None),
+    ("argoproj.io", "rollouts", None),
+    ("argoproj.io", "workflows", None),
+    ("argoproj.io", "workflowtemplates", None),
+    ("elbv2.k8s.aws", "targetgroupbindings", None),
+    ("karpenter.sh", "nodepools", None),
+    ("networking.k8s.io", "ingressclasses", None),
+    ("networking.k8s.io", "ingresses", None),
+];
+
+impl Source {
+    /// How it is called: `pods`, `workflows.argoproj.io`.
+    pub(super) fn name(&self) -> String {
+        match &*self.resource.group {
+            "" => self.resource.plural.clone(),
+            group => format!("{}.{group}", self.resource.plural),
+        }
+    }
+
+    /// Whether an object is one of it.
+    pub(super) fn holds(&self, api_version: &str, kind: &str) -> bool {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        self.resource.group == group && self.resource.kind == kind
+    }
+}
+
+/// What is followed of all that is served.
+pub(super) fn followed(served: &[Resource], watches: &dyn Fn(Kind) -> bool) -> Vec<Source> {
+    let find = |group: &str, plural: &str| {
+        served.iter().find(|one| one.group == group && one.plural == plural).cloned()
+    };
+    let typed = Kind::TYPED.iter().filter(|kind| watches(**kind)).filter_map(|kind| {
+        let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
+        let resource = find(group, kind.plural())?;
+        Some(Source { resource, kind: *kind, label: None, is_optional: false })
+    });
+    let untyped = UNTYPED.iter().filter(|_| watches(Kind::Other)).filter_map(|(group, plural, label)| {
+        let resource = find(group, plural)?;
+        Some(Source { resource, kind: Kind::Other, label: *label, is_optional: true })
+    });
+    typed.chain(untyped).collect()
+}

@@ -1,0 +1,370 @@
+//! The driver at work: one loop that observes, decides, sends and hears.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use replank_model::object::Object;
+use replank_model::time::{Span, Time};
+use replank_protocol::command::{Command, Effect, KubernetesEffect};
+use replank_protocol::decision::End;
+use replank_protocol::engine::Engine;
+use replank_protocol::outcome::{Answer, Outcome, Refusal};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+
+use super::carry::{Carried, carry};
+use super::event::Event;
+use super::feed::Feed;
+use super::line::Line;
+use super::observer::Observer;
+use super::options::{DryRun, Options};
+use super::prepare::{Known, Prepared, prepare};
+use super::queue::Queue;
+use super::seen::{Cluster, State, Written};
+use super::source::{Source, followed};
+use super::told::Told;
+use crate::connect::Connection;
+use crate::error::LiveError;
+use crate::resource::{Resource, served};
+
+/// How much of what was seen waits to be taken in: lists and watches read on only then.
+const TOLD_MAX: usize = 64;
+/// How long what was written may not be seen.
+const LAG_MAX: Duration = Duration::from_secs(30);
+/// The longest time between two looks at what waits.
+const TICK: Duration = Duration::from_secs(1);
+
+/// See the module's page.
+pub(super) struct Work<'w> {
+    engine: &'w mut dyn Engine,
+    observer: &'w mut dyn Observer,
+    options: &'w Options,
+    line: Arc<Line>,
+    told: mpsc::Receiver<Told>,
+    /// Lists and watches; they end with the driver.
+    feeds: JoinSet<()>,
+    served: Vec<Resource>,
+    cluster: Cluster,
+    queue: Queue,
+    under_way: JoinSet<(Command, Prepared, Carried)>,
+    /// What was written and has not been seen, since when.
+    unseen: Vec<(Written, Instant)>,
+    /// Whether something is to be decided on that was not known at the last decision.
+    is_due: bool,
+    decided: Option<Time>,
+    wake_at: Option<Time>,
+    has_begun: bool,
+    is_held: bool,
+    end: Option<End>,
+}
+
+impl<'w> Work<'w> {
+    /// Begins to list what the engine watches.
+    pub(super) async fn begin(
+        connection: &Connection,
+        options: &'w Options,
+        engine: &'w mut dyn Engine,
+        observer: &'w mut dyn Observer,
+    ) -> Result<Self, LiveError> {
+        let (tell, told) = mpsc::channel(TOLD_MAX);
+        let line = Arc::new(Line::new(connection.clone(), options.requests_per_second, tell));
+        let served = served(connection).await?;
+        let sources = followed(&served, &|kind| engine.watches(kind));
+        let mut feeds = JoinSet::new();
+        for (place, source) in sources.iter().enumerate() {
+            feeds.spawn(Feed::new(line.clone(), Source::clone(source), place).follow());
+        }
+        let event =
+            Event::Connected { server: connection.server().to_owned(), version: connection.version() };
+        observer.story(line.clock.now(), &event);
+        Ok(Self {
+            engine,
+            observer,
+            options,
+            line,
+            told,
+            feeds,
+            served,
+            cluster: Cluster::new(sources),
+            queue: Queue::default(),
+            under_way: JoinSet::new(),
+            unseen: Vec::new(),
+            is_due: true,
+            decided: None,
+            wake_at: None,
+            has_begun: false,
+            is_held: false,
+            end: None,
+        })
+    }
+
+    /// Works until the run is over and every command is answered.
+    pub(super) async fn run(mut self, waker: &Notify) -> Result<End, LiveError> {
+        loop {
+            while let Ok(told) = self.told.try_recv() {
+                self.hear(told)?;
+            }
+            self.look();
+            if let Some(end) = self.is_over() {
+                self.feeds.abort_all();
+                return Ok(end);
+            }
+            let pause = self.pause();
+            tokio::select! {
+                told = self.told.recv() => {
+                    if let Some(told) = told {
+                        self.hear(told)?;
+                    }
+                }
+                carried = next(&mut self.under_way) => {
+                    let (command, prepared, carried) = carried;
+                    self.carried(&command, &prepared, carried);
+                }
+                () = waker.notified() => self.intend(),
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Takes in what was told.
+    fn hear(&mut self, told: Told) -> Result<(), LiveError> {
+        match told {
+            Told::Seen(place, seen) => {
+                let learned = self.cluster.see(place, seen);
+                self.is_due |= !learned.deltas.is_empty();
+                for delta in learned.deltas {
+                    self.engine.observe(delta);
+                }
+                for event in learned.events {
+                    self.story(&event);
+                }
+                Ok(())
+            }
+            Told::Event(event) => {
+                self.story(&event);
+                Ok(())
+            }
+            Told::End(error) => Err(error),
+        }
+    }
+
+    /// Does what can be done at the moment.
+    fn look(&mut self) {
+        if !self.has_begun && self.cluster.is_complete() {
+            self.has_begun = true;
+            let objects = self.cluster.view.objects().len();
+            self.story(&Event::Complete { objects });
+        }
+        self.catch_up();
+        if self.may_decide() {
+            self.intend();
+            self.decide();
+        }
+        self.hold();
+        self.refuse_late();
+        self.send();
+    }
+
+    /// What was written and has been seen is waited for no more, nor what has not been seen for too long.
+    fn catch_up(&mut self) {
+        let cluster = &self.cluster;
+        let before = self.unseen.len();
+        self.unseen.retain(|(written, _)| !cluster.has_seen(written));
+        let lagging: Vec<Written> = self
+            .unseen
+            .extract_if(.., |(_, since)| since.elapsed() > LAG_MAX)
+            .map(|(written, _)| written)
+            .collect();
+        self.is_due |= self.unseen.len() < before;
+        for written in lagging {
+            let waited = Span::from_secs(i64::try_from(LAG_MAX.as_secs()).unwrap_or(i64::MAX));
+            self.story(&Event::Lagging { object: written.object, waited });
+        }
+    }
+
+    fn may_decide(&self) -> bool {
+        if !self.has_begun || !self.unseen.is_empty() || self.is_at_rest() {
+            return false;
+        }
+        let now = self.line.clock.now();
+        let is_due = self.is_due || self.wake_at.is_some_and(|at| at <= now);
+        is_due && self.decided.is_none_or(|decided| decided < now)
+    }
+
+    /// Whether nothing is decided any more.
+    fn is_at_rest(&self) -> bool {
+        self.end.is_some() && !self.engine.stands_by()
+    }
+
+    fn decide(&mut self) {
+        let now = self.line.clock.now();
+        let decision = self.engine.decide(now);
+        self.observer.decided(now, &self.cluster.view, &decision);
+        self.decided = Some(now);
+        self.is_due = false;
+        self.wake_at = decision.wake_at;
+        for command in decision.commands {
+            self.queue.push(command);
+        }
+        if decision.end.is_some() {
+            self.end = decision.end;
+        }
+    }
+
+    /// Takes in what the operator asks.
+    fn intend(&mut self) {
+        while let Some(intent) = self.observer.intent() {
+            self.engine.intend(intent);
+            // A run that is over is taken up again: what is still to be done is the engine's to say.
+            self.end = None;
+            self.is_due = true;
+        }
+    }
+
+    /// Says when what destroys something begins to wait, and when it goes on.
+    fn hold(&mut self) {
+        let resources = self.cluster.unseen();
+        let commands = self.queue.destructive();
+        match (self.is_held, resources.is_empty()) {
+            (false, false) if commands > 0 => {
+                self.is_held = true;
+                self.story(&Event::Held { commands, resources });
+            }
+            (true, true) => {
+                self.is_held = false;
+                self.story(&Event::Released { commands });
+            }
+            (true | false, true | false) => {}
+        }
+    }
+
+    /// What may be sent no more is answered so.
+    fn refuse_late(&mut self) {
+        let now = self.line.clock.now();
+        while let Some(command) = self.queue.pop_late(|command| now > command.deadline) {
+            self.answer(&command, Answer::Refused(Refusal::Late));
+        }
+    }
+
+    /// Sends as much as may be sent.
+    fn send(&mut self) {
+        let is_held = !self.cluster.unseen().is_empty();
+        while self.under_way.len() < self.options.in_flight.max(1) {
+            let Some(command) = self.queue.pop(is_held) else { return };
+            let now = self.line.clock.now();
+            let (view, served) = (&self.cluster.view, &*self.served);
+            let known = Known { view, served, dry_run: self.options.dry_run, now };
+            match prepare(&command, &known) {
+                Err(refusal) => self.answer(&command, Answer::Refused(refusal)),
+                Ok(prepared) => {
+                    let line = self.line.clone();
+                    self.under_way.spawn(async move {
+                        let (key, deadline) = (command.key.clone(), command.deadline);
+                        let carried = carry(line, key, prepared.clone(), deadline).await;
+                        (command, prepared, carried)
+                    });
+                }
+            }
+        }
+    }
+
+    /// A command has been carried out, or not.
+    fn carried(&mut self, command: &Command, prepared: &Prepared, carried: Carried) {
+        if carried.answer == Answer::Done && self.options.dry_run == DryRun::None {
+            self.await_sight(command, prepared, &carried);
+        }
+        self.answer(command, carried.answer);
+    }
+
+    /// What was written is to be seen before anything else is decided, where it can be.
+    fn await_sight(&mut self, command: &Command, prepared: &Prepared, carried: &Carried) {
+        let Effect::Kubernetes(effect) = &command.effect else { return };
+        let state = match effect {
+            KubernetesEffect::Evict { .. }
+            | KubernetesEffect::DeletePod { .. }
+            | KubernetesEffect::ForceDelete { .. }
+            | KubernetesEffect::Delete { .. }
+            | KubernetesEffect::DeleteNodeClaim { .. } => Some(State::Going),
+            KubernetesEffect::Cordon { .. }
+            | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
+            | KubernetesEffect::Exclude { .. }
+            | KubernetesEffect::RestartWorkload { .. }
+            | KubernetesEffect::Replace { .. } => {
+                carried.version.map(|version| State::Version { version, is_new: false })
+            }
+            KubernetesEffect::Create { .. } => {
+                carried.version.map(|version| State::Version { version, is_new: true })
+            }
+        };
+        let Some(state) = state else { return };
+        let untyped = match effect {
+            KubernetesEffect::Create { object: Object::Other(other) }
+            | KubernetesEffect::Replace { object: Object::Other(other) } => {
+                Some((other.group().to_owned(), other.kind.to_string()))
+            }
+            KubernetesEffect::Create { .. }
+            | KubernetesEffect::Replace { .. }
+            | KubernetesEffect::Evict { .. }
+            | KubernetesEffect::DeletePod { .. }
+            | KubernetesEffect::ForceDelete { .. }
+            | KubernetesEffect::Delete { .. }
+            | KubernetesEffect::DeleteNodeClaim { .. }
+            | KubernetesEffect::Cordon { .. }
+            | KubernetesEffect::Uncordon { .. }
+            | KubernetesEffect::CordonByHand { .. }
+            | KubernetesEffect::UncordonByHand { .. }
+            | KubernetesEffect::Exclude { .. }
+            | KubernetesEffect::RestartWorkload { .. } => None,
+        };
+        let object = prepared.object.clone();
+        let is_followed = match &untyped {
+            Some((group, kind)) => self.cluster.follows(&format!("{group}/v1"), kind),
+            None => self.cluster.follows(object.kind.api_version(), object.kind.as_str()),
+        };
+        if is_followed {
+            self.unseen.push((Written { object, untyped, state }, Instant::now()));
+        }
+    }
+
+    /// Tells everybody what became of a command.
+    fn answer(&mut self, command: &Command, answer: Answer) {
+        let at = self.line.clock.now();
+        self.observer.answered(command, &answer, at);
+        self.engine.outcome(Outcome { key: command.key.clone(), at, answer });
+        self.is_due = true;
+    }
+
+    fn story(&mut self, event: &Event) {
+        self.observer.story(self.line.clock.now(), event);
+    }
+
+    /// How the run ended, once nothing is under way any more.
+    fn is_over(&self) -> Option<End> {
+        let is_idle = self.queue.is_empty() && self.under_way.is_empty();
+        self.end.clone().filter(|_| is_idle && self.is_at_rest())
+    }
+
+    /// How long there is nothing to do if nothing is heard.
+    fn pause(&self) -> Duration {
+        let next = self.decided.map(|decided| decided + Span::from_secs(1));
+        let due = if self.is_due { next } else { self.wake_at };
+        let due = due.map_or(TICK, |at| self.line.clock.until(at));
+        // A decision that waits for something else is not waited for any shorter than this.
+        due.clamp(Duration::from_millis(10), TICK)
+    }
+}
+
+/// The next one that is carried out; never, while nothing is under way.
+async fn next(under_way: &mut JoinSet<(Command, Prepared, Carried)>) -> (Command, Prepared, Carried) {
+    loop {
+        match under_way.join_next().await {
+            Some(Ok(carried)) => return carried,
+            // Nothing is aborted, and what panics is to end the driver, too.
+            Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+            None => pending().await,
+        }
+    }
+}

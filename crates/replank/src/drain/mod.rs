@@ -1,0 +1,72 @@
+//! `replank cordon`, `uncordon`, `drain` and `rbac`: what kubectl does with these words on a live cluster, and what goes beyond it.
+
+mod args;
+mod rehearse;
+mod remedy;
+mod rules;
+mod run;
+mod said;
+mod screen;
+mod select;
+mod watch;
+
+use clap::Args;
+use replank_core::drain::Verb;
+
+pub(crate) use args::{CordonArgs, DrainArgs};
+use rules::RbacVerb;
+use run::Asked;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::printer::Printer;
+
+/// Marks nodes as unschedulable.
+///
+/// # Errors
+/// See [`run::run`].
+pub(crate) fn cordon(
+    args: &CordonArgs,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    run::run(&Asked { verb: Verb::Cordon, nodes: &args.nodes, drain: None }, printer, interrupt)
+}
+
+/// Marks nodes as schedulable.
+///
+/// # Errors
+/// See [`run::run`].
+pub(crate) fn uncordon(
+    args: &CordonArgs,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    run::run(&Asked { verb: Verb::Uncordon, nodes: &args.nodes, drain: None }, printer, interrupt)
+}
+
+/// Drains nodes.
+///
+/// # Errors
+/// See [`run::run`].
+pub(crate) fn drain(args: &DrainArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    run::run(&Asked { verb: Verb::Drain, nodes: &args.nodes, drain: Some(args) }, printer, interrupt)
+}
+
+/// Arguments of `rbac`.
+#[derive(Args, Debug)]
+pub(crate) struct RbacArgs {
+    /// What the role allows.
+    #[arg(value_enum, value_name = "VERB")]
+    verb: RbacVerb,
+}
+
+/// Prints the ClusterRole of a verb.
+///
+/// # Errors
+/// Where it cannot be written.
+pub(crate) fn rbac(args: &RbacArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    printer.data(&args.verb.manifest())?;
+    Ok(Exit::Passes)
+}

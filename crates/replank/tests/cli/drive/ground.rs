@@ -1,0 +1,159 @@
+//! Clusters on which the driver is tried: one that is served, and a real control plane with kubelets that are played, where there is one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use replank_judge::{Assets, ControlPlane, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets};
+use serde_json::{Value, json};
+
+use crate::common::root;
+
+/// A cluster of three nodes, node-1 to node-3. It ends when this is dropped.
+pub(crate) struct Ground {
+    kubeconfig: PathBuf,
+    endpoint: Endpoint,
+    pub(crate) folder: PathBuf,
+    _alive: Alive,
+}
+
+enum Alive {
+    Served { _served: Served },
+    Real { _kubelets: Kubelets, _plane: Box<ControlPlane> },
+}
+
+impl Ground {
+    /// Where its kubeconfig is.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// One that `replank cluster up` serves.
+    pub(crate) fn served(name: &str) -> Self {
+        let folder = scratch(&format!("{name}-served"));
+        let program = Path::new(env!("CARGO_BIN_EXE_replank"));
+        let served = Served::up(program, &["--nodes", "3", "--speed", "20"], &folder).expect("it is served");
+        let kubeconfig = served.kubeconfig().to_owned();
+        Self::of(kubeconfig, folder, Alive::Served { _served: served })
+    }
+
+    /// A real control plane; nothing where there is none, which is said.
+    pub(crate) fn real(name: &str) -> Option<Self> {
+        let assets = assets()?;
+        let folder = scratch(&format!("{name}-real"));
+        let plane = ControlPlane::up(&assets, &folder).expect("it starts");
+        let kubelets = Kubelets::begin(plane.client());
+        for number in 1..=3 {
+            kubelets.register(&worker(number)).expect("a node can be registered");
+        }
+        let kubeconfig = plane.kubeconfig();
+        let alive = Alive::Real { _kubelets: kubelets, _plane: Box::new(plane) };
+        let ground = Self::of(kubeconfig, folder, alive);
+        // Nodes are taken for usable a moment after their kubelets are.
+        ground.wait("all nodes are usable", |ground| {
+            let nodes = ground.get("/api/v1/nodes");
+            nodes["items"]
+                .as_array()
+                .is_some_and(|all| all.iter().all(|node| node["spec"]["taints"].is_null()))
+        });
+        Some(ground)
+    }
+
+    fn of(kubeconfig: PathBuf, folder: PathBuf, alive: Alive) -> Self {
+        let endpoint = Endpoint::of_kubeconfig(&kubeconfig).expect("it names a server");
+        Self { kubeconfig, endpoint, folder, _alive: alive }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let answer = self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers");
+        assert_eq!(answer.status, 200, "GET {path}: {}", answer.json());
+        answer.json()
+    }
+
+    pub(crate) fn create(&self, path: &str, object: &Value) -> Value {
+        let answer = self.endpoint.exchange(&Sent::new("POST", path).json(object)).expect("it answers");
+        assert!(answer.status < 300, "POST {path}: {}", answer.json());
+        answer.json()
+    }
+
+    pub(crate) fn merge(&self, path: &str, change: &Value) {
+        let sent =
+            Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert!(answer.status < 300, "PATCH {path}: {}", answer.json());
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self) {
+            assert!(begun.elapsed() < Duration::from_mins(2), "{what}: not within two minutes");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// A Deployment of as many pods, and a budget that lets one of them go at a time; returns once all are Ready.
+    pub(crate) fn workload(&self, name: &str, replicas: usize) {
+        let labels = json!({"app": name});
+        let container = json!({"name": "c", "image": "i", "env": [{"name": "TOKEN", "value": "hidden"}],
+            "resources": {"requests": {"cpu": "100m"}}});
+        let spread = json!([{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": labels}}]);
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels, "annotations": {"judge.replank.dev/stop-seconds": "1"}},
+                "spec": {"containers": [container], "topologySpreadConstraints": spread,
+                    "terminationGracePeriodSeconds": 5}}}});
+        let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": labels}}});
+        self.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", &budget);
+        self.create("/apis/apps/v1/namespaces/default/deployments", &deployment);
+        self.wait("all pods are Ready", |ground| ground.is_whole(name, replicas));
+    }
+
+    /// Whether a workload has all of its pods Ready, and its budget knows it.
+    pub(crate) fn is_whole(&self, name: &str, replicas: usize) -> bool {
+        let deployment = self.get(&format!("/apis/apps/v1/namespaces/default/deployments/{name}"));
+        let budget = self.get(&format!("/apis/policy/v1/namespaces/default/poddisruptionbudgets/{name}"));
+        deployment["status"]["readyReplicas"] == replicas
+            && budget["status"]["currentHealthy"] == replicas
+            && budget["status"]["disruptionsAllowed"] == 1
+    }
+
+    /// Names of pods on a node.
+    pub(crate) fn pods_on(&self, node: &str) -> Vec<String> {
+        let all = self.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName={node}"));
+        let items = all["items"].as_array().expect("it is a list");
+        items.iter().map(|pod| pod["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+/// An empty folder for one test.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drive-{name}"));
+    drop(std::fs::remove_dir_all(&folder));
+    folder
+}
+
+/// The programs of a real control plane. Where nobody has named any, tests that need them say so and do without.
+fn assets() -> Option<Assets> {
+    if std::env::var_os("KUBEBUILDER_ASSETS").is_none() {
+        eprintln!("not tried on a real control plane: KUBEBUILDER_ASSETS is not set");
+        return None;
+    }
+    Some(find_assets(&root(), &root().join("target/control-plane")).expect("KUBEBUILDER_ASSETS holds them"))
+}
+
+fn worker(number: u8) -> NodeSpec {
+    let name = format!("node-{number}");
+    let labels = [("kubernetes.io/hostname", name.clone()), ("kubernetes.io/os", "linux".to_owned())];
+    let capacity = [("cpu", "4"), ("memory", "16Gi"), ("pods", "58"), ("ephemeral-storage", "80Gi")];
+    let text = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    NodeSpec {
+        name,
+        labels: labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+        taints: Vec::new(),
+        capacity: capacity.into_iter().map(text).collect::<BTreeMap<_, _>>(),
+        version: "v1.36.2".to_owned(),
+    }
+}

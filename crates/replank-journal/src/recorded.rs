@@ -20,8 +20,8 @@ use crate::entry::{Answered, Beginning, Entry, Place, Seen, Sent, VERSION, Waits
 pub type Sink = Box<dyn FnMut(&Entry)>;
 
 /// An engine around another: what passes through is written down and not changed.
-pub struct Recorded {
-    engine: Box<dyn Engine>,
+pub struct Recorded<'e> {
+    engine: Box<dyn Engine + 'e>,
     sink: Sink,
     beginning: Option<Beginning>,
     /// The moment of the last decision: observations carry none of their own.
@@ -39,16 +39,16 @@ pub struct Recorded {
     held: Vec<What>,
 }
 
-impl fmt::Debug for Recorded {
+impl fmt::Debug for Recorded<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Recorded").field("now", &self.now).finish_non_exhaustive()
     }
 }
 
-impl Recorded {
+impl<'e> Recorded<'e> {
     /// Keeps a journal of an engine: `verb` on `on`, of `of`.
     #[must_use]
-    pub fn new(engine: Box<dyn Engine>, [verb, on, of]: [&str; 3], sink: Sink) -> Self {
+    pub fn new(engine: Box<dyn Engine + 'e>, [verb, on, of]: [&str; 3], sink: Sink) -> Self {
         let beginning = Beginning {
             version: VERSION,
             writer: Text::from(concat!("replank ", env!("CARGO_PKG_VERSION"))),
@@ -137,7 +137,7 @@ impl Recorded {
     }
 }
 
-impl Engine for Recorded {
+impl Engine for Recorded<'_> {
     fn observe(&mut self, delta: Delta) {
         self.saw(&delta);
         self.engine.observe(delta);

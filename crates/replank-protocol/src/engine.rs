@@ -38,3 +38,34 @@ pub trait Engine {
         !UNWATCHED.contains(&kind)
     }
 }
+
+/// Whoever has an engine only for a while can hand it on.
+impl<T: Engine + ?Sized> Engine for &mut T {
+    fn observe(&mut self, delta: Delta) {
+        (**self).observe(delta);
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        (**self).outcome(outcome);
+    }
+
+    fn decide(&mut self, now: Time) -> Decision {
+        (**self).decide(now)
+    }
+
+    fn intend(&mut self, intent: Intent) {
+        (**self).intend(intent);
+    }
+
+    fn start_anew(&mut self) {
+        (**self).start_anew();
+    }
+
+    fn stands_by(&self) -> bool {
+        (**self).stands_by()
+    }
+
+    fn watches(&self, kind: Kind) -> bool {
+        (**self).watches(kind)
+    }
+}

@@ -54,6 +54,8 @@ pub struct Begin {
 /// What a cluster starts from.
 #[derive(Debug)]
 pub enum Start {
+    /// Nodes of a cluster that begins now: nothing was before.
+    New(Box<View>),
     /// Objects, from which everything else follows.
     Objects(Box<View>),
     /// What was kept of an earlier process.
@@ -86,6 +88,7 @@ struct Served {
     has_definitions: bool,
     faults: Faults,
     keeper: Option<Keeper>,
+    is_new: bool,
 }
 
 impl Served {
@@ -93,8 +96,11 @@ impl Served {
         let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address } = begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
+        let is_new = matches!(start, Start::New(_));
         let (mut world, faults, kept) = match start {
-            Start::Objects(view) => (World::new(settings, completed(*view)), Faults::default(), None),
+            Start::New(view) | Start::Objects(view) => {
+                (World::new(settings, completed(*view)), Faults::default(), None)
+            }
             Start::Kept(kept) => {
                 let known = (kept.version, kept.log_len);
                 let (world, faults) = resume(settings, *kept)?;
@@ -128,6 +134,7 @@ impl Served {
             has_definitions: false,
             faults,
             keeper,
+            is_new,
         };
         for service in api_services::built_in(begins) {
             served.register(service);
@@ -256,6 +263,10 @@ impl Cluster for Served {
                 return;
             }
         }
+    }
+
+    fn is_new(&self) -> bool {
+        self.is_new
     }
 
     fn look(&mut self) {

@@ -42,6 +42,19 @@ impl Publisher {
         Self { next, mirror: Arc::new(mirror), version: sender, changed: Vec::new() }
     }
 
+    /// A picture of a cluster that begins now: whatever is there has come to be in it, so that watches can begin at any version.
+    #[must_use]
+    pub fn begun(objects: impl IntoIterator<Item = Object>, custom: Vec<ResourceType>, version: u64) -> Self {
+        let mut objects: Vec<Object> = objects.into_iter().collect();
+        objects.sort_by_key(|object| object.meta().resource_version.0);
+        let mut publisher = Self::new([], custom, 0);
+        for object in &objects {
+            publisher.changed(None, Some(object));
+        }
+        publisher.publish(version);
+        publisher
+    }
+
     /// The readers' side.
     #[must_use]
     pub fn mirror(&self) -> Arc<Mirror> {

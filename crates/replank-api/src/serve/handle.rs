@@ -24,7 +24,7 @@ use crate::query::Query;
 use crate::read::{self, Shaped};
 use crate::route::{Route, Target, no_resource, not_allowed, route};
 use crate::served::Versions;
-use crate::wire::{self, Endpoint, Shapes};
+use crate::wire::{self, Endpoint, Media, Shapes};
 
 /// Answers requests.
 #[derive(Debug)]
@@ -138,7 +138,11 @@ impl Handler {
             (Ok(render), _) => render,
             // What cannot be done at all is not written in any form.
             (Err(_), Some(refusal)) => return render::refusal(refusal, None),
-            (Err(answer), None) => return *answer,
+            // A watch is begun before it is looked in which form.
+            (Err((answer, form)), None) => {
+                let begun = if is_watch { read::check_watch(&target, &query) } else { Ok(()) };
+                return begun.map_or_else(|error| render::refusal(&error, form), |()| *answer);
+            }
         };
         if let Some(refusal) = refusal {
             return render.refusal(&refusal);
@@ -230,14 +234,14 @@ impl Handler {
         found.unwrap_or_else(|error| render.refusal(&error))
     }
 
-    /// The encoding that a client and a path agree on.
+    /// The encoding that a client and a path agree on; where they do not, what is answered, and in which form other refusals are.
     fn agreed(
         &self,
         request: &Request<Incoming>,
         query: &Query,
         target: &Target,
         is_watch: bool,
-    ) -> Result<Renderer, Box<Answer>> {
+    ) -> Result<Renderer, (Box<Answer>, Option<Media>)> {
         let header =
             |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
@@ -258,10 +262,10 @@ impl Handler {
                 let shaped = Shaped::new(accepted.media.shape, target, &mirror.snapshot(), query, clock);
                 match shaped {
                     Ok(shaped) => Ok(Renderer::new(accepted, shaped)),
-                    Err(error) => Err(Box::new(render::refusal(&error, accepted.status))),
+                    Err(error) => Err((Box::new(render::refusal(&error, accepted.status)), accepted.status)),
                 }
             }
-            Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
+            Err(refused) => Err((Box::new(render::refusal(&refused.error, refused.status)), refused.status)),
         }
     }
 

@@ -36,6 +36,7 @@ pub(super) fn take_in(resource: &ResourceType, value: &mut Value) -> Result<Vec<
         }
         let dropped = embedded::drop_unknown(metadata);
         unknown.extend(dropped.iter().map(|name| format!("metadata.{name}")));
+        embedded::drop_empty(metadata);
     }
     unknown.extend(prune(value, &custom.schema));
     unknown.extend(embedded::coerce(value, &custom.schema).map_err(|why| unreadable(&why))?);

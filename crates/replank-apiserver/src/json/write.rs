@@ -1,6 +1,7 @@
 //! Creating and updating: what a body means, beside what is stored (apiserver `registry/rest/{create,update}.go`, and
 //! each kind's strategy).
 
+use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object, ProjectError, render};
 use replank_model::text::Name;
 use serde_json::{Map, Value};
@@ -189,6 +190,11 @@ impl Api {
         body::check_name(address, text("/metadata/name"))?;
         let known = match self.at(address) {
             Some(known) => known,
+            // Who names a uid means one that is there.
+            None if !text("/metadata/uid").is_empty() => {
+                let key = address.key().unwrap_or_default();
+                return Err(other_uid(&address.resource, &key, text("/metadata/uid"), ""));
+            }
             None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
                 // Which version it was to take the place of is not looked at.
                 let mut value = value;
@@ -503,7 +509,7 @@ impl Api {
             return Ok(());
         }
         let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-        let key = replank_model::object::meta::Key::cluster(Name::from(name));
+        let key = Key::cluster(Name::from(name));
         let why = "create not allowed while custom resource definition is terminating";
         Err(ApiError::forbidden(resource.name.clone(), &key, why))
     }
@@ -565,7 +571,7 @@ impl Api {
     /// The schema of a custom resource in its version.
     fn schema_of(&self, resource: &ResourceType) -> Option<Value> {
         let name = format!("{}.{}", resource.name.plural, resource.name.group);
-        let key = replank_model::object::meta::Key::cluster(name.as_str());
+        let key = Key::cluster(name.as_str());
         let definition = self.view().custom_resource_definitions.by_key(&key)?;
         let definition = render(&Object::CustomResourceDefinition(definition.clone()));
         let versions = definition.pointer("/spec/versions")?.as_array()?;
@@ -583,7 +589,7 @@ impl Api {
 
     fn require_namespace(&self, address: &Address) -> Result<(), ApiError> {
         let Some(namespace) = &address.namespace else { return Ok(()) };
-        let key = replank_model::object::meta::Key::cluster(namespace.text().clone());
+        let key = Key::cluster(namespace.text().clone());
         match self.view().namespaces.by_key(&key) {
             Some(_) => Ok(()),
             None => Err(ApiError::not_found(Kind::Namespace, &key)),
@@ -623,13 +629,7 @@ impl Api {
             return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));
         }
         if !uid.is_empty() && uid != meta.uid.as_str() {
-            let why = format!(
-                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-                 failed: UID in precondition: {uid}, UID in object meta: {}",
-                strategy::storage_key(resource, &meta.key()),
-                meta.uid
-            );
-            return Err(ApiError::conflict(resource.name.clone(), &meta.key(), &why));
+            return Err(other_uid(resource, &meta.key(), uid, meta.uid.as_str()));
         }
         if terms.client.is_some() && version.is_empty() && strategy::must_name_version(resource) {
             let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
@@ -651,6 +651,16 @@ impl Api {
         }
         Ok(())
     }
+}
+
+/// What is said where a write means another object than the one that is there, if one is.
+fn other_uid(resource: &ResourceType, key: &Key, meant: &str, there: &str) -> ApiError {
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {meant}, UID in object meta: {there}",
+        strategy::storage_key(resource, key),
+    );
+    ApiError::conflict(resource.name.clone(), key, &why)
 }
 
 fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {

@@ -243,11 +243,8 @@ fn by_key(key: &str, part: Part, known: &[Value], items: &[Value]) -> Result<Out
         })?;
         match merged.iter_mut().find(|other| other.get(key) == Some(wanted)) {
             Some(other) => map(part, other, item)?,
-            None => {
-                let mut fresh = Value::Object(Map::new());
-                map(part, &mut fresh, item)?;
-                merged.push(fresh);
-            }
+            // Taken as it is, directives and all: these are unknown fields then.
+            None => merged.push(item.clone()),
         }
     }
     Ok(Outcome::Merged(merged, given))

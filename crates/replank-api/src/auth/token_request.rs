@@ -55,6 +55,14 @@ pub fn token_request(
         ResourceName { group: "".into(), plural: "serviceaccounts".into(), kind: "ServiceAccount".into() };
     let stored = snapshot.get(&account_storage(), account);
     let stored = stored.ok_or_else(|| ApiError::not_found(accounts, account))?;
+    let given = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (version, of) = (given("apiVersion"), given("kind"));
+    if !of.is_empty() && of != "TokenRequest" {
+        return Err(ApiError::bad_request(&format!(
+            "{of} in version \"v1\" cannot be handled as a TokenRequest: no kind {of:?} is registered for version \
+             {version:?} in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+        )));
+    }
     let spec = body.get("spec").cloned().unwrap_or_else(|| json!({}));
     let read: Spec = serde_json::from_value(spec).map_err(|error| {
         ApiError::bad_request(&format!(

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::marks::Marks;
 use super::readers::Mirror;
+use super::ring::Ring;
 use super::snapshot::Snapshot;
 use super::storage::StorageId;
 
@@ -75,6 +76,13 @@ impl Publisher {
 
     /// Takes in which custom resources there are.
     pub fn set_custom(&mut self, custom: Vec<ResourceType>) {
+        // What was before a resource was declared nobody is told of.
+        let mut rings = self.mirror.rings.write().expect("nobody panics while holding it");
+        for resource in &custom {
+            let ring = || Arc::new(Ring::new(self.next.version.max(self.mirror.began)));
+            rings.entry(StorageId::of_resource(resource)).or_insert_with(ring);
+        }
+        drop(rings);
         self.next.custom = custom.into();
     }
 

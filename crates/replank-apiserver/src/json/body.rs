@@ -78,6 +78,9 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
     };
     let mut members = match body {
         Value::Object(members) => members,
+        Value::Null if is_wire && address.resource.custom.is_some() => {
+            return Err(no_kind(&name.kind, "null", "6e756c6c"));
+        }
         Value::Null => return Err(unrecognized("unexpected end of JSON input", "<empty>")),
         other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let why =
@@ -96,10 +99,12 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
     let kind = if kind.is_empty() { name.kind.to_string() } else { kind };
     let api_version = if api_version.is_empty() { wanted.clone() } else { api_version };
     if address.resource.custom.is_some() && api_version != wanted {
-        // Nothing is known of another version: every field of it is unknown.
+        // Nothing is known of another version: every field of it is unknown. That warns of none, for there is no object.
         let is_known = |name: &&String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
         let unknown: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
+        let told = terms.warnings.len();
         terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
+        terms.warnings.truncate(told);
         return Err(ApiError::bad_request(&format!(
             "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
         )));
@@ -148,6 +153,13 @@ fn check_custom_head(
         return Err(ApiError::invalid(given, object.unwrap_or_default(), vec![cause]));
     }
     Ok(())
+}
+
+/// What is said of a body that names no kind.
+fn no_kind(kind: &str, body: &str, shown: &str) -> ApiError {
+    ApiError::bad_request(&format!(
+        "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{body}' ({shown})"
+    ))
 }
 
 /// Why an object of another kind is none of the address'.

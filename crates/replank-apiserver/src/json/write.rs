@@ -143,6 +143,9 @@ impl Api {
         if names_version && terms.client.is_some() && !terms.is_accounted {
             return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
         }
+        if terms.client.is_some() {
+            terms.warnings.extend(warn::warnings(resource, None, &value, true));
+        }
         let key = object.meta().key();
         let object = self.prepare(object).map_err(|error| match &*resource.name.group {
             // Events of two groups are one object: the refusal names the resource that was asked for.
@@ -152,9 +155,6 @@ impl Api {
             _ => error,
         })?;
         terms.has_created = true;
-        if terms.client.is_some() {
-            terms.warnings.extend(warn::warnings(resource, None, &value, true));
-        }
         Ok(match terms.effect {
             Effect::Real => {
                 let stored = self.store(object);
@@ -191,7 +191,7 @@ impl Api {
         let known = match self.at(address) {
             Some(known) => known,
             // Who names a uid means one that is there.
-            None if !text("/metadata/uid").is_empty() => {
+            None if !text("/metadata/uid").is_empty() && strategy::creates_on_update(&address.resource) => {
                 let key = address.key().unwrap_or_default();
                 return Err(other_uid(&address.resource, &key, text("/metadata/uid"), ""));
             }

@@ -44,7 +44,10 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
         ("", "resourcequotas") => fixed(old, new, &["spec.scopes"], &mut causes),
         ("node.k8s.io", "runtimeclasses") => fixed(old, new, &["handler"], &mut causes),
         ("discovery.k8s.io", "endpointslices") => fixed(old, new, &["addressType"], &mut causes),
-        ("networking.k8s.io", "ingressclasses") => fixed(old, new, &["spec.controller"], &mut causes),
+        ("networking.k8s.io", "ingressclasses") if differs(old, new, "spec.controller") => {
+            let shown = quoted(at(new, "spec.controller").and_then(Value::as_str).unwrap_or_default());
+            causes.push(Cause::invalid("spec.controller", &shown, "field is immutable"));
+        }
         ("networking.k8s.io", "ipaddresses") => fixed(old, new, &["spec.parentRef"], &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => fixed(old, new, &["preemptionPolicy"], &mut causes),
         ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings")

@@ -2,11 +2,14 @@
 //! depend on each other.
 
 mod change;
+mod devices;
 mod difference;
 mod field;
 mod fields;
+mod flows;
 mod internal;
 mod kinds;
+mod limits;
 mod meta;
 mod metrics;
 mod more;

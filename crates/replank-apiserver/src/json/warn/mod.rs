@@ -51,6 +51,15 @@ pub(super) fn warnings(
             ));
         }
     }
+    if old.is_none() && resource.kind == Kind::Pod {
+        let problems = rules::label_problems(at("/metadata/name").as_str().unwrap_or_default());
+        if !problems.is_empty() {
+            told.insert(0, format!(
+                "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [{}]",
+                problems.join(" ")
+            ));
+        }
+    }
     if resource.kind == Kind::StatefulSet
         && at("/spec/revisionHistoryLimit").as_i64().is_some_and(|limit| limit < 0)
     {

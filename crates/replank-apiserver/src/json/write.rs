@@ -723,7 +723,13 @@ fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Ca
             | Subresource::Binding
             | Subresource::Approval
             | Subresource::Finalize,
-        ) => check::update(&address.resource, old, value, &merged_meta(value, given)),
+        ) => {
+            let mut causes = check::update(&address.resource, old, value, &merged_meta(value, given));
+            if address.subresource == Some(Subresource::Status) {
+                causes.extend(rules::status(address.resource.kind, old, value));
+            }
+            causes
+        }
     }
 }
 

@@ -68,9 +68,11 @@ impl Reader {
             (GoForm::Own(of), _) => self.own(*of, value).map(Some),
             (GoForm::Bytes, Value::String(text)) => Ok(self.bytes(text)),
             // Bytes are a list as well, of numbers.
+            (GoForm::Bytes, Value::Array(items)) if items.is_empty() => Ok(Some("".into())),
             (GoForm::Bytes, Value::Array(items)) if items.iter().any(|item| !is_byte(item)) => {
                 for item in items.iter().filter(|item| !is_byte(item)) {
-                    let what = if item.is_number() { format!("number {item}") } else { word_for(item).to_owned() };
+                    let what =
+                        if item.is_number() { format!("number {item}") } else { word_for(item).to_owned() };
                     if self.first.is_none() {
                         self.first = Some(self.message(&what, "uint8"));
                     }
@@ -344,11 +346,13 @@ mod tests {
     #[test]
     fn a_micro_time_has_six_digits_and_bytes_may_be_a_list() {
         let lease = |time: &str| {
-            read(("coordination.k8s.io", "v1", "Lease"), &json!({"spec": {"renewTime": time}})).map(|read| read.object)
+            read(("coordination.k8s.io", "v1", "Lease"), &json!({"spec": {"renewTime": time}}))
+                .map(|read| read.object)
         };
         assert!(lease("2026-01-02T03:04:05.000000Z").is_ok());
         let layout = "2006-01-02T15:04:05.000000Z07:00";
-        let why = format!("parsing time \"2026-01-02T03:04:05Z\" as {layout:?}: cannot parse \"Z\" as \".000000\"");
+        let why =
+            format!("parsing time \"2026-01-02T03:04:05Z\" as {layout:?}: cannot parse \"Z\" as \".000000\"");
         assert_eq!(lease("2026-01-02T03:04:05Z"), Err(why));
         let why = "parsing time \"2026-01-02T03:04:05.000000Z1\": extra text: \"1\"";
         assert_eq!(lease("2026-01-02T03:04:05.000000Z1"), Err(why.to_owned()));

@@ -540,12 +540,9 @@ mod tests {
 
     #[test]
     fn an_item_without_its_key_has_no_type() {
-        let of = |items: Value| json!({"spec": {"template": {"spec": {"containers": items}}}});
-        assert_eq!(untypable(deployment(), &of(json!([{"name": "a"}]))), None);
-        let why = untypable(deployment(), &of(json!([{"image": "a"}]))).expect("it has no name");
-        assert!(
-            why.starts_with(".spec.template.spec.containers: element 0: associative list with keys"),
-            "{why}"
-        );
+        let account = Part::Named(types().of_kind("", "v1", "ServiceAccount").expect("it is served"), false);
+        assert_eq!(untypable(account, &json!({"secrets": [{"name": "a"}]})), None);
+        let why = untypable(account, &json!({"secrets": [{"fieldPath": "a"}]})).expect("it has no name");
+        assert!(why.starts_with(".secrets: element 0: associative list with keys"), "{why}");
     }
 }

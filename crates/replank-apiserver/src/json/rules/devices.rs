@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_template_names_nothing_and_its_configuration_is_opaque() {
-        let spec = json!({"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": {"devices": {"config": [{}]}}});
+        let spec =
+            json!({"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": {"devices": {"config": [{}]}}});
         assert_eq!(fields(template, &spec), ["spec.metadata.name", "spec.spec.devices.config[0].opaque"]);
     }
 

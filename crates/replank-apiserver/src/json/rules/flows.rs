@@ -104,7 +104,11 @@ pub(super) fn level(spec: &Value, causes: &mut Vec<Cause>) {
         }
         if let Some(percent) = number("borrowingLimitPercent").filter(|percent| *percent < 0) {
             let why = "if specified, must be a non-negative integer";
-            causes.push(Cause::invalid(format!("spec.{part}.borrowingLimitPercent"), &percent.to_string(), why));
+            causes.push(Cause::invalid(
+                format!("spec.{part}.borrowingLimitPercent"),
+                &percent.to_string(),
+                why,
+            ));
         }
     }
     if text(spec, "type") == "Limited" && limited.is_none() {

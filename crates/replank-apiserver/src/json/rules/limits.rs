@@ -37,9 +37,11 @@ fn applies(scope: &str, name: &str) -> bool {
     const COMPUTE: [&str; 6] =
         ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"];
     match scope {
-        "Terminating" | "NotTerminating" | "NotBestEffort" | "PriorityClass" | "CrossNamespacePodAffinity" => {
-            name == "pods" || COMPUTE.contains(&name)
-        }
+        "Terminating"
+        | "NotTerminating"
+        | "NotBestEffort"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => name == "pods" || COMPUTE.contains(&name),
         "BestEffort" => name == "pods",
         "VolumeAttributesClass" => matches!(name, "persistentvolumeclaims" | "requests.storage"),
         _ => true,
@@ -93,15 +95,19 @@ pub(super) fn ranges(spec: &Value, causes: &mut Vec<Cause>) {
             }
         }
         if text(limit, "type") == "PersistentVolumeClaim"
-            && !["min", "max"].iter().any(|bound| limit.get(bound).is_some_and(|all| all.get("storage").is_some()))
+            && !["min", "max"]
+                .iter()
+                .any(|bound| limit.get(bound).is_some_and(|all| all.get("storage").is_some()))
         {
             let why = "either minimum or maximum storage value is required, but neither was provided";
             causes.push(Cause::required(format!("{at}.limits"), why));
         }
         let members = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
         let members = members.into_iter().filter(|member| !is_of_pods || !member.starts_with("default"));
-        let names: BTreeSet<&String> =
-            members.filter_map(|member| limit.get(member)?.as_object()).flat_map(serde_json::Map::keys).collect();
+        let names: BTreeSet<&String> = members
+            .filter_map(|member| limit.get(member)?.as_object())
+            .flat_map(serde_json::Map::keys)
+            .collect();
         for name in names {
             bounds(limit, is_of_pods, name, &at, causes);
         }
@@ -111,8 +117,20 @@ pub(super) fn ranges(spec: &Value, causes: &mut Vec<Cause>) {
 /// A bound that another one exceeds: which is the lower, which the upper one, at which it is told, and in which words.
 const BOUNDS: [(&str, &str, &str, &str, &str); 6] = [
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
-    ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min value {} is greater than default request value {}"),
-    ("defaultRequest", "max", "defaultRequest", "defaultRequest", "default request value {} is greater than max value {}"),
+    (
+        "min",
+        "defaultRequest",
+        "defaultRequest",
+        "defaultRequest",
+        "min value {} is greater than default request value {}",
+    ),
+    (
+        "defaultRequest",
+        "max",
+        "defaultRequest",
+        "defaultRequest",
+        "default request value {} is greater than max value {}",
+    ),
     (
         "defaultRequest",
         "default",
@@ -142,7 +160,11 @@ fn bounds(limit: &Value, is_of_pods: bool, name: &str, at: &str, causes: &mut Ve
     let Some(ratio) = quantity("maxLimitRequestRatio") else { return };
     let field = format!("{at}.maxLimitRequestRatio[{name}]");
     if ratio.milli_value() < 1000 {
-        causes.push(Cause::invalid(field.as_str(), &quoted(&ratio.to_string()), &format!("ratio {ratio} is less than 1")));
+        causes.push(Cause::invalid(
+            field.as_str(),
+            &quoted(&ratio.to_string()),
+            &format!("ratio {ratio} is less than 1"),
+        ));
     }
     if let (Some(low), Some(high)) = (quantity("min"), quantity("max")) {
         let most = high.approximate_f64() / low.approximate_f64();
@@ -164,17 +186,25 @@ mod tests {
         let mut causes = Vec::new();
         let limit = json!({"type": "Container", "default": {"cpu": "200m"}, "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "2"}, "min": {"cpu": "10M"}});
         ranges(&json!({"limits": [limit]}), &mut causes);
-        let told: Vec<(&str, &str)> =
-            causes.iter().map(|one| (one.field.as_deref().unwrap_or_default(), one.message.as_str())).collect();
+        let told: Vec<(&str, &str)> = causes
+            .iter()
+            .map(|one| (one.field.as_deref().unwrap_or_default(), one.message.as_str()))
+            .collect();
         assert_eq!(
             told,
             [
-                ("spec.limits[0].min[cpu]", "Invalid value: \"10M\": min value 10M is greater than max value 2"),
+                (
+                    "spec.limits[0].min[cpu]",
+                    "Invalid value: \"10M\": min value 10M is greater than max value 2"
+                ),
                 (
                     "spec.limits[0].defaultRequest[cpu]",
                     "Invalid value: \"100m\": min value 10M is greater than default request value 100m"
                 ),
-                ("spec.limits[0].default[cpu]", "Invalid value: \"10M\": min value 10M is greater than default value 200m"),
+                (
+                    "spec.limits[0].default[cpu]",
+                    "Invalid value: \"10M\": min value 10M is greater than default value 200m"
+                ),
             ]
         );
     }

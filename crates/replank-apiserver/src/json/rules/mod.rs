@@ -14,6 +14,7 @@ mod meta;
 mod metrics;
 mod more;
 mod service;
+mod status;
 mod words;
 
 pub(super) use change::changed;
@@ -22,4 +23,5 @@ pub(super) use fields::check;
 pub(super) use internal::{ephemeral_container, pod_spec};
 pub(super) use meta::{checks_metadata_last, comparisons, metadata, metadata_changed};
 pub(super) use service::service;
+pub(super) use status::status;
 pub(super) use words::{label as label_problems, subdomain as subdomain_problems};

@@ -77,16 +77,16 @@ impl Handler {
         if let Some(keys) = self.access.keys(&path, host(&request)) {
             let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
             let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+            if *request.method() != Method::GET {
+                return answer::refusal(&ApiError::method_not_allowed());
+            }
             if !accept
                 .is_none_or(|text| ["*/*", "application/*", media_type].iter().any(|one| text.contains(one)))
             {
                 let why = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
                 return answer::refusal(&ApiError::unrouted(406, "NotAcceptable", &why));
             }
-            return match *request.method() {
-                Method::GET => answer::whole(200, media_type, keys.to_string()),
-                _ => answer::refusal(&ApiError::method_not_allowed()),
-            };
+            return answer::whole(200, media_type, keys.to_string());
         }
         let snapshot = self.owner.mirror().snapshot();
         match route(&path, &snapshot, &self.versions) {

@@ -275,6 +275,9 @@ pub(super) fn patched(
     if let Some(of) = go_type(&address.resource) {
         let decoded = form::decode(of, &value);
         let decoded = decoded.map_err(|why| match kind {
+            PatchType::Strategic if why.starts_with("illegal base64") => {
+                wrong(&format!("error decoding from json: {why}"))
+            }
             PatchType::Strategic => wrong(&form::restored(of, &value).unwrap_or(why)),
             PatchType::Merge | PatchType::Json | PatchType::Apply => wrong(&why),
         })?;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Effect;
+use super::patch::{self, PatchType};
 use super::path::Address;
 use super::request::{Method, Repeated, Request, Spoken};
 use crate::server::{ApiError, Cause, ResourceName};
@@ -74,6 +75,11 @@ impl Terms {
             Method::Patch => "PatchOptions",
         };
         let is_apply = request.content_type.starts_with("application/apply-patch");
+        if request.method == Method::Patch
+            && let Ok(kind) = PatchType::of(&request.content_type)
+        {
+            patch::check_type(&address.resource, kind)?;
+        }
         let given = address.parameter("fieldManager").unwrap_or_default();
         let mut causes = Vec::new();
         let mut force = false;

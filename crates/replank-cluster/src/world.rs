@@ -410,7 +410,8 @@ mod tests {
     fn kubelets_and_controllers_tell_what_people_look_for() {
         let mut served = served();
         send(&mut served, Method::Post, "/api/v1/namespaces", json!({"metadata": {"name": "a"}}));
-        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "x:1"}]}});
+        let pod =
+            json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "x:1"}]}});
         send(&mut served, Method::Post, "/api/v1/namespaces/a/pods", pod);
         pass(&mut served, Span::from_secs(20));
         let known = told(&served, "p");
@@ -453,7 +454,9 @@ mod tests {
         let (who, reason, _, message) = known.first().expect("something was told");
         assert_eq!((&**who, &**reason), ("replicaset-controller", "FailedCreate"));
         assert!(message.starts_with("Error creating: pods \"web-"), "{message}");
-        assert!(message.contains("is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"));
+        assert!(message.contains(
+            "is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"
+        ));
     }
 
     #[test]

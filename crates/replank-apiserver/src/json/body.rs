@@ -81,6 +81,8 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
         Value::Null if is_wire && address.resource.custom.is_some() => {
             return Err(no_kind(&name.kind, "null", "6e756c6c"));
         }
+        // To Go, `null` is an object without members.
+        Value::Null if is_wire => Map::new(),
         Value::Null => return Err(unrecognized("unexpected end of JSON input", "<empty>")),
         other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let why =

@@ -53,7 +53,7 @@ pub use path::{Address, Subresource};
 pub use question::Question;
 pub use selection::Selection;
 pub use store::{Store, handle};
-pub use terms::Terms;
+pub use terms::{Terms, of_agent};
 
 pub use crate::server::{Effect, ResourceType};
 

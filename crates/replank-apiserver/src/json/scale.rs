@@ -199,6 +199,11 @@ fn scale(address: &Address, object: &Object) -> Result<Value, ApiError> {
             "resourceVersion": meta.resource_version.0.to_string(), "creationTimestamp": meta.creation_timestamp},
         "spec": {},
         "status": {"replicas": number(&paths.status_replicas_path)}});
+    // A custom resource has to say it.
+    if address.resource.custom.is_some() && get(&value, &paths.spec_replicas_path).is_none() {
+        let why = format!("the spec replicas field {:?} does not exist", &*paths.spec_replicas_path);
+        return Err(ApiError::internal_error(&why));
+    }
     // Go leaves out a wish for none.
     let wanted = number(&paths.spec_replicas_path);
     if wanted != 0 {

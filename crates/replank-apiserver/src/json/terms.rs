@@ -209,7 +209,7 @@ fn deletion_effect(address: &Address, body: &Value) -> Effect {
 }
 
 /// The manager's name where none is given: what `User-Agent` begins with.
-fn of_agent(agent: &str) -> String {
+pub fn of_agent(agent: &str) -> String {
     let first = agent.split('/').next().unwrap_or_default();
     let mut name = String::new();
     for letter in first.chars().filter(|letter| !letter.is_control()) {

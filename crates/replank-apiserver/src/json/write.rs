@@ -193,7 +193,7 @@ impl Api {
             // Who names a uid means one that is there.
             None if !text("/metadata/uid").is_empty() && strategy::creates_on_update(&address.resource) => {
                 let key = address.key().unwrap_or_default();
-                return Err(other_uid(&address.resource, &key, text("/metadata/uid"), ""));
+                return Err(other_uid(&address.resource, &key, (text("/metadata/uid"), ""), terms.effect));
             }
             None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
                 // Which version it was to take the place of is not looked at.
@@ -378,6 +378,8 @@ impl Api {
             return Ok(self.released(known, object, terms));
         }
         let counted = match resource.generation {
+            // Begun with at the first change (storage/csidriver `PrepareForUpdate`).
+            Generation::Absent if &*resource.name.plural == "csidrivers" => counts(resource, &old, &value),
             Generation::Absent | Generation::Fixed => false,
             Generation::Counted if terms.client.is_some() => {
                 // What a client sends back has the members that Go never leaves out.
@@ -629,7 +631,7 @@ impl Api {
             return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));
         }
         if !uid.is_empty() && uid != meta.uid.as_str() {
-            return Err(other_uid(resource, &meta.key(), uid, meta.uid.as_str()));
+            return Err(other_uid(resource, &meta.key(), (uid, meta.uid.as_str()), terms.effect));
         }
         if terms.client.is_some() && version.is_empty() && strategy::must_name_version(resource) {
             let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
@@ -654,11 +656,16 @@ impl Api {
 }
 
 /// What is said where a write means another object than the one that is there, if one is.
-fn other_uid(resource: &ResourceType, key: &Key, meant: &str, there: &str) -> ApiError {
+fn other_uid(resource: &ResourceType, key: &Key, (meant, there): (&str, &str), effect: Effect) -> ApiError {
+    let place = strategy::storage_key(resource, key);
+    // A dry run does not get as far as the place where the prefix is put before it.
+    let place = match effect {
+        Effect::Real => place.as_str(),
+        Effect::DryRun => place.strip_prefix("/registry").unwrap_or(&place),
+    };
     let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         UID in precondition: {meant}, UID in object meta: {there}",
-        strategy::storage_key(resource, key),
+        "StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {meant}, UID in object meta: {there}"
     );
     ApiError::conflict(resource.name.clone(), key, &why)
 }

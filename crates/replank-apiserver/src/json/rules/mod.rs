@@ -15,6 +15,7 @@ mod metrics;
 mod more;
 mod service;
 mod status;
+mod told;
 mod words;
 
 pub(super) use change::changed;

@@ -5,7 +5,7 @@ use replank_model::selector::validate::{label_key_problems, label_value_problems
 use serde_json::Value;
 
 use super::field::{CIDR, is_cidr, refuse_all};
-use super::{devices, flows, kinds, limits, words};
+use super::{devices, flows, kinds, limits, told, words};
 use crate::json::members::{list, text};
 use crate::json::policies::valid::rule as webhook_rule;
 use crate::server::Cause;
@@ -28,8 +28,8 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
         "flowschemas.flowcontrol.apiserver.k8s.io" => flows::schema(spec, causes),
         "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => flows::level(spec, causes),
-        "events" => event(value, "involvedObject", causes),
-        "events.events.k8s.io" => event(value, "regarding", causes),
+        "events" => told::event(value, false, causes),
+        "events.events.k8s.io" => told::event(value, true, causes),
         "configmaps" => keys(value, causes),
         "secrets" => {
             keys(value, causes);
@@ -505,21 +505,6 @@ fn review_versions(hook: &Value, at: &str, causes: &mut Vec<Cause>) {
     if !all.iter().any(|version| version == "v1" || version == "v1beta1") {
         let shown = Value::Array(all.to_vec()).to_string();
         causes.push(Cause::invalid(at, &shown, "must include at least one of v1, v1beta1"));
-    }
-}
-
-/// An event lives where its subject does; one without a namespace belongs to `default`.
-fn event(value: &Value, subject: &str, causes: &mut Vec<Cause>) {
-    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-    let of = value.get(subject).map(|of| text(of, "namespace")).unwrap_or_default();
-    let fits = of == namespace || (of.is_empty() && namespace == "default");
-    if !fits {
-        let shown = if subject == "regarding" && of.is_empty() { "\"\"".to_owned() } else { quoted(of) };
-        causes.push(Cause::invalid("involvedObject.namespace", &shown, "does not match event.namespace"));
-    }
-    if subject == "regarding" && !matches!(text(value, "type"), "Normal" | "Warning") {
-        let why = format!("has invalid value: {}", text(value, "type"));
-        causes.push(Cause::invalid("type", "\"\"", &why));
     }
 }
 

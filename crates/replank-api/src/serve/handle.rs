@@ -94,8 +94,10 @@ impl Handler {
                 // What the router refuses itself is not warned of.
                 let is_routed = not_allowed(request.method(), &target).is_none();
                 let warning = self.warning(&target).filter(|_| is_routed);
+                let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+                let is_offered = wire::is_offered(accept.unwrap_or_default(), target.name.is_none());
                 let mut answer = self.resource(request, &admitted, *target, query).await;
-                let is_refused = answer.status().as_u16() == 406;
+                let is_refused = answer.status().as_u16() == 406 && !is_offered;
                 answer::warn_first(&mut answer, warning.filter(|_| !is_refused).as_slice());
                 answer
             }
@@ -140,6 +142,14 @@ impl Handler {
             (Err(_), Some(refusal)) => return render::refusal(refusal, None),
             // A watch is begun before it is looked in which form.
             (Err((answer, form)), None) => {
+                // What is not there is not there in any form.
+                if is_get && is_plain && target.name.is_some() && answer.status().as_u16() == 400 {
+                    let found = match read::are_components(&target) {
+                        true => read::component(&target).map(|_| ()),
+                        false => read::get(self.owner.mirror(), &target).map(|_| ()),
+                    };
+                    return found.map_or_else(|error| render::refusal(&error, form), |()| *answer);
+                }
                 let begun = if is_watch { read::check_watch(&target, &query) } else { Ok(()) };
                 return begun.map_or_else(|error| render::refusal(&error, form), |()| *answer);
             }

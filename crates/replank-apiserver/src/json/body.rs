@@ -326,12 +326,29 @@ pub(super) fn applied(address: &Address, value: Value) -> Result<Value, ApiError
     let mut value = value;
     custom::take_in(&address.resource, &mut value)?;
     if let Some(of) = go_type(&address.resource) {
-        value = form::decode(of, &value).map_err(|why| ApiError::internal(&why))?.object;
+        let decoded = form::decode(of, &value);
+        value = decoded.map_err(|why| unconverted(&value, &why))?.object;
     }
     check_namespace(address, &mut value)?;
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     check_name(address, name)?;
     Ok(value)
+}
+
+/// What is said of a configuration that has all its types, and cannot be read for all that. Go names no fields here.
+fn unconverted(value: &Value, why: &str) -> ApiError {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    let why = match (why.split_once("Go struct field "), why.rsplit_once(" of type ")) {
+        (Some((before, _)), Some((_, of))) => format!("{before}Go value of type {of}"),
+        (_, _) if why.starts_with("illegal base64") => format!("error decoding from json: {why}"),
+        (_, _) => why.to_owned(),
+    };
+    let of = format!("{slash}{api_version}, Kind={kind}");
+    ApiError::internal(&format!(
+        "failed to convert new object (/{name}; {of}) to proper version: unable to convert unstructured object to {of}: {why}"
+    ))
 }
 
 /// Reads the options of a deletion.

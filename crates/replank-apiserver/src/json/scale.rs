@@ -16,9 +16,17 @@ impl Api {
     /// The scale of an object.
     ///
     /// # Errors
-    /// 404 where the kind has none.
+    /// 404 where the kind has none, 500 where a custom resource does not say how many it wants.
     pub fn get_scale(&self, address: &Address) -> Result<Value, ApiError> {
-        scale(address, &self.existing(address)?)
+        let known = self.existing(address)?;
+        if let (Some(_), Some(paths)) = (&address.resource.custom, &address.resource.scale) {
+            let path = &*paths.spec_replicas_path;
+            if get(&served_at(&address.resource, &known), path).is_none() {
+                let why = format!("the spec replicas field {path:?} does not exist");
+                return Err(ApiError::internal_error(&why));
+            }
+        }
+        scale(address, &known)
     }
 
     /// Sets the replicas that a Scale asks for.
@@ -199,11 +207,6 @@ fn scale(address: &Address, object: &Object) -> Result<Value, ApiError> {
             "resourceVersion": meta.resource_version.0.to_string(), "creationTimestamp": meta.creation_timestamp},
         "spec": {},
         "status": {"replicas": number(&paths.status_replicas_path)}});
-    // A custom resource has to say it.
-    if address.resource.custom.is_some() && get(&value, &paths.spec_replicas_path).is_none() {
-        let why = format!("the spec replicas field {:?} does not exist", &*paths.spec_replicas_path);
-        return Err(ApiError::internal_error(&why));
-    }
     // Go leaves out a wish for none.
     let wanted = number(&paths.spec_replicas_path);
     if wanted != 0 {

@@ -72,6 +72,8 @@ impl<'s> Part<'s> {
         }
         let wanted = match self.resolved() {
             Self::Named(of, _) if !of.fields.is_empty() => "object",
+            // A number or a text is looked at when it is read.
+            Self::Named(of, _) if of.format.as_deref() == Some("int-or-string") => return None,
             Self::Named(of, _) if !of.one_of.is_empty() || of.basic.as_deref() == Some("string") => "scalar",
             Self::Shape(shape) => match (shape.basic.as_deref(), shape.format.as_deref()) {
                 (Some("string"), None | Some("byte")) => "string",

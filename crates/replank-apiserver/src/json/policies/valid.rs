@@ -189,6 +189,13 @@ fn may_be_object(node: &Node, of: &Type) -> bool {
 
 /// An expression by which devices are chosen. Of what a device is no types are known here.
 pub(in super::super) fn device_selector(text: &str, at: &str, causes: &mut Vec<Cause>) {
+    if text.is_empty() {
+        // Here it is asked for nothing, and said without the place.
+        let why = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', \
+                   'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+        causes.push(Cause::invalid(at, "\"\"", why));
+        return;
+    }
     let known = Names::from_iter([("device".to_owned(), Type::Dyn)]);
     compiled(text, at, &known, Wanted::Bool, causes);
 }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::events::known_by;
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
@@ -139,4 +138,9 @@ impl EventRecord {
         }
         value
     }
+}
+
+/// What events of one object and reason are told apart by.
+pub(super) fn known_by(part: &str, message: &str) -> String {
+    if part.is_empty() { message.to_owned() } else { format!("{part}\n{message}") }
 }

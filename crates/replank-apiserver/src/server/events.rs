@@ -9,8 +9,8 @@ use replank_model::text::Namespace;
 use super::store::Api;
 
 pub(crate) use super::event_log::EventLog;
-use super::event_log::LIFE;
 pub use super::event_log::{EventRecord, EventType};
+use super::event_log::{LIFE, known_by};
 
 /// Who tells, and of which part of an object.
 #[derive(Clone, Copy, Debug)]
@@ -123,9 +123,4 @@ impl Api {
             move |record: &&EventRecord| namespace.is_none_or(|namespace| record.key.namespace == *namespace);
         self.events.records.iter().filter(is_meant)
     }
-}
-
-/// What events of one object and reason are told apart by.
-pub(super) fn known_by(part: &str, message: &str) -> String {
-    if part.is_empty() { message.to_owned() } else { format!("{part}\n{message}") }
 }

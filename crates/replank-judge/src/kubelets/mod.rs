@@ -245,11 +245,11 @@ impl Inner {
                 Stage::Starting
             }
         };
-        state.pods.insert(uid.clone(), Pod { object: object.clone(), stage });
+        let stops = known == Some(Stage::Running) && stage == Stage::Leaving;
+        let told = if stops { told::stops(&object) } else { Vec::new() };
+        state.pods.insert(uid.clone(), Pod { object, stage });
         drop(state);
-        if known == Some(Stage::Running) && stage == Stage::Leaving {
-            self.tell(&told::stops(&object));
-        }
+        self.tell(&told);
         if let Some((after, step)) = due {
             self.agenda.add(after, Job { uid, step });
         }

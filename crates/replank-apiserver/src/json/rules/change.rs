@@ -28,7 +28,7 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
             );
         }
         ("storage.k8s.io", "volumeattachments") => fixed(old, new, &["spec"], &mut causes),
-        ("resource.k8s.io", "resourceclaims") => claims(old, new, |spec| devices(spec), &mut causes),
+        ("resource.k8s.io", "resourceclaims") => claims(old, new, devices, &mut causes),
         ("resource.k8s.io", "resourceclaimtemplates") => {
             let of =
                 |spec: &Value| format!("{{\"Spec\":{}}}", devices(spec.get("spec").unwrap_or(&Value::Null)));

@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let judged = if let Some(file) = &args.served {
         Endpoint::of_kubeconfig(file)?
     } else {
-        // The control plane runs without it as well: no pod waits for its account.
-        let flags = ["--disable-admission-plugins=ServiceAccount"];
+        // The control plane runs without it as well: no pod waits for its account. And it has no nodes.
+        let flags = ["--disable-admission-plugins=ServiceAccount", "--nodes=0"];
         served = Served::up(&replank(args.replank.as_deref())?, &flags, &folder.join("served"))?;
         served.endpoint()?
     };

@@ -67,6 +67,7 @@ pub(crate) fn on_cluster<T>(cluster: &Cluster<'_>, folder: &Path, act: impl FnOn
     let plane = ControlPlane::up(&assets()?, &folder.join("real"))?;
     let kubelets = Kubelets::begin(plane.client());
     kubelets.jobs_end_after(JOB);
+    kubelets.tell_events();
     for number in 0..3 {
         kubelets.register(&worker(number))?;
     }

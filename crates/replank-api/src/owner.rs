@@ -34,6 +34,9 @@ pub trait Cluster {
     /// When something happens next.
     fn next_due(&self) -> Option<Time>;
 
+    /// Whether it begins with this process: nothing was before.
+    fn is_new(&self) -> bool;
+
     /// The version of the last write.
     fn version(&self) -> u64;
 
@@ -143,7 +146,8 @@ impl Owner {
                     return Ok(());
                 }
             };
-            let publisher = Publisher::new(cluster.objects(), cluster.custom_resources(), cluster.version());
+            let show = if cluster.is_new() { Publisher::begun } else { Publisher::new };
+            let publisher = show(cluster.objects(), cluster.custom_resources(), cluster.version());
             drop(tell.send(Ok(publisher.mirror())));
             let looked = Instant::now();
             Own { cluster, publisher, pace, shown, replies: Vec::new(), lookers: looked_at, looked }

@@ -18,6 +18,6 @@ pub use json::Store;
 pub use server::{
     About, Api, ApiError, Caller, Cause, Custom, DISRUPTION_TARGET, DeleteOptions, Effect, EventRecord,
     EventType, Eviction, EvictionRefusal, FOREGROUND, HookCall, Hooks, ORPHAN, Propagation, ResourceName,
-    ResourceType, Serving, quota, set_allowed_condition, set_disruption_condition,
+    ResourceType, Serving, Teller, quota, set_allowed_condition, set_disruption_condition,
 };
 pub use template_hash::template_hash;

@@ -54,6 +54,8 @@ pub struct Begin {
 /// What a cluster starts from.
 #[derive(Debug)]
 pub enum Start {
+    /// Nodes of a cluster that begins now: nothing was before.
+    New(Box<View>),
     /// Objects, from which everything else follows.
     Objects(Box<View>),
     /// What was kept of an earlier process.
@@ -86,6 +88,7 @@ struct Served {
     has_definitions: bool,
     faults: Faults,
     keeper: Option<Keeper>,
+    is_new: bool,
 }
 
 impl Served {
@@ -93,8 +96,11 @@ impl Served {
         let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address } = begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
+        let is_new = matches!(start, Start::New(_));
         let (mut world, faults, kept) = match start {
-            Start::Objects(view) => (World::new(settings, completed(*view)), Faults::default(), None),
+            Start::New(view) | Start::Objects(view) => {
+                (World::new(settings, completed(*view)), Faults::default(), None)
+            }
             Start::Kept(kept) => {
                 let known = (kept.version, kept.log_len);
                 let (world, faults) = resume(settings, *kept)?;
@@ -128,6 +134,7 @@ impl Served {
             has_definitions: false,
             faults,
             keeper,
+            is_new,
         };
         for service in api_services::built_in(begins) {
             served.register(service);
@@ -258,6 +265,10 @@ impl Cluster for Served {
         }
     }
 
+    fn is_new(&self) -> bool {
+        self.is_new
+    }
+
     fn look(&mut self) {
         leases::renew(&mut self.world);
         self.tell();
@@ -376,6 +387,76 @@ mod tests {
         assert!(other(&served, "ServiceAccount", "a", "default").is_some());
         let map = other(&served, "ConfigMap", "a", "kube-root-ca.crt").expect("it is there");
         assert_eq!(map["data"], json!({"ca.crt": "the authority"}));
+    }
+
+    /// What was told of an object: who, why, which part of it, and how.
+    fn told(served: &Served, about: &str) -> Vec<(String, String, String, String)> {
+        let events = served.world.view().others().filter(|other| &*other.kind == "Event");
+        let events = events.map(|event| replank_model::object::render(&Object::Other(event.clone())));
+        let text = |event: &Value, path: &str| {
+            event.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        events
+            .filter(|event| text(event, "/involvedObject/name") == about)
+            .map(|event| {
+                let who = text(&event, "/source/component");
+                let part = text(&event, "/involvedObject/fieldPath");
+                (who, text(&event, "/reason"), part, text(&event, "/message"))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn kubelets_and_controllers_tell_what_people_look_for() {
+        let mut served = served();
+        send(&mut served, Method::Post, "/api/v1/namespaces", json!({"metadata": {"name": "a"}}));
+        let pod =
+            json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "x:1"}]}});
+        send(&mut served, Method::Post, "/api/v1/namespaces/a/pods", pod);
+        pass(&mut served, Span::from_secs(20));
+        let known = told(&served, "p");
+        let reasons = |known: &[(String, String, String, String)]| -> Vec<String> {
+            known.iter().map(|(_, reason, ..)| reason.clone()).collect()
+        };
+        let mut said = reasons(&known);
+        said.sort();
+        assert_eq!(said, ["Created", "Pulled", "Scheduled", "Started"]);
+        let pulled = known.iter().find(|(_, reason, ..)| reason == "Pulled").expect("it was pulled");
+        let there = "Container image \"x:1\" already present on machine and can be accessed by the pod";
+        assert_eq!((&*pulled.0, &*pulled.2, &*pulled.3), ("kubelet", "spec.containers{main}", there));
+        assert_eq!(
+            told(&served, "node-1"),
+            [(
+                "node-controller".to_owned(),
+                "RegisteredNode".to_owned(),
+                String::new(),
+                "Node node-1 event: Registered Node node-1 in Controller".to_owned()
+            )]
+        );
+        send(&mut served, Method::Delete, "/api/v1/namespaces/a/pods/p", Value::Null);
+        pass(&mut served, Span::from_secs(1));
+        assert!(reasons(&told(&served, "p")).contains(&"Killing".to_owned()));
+    }
+
+    #[test]
+    fn a_pod_that_a_quota_refuses_is_told_of_its_owner() {
+        let mut served = served();
+        send(&mut served, Method::Post, "/api/v1/namespaces", json!({"metadata": {"name": "a"}}));
+        let quota = json!({"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}});
+        send(&mut served, Method::Post, "/api/v1/namespaces/a/resourcequotas", quota);
+        pass(&mut served, Span::from_secs(1));
+        let template = json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "main", "image": "x"}]}});
+        let spec = json!({"replicas": 1, "selector": {"matchLabels": {"app": "x"}}, "template": template});
+        let set = json!({"metadata": {"name": "web"}, "spec": spec});
+        send(&mut served, Method::Post, "/apis/apps/v1/namespaces/a/replicasets", set);
+        pass(&mut served, Span::from_secs(1));
+        let known = told(&served, "web");
+        let (who, reason, _, message) = known.first().expect("something was told");
+        assert_eq!((&**who, &**reason), ("replicaset-controller", "FailedCreate"));
+        assert!(message.starts_with("Error creating: pods \"web-"), "{message}");
+        assert!(message.contains(
+            "is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"
+        ));
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl ControlPlane {
                 "--bind-address=127.0.0.1".to_owned(),
                 "--advertise-address=127.0.0.1".to_owned(),
                 format!("--cert-dir={}", path("certs")),
-                "--service-account-issuer=https://k".to_owned(),
+                "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
                 format!("--service-account-key-file={}", path("sa.key")),
                 format!("--service-account-signing-key-file={}", path("sa.key")),
                 format!("--token-auth-file={}", path("tokens.csv")),

@@ -11,6 +11,7 @@ mod learnt;
 mod model;
 mod pod_delays;
 mod report;
+mod told;
 
 pub use model::KubeletModel;
 #[cfg(test)]
@@ -105,8 +106,17 @@ impl Kubelets {
         match (old, new) {
             (_, Some(Object::Pod(pod))) if pod.node.is_some() => self.see(ctx, *slot, pod),
             (Some(Object::Pod(_)), None) => self.forget(*slot),
-            (_, Some(Object::Node(node))) if !self.without_volumes.is_empty() => {
-                self.volumes_changed(ctx, &node.name());
+            (old, Some(Object::Node(node))) => {
+                let old = match old {
+                    Some(Object::Node(old)) => Some(&**old),
+                    Some(_) | None => None,
+                };
+                if !self.silent.contains(&node.name()) {
+                    told::ready(ctx, old, node);
+                }
+                if !self.without_volumes.is_empty() {
+                    self.volumes_changed(ctx, &node.name());
+                }
             }
             (_, Some(Object::PersistentVolumeClaim(_))) => {
                 for node in self.without_volumes.keys().cloned().collect::<Vec<_>>() {
@@ -284,6 +294,9 @@ impl Kubelets {
                 PodPhase::Running | PodPhase::Unknown => delays.stop.min(grace),
                 PodPhase::Succeeded | PodPhase::Failed => Span::ZERO,
             };
+            if pod.status.phase == PodPhase::Running {
+                told::stops(ctx, pod);
+            }
             self.after(ctx, stop, slot, Step::Stopped);
         }
     }
@@ -367,6 +380,7 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(started.is_ok(), "the pod was just read");
+        told::started(ctx, pod, true);
         self.await_deadline(ctx, slot, pod);
         if fault == Some(ImageFault::Crashes) {
             self.after(ctx, crash::CRASH, slot, Step::Crash);
@@ -415,6 +429,7 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(restarted.is_ok(), "the pod was just read");
+        told::started(ctx, pod, false);
         if let Some(ready) = delays.ready.filter(|_| !is_ready) {
             self.after(ctx, ready, slot, Step::Ready);
         }
@@ -440,6 +455,9 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", false, "ContainersNotReady", now);
         });
         debug_assert!(crashed.is_ok(), "the pod was just read");
+        if pause > Span::ZERO {
+            told::backs_off(ctx, pod);
+        }
         self.after(ctx, pause.max(delays::RESTART), slot, Step::StartAgain);
     }
 
@@ -450,6 +468,7 @@ impl Kubelets {
         let now = ctx.api.timestamp();
         let written = report::write(ctx, &pod.meta.key(), |pod| crash::started_again(pod, now));
         debug_assert!(written.is_ok(), "the pod was just read");
+        told::started(ctx, pod, false);
         if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
             record.back_off = Some(BackOff::next(record.back_off, now));
         }

@@ -40,7 +40,7 @@ struct Bound {
     uid: String,
 }
 
-/// Issues a token for the account of a key.
+/// Issues a token for the account of a key; `manager` is who asks, as managed fields name it.
 ///
 /// # Errors
 /// 404 without the account or what the token is bound to, 400, 409 and 422 for a request that cannot be met.
@@ -49,10 +49,19 @@ pub fn token_request(
     snapshot: &Snapshot,
     account: &Key,
     body: &Value,
+    manager: Option<&str>,
     now: Time,
 ) -> Result<Value, ApiError> {
     let accounts =
         ResourceName { group: "".into(), plural: "serviceaccounts".into(), kind: "ServiceAccount".into() };
+    let given = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (version, of) = (given("apiVersion"), given("kind"));
+    if !of.is_empty() && of != "TokenRequest" {
+        return Err(ApiError::bad_request(&format!(
+            "{of} in version \"v1\" cannot be handled as a TokenRequest: no kind {of:?} is registered for version \
+             {version:?} in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+        )));
+    }
     let stored = snapshot.get(&account_storage(), account);
     let stored = stored.ok_or_else(|| ApiError::not_found(accounts, account))?;
     let spec = body.get("spec").cloned().unwrap_or_else(|| json!({}));
@@ -94,12 +103,33 @@ pub fn token_request(
     let claims = serde_json::to_value(&claims).map_err(|error| ApiError::internal(&error.to_string()))?;
     let token = signer.sign(&claims).map_err(|error| ApiError::internal(&error.to_string()))?;
     let bound = body.pointer("/spec/boundObjectRef").cloned().unwrap_or_default();
-    Ok(json!({"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
+    let mut answer = json!({"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
         "metadata": {"name": account.name.as_str(), "namespace": account.namespace.as_str(),
             "uid": stored.meta().uid.as_str(), "creationTimestamp": now.floor_seconds().to_string()},
         "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound},
         "status": {"token": token,
-            "expirationTimestamp": (now.floor_seconds() + Span::from_secs(seconds)).to_string()}}))
+            "expirationTimestamp": (now.floor_seconds() + Span::from_secs(seconds)).to_string()}});
+    if let Some(manager) = manager {
+        answer["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Update", "apiVersion": "authentication.k8s.io/v1",
+            "time": now.floor_seconds().to_string(), "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": managed(body)},
+            "subresource": "token"}]);
+    }
+    Ok(answer)
+}
+
+/// The fields that a request sets: how long a token lasts always, as that is filled in before.
+fn managed(body: &Value) -> Value {
+    let mut fields = json!({"f:expirationSeconds": {}});
+    if body.pointer("/spec/audiences").and_then(Value::as_array).is_some_and(|all| !all.is_empty()) {
+        fields["f:audiences"] = json!({});
+    }
+    if let Some(bound) = body.pointer("/spec/boundObjectRef").and_then(Value::as_object) {
+        let mut below = serde_json::Map::from_iter([(".".to_owned(), json!({}))]);
+        let said = bound.iter().filter(|(_, one)| one.as_str().is_some_and(|text| !text.is_empty()));
+        below.extend(said.map(|(name, _)| (format!("f:{name}"), json!({}))));
+        fields["f:boundObjectRef"] = Value::Object(below);
+    }
+    fields
 }
 
 fn check(account: &Key, body: &Value, spec: &Spec) -> Result<(), ApiError> {

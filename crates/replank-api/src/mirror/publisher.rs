@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::marks::Marks;
 use super::readers::Mirror;
+use super::ring::Ring;
 use super::snapshot::Snapshot;
 use super::storage::StorageId;
 
@@ -42,6 +43,19 @@ impl Publisher {
         Self { next, mirror: Arc::new(mirror), version: sender, changed: Vec::new() }
     }
 
+    /// A picture of a cluster that begins now: whatever is there has come to be in it, so that watches can begin at any version.
+    #[must_use]
+    pub fn begun(objects: impl IntoIterator<Item = Object>, custom: Vec<ResourceType>, version: u64) -> Self {
+        let mut objects: Vec<Object> = objects.into_iter().collect();
+        objects.sort_by_key(|object| object.meta().resource_version.0);
+        let mut publisher = Self::new([], custom, 0);
+        for object in &objects {
+            publisher.changed(None, Some(object));
+        }
+        publisher.publish(version);
+        publisher
+    }
+
     /// The readers' side.
     #[must_use]
     pub fn mirror(&self) -> Arc<Mirror> {
@@ -62,6 +76,13 @@ impl Publisher {
 
     /// Takes in which custom resources there are.
     pub fn set_custom(&mut self, custom: Vec<ResourceType>) {
+        // What was before a resource was declared nobody is told of.
+        let mut rings = self.mirror.rings.write().expect("nobody panics while holding it");
+        for resource in &custom {
+            let ring = || Arc::new(Ring::new(self.next.version.max(self.mirror.began)));
+            rings.entry(StorageId::of_resource(resource)).or_insert_with(ring);
+        }
+        drop(rings);
         self.next.custom = custom.into();
     }
 

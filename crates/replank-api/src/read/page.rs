@@ -1,7 +1,8 @@
 //! Pages of a list: where the next one begins.
 
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use base64::{DecodeError, Engine};
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
+use base64::{DecodeError, Engine, alphabet};
 use replank_apiserver::ApiError;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,14 @@ pub(super) struct Continue {
 }
 
 const FORM: &str = "meta.k8s.io/v1";
+
+/// Go's reader does not mind bits that are left over in the last letter.
+const READER: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone)
+        .with_decode_allow_trailing_bits(true),
+);
 
 impl Continue {
     /// After an object, in a list of a version.
@@ -55,7 +64,7 @@ impl Continue {
         let refused = |why: &str| {
             ApiError::bad_request(&format!("invalid continue token: continue key is not valid: {why}"))
         };
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+        let bytes = READER.decode(text).map_err(|error| {
             let at = match error {
                 DecodeError::InvalidByte(at, _) => at,
                 DecodeError::InvalidLastSymbol { offset, .. } => offset,
@@ -92,6 +101,7 @@ mod tests {
         let refused = |text: &str| Continue::read(text).unwrap_err().message;
         let prefix = "invalid continue token: continue key is not valid: ";
         assert_eq!(refused("x"), format!("{prefix}illegal base64 data at input byte 0"));
+        assert_eq!(refused("bad"), format!("{prefix}invalid character 'm' looking for beginning of value"));
         assert_eq!(refused("abc"), format!("{prefix}invalid character 'i' looking for beginning of value"));
         assert_eq!(refused("e30"), format!("{prefix}server does not recognize this encoded version "));
     }

@@ -53,11 +53,12 @@ impl Shaped {
     /// An object.
     ///
     /// # Errors
-    /// 406 where a list is asked for.
+    /// 406 where a list is asked for; of a custom resource 500, as upstream.
     pub(crate) fn object(&self, target: &Target, object: Value) -> Result<Value, ApiError> {
         match self.shape {
             Shape::Object => Ok(object),
             Shape::Metadata(version) => Ok(metadata(&object, version)),
+            Shape::MetadataList(_) if target.is_custom => Err(ApiError::internal("content is not a list")),
             Shape::MetadataList(_) => {
                 let kind = go_type(target, "");
                 let why = format!(

@@ -60,6 +60,17 @@ pub async fn watch(
     Ok(pieces)
 }
 
+/// Whether a watch can be begun at all.
+///
+/// # Errors
+/// As [`watch`] for its options.
+pub fn check_watch(target: &Target, query: &Query) -> Result<(), ApiError> {
+    let name = target.name.as_ref().map(|name| format!("metadata.name={name}"));
+    let fields = name.as_deref().or(query.get("fieldSelector"));
+    Selection::read(&target.resource, query.get("labelSelector"), fields)?;
+    options::of_watch(query).map(|_| ())
+}
+
 struct Watcher {
     mirror: Arc<Mirror>,
     ring: Arc<Ring>,

@@ -167,8 +167,10 @@ impl Access {
                 }
             }
             (Question::Token(account), Some(identity)) => {
+                let manager = request.wire.as_ref().map(|wire| json::of_agent(&wire.user_agent));
+                let (manager, now) = (manager.as_deref(), Pace::outside());
                 let answered =
-                    token_request(&identity.signer, &snapshot, account, &request.body, Pace::outside());
+                    token_request(&identity.signer, &snapshot, account, &request.body, manager, now);
                 (answered, Vec::new())
             }
             (Question::Token(_), None) => (Err(ApiError::no_resource()), Vec::new()),

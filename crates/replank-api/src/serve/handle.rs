@@ -24,7 +24,7 @@ use crate::query::Query;
 use crate::read::{self, Shaped};
 use crate::route::{Route, Target, no_resource, not_allowed, route};
 use crate::served::{Deprecation, Versions};
-use crate::wire::{self, Endpoint, Shapes};
+use crate::wire::{self, Endpoint, Media, Shapes};
 
 /// Answers requests.
 #[derive(Debug)]
@@ -77,16 +77,16 @@ impl Handler {
         if let Some(keys) = self.access.keys(&path, host(&request)) {
             let media_type = if path.ends_with("/jwks") { "application/jwk-set+json" } else { answer::JSON };
             let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+            if *request.method() != Method::GET {
+                return answer::refusal(&ApiError::method_not_allowed());
+            }
             if !accept
                 .is_none_or(|text| ["*/*", "application/*", media_type].iter().any(|one| text.contains(one)))
             {
                 let why = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
                 return answer::refusal(&ApiError::unrouted(406, "NotAcceptable", &why));
             }
-            return match *request.method() {
-                Method::GET => answer::whole(200, media_type, keys.to_string()),
-                _ => answer::refusal(&ApiError::method_not_allowed()),
-            };
+            return answer::whole(200, media_type, keys.to_string());
         }
         let snapshot = self.owner.mirror().snapshot();
         match route(&path, &snapshot, &self.versions) {
@@ -98,8 +98,10 @@ impl Handler {
                     self.meta.counter().deprecated(&target, removed);
                 }
                 let warning = deprecation.map(|deprecation| deprecation.words);
+                let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+                let is_offered = wire::is_offered(accept.unwrap_or_default(), target.name.is_none());
                 let mut answer = self.resource(request, &admitted, *target, query).await;
-                let is_refused = answer.status().as_u16() == 406;
+                let is_refused = answer.status().as_u16() == 406 && !is_offered;
                 answer::warn_first(&mut answer, warning.filter(|_| !is_refused).as_slice());
                 answer
             }
@@ -142,7 +144,19 @@ impl Handler {
             (Ok(render), _) => render,
             // What cannot be done at all is not written in any form.
             (Err(_), Some(refusal)) => return render::refusal(refusal, None),
-            (Err(answer), None) => return *answer,
+            // A watch is begun before it is looked in which form.
+            (Err((answer, form)), None) => {
+                // What is not there is not there in any form.
+                if is_get && is_plain && target.name.is_some() && answer.status().as_u16() == 400 {
+                    let found = match read::are_components(&target) {
+                        true => read::component(&target).map(|_| ()),
+                        false => read::get(self.owner.mirror(), &target).map(|_| ()),
+                    };
+                    return found.map_or_else(|error| render::refusal(&error, form), |()| *answer);
+                }
+                let begun = if is_watch { read::check_watch(&target, &query) } else { Ok(()) };
+                return begun.map_or_else(|error| render::refusal(&error, form), |()| *answer);
+            }
         };
         if let Some(refusal) = refusal {
             return render.refusal(&refusal);
@@ -234,14 +248,14 @@ impl Handler {
         found.unwrap_or_else(|error| render.refusal(&error))
     }
 
-    /// The encoding that a client and a path agree on.
+    /// The encoding that a client and a path agree on; where they do not, what is answered, and in which form other refusals are.
     fn agreed(
         &self,
         request: &Request<Incoming>,
         query: &Query,
         target: &Target,
         is_watch: bool,
-    ) -> Result<Renderer, Box<Answer>> {
+    ) -> Result<Renderer, (Box<Answer>, Option<Media>)> {
         let header =
             |name| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_get = request.method() == Method::GET || request.method() == Method::HEAD;
@@ -262,10 +276,10 @@ impl Handler {
                 let shaped = Shaped::new(accepted.media.shape, target, &mirror.snapshot(), query, clock);
                 match shaped {
                     Ok(shaped) => Ok(Renderer::new(accepted, shaped)),
-                    Err(error) => Err(Box::new(render::refusal(&error, accepted.status))),
+                    Err(error) => Err((Box::new(render::refusal(&error, accepted.status)), accepted.status)),
                 }
             }
-            Err(refused) => Err(Box::new(render::refusal(&refused.error, refused.status))),
+            Err(refused) => Err((Box::new(render::refusal(&refused.error, refused.status)), refused.status)),
         }
     }
 

@@ -76,7 +76,10 @@ fn object(content_type: &str, essence: &str, bytes: &[u8], expected: Expected<'_
         Encoding::Protobuf => protobuf(bytes, expected).map(|value| (value, Vec::new())),
     };
     match read {
-        // `null` is an object without members to Go.
+        // What `null` is, depends on the kind.
+        Ok((Value::Null, duplicates)) if matches!(expected, Expected::Object(..)) => {
+            Ok(Body { value: Value::Null, duplicates })
+        }
         Ok((Value::Null, duplicates)) => {
             Ok(Body { value: Value::Object(serde_json::Map::new()), duplicates })
         }

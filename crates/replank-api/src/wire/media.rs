@@ -145,7 +145,7 @@ fn offered(is_list: bool) -> Vec<&'static str> {
 }
 
 /// go-restful looks first, at the types without their parameters, and knows no `application/*`.
-fn is_offered(header: &str, is_list: bool) -> bool {
+pub(crate) fn is_offered(header: &str, is_list: bool) -> bool {
     let offered = offered(is_list);
     header.trim().is_empty()
         || header.split(',').any(|clause| {

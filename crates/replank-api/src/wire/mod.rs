@@ -9,7 +9,7 @@ mod yaml;
 
 pub(crate) use body::{Expected, decode};
 pub(crate) use gzip::{THRESHOLD as GZIP_THRESHOLD, compress, is_accepted as accepts_gzip};
-pub(crate) use media::{Accepted, Encoding, Endpoint, Media, Shape, Shapes, accept};
+pub(crate) use media::{Accepted, Encoding, Endpoint, Media, Shape, Shapes, accept, is_offered};
 pub(crate) use proto::{
     close as proto_envelope, frame as proto_frame, message as proto_message, put_bytes as proto_item,
     write as proto,

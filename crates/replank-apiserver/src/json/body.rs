@@ -78,6 +78,11 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
     };
     let mut members = match body {
         Value::Object(members) => members,
+        Value::Null if is_wire && address.resource.custom.is_some() => {
+            return Err(no_kind(&name.kind, "null", "6e756c6c"));
+        }
+        // To Go, `null` is an object without members.
+        Value::Null if is_wire => Map::new(),
         Value::Null => return Err(unrecognized("unexpected end of JSON input", "<empty>")),
         other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
             let why =
@@ -96,10 +101,12 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
     let kind = if kind.is_empty() { name.kind.to_string() } else { kind };
     let api_version = if api_version.is_empty() { wanted.clone() } else { api_version };
     if address.resource.custom.is_some() && api_version != wanted {
-        // Nothing is known of another version: every field of it is unknown.
+        // Nothing is known of another version: every field of it is unknown. That warns of none, for there is no object.
         let is_known = |name: &&String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
         let unknown: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
+        let told = terms.warnings.len();
         terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
+        terms.warnings.truncate(told);
         return Err(ApiError::bad_request(&format!(
             "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
         )));
@@ -148,6 +155,13 @@ fn check_custom_head(
         return Err(ApiError::invalid(given, object.unwrap_or_default(), vec![cause]));
     }
     Ok(())
+}
+
+/// What is said of a body that names no kind.
+fn no_kind(kind: &str, body: &str, shown: &str) -> ApiError {
+    ApiError::bad_request(&format!(
+        "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{body}' ({shown})"
+    ))
 }
 
 /// Why an object of another kind is none of the address'.
@@ -263,6 +277,9 @@ pub(super) fn patched(
     if let Some(of) = go_type(&address.resource) {
         let decoded = form::decode(of, &value);
         let decoded = decoded.map_err(|why| match kind {
+            PatchType::Strategic if why.starts_with("illegal base64") => {
+                wrong(&format!("error decoding from json: {why}"))
+            }
             PatchType::Strategic => wrong(&form::restored(of, &value).unwrap_or(why)),
             PatchType::Merge | PatchType::Json | PatchType::Apply => wrong(&why),
         })?;
@@ -309,12 +326,29 @@ pub(super) fn applied(address: &Address, value: Value) -> Result<Value, ApiError
     let mut value = value;
     custom::take_in(&address.resource, &mut value)?;
     if let Some(of) = go_type(&address.resource) {
-        value = form::decode(of, &value).map_err(|why| ApiError::internal(&why))?.object;
+        let decoded = form::decode(of, &value);
+        value = decoded.map_err(|why| unconverted(&value, &why))?.object;
     }
     check_namespace(address, &mut value)?;
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     check_name(address, name)?;
     Ok(value)
+}
+
+/// What is said of a configuration that has all its types, and cannot be read for all that. Go names no fields here.
+fn unconverted(value: &Value, why: &str) -> ApiError {
+    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    let why = match (why.split_once("Go struct field "), why.rsplit_once(" of type ")) {
+        (Some((before, _)), Some((_, of))) => format!("{before}Go value of type {of}"),
+        (_, _) if why.starts_with("illegal base64") => format!("error decoding from json: {why}"),
+        (_, _) => why.to_owned(),
+    };
+    let of = format!("{slash}{api_version}, Kind={kind}");
+    ApiError::internal(&format!(
+        "failed to convert new object (/{name}; {of}) to proper version: unable to convert unstructured object to {of}: {why}"
+    ))
 }
 
 /// Reads the options of a deletion.

@@ -76,7 +76,10 @@ fn definition(kind: Kind, old: Option<&Value>, value: &Value) -> Vec<Cause> {
 pub(super) fn update(resource: &ResourceType, old: &Value, new: &Value, given: &Value) -> Vec<Cause> {
     // What a client gives of what only the server writes is looked at, too.
     let mut causes = rules::metadata_changed(resource, old, given);
-    if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
+    if &*resource.name.plural == "podtemplates" && old.get("template") != new.get("template") {
+        let was = invalid(old);
+        causes.extend(invalid(new).into_iter().filter(|cause| !was.contains(cause)));
+    } else if has_pods(resource.kind) && old.get("spec") != new.get("spec") {
         let was = invalid(old);
         let is_of_meta = |cause: &Cause| cause.field.as_deref().is_some_and(|at| at.starts_with("metadata"));
         let found = invalid(new).into_iter().filter(|cause| !was.contains(cause) && !is_of_meta(cause));

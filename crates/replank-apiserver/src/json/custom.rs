@@ -15,10 +15,11 @@ use crate::server::{ApiError, Cause, ResourceType};
 pub(super) fn take_in(resource: &ResourceType, value: &mut Value) -> Result<Vec<String>, ApiError> {
     let Some(custom) = &resource.custom else { return Ok(Vec::new()) };
     let kind = &resource.name.kind;
+    let given = value["kind"].as_str().filter(|kind| !kind.is_empty()).unwrap_or(kind).to_owned();
     let unreadable = |why: &str| {
         let version = &resource.version;
         ApiError::bad_request(&format!(
-            "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+            "{given} in version \"{version}\" cannot be handled as a {kind}: {why}"
         ))
     };
     let mut unknown = Vec::new();
@@ -36,6 +37,7 @@ pub(super) fn take_in(resource: &ResourceType, value: &mut Value) -> Result<Vec<
         }
         let dropped = embedded::drop_unknown(metadata);
         unknown.extend(dropped.iter().map(|name| format!("metadata.{name}")));
+        embedded::drop_empty(metadata);
     }
     unknown.extend(prune(value, &custom.schema));
     unknown.extend(embedded::coerce(value, &custom.schema).map_err(|why| unreadable(&why))?);

@@ -49,7 +49,8 @@ pub(super) fn check(resource: &ResourceType, old: &Value, new: &Value) -> Vec<Ca
         let (was, is) = (said(&old, member), said(&new, member));
         let same_moment = name == "eventTime" && moment(was) == moment(is);
         if was != is && !same_moment {
-            let shown = is.map_or_else(|| "null".to_owned(), Value::to_string);
+            let nothing = if was.is_some_and(Value::is_string) { "\"\"" } else { "null" };
+            let shown = is.map_or_else(|| nothing.to_owned(), Value::to_string);
             causes.push(Cause::invalid(name, &shown, "field is immutable"));
         }
     }

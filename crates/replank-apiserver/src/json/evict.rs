@@ -15,6 +15,16 @@ impl Api {
     /// As a server refuses: see [`crate::server::EvictionRefusal`], and 400 where body and path do not fit.
     pub(super) fn evict_json(&mut self, address: &Address, body: &Value) -> Result<Value, ApiError> {
         let pod: Key = address.key().unwrap_or_default();
+        let given = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (kind, version) = (given("kind"), given("apiVersion"));
+        let is_known = |version: &str| matches!(version, "" | "policy/v1" | "policy/v1beta1");
+        if (kind == "Eviction" && !is_known(version)) || !matches!(kind, "" | "Eviction") {
+            let short = version.rsplit('/').next().unwrap_or_default();
+            return Err(ApiError::bad_request(&format!(
+                "{kind} in version {short:?} cannot be handled as a Eviction: no kind {kind:?} is registered for version \
+                 {version:?} in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+            )));
+        }
         let named = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         if pod.name != *named {
             return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));

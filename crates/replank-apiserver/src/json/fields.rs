@@ -77,7 +77,9 @@ fn more(resource: &ResourceType) -> Option<&'static [&'static str]> {
 
 /// Whether lists of a resource can be selected by a field.
 pub(super) fn is_supported(resource: &ResourceType, field: &str) -> bool {
-    let is_common = field == "metadata.name" || field == "metadata.namespace";
+    // Requests for certificates are in no namespace, and are the only ones that say so.
+    let is_common = field == "metadata.name"
+        || (field == "metadata.namespace" && &*resource.name.group != "certificates.k8s.io");
     let is_selectable = |path: &String| path.strip_prefix('.') == Some(field);
     let is_declared = resource.custom.as_ref().is_some_and(|custom| custom.fields.iter().any(is_selectable));
     is_common || is_declared || more(resource).is_some_and(|fields| fields.contains(&field))

@@ -53,7 +53,7 @@ pub use path::{Address, Subresource};
 pub use question::Question;
 pub use selection::Selection;
 pub use store::{Store, handle};
-pub use terms::Terms;
+pub use terms::{Terms, of_agent};
 
 pub use crate::server::{Effect, ResourceType};
 
@@ -110,8 +110,8 @@ impl Api {
                 (last, self.at(address).is_some())
             }
         };
-        // A definition waits for its objects, however short that is.
-        let waits = matches!(known, Object::CustomResourceDefinition(_)) && effect == Effect::Real;
+        // A definition waits for its objects, however short that is, and has a finalizer for it.
+        let waits = matches!(known, Object::CustomResourceDefinition(_));
         Ok(if is_left || waits || strategy::returns_deleted(&address.resource) {
             answer::served_at(&address.resource, &last)
         } else {

@@ -16,9 +16,17 @@ impl Api {
     /// The scale of an object.
     ///
     /// # Errors
-    /// 404 where the kind has none.
+    /// 404 where the kind has none, 500 where a custom resource does not say how many it wants.
     pub fn get_scale(&self, address: &Address) -> Result<Value, ApiError> {
-        scale(address, &self.existing(address)?)
+        let known = self.existing(address)?;
+        if let (Some(_), Some(paths)) = (&address.resource.custom, &address.resource.scale) {
+            let path = &*paths.spec_replicas_path;
+            if get(&served_at(&address.resource, &known), path).is_none() {
+                let why = format!("the spec replicas field {path:?} does not exist");
+                return Err(ApiError::internal_error(&why));
+            }
+        }
+        scale(address, &known)
     }
 
     /// Sets the replicas that a Scale asks for.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Effect;
+use super::patch::{self, PatchType};
 use super::path::Address;
 use super::request::{Method, Repeated, Request, Spoken};
 use crate::server::{ApiError, Cause, ResourceName};
@@ -74,6 +75,11 @@ impl Terms {
             Method::Patch => "PatchOptions",
         };
         let is_apply = request.content_type.starts_with("application/apply-patch");
+        if request.method == Method::Patch
+            && let Ok(kind) = PatchType::of(&request.content_type)
+        {
+            patch::check_type(&address.resource, kind)?;
+        }
         let given = address.parameter("fieldManager").unwrap_or_default();
         let mut causes = Vec::new();
         let mut force = false;
@@ -203,7 +209,7 @@ fn deletion_effect(address: &Address, body: &Value) -> Effect {
 }
 
 /// The manager's name where none is given: what `User-Agent` begins with.
-fn of_agent(agent: &str) -> String {
+pub fn of_agent(agent: &str) -> String {
     let first = agent.split('/').next().unwrap_or_default();
     let mut name = String::new();
     for letter in first.chars().filter(|letter| !letter.is_control()) {

@@ -1,6 +1,7 @@
 //! Creating and updating: what a body means, beside what is stored (apiserver `registry/rest/{create,update}.go`, and
 //! each kind's strategy).
 
+use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object, ProjectError, render};
 use replank_model::text::Name;
 use serde_json::{Map, Value};
@@ -142,6 +143,9 @@ impl Api {
         if names_version && terms.client.is_some() && !terms.is_accounted {
             return Err(ApiError::internal("resourceVersion should not be set on objects to be created"));
         }
+        if terms.client.is_some() {
+            terms.warnings.extend(warn::warnings(resource, None, &value, true));
+        }
         let key = object.meta().key();
         let object = self.prepare(object).map_err(|error| match &*resource.name.group {
             // Events of two groups are one object: the refusal names the resource that was asked for.
@@ -151,9 +155,6 @@ impl Api {
             _ => error,
         })?;
         terms.has_created = true;
-        if terms.client.is_some() {
-            terms.warnings.extend(warn::warnings(resource, None, &value, true));
-        }
         Ok(match terms.effect {
             Effect::Real => {
                 let stored = self.store(object);
@@ -189,6 +190,11 @@ impl Api {
         body::check_name(address, text("/metadata/name"))?;
         let known = match self.at(address) {
             Some(known) => known,
+            // Who names a uid means one that is there.
+            None if !text("/metadata/uid").is_empty() && strategy::creates_on_update(&address.resource) => {
+                let key = address.key().unwrap_or_default();
+                return Err(other_uid(&address.resource, &key, (text("/metadata/uid"), ""), terms.effect));
+            }
             None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
                 // Which version it was to take the place of is not looked at.
                 let mut value = value;
@@ -372,6 +378,8 @@ impl Api {
             return Ok(self.released(known, object, terms));
         }
         let counted = match resource.generation {
+            // Begun with at the first change (storage/csidriver `PrepareForUpdate`).
+            Generation::Absent if &*resource.name.plural == "csidrivers" => counts(resource, &old, &value),
             Generation::Absent | Generation::Fixed => false,
             Generation::Counted if terms.client.is_some() => {
                 // What a client sends back has the members that Go never leaves out.
@@ -503,7 +511,7 @@ impl Api {
             return Ok(());
         }
         let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-        let key = replank_model::object::meta::Key::cluster(Name::from(name));
+        let key = Key::cluster(Name::from(name));
         let why = "create not allowed while custom resource definition is terminating";
         Err(ApiError::forbidden(resource.name.clone(), &key, why))
     }
@@ -565,7 +573,7 @@ impl Api {
     /// The schema of a custom resource in its version.
     fn schema_of(&self, resource: &ResourceType) -> Option<Value> {
         let name = format!("{}.{}", resource.name.plural, resource.name.group);
-        let key = replank_model::object::meta::Key::cluster(name.as_str());
+        let key = Key::cluster(name.as_str());
         let definition = self.view().custom_resource_definitions.by_key(&key)?;
         let definition = render(&Object::CustomResourceDefinition(definition.clone()));
         let versions = definition.pointer("/spec/versions")?.as_array()?;
@@ -583,7 +591,7 @@ impl Api {
 
     fn require_namespace(&self, address: &Address) -> Result<(), ApiError> {
         let Some(namespace) = &address.namespace else { return Ok(()) };
-        let key = replank_model::object::meta::Key::cluster(namespace.text().clone());
+        let key = Key::cluster(namespace.text().clone());
         match self.view().namespaces.by_key(&key) {
             Some(_) => Ok(()),
             None => Err(ApiError::not_found(Kind::Namespace, &key)),
@@ -623,13 +631,7 @@ impl Api {
             return Err(ApiError::invalid(resource.name.clone(), meta.name.as_str(), causes));
         }
         if !uid.is_empty() && uid != meta.uid.as_str() {
-            let why = format!(
-                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-                 failed: UID in precondition: {uid}, UID in object meta: {}",
-                strategy::storage_key(resource, &meta.key()),
-                meta.uid
-            );
-            return Err(ApiError::conflict(resource.name.clone(), &meta.key(), &why));
+            return Err(other_uid(resource, &meta.key(), (uid, meta.uid.as_str()), terms.effect));
         }
         if terms.client.is_some() && version.is_empty() && strategy::must_name_version(resource) {
             let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
@@ -651,6 +653,21 @@ impl Api {
         }
         Ok(())
     }
+}
+
+/// What is said where a write means another object than the one that is there, if one is.
+fn other_uid(resource: &ResourceType, key: &Key, (meant, there): (&str, &str), effect: Effect) -> ApiError {
+    let place = strategy::storage_key(resource, key);
+    // A dry run does not get as far as the place where the prefix is put before it.
+    let place = match effect {
+        Effect::Real => place.as_str(),
+        Effect::DryRun => place.strip_prefix("/registry").unwrap_or(&place),
+    };
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {meant}, UID in object meta: {there}"
+    );
+    ApiError::conflict(resource.name.clone(), key, &why)
 }
 
 fn unreadable(resource: &ResourceType, error: &ProjectError) -> ApiError {
@@ -713,7 +730,13 @@ fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Ca
             | Subresource::Binding
             | Subresource::Approval
             | Subresource::Finalize,
-        ) => check::update(&address.resource, old, value, &merged_meta(value, given)),
+        ) => {
+            let mut causes = check::update(&address.resource, old, value, &merged_meta(value, given));
+            if address.subresource == Some(Subresource::Status) {
+                causes.extend(rules::status(address.resource.kind, old, value));
+            }
+            causes
+        }
     }
 }
 

@@ -45,6 +45,10 @@ pub struct EventRecord {
     pub r#type: EventType,
     /// Who tells it.
     pub component: &'static str,
+    /// The node that tells it; empty for none.
+    pub host: Text,
+    /// The part of the object that it is about; empty for all of it.
+    pub part: Text,
     /// One CamelCase word.
     pub reason: &'static str,
     /// A sentence.
@@ -92,7 +96,8 @@ impl EventLog {
         }
         self.records.retain(|record| now - record.last < LIFE);
         let keys = self.records.iter().enumerate();
-        self.known = keys.map(|(at, one)| ((one.uid.clone(), one.reason, one.message.clone()), at)).collect();
+        let key = |one: &EventRecord| (one.uid.clone(), one.reason, known_by(&one.part, &one.message));
+        self.known = keys.map(|(at, one)| (key(one), at)).collect();
         self.full = self.records.len() * 2;
     }
 }
@@ -108,9 +113,9 @@ impl EventRecord {
     #[must_use]
     pub fn to_value(&self) -> Value {
         let namespace = if self.key.namespace.is_empty() { "default" } else { self.key.namespace.as_str() };
-        let number =
-            xxhash_rust::xxh3::xxh3_64(format!("{}/{}/{}", self.uid, self.reason, self.message).as_bytes());
-        json!({
+        let told = format!("{}/{}/{}", self.uid, self.reason, known_by(&self.part, &self.message));
+        let number = xxhash_rust::xxh3::xxh3_64(told.as_bytes());
+        let mut value = json!({
             "metadata": {
                 "name": format!("{}.{:016x}", self.key.name, self.moment), "namespace": namespace,
                 "uid": format!("{}-{number:016x}", self.uid.as_str().get(..19).unwrap_or_default()),
@@ -123,7 +128,19 @@ impl EventRecord {
             "reason": self.reason, "message": self.message, "source": {"component": self.component},
             "firstTimestamp": self.first, "lastTimestamp": self.last, "count": self.count,
             "type": self.r#type.as_str(), "eventTime": null,
-            "reportingComponent": self.component, "reportingInstance": "",
-        })
+            "reportingComponent": self.component, "reportingInstance": &*self.host,
+        });
+        if !self.host.is_empty() {
+            value["source"]["host"] = (&*self.host).into();
+        }
+        if !self.part.is_empty() {
+            value["involvedObject"]["fieldPath"] = (&*self.part).into();
+        }
+        value
     }
+}
+
+/// What events of one object and reason are told apart by.
+pub(super) fn known_by(part: &str, message: &str) -> String {
+    if part.is_empty() { message.to_owned() } else { format!("{part}\n{message}") }
 }

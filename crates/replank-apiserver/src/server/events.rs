@@ -9,8 +9,26 @@ use replank_model::text::Namespace;
 use super::store::Api;
 
 pub(crate) use super::event_log::EventLog;
-use super::event_log::LIFE;
 pub use super::event_log::{EventRecord, EventType};
+use super::event_log::{LIFE, known_by};
+
+/// Who tells, and of which part of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Teller<'t> {
+    /// The component.
+    pub component: &'static str,
+    /// The node that it is on; empty for those that are on none.
+    pub host: &'t str,
+    /// The part of the object that is told of, such as `spec.containers{main}`; empty for the object itself.
+    pub part: &'t str,
+}
+
+impl Teller<'_> {
+    /// One that tells of whole objects, and is nowhere in particular.
+    fn plain(component: &'static str) -> Self {
+        Self { component, host: "", part: "" }
+    }
+}
 
 impl Api {
     /// Tells about an object, as the controller manager does.
@@ -26,7 +44,11 @@ impl Api {
         r#type: EventType,
         told: (&'static str, &str),
     ) {
-        let at = self.log(component, about, r#type, told);
+        self.record_by(Teller::plain(component), about, r#type, told);
+    }
+
+    fn record_by(&mut self, who: Teller<'_>, about: &Object, r#type: EventType, told: (&'static str, &str)) {
+        let at = self.log(who, about, r#type, told);
         if self.serving().is_any() {
             let record = self.events.records[at].clone();
             self.keep_event(&record);
@@ -40,17 +62,30 @@ impl Api {
         }
     }
 
+    /// Tells what somebody on a node does, or what has become of a part of an object, where clients look.
+    pub fn tell_by(
+        &mut self,
+        who: Teller<'_>,
+        about: &Object,
+        r#type: EventType,
+        told: (&'static str, &str),
+    ) {
+        if self.serving().traces {
+            self.record_by(who, about, r#type, told);
+        }
+    }
+
     /// Notes an event; where it is in the log.
     fn log(
         &mut self,
-        component: &'static str,
+        who: Teller<'_>,
         about: &Object,
         r#type: EventType,
         (reason, message): (&'static str, &str),
     ) -> usize {
         let (now, meta) = (self.timestamp(), about.meta());
         self.events.forget(now);
-        let known = (meta.uid.clone(), reason, message.to_owned());
+        let known = (meta.uid.clone(), reason, known_by(who.part, message));
         if let Some(at) = self.events.known.get(&known) {
             let at = *at;
             let record = &mut self.events.records[at];
@@ -69,7 +104,9 @@ impl Api {
             uid: meta.uid.clone(),
             version: meta.resource_version,
             r#type,
-            component,
+            component: who.component,
+            host: who.host.into(),
+            part: who.part.into(),
             reason,
             message: message.to_owned(),
             count: 1,

@@ -32,7 +32,7 @@ pub use caller::{Caller, HookCall, Hooks};
 pub use custom::Custom;
 pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
-pub use events::{EventRecord, EventType};
+pub use events::{EventRecord, EventType, Teller};
 pub use eviction::{Eviction, EvictionRefusal};
 pub(crate) use families::{address_problems, related};
 pub use resource::ResourceType;

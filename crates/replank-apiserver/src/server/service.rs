@@ -298,8 +298,12 @@ fn drop_dependent(old: &Value, new: &mut Value) {
     if has_address(old) && !has_address(new) {
         gone.extend(OF_ADDRESS);
     }
-    let of_nodes = |spec: &Value| matches!(text(&spec["type"]), "NodePort" | "LoadBalancer");
-    if of_nodes(old) && !of_nodes(new) {
+    let is_outside = |spec: &Value| match text(&spec["type"]) {
+        "NodePort" | "LoadBalancer" => true,
+        "ClusterIP" => spec["externalIPs"].as_array().is_some_and(|all| !all.is_empty()),
+        _ => false,
+    };
+    if is_outside(old) && !is_outside(new) {
         gone.push("externalTrafficPolicy");
     }
     if text(&old["type"]) == "LoadBalancer" && text(&new["type"]) != "LoadBalancer" {

@@ -82,6 +82,21 @@ pub fn drop_unknown(metadata: &mut Value) -> Vec<String> {
     unknown
 }
 
+/// Takes out of metadata what Go leaves out when it writes it: what is empty. An empty list of managers stays, it says something.
+pub fn drop_empty(metadata: &mut Value) {
+    let is_empty = |name: &str, value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty() && name != "managedFields",
+        Value::Object(members) => members.is_empty(),
+        Value::Number(number) => name == "generation" && number.as_i64() == Some(0),
+        Value::Bool(_) => false,
+    };
+    if let Value::Object(members) = metadata {
+        members.retain(|name, value| !is_empty(name, value));
+    }
+}
+
 /// Why metadata cannot be read, in Go's words.
 #[must_use]
 pub fn unreadable(metadata: &Value) -> Option<String> {

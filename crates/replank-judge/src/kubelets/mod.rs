@@ -5,6 +5,7 @@
 
 mod spec;
 mod status;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,6 +61,8 @@ struct Inner {
     agenda: Agenda<Job>,
     state: Mutex<State>,
     stopped: AtomicBool,
+    /// Whether they tell what they do, as Events.
+    tells: AtomicBool,
 }
 
 #[derive(Default)]
@@ -95,6 +98,7 @@ impl Kubelets {
             agenda: Agenda::default(),
             state: Mutex::default(),
             stopped: AtomicBool::new(false),
+            tells: AtomicBool::new(false),
         });
         let mut threads = Vec::new();
         for _ in 0..WORKERS {
@@ -132,6 +136,11 @@ impl Kubelets {
     /// From now on a pod takes this long to stop.
     pub fn stops_after(&self, namespace: &str, pod: &str, span: Duration) {
         self.inner.state().stops.insert((namespace.to_owned(), pod.to_owned()), span);
+    }
+
+    /// From now on they tell what they do, as Events.
+    pub fn tell_events(&self) {
+        self.inner.tells.store(true, Ordering::Relaxed);
     }
 
     /// From now on containers of Jobs end by themselves after this long, with success, as they do in a served cluster.
@@ -236,8 +245,11 @@ impl Inner {
                 Stage::Starting
             }
         };
+        let stops = known == Some(Stage::Running) && stage == Stage::Leaving;
+        let told = if stops { told::stops(&object) } else { Vec::new() };
         state.pods.insert(uid.clone(), Pod { object, stage });
         drop(state);
+        self.tell(&told);
         if let Some((after, step)) = due {
             self.agenda.add(after, Job { uid, step });
         }
@@ -277,6 +289,7 @@ impl Inner {
         let ready_after = pod["metadata"]["annotations"]["judge.replank.dev/ready-after"].as_str();
         let is_ready = ready_after.is_none_or(|text| text == "0");
         self.patch(&pod, &status::running(&pod, &address, is_ready))?;
+        self.tell(&told::started(&pod));
         if let (false, Some(after)) = (is_ready, seconds(&pod, "ready-after")) {
             self.agenda.add(after, Job { uid: uid.to_owned(), step: Step::Ready });
         }
@@ -319,6 +332,19 @@ impl Inner {
         let body = json!({ "metadata": { "uid": pod["metadata"]["uid"] }, "status": status });
         let answer = self.client.send(Method::Strategic, &format!("{}/status", path_of(pod)), Some(&body))?;
         if matches!(answer.status, 404 | 409) { Ok(()) } else { answer.ok().map(drop) }
+    }
+
+    /// Events are only told where somebody asked for them: every one is a request.
+    fn tell(&self, events: &[Value]) {
+        if !self.tells.load(Ordering::Relaxed) {
+            return;
+        }
+        for event in events {
+            let namespace = event["metadata"]["namespace"].as_str().unwrap_or_default();
+            let path = format!("/api/v1/namespaces/{namespace}/events");
+            // A namespace on its way out takes none.
+            drop(self.client.send(Method::Post, &path, Some(event)));
+        }
     }
 
     fn say<T>(&self, what: &str, result: Result<T>) {

@@ -12,7 +12,7 @@ use replank_model::view::{Ix, Tabled};
 
 use super::Ctx;
 use super::index::Index;
-use replank_apiserver::{ApiError, DeleteOptions};
+use replank_apiserver::{ApiError, DeleteOptions, EventType};
 
 /// The reference by which an object is managed.
 pub(crate) fn controller_reference<R: Resource>(owner: &R) -> OwnerReference {
@@ -57,6 +57,14 @@ pub(crate) fn tell<R: Tabled>(
     }
     let done = if reason == "SuccessfulDelete" { "Deleted" } else { "Created" };
     ctx.api.tell(teller, &owner.clone().into(), reason, &format!("{done} pod: {pod}"));
+}
+
+/// Tells of an owner that a pod of it was refused, unless its namespace goes.
+pub(crate) fn tell_failure<R: Tabled>(ctx: &mut Ctx<'_>, owner: &R, teller: &'static str, error: &ApiError) {
+    if ctx.api.serving().traces && !is_namespace_terminating(error) {
+        let why = format!("Error creating: {}", error.message);
+        ctx.api.record_of(teller, &owner.clone().into(), EventType::Warning, ("FailedCreate", &why));
+    }
 }
 
 /// Deletes a pod, this incarnation of it. A pod that is already gone is not a failure.

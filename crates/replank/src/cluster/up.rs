@@ -90,13 +90,13 @@ fn listen(address: SocketAddr) -> Result<std::net::TcpListener, Failure> {
 fn pace(clock: Clock, start: &Start) -> Pace {
     let from = match start {
         Start::Kept(kept) => Pace::outside().max(Time::from_millis(kept.time)),
-        Start::Objects(_) => Pace::outside(),
+        Start::New(_) | Start::Objects(_) => Pace::outside(),
     };
     match (clock, start) {
         (Clock::Real, _) => Pace::Real,
         (Clock::Fast, _) => Pace::fast(60.0, from),
         (Clock::Step, Start::Kept(kept)) => Pace::Step(Time::from_millis(kept.time)),
-        (Clock::Step, Start::Objects(_)) => Pace::Step(from),
+        (Clock::Step, Start::New(_) | Start::Objects(_)) => Pace::Step(from),
     }
 }
 
@@ -113,7 +113,7 @@ fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Sta
     if args.snapshots.is_empty() {
         let fleet = Fleet { nodes: args.nodes, zones: args.zones };
         let view = nodes(fleet, &args.kubernetes_version.to_string(), Pace::outside().floor_seconds());
-        return Ok(Start::Objects(Box::new(with_groups(view, args))));
+        return Ok(Start::New(Box::new(with_groups(view, args))));
     }
     let sources = snapshot::sources(&args.snapshots);
     let (view, ..) = snapshot::read(sources, &args.read, Question::Leftovers, printer)?;

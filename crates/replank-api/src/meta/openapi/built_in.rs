@@ -24,8 +24,13 @@ pub(super) fn below(prefix: &str) -> Paths {
     let of_prefix = paths().iter().filter(|(path, _)| path.starts_with(prefix));
     let mut made: Paths = of_prefix
         .map(|(path, methods)| {
-            let operations = methods.iter().map(|(method, row)| resource(path, method, row));
-            (path.clone(), operations.collect())
+            let mut operations: Vec<Operation> =
+                methods.iter().map(|(method, row)| resource(path, method, row)).collect();
+            // What is handed on takes every method.
+            if let Some(row) = methods.get("get").filter(|_| is_proxy(path)) {
+                operations.extend(["head", "options"].map(|method| resource(path, method, row)));
+            }
+            (path.clone(), operations)
         })
         .collect();
     let parts: Vec<&str> = prefix.trim_matches('/').split('/').collect();
@@ -177,6 +182,10 @@ fn answers_object(row: &Row) -> bool {
         "storage.k8s.io" => row.kind != "CSIStorageCapacity",
         _ => false,
     }
+}
+
+fn is_proxy(path: &str) -> bool {
+    path.ends_with("/{name}/proxy") || path.ends_with("/{name}/proxy/{path}")
 }
 
 /// What a path consists of.
@@ -349,6 +358,7 @@ mod tests {
             of(&format!("{pods}/proxy/{{path}}"), "put"),
             "connectCoreV1PutNamespacedPodProxyWithPath"
         );
+        assert_eq!(of(&format!("{pods}/proxy"), "options"), "connectCoreV1OptionsNamespacedPodProxy");
         assert_eq!(of(&format!("{pods}/eviction"), "post"), "createCoreV1NamespacedPodEviction");
         assert_eq!(of("/apis/apps/v1/deployments", "get"), "listAppsV1DeploymentForAllNamespaces");
         assert_eq!(

@@ -53,7 +53,10 @@ pub(super) fn path_item(operations: &[Operation], form: Form) -> Value {
         made.insert(one.method.clone(), operation(one, &shared, form));
     }
     if !shared.is_empty() {
-        let parameters: Vec<Value> = shared.iter().map(|name| parameter(name, operations, form)).collect();
+        let is_again = |at: usize| shared[..at].contains(&shared[at]);
+        let named = shared.iter().enumerate();
+        let parameters: Vec<Value> =
+            named.map(|(at, name)| parameter(name, is_again(at), operations, form)).collect();
         made.insert("parameters".into(), parameters.into());
     }
     Value::Object(made)
@@ -63,7 +66,7 @@ fn operation(one: &Operation, shared: &[&String], form: Form) -> Value {
     let mut made = json!({"operationId": one.id, "tags": [one.tag], "description": one.words});
     let own = one.parameters.iter().filter(|name| !shared.contains(name));
     let mut parameters: Vec<Value> =
-        own.map(|name| parameter(name, std::slice::from_ref(one), form)).collect();
+        own.map(|name| parameter(name, false, std::slice::from_ref(one), form)).collect();
     match form {
         Form::V2 => {
             made["consumes"] = json!(one.consumes);
@@ -125,7 +128,8 @@ fn content<'a>(media_types: impl Iterator<Item = &'a str>, schema: &Value) -> Va
     json!({"content": all})
 }
 
-fn parameter(name: &str, of: &[Operation], form: Form) -> Value {
+/// A parameter; `is_again`: one of this name stands before it.
+fn parameter(name: &str, is_again: bool, of: &[Operation], form: Form) -> Value {
     let basic = match name {
         "allowWatchBookmarks"
         | "follow"
@@ -147,8 +151,8 @@ fn parameter(name: &str, of: &[Operation], form: Form) -> Value {
     };
     let is_of_path = match name {
         "name" | "namespace" => true,
-        // A proxy takes its path in the URL, or as a parameter.
-        "path" => of.iter().all(|one| one.id.ends_with("WithPath")),
+        // A proxy takes its path in the URL, and as a parameter.
+        "path" => !is_again && of.iter().all(|one| one.id.ends_with("WithPath")),
         _ => false,
     };
     let mut made = json!({"name": name, "in": if is_of_path { "path" } else { "query" }});

@@ -90,8 +90,21 @@ pub(super) fn definition(name: &str, known: &Type, form: Form) -> Value {
     Value::Object(made)
 }
 
+/// Fields of which Go's comments say nothing: their references need no wrapping.
+const WORDLESS: [(&str, &str); 7] = [
+    ("io.k8s.api.networking.v1.IngressRule", "http"),
+    (JSON_SCHEMA, "additionalItems"),
+    (JSON_SCHEMA, "additionalProperties"),
+    (JSON_SCHEMA, "example"),
+    (JSON_SCHEMA, "externalDocs"),
+    (JSON_SCHEMA, "items"),
+    (JSON_SCHEMA, "not"),
+];
+const JSON_SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+
 fn property(of: &str, field: &str, shape: &Shape, form: Form, parent: &Type) -> Value {
-    let mut made = schema(shape, form, Place::Field);
+    let place = if WORDLESS.contains(&(of, field)) { Place::Wordless } else { Place::Field };
+    let mut made = schema(shape, form, place);
     let words = match (of, field) {
         (OBJECT_META, "creationTimestamp") => CREATED,
         (_, "apiVersion") if !parent.gvk.is_empty() => API_VERSION,
@@ -107,6 +120,8 @@ fn property(of: &str, field: &str, shape: &Shape, form: Form, parent: &Type) -> 
 enum Place {
     /// A field: its default is told.
     Field,
+    /// A field that nothing is said of.
+    Wordless,
     /// An item of a list, or a value of a map: Go's zero is its default.
     Item,
 }
@@ -118,7 +133,7 @@ fn schema(shape: &Shape, form: Form, place: Place) -> Value {
             made.insert("$ref".into(), form.place(name).into());
         }
         // A reference with nothing beside it needs no wrapping.
-        (Some(name), Form::V3) if place == Place::Item && default(shape, place).is_none() => {
+        (Some(name), Form::V3) if place != Place::Field && default(shape, place).is_none() => {
             made.insert("$ref".into(), form.place(name).into());
         }
         (Some(name), Form::V3) => {
@@ -158,7 +173,7 @@ fn schema(shape: &Shape, form: Form, place: Place) -> Value {
 
 /// The default of a shape. Items of a list are what Go makes of nothing, where nothing else is said.
 fn default(shape: &Shape, place: Place) -> Option<Value> {
-    if shape.default.is_some() || place == Place::Field {
+    if shape.default.is_some() || place != Place::Item {
         return shape.default.clone();
     }
     if let Some(name) = &shape.refers {
@@ -197,6 +212,13 @@ mod tests {
         let containers = &spec["properties"]["containers"];
         assert_eq!(containers["items"], json!({"$ref": "#/definitions/io.k8s.api.core.v1.Container"}));
         assert_eq!(containers["x-kubernetes-patch-merge-key"], "name");
+    }
+
+    #[test]
+    fn a_field_that_nothing_is_said_of_is_a_reference_alone() {
+        let rule = of("io.k8s.api.networking.v1.IngressRule", Form::V3);
+        let http = "#/components/schemas/io.k8s.api.networking.v1.HTTPIngressRuleValue";
+        assert_eq!(rule["properties"]["http"], json!({"$ref": http}));
     }
 
     #[test]

@@ -12,6 +12,9 @@ use super::{decode, encode, unknown};
 /// What is no protobuf, and kinds that there are not.
 pub(crate) fn read(bytes: &[u8], default: (&str, &str)) -> Result<Value, Broken> {
     let Some(rest) = bytes.strip_prefix(unknown::MAGIC) else { return Err(Broken::Prefix) };
+    if rest.is_empty() {
+        return Err(Broken::Empty);
+    }
     let mut opened = unknown::open(rest)?;
     if opened.api_version.is_empty() && opened.kind.is_empty() {
         (opened.api_version, opened.kind) = (default.0.to_owned(), default.1.to_owned());
@@ -99,6 +102,6 @@ mod tests {
         assert!(matches!(read(b"k8s\0\x12\x05a", ("v1", "Pod")), Err(Broken::End)));
         let unknown = read(b"k8s\0\x0a\x07\x0a\x02v1\x12\x01X", ("", "")).unwrap_err().to_string();
         assert!(unknown.starts_with("no kind \"X\" is registered for version \"v1\""), "{unknown}");
-        assert!(read(b"k8s\0", ("v1", "Eviction")).is_err());
+        assert!(matches!(read(b"k8s\0", ("v1", "Eviction")), Err(Broken::Empty)));
     }
 }

@@ -6,6 +6,9 @@ pub(crate) enum Broken {
     /// They do not begin with the four bytes of an envelope.
     #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     Prefix,
+    /// Nothing is in the envelope.
+    #[error("empty body")]
+    Empty,
     /// The bytes end too early.
     #[error("unexpected EOF")]
     End,

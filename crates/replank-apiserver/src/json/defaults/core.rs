@@ -29,7 +29,8 @@ pub(super) fn service(spec: &mut Value) {
         Some(_) | None => {}
     }
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
-    if matches!(&*kind, "NodePort" | "LoadBalancer") {
+    let has_external = spec["externalIPs"].as_array().is_some_and(|all| !all.is_empty());
+    if matches!(&*kind, "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && has_external) {
         absent(spec, "externalTrafficPolicy", "Cluster");
     }
     if kind == "LoadBalancer" {

@@ -181,9 +181,12 @@ fn level(spec: &mut Value) {
         absent(limited, "nominalConcurrencyShares", 30);
         absent(limited, "lendablePercent", 0);
         if let Some(queuing) = limited.pointer_mut("/limitResponse/queuing") {
-            absent(queuing, "queues", 64);
-            absent(queuing, "handSize", 8);
-            absent(queuing, "queueLengthLimit", 50);
+            // Go cannot tell none from nothing here.
+            for (name, number) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
+                if queuing.get(name).and_then(Value::as_i64).unwrap_or(0) == 0 {
+                    queuing[name] = number.into();
+                }
+            }
         }
     }
 }

@@ -65,8 +65,9 @@ pub(super) fn stateful_set(spec: &mut Value) {
     absent(retention, "whenDeleted", "Retain");
     absent(retention, "whenScaled", "Retain");
     for claim in items(spec, "volumeClaimTemplates") {
-        absent(claim, "kind", "PersistentVolumeClaim");
-        absent(claim, "apiVersion", "v1");
+        // Whatever a template says that it is.
+        claim["kind"] = "PersistentVolumeClaim".into();
+        claim["apiVersion"] = "v1".into();
         absent(member(claim, "spec"), "volumeMode", "Filesystem");
         absent(member(claim, "status"), "phase", "Pending");
     }

@@ -67,6 +67,18 @@ impl Reader {
             (GoForm::Struct(of), Value::Object(members)) => self.members(of, members).map(Some),
             (GoForm::Own(of), _) => self.own(*of, value).map(Some),
             (GoForm::Bytes, Value::String(text)) => Ok(self.bytes(text)),
+            // Bytes are a list as well, of numbers.
+            (GoForm::Bytes, Value::Array(items)) if items.is_empty() => Ok(Some("".into())),
+            (GoForm::Bytes, Value::Array(items)) if items.iter().any(|item| !is_byte(item)) => {
+                for item in items.iter().filter(|item| !is_byte(item)) {
+                    let what =
+                        if item.is_number() { format!("number {item}") } else { word_for(item).to_owned() };
+                    if self.first.is_none() {
+                        self.first = Some(self.message(&what, "uint8"));
+                    }
+                }
+                Ok(None)
+            }
             (GoForm::Text, Value::String(_)) | (GoForm::Bool, Value::Bool(_)) => Ok(Some(value.clone())),
             (GoForm::Float, Value::Number(_)) => Ok(Some(value.clone())),
             (GoForm::Int(bits), Value::Number(number)) => {
@@ -221,6 +233,10 @@ impl Reader {
     }
 }
 
+fn is_byte(value: &Value) -> bool {
+    value.is_null() || value.as_u64().is_some_and(|number| u8::try_from(number).is_ok())
+}
+
 /// Where a text stops being base64.
 fn wrong_byte(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -325,6 +341,24 @@ mod tests {
             why(&json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z-"}})),
             "parsing time \"2026-01-01T00:00:00Z-\": extra text: \"-\""
         );
+    }
+
+    #[test]
+    fn a_micro_time_has_six_digits_and_bytes_may_be_a_list() {
+        let lease = |time: &str| {
+            read(("coordination.k8s.io", "v1", "Lease"), &json!({"spec": {"renewTime": time}}))
+                .map(|read| read.object)
+        };
+        assert!(lease("2026-01-02T03:04:05.000000Z").is_ok());
+        let layout = "2006-01-02T15:04:05.000000Z07:00";
+        let why =
+            format!("parsing time \"2026-01-02T03:04:05Z\" as {layout:?}: cannot parse \"Z\" as \".000000\"");
+        assert_eq!(lease("2026-01-02T03:04:05Z"), Err(why));
+        let why = "parsing time \"2026-01-02T03:04:05.000000Z1\": extra text: \"1\"";
+        assert_eq!(lease("2026-01-02T03:04:05.000000Z1"), Err(why.to_owned()));
+        let secret = read(("", "v1", "Secret"), &json!({"data": {"a": ["x"]}})).map(|read| read.object);
+        let why = "json: cannot unmarshal string into Go struct field Secret.data of type uint8";
+        assert_eq!(secret, Err(why.to_owned()));
     }
 
     #[test]

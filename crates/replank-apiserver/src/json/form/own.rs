@@ -81,7 +81,8 @@ fn time(value: &Value, layout: &str) -> Result<Value, Wrong> {
     let Value::String(text) = value else {
         return Err(Wrong::Type(word_for(value).to_owned(), "string"));
     };
-    let Ok(read) = text.parse::<Time>() else {
+    let is_exact = !layout.contains('.') || fraction(text.get(SECONDS_LEN..).unwrap_or_default()).is_some();
+    let Some(read) = text.parse::<Time>().ok().filter(|_| is_exact) else {
         return Err(Wrong::Text(unreadable(text, layout)));
     };
     let whole = read.floor_seconds().to_string();
@@ -92,6 +93,15 @@ fn time(value: &Value, layout: &str) -> Result<Value, Wrong> {
     let digits: String =
         digits.chars().take_while(char::is_ascii_digit).chain("000000".chars()).take(6).collect();
     Ok(format!("{}.{digits}Z", whole.trim_end_matches('Z')).into())
+}
+
+/// The length of `2006-01-02T15:04:05`.
+const SECONDS_LEN: usize = 19;
+
+/// What follows the six digits of a micro time's second.
+fn fraction(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix(['.', ','])?.get(..6)?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| &text[7..])
 }
 
 /// What Go's `time.Parse` says: the first part of the layout that the text does not go on with.
@@ -127,6 +137,12 @@ fn unreadable(text: &str, layout: &str) -> String {
             break;
         }
         rest = &rest[length..];
+    }
+    if is_at_zone && layout.contains('.') {
+        match fraction(rest) {
+            Some(after) => rest = after,
+            None => (at, is_at_zone) = (".000000", false),
+        }
     }
     if let Some(extra) = rest.strip_prefix('Z').filter(|extra| is_at_zone && !extra.is_empty()) {
         return format!("parsing time {text:?}: extra text: {extra:?}");

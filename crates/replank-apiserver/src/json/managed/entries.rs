@@ -18,6 +18,15 @@ pub(super) struct Manager {
 }
 
 impl Manager {
+    /// What upstream tells managers apart by, and sorts them by.
+    pub(super) fn id(&self) -> String {
+        let operation = if self.applies { "Apply" } else { "Update" };
+        let more = [("apiVersion", &self.api_version), ("subresource", &self.subresource)];
+        let more = more.into_iter().filter(|(_, text)| !text.is_empty());
+        let more: String = more.map(|(name, text)| format!(",\"{name}\":{text:?}")).collect();
+        format!("{{\"manager\":{:?},\"operation\":\"{operation}\"{more}}}", self.name)
+    }
+
     /// As conflicts name it.
     pub(super) fn shown(&self) -> String {
         let mut text = format!("{:?}", self.name);
@@ -65,9 +74,13 @@ pub(super) fn read(object: &Value) -> Entries {
 
 /// Writes the entries: those of apply first, then by time (`sortEncodedManagedFields`).
 pub(super) fn write(object: &mut Value, entries: &Entries) {
+    write_list(object, entries.iter());
+}
+
+/// The same of entries of which several may have one manager.
+pub(super) fn write_list<'e>(object: &mut Value, entries: impl Iterator<Item = (&'e Manager, &'e Entry)>) {
     let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-    let mut sorted: Vec<(&Manager, &Entry)> =
-        entries.iter().filter(|(_, entry)| !entry.set.is_empty()).collect();
+    let mut sorted: Vec<(&Manager, &Entry)> = entries.filter(|(_, entry)| !entry.set.is_empty()).collect();
     sorted.sort_by(|(one, had), (other, has)| {
         let key = |manager: &Manager, entry: &Entry| {
             (

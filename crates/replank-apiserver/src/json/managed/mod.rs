@@ -65,6 +65,11 @@ impl Keeper<'_> {
     pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) {
         let is_subresource = !self.subresource.is_empty();
         let was = live.unwrap_or(&self.empty);
+        // Of what has no types nobody keeps account, and what there was is forgotten.
+        if [was, new].into_iter().any(|value| walk::untypable(self.of, value).is_some()) {
+            entries::write(new, &Entries::new());
+            return;
+        }
         let entries = if !is_subresource && entries::is_reset(new) {
             Entries::new()
         } else {
@@ -124,7 +129,12 @@ impl Keeper<'_> {
     ) -> Result<Applied, ApiError> {
         let was = live.unwrap_or(&self.empty);
         let mut entries = entries::read(was);
+        let untypable = walk::untypable(self.of, was);
         if entries.is_empty() && live.is_some() {
+            if let Some(why) = untypable {
+                let what = "failed to create manager for existing fields: failed to convert new object";
+                return Err(ApiError::internal(&format!("{what} ({}) to smd typed: {why}", shown(was))));
+            }
             // Whatever is there was written before anybody kept account.
             let manager = self.manager("before-first-apply", false);
             entries = self.updated(&self.empty, was, entries, &manager);
@@ -177,7 +187,7 @@ impl Keeper<'_> {
         for (other, entry) in entries.iter_mut().filter(|(other, _)| **other != manager) {
             let both = entry.set.intersection(&changed);
             if !both.is_empty() {
-                conflicts.push((other.shown(), both.clone()));
+                conflicts.push((other.clone(), both.clone()));
             }
             entry.set = entry.set.difference(&both).difference(&compared.removed);
         }
@@ -235,8 +245,8 @@ impl Keeper<'_> {
     }
 }
 
-/// Others, as they are named, and what of theirs would change.
-type Conflicts = Vec<(String, Set)>;
+/// Others, and what of theirs would change.
+type Conflicts = Vec<(Manager, Set)>;
 
 enum Refused {
     Conflicts(Conflicts),
@@ -246,25 +256,31 @@ enum Refused {
 
 impl Refused {
     fn into_error(self, applied: &Value) -> ApiError {
-        let text = |path: &str| applied.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let api_version = text("/apiVersion");
-        let version = if api_version.contains('/') { String::new() } else { "/".to_owned() } + api_version;
-        let (namespace, name, kind) = (text("/metadata/namespace"), text("/metadata/name"), text("/kind"));
         match self {
             Self::Conflicts(conflicts) => conflict(conflicts),
             Self::Schema(why) => ApiError::internal(&format!(
-                "failed to create typed patch object ({namespace}/{name}; {version}, Kind={kind}): {why}"
+                "failed to create typed patch object ({}): {why}",
+                shown(applied)
             )),
             Self::Merge(why) => ApiError::internal(&format!("failed to merge config: {why}")),
         }
     }
 }
 
+/// An object by its namespace, name, version and kind.
+fn shown(object: &Value) -> String {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let api_version = text("/apiVersion");
+    let version = if api_version.contains('/') { String::new() } else { "/".to_owned() } + api_version;
+    let (namespace, name, kind) = (text("/metadata/namespace"), text("/metadata/name"), text("/kind"));
+    format!("{namespace}/{name}; {version}, Kind={kind}")
+}
+
 fn conflict(mut conflicts: Conflicts) -> ApiError {
-    conflicts.sort_by(|(one, _), (other, _)| one.cmp(other));
+    conflicts.sort_by_key(|(who, _)| who.id());
     let pairs: Vec<(String, String)> = conflicts
         .into_iter()
-        .flat_map(|(who, set)| set.shown().into_iter().map(move |path| (who.clone(), path)))
+        .flat_map(|(who, set)| set.shown().into_iter().map(move |path| (who.shown(), path)))
         .collect();
     let message = match pairs.as_slice() {
         [(who, path)] => format!("Apply failed with 1 conflict: conflict with {who}: {path}"),

@@ -33,31 +33,22 @@ pub(in crate::json) fn to_scale(object: &Value, replicas: &str, scale: &mut Valu
     entries::write(scale, &entries);
 }
 
-/// Writes into an object who manages its replicas by its scale.
+/// Writes into an object who manages its replicas by its scale. Upstream tells managers by update apart by their version, too, and a scale has another:
+/// whoever has updated the object loses the replicas, and has an entry of its own for them until the next write, which keeps the last of the two.
 pub(in crate::json) fn to_object(scale: &Value, replicas: &str, api_version: &str, object: &mut Value) {
     let (there, here) = (path(replicas), path("spec.replicas"));
-    let mut by_scale: Entries = entries::read(scale)
-        .into_iter()
-        .map(|(mut manager, entry)| {
-            if !manager.applies {
-                api_version.clone_into(&mut manager.api_version);
-            }
-            (manager, entry)
-        })
-        .collect();
-    let mut entries = entries::read(object);
-    entries.retain(|manager, entry| {
+    let mut by_scale = entries::read(scale);
+    let mut kept = entries::read(object);
+    for (manager, entry) in &mut kept {
         if entry.set.has(&there) && by_scale.remove(manager).is_none() {
             entry.set = entry.set.difference(&only(&there));
         }
-        !entry.set.is_empty()
-    });
-    for (manager, _) in by_scale.into_iter().filter(|(_, entry)| entry.set.has(&here)) {
-        // Upstream keeps no time of an entry that comes from a scale.
-        let entry = Entry { set: only(&there), api_version: api_version.to_owned(), time: None };
-        entries.entry(manager).or_insert(entry);
     }
-    entries::write(object, &entries);
+    // Upstream keeps no time of an entry that comes from a scale.
+    let entry = Entry { set: only(&there), api_version: api_version.to_owned(), time: None };
+    let taken =
+        by_scale.iter().filter(|(_, entry)| entry.set.has(&here)).map(|(manager, _)| (manager, &entry));
+    entries::write_list(object, taken.chain(&kept));
 }
 
 #[cfg(test)]
@@ -83,5 +74,21 @@ mod tests {
         let left = entry("one", "Update", "apps/v1", json!({"f:spec": {"f:paused": {}}}));
         let taken = entry("two", "Apply", "apps/v1", replicas);
         assert_eq!(object["metadata"]["managedFields"], json!([taken, left]));
+    }
+
+    #[test]
+    fn who_has_updated_an_object_has_its_replicas_apart_after_its_scale_was_written() {
+        let entry = |fields: Value| json!({"manager": "one", "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields, "time": "2026-01-01T00:00:00Z"});
+        let mut object = json!({"metadata": {"managedFields": [entry(json!({"f:spec": {"f:replicas": {}, "f:paused": {}}}))]}});
+        let mut scale = json!({"metadata": {}});
+        to_scale(&object, ".spec.replicas", &mut scale);
+        to_object(&scale, ".spec.replicas", "apps/v1", &mut object);
+        let managers: Vec<&Value> = object["metadata"]["managedFields"]
+            .as_array()
+            .expect("it has some")
+            .iter()
+            .map(|one| &one["fieldsV1"])
+            .collect();
+        assert_eq!(managers, [&json!({"f:spec": {"f:replicas": {}}}), &json!({"f:spec": {"f:paused": {}}})]);
     }
 }

@@ -72,9 +72,13 @@ impl<'s> Part<'s> {
         }
         let wanted = match self.resolved() {
             Self::Named(of, _) if !of.fields.is_empty() => "object",
+            // A number or a text is looked at when it is read.
+            Self::Named(of, _) if of.format.as_deref() == Some("int-or-string") => return None,
+            Self::Named(of, _) if !of.one_of.is_empty() || of.basic.as_deref() == Some("string") => "scalar",
             Self::Shape(shape) => match (shape.basic.as_deref(), shape.format.as_deref()) {
-                // A scalar that may be more than one thing.
-                (Some("string"), Some("date-time" | "byte" | "int-or-string")) => return None,
+                (Some("string"), None | Some("byte")) => "string",
+                // What may be more than one thing.
+                (Some("string"), Some(_)) => "scalar",
                 (Some(basic), _) => basic,
                 (None, _) => return None,
             },
@@ -87,12 +91,13 @@ impl<'s> Part<'s> {
             "object" => (value.is_object(), "map"),
             "array" => (value.is_array(), "list"),
             "string" => (value.is_string(), "string"),
+            "scalar" => (!value.is_object() && !value.is_array(), "any scalar"),
             "boolean" => (value.is_boolean(), "boolean"),
             "integer" | "number" => (value.is_number(), "numeric (int or float)"),
             _ => return None,
         };
         let shown = || match wanted {
-            "object" | "array" | "boolean" => format!("&{{{}}}", go_map(value)),
+            "object" | "array" | "boolean" | "scalar" => format!("&{{{}}}", go_map(value)),
             "integer" | "number" => go_type(value).to_owned(),
             _ => format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value)),
         };

@@ -17,6 +17,20 @@ pub(in crate::json) enum Step {
     Index(u64),
 }
 
+/// A value as structured-merge-diff tells it.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(told).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| format!("{name}={}", told(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
 impl Step {
     /// The name in `fieldsV1`.
     fn written(&self) -> String {
@@ -48,7 +62,8 @@ impl Step {
             Self::Item(item) => format!("[={item}]"),
             Self::Keys(keys) => {
                 let keys: Map<String, Value> = serde_json::from_str(keys).unwrap_or_default();
-                let pairs: Vec<String> = keys.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let pairs: Vec<String> =
+                    keys.iter().map(|(name, value)| format!("{name}={}", told(value))).collect();
                 format!("[{}]", pairs.join(","))
             }
         }

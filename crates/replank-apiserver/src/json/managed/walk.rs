@@ -359,6 +359,31 @@ fn misfits(of: Part<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Why a stored object has no types: items of a list that cannot be told apart.
+pub(super) fn untypable(of: Part<'_>, value: &Value) -> Option<String> {
+    match value {
+        Value::Object(_) if of.is_atomic_map() => None,
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            let why = untypable(of.member(name).0, member)?;
+            Some(format!(".{name}{}", joined(&why)))
+        }),
+        Value::Array(list) => {
+            let items = of.items();
+            let (Items::Set(part) | Items::Map(_, part)) = &items else { return None };
+            list.iter().enumerate().find_map(|(at, item)| match step_to(&items, item) {
+                Err(why) => Some(format!("element {at}: {why}")),
+                Ok(step) => {
+                    let mut one = Set::default();
+                    one.insert(std::slice::from_ref(&step));
+                    let why = untypable(*part, item)?;
+                    Some(format!("{}{}", one.shown().concat(), joined(&why)))
+                }
+            })
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
 /// What is left of an object without the fields of a set.
 pub(super) fn remove(of: Part<'_>, value: &Value, gone: &Set) -> Value {
     removed(of, value, gone).unwrap_or(Value::Null)
@@ -502,5 +527,22 @@ mod tests {
         let twice = json!({"spec": {"template": {"spec": {"containers": [{"name": "a"}, {"name": "a"}]}}}});
         let why = check(deployment(), &twice).expect_err("it is there twice");
         assert_eq!(why, ".spec.template.spec.containers: duplicate entries for key [name=\"a\"]");
+    }
+
+    #[test]
+    fn what_may_be_a_number_or_a_text_is_no_map() {
+        let of = |cpu: Value| json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": cpu}}}]}}}});
+        assert_eq!(check(deployment(), &of(json!(1))), Ok(()));
+        let why = check(deployment(), &of(json!({}))).expect_err("it is a map");
+        let at = ".spec.template.spec.containers[name=\"a\"].resources.requests.cpu";
+        assert_eq!(why, format!("{at}: expected any scalar, got &{{map[]}}"));
+    }
+
+    #[test]
+    fn an_item_without_its_key_has_no_type() {
+        let account = Part::Named(types().of_kind("", "v1", "ServiceAccount").expect("it is served"), false);
+        assert_eq!(untypable(account, &json!({"secrets": [{"name": "a"}]})), None);
+        let why = untypable(account, &json!({"secrets": [{"fieldPath": "a"}]})).expect("it has no name");
+        assert!(why.starts_with(".secrets: element 0: associative list with keys"), "{why}");
     }
 }

@@ -168,12 +168,12 @@ fn member(of: Part, members: &mut Map<String, Value>, name: &str, change: &Value
     Ok(())
 }
 
-/// A part of a patch without what is null in it and without objects that carry a directive (`removeDirectives`).
+/// A part of a patch without what is null in it and without objects that carry `$patch` (`removeDirectives`); other directives are unknown fields then.
 fn taken(change: &Value) -> Option<Value> {
     match change {
         Value::Object(members) if members.contains_key(DIRECTIVE) => None,
         Value::Object(members) => {
-            let kept = members.iter().filter(|(name, one)| !one.is_null() && !name.starts_with('$'));
+            let kept = members.iter().filter(|(_, one)| !one.is_null());
             Some(Value::Object(kept.filter_map(|(name, one)| Some((name.clone(), taken(one)?))).collect()))
         }
         Value::Array(items) => Some(items.iter().filter_map(taken).collect()),
@@ -243,11 +243,8 @@ fn by_key(key: &str, part: Part, known: &[Value], items: &[Value]) -> Result<Out
         })?;
         match merged.iter_mut().find(|other| other.get(key) == Some(wanted)) {
             Some(other) => map(part, other, item)?,
-            None => {
-                let mut fresh = Value::Object(Map::new());
-                map(part, &mut fresh, item)?;
-                merged.push(fresh);
-            }
+            // Taken as it is, directives and all: these are unknown fields then.
+            None => merged.push(item.clone()),
         }
     }
     Ok(Outcome::Merged(merged, given))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use replank_custom::cel::ast::Node;
 use replank_custom::cel::{Names, ObjectType, Type, check, parse};
 use replank_custom::problem::{quoted, shown};
 use serde_json::Value;
@@ -134,6 +135,8 @@ enum Wanted {
     Bool,
     Text,
     TextOrNull,
+    /// What is laid over an object.
+    Applied,
     Any,
 }
 
@@ -158,16 +161,43 @@ fn compiled(text: &str, at: &str, known: &Names, wanted: Wanted, causes: &mut Ve
         Wanted::Bool => matches!(of, Type::Bool | Type::Dyn),
         Wanted::Text => matches!(of, Type::Text | Type::Dyn),
         Wanted::TextOrNull => matches!(of, Type::Text | Type::Null | Type::Dyn),
+        Wanted::Applied => may_be_object(&parsed.node, &of),
         Wanted::Any => true,
     };
     if !fits {
         refuse(match wanted {
             Wanted::Bool => format!("must evaluate to bool but got {of}"),
             Wanted::TextOrNull => format!("must evaluate to one of [string null_type] but got {of}"),
+            Wanted::Applied => format!("must evaluate to Object but got {of}"),
             Wanted::Text | Wanted::Any => format!("must evaluate to string but got {of}"),
         });
     }
     Some(of)
+}
+
+/// Whether an expression may come to an `Object`, of which the checker knows no more than that it is dynamic.
+fn may_be_object(node: &Node, of: &Type) -> bool {
+    match node {
+        Node::Struct { name, .. } => name == "Object",
+        Node::Field { of: from, .. } => matches!(&from.node, Node::Name(name) if name == "variables"),
+        Node::Literal(_) | Node::Has { .. } | Node::List(_) | Node::Map(_) => false,
+        Node::Name(_) | Node::Call { .. } | Node::Each(_) | Node::Bind { .. } | Node::OptionalMap { .. } => {
+            matches!(of, Type::Dyn)
+        }
+    }
+}
+
+/// An expression by which devices are chosen. Of what a device is no types are known here.
+pub(in super::super) fn device_selector(text: &str, at: &str, causes: &mut Vec<Cause>) {
+    if text.is_empty() {
+        // Here it is asked for nothing, and said without the place.
+        let why = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', \
+                   'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+        causes.push(Cause::invalid(at, "\"\"", why));
+        return;
+    }
+    let known = Names::from_iter([("device".to_owned(), Type::Dyn)]);
+    compiled(text, at, &known, Wanted::Bool, causes);
 }
 
 /// Everything that is wrong with the conditions of webhooks.
@@ -289,9 +319,9 @@ fn mutations(spec: &Value, known: &Names, causes: &mut Vec<Cause>) {
     }
     for (index, one) in all.iter().enumerate() {
         let at = format!("spec.mutations[{index}]");
-        let member = match text(one, "patchType") {
-            "ApplyConfiguration" => "applyConfiguration",
-            "JSONPatch" => "jsonPatch",
+        let (member, other, wanted) = match text(one, "patchType") {
+            "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Wanted::Applied),
+            "JSONPatch" => ("jsonPatch", "applyConfiguration", Wanted::Any),
             "" => {
                 causes.push(Cause::required(format!("{at}.patchType"), ""));
                 continue;
@@ -305,11 +335,16 @@ fn mutations(spec: &Value, known: &Names, causes: &mut Vec<Cause>) {
         let expression = text(&one[member], "expression");
         let place = format!("{at}.{member}.expression");
         if one.get(member).is_none_or(Value::is_null) {
-            causes.push(Cause::required(format!("{at}.{member}"), ""));
+            let why = format!("must be specified when patchType is {}", text(one, "patchType"));
+            causes.push(Cause::required(format!("{at}.{member}"), &why));
         } else if expression.trim().is_empty() {
-            causes.push(Cause::required(place, "expression is not specified"));
+            causes.push(Cause::required(place, ""));
         } else {
-            compiled(expression, &place, &known, Wanted::Any, causes);
+            compiled(expression, &place, &known, wanted, causes);
+        }
+        if one.get(other).is_some_and(|other| !other.is_null()) {
+            let why = format!("must not be specified when patchType is {}", text(one, "patchType"));
+            causes.push(Cause::invalid(format!("{at}.{other}"), &quoted(&format!("{{{other}}}")), &why));
         }
     }
     match text(spec, "reinvocationPolicy") {

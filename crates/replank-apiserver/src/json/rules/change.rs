@@ -27,9 +27,12 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
                 &mut causes,
             );
         }
-        ("storage.k8s.io", "volumeattachments")
-        | ("resource.k8s.io", "resourceclaims" | "resourceclaimtemplates") => {
-            fixed(old, new, &["spec"], &mut causes);
+        ("storage.k8s.io", "volumeattachments") => fixed(old, new, &["spec"], &mut causes),
+        ("resource.k8s.io", "resourceclaims") => claims(old, new, devices, &mut causes),
+        ("resource.k8s.io", "resourceclaimtemplates") => {
+            let of =
+                |spec: &Value| format!("{{\"Spec\":{}}}", devices(spec.get("spec").unwrap_or(&Value::Null)));
+            claims(old, new, of, &mut causes);
         }
         ("storage.k8s.io", "csistoragecapacities") => {
             fixed(old, new, &["nodeTopology", "storageClassName"], &mut causes);
@@ -44,7 +47,10 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
         ("", "resourcequotas") => fixed(old, new, &["spec.scopes"], &mut causes),
         ("node.k8s.io", "runtimeclasses") => fixed(old, new, &["handler"], &mut causes),
         ("discovery.k8s.io", "endpointslices") => fixed(old, new, &["addressType"], &mut causes),
-        ("networking.k8s.io", "ingressclasses") => fixed(old, new, &["spec.controller"], &mut causes),
+        ("networking.k8s.io", "ingressclasses") if differs(old, new, "spec.controller") => {
+            let shown = quoted(at(new, "spec.controller").and_then(Value::as_str).unwrap_or_default());
+            causes.push(Cause::invalid("spec.controller", &shown, "field is immutable"));
+        }
         ("networking.k8s.io", "ipaddresses") => fixed(old, new, &["spec.parentRef"], &mut causes),
         ("scheduling.k8s.io", "priorityclasses") => fixed(old, new, &["preemptionPolicy"], &mut causes),
         ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings")
@@ -68,6 +74,35 @@ pub(in super::super) fn changed(resource: &ResourceType, old: &Value, new: &Valu
         _ => {}
     }
     causes
+}
+
+/// A claim's spec, or that of its template, is fixed. What is empty and what is not there are the same.
+fn claims(old: &Value, new: &Value, shown: impl Fn(&Value) -> String, causes: &mut Vec<Cause>) {
+    let spec = |value: &Value| value.get("spec").cloned().unwrap_or_default();
+    if bare(&spec(old)) != bare(&spec(new)) {
+        causes.push(Cause::invalid("spec", &shown(&spec(new)), "field is immutable"));
+    }
+}
+
+/// A spec as Go prints it.
+fn devices(spec: &Value) -> String {
+    let of = |name: &str| spec.get("devices").and_then(|devices| devices.get(name)).unwrap_or(&Value::Null);
+    let (requests, constraints, config) = (of("requests"), of("constraints"), of("config"));
+    format!("{{\"Devices\":{{\"Requests\":{requests},\"Constraints\":{constraints},\"Config\":{config}}}}}")
+}
+
+/// A value without what says nothing.
+fn bare(value: &Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Object(members) => {
+            let members: Map<String, Value> =
+                members.iter().filter_map(|(name, one)| Some((name.clone(), bare(one)?))).collect();
+            (!members.is_empty()).then_some(Value::Object(members))
+        }
+        Value::Array(items) if items.is_empty() => None,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Some(value.clone()),
+    }
 }
 
 fn immutable(old: &Value, new: &Value, bags: &[&str], causes: &mut Vec<Cause>) {

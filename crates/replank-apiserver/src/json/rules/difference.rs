@@ -1,5 +1,8 @@
-//! What differs between two texts, as `diff -u` tells it (apimachinery `pkg/util/diff`): three lines around each change.
+//! What differs between two texts, as `diff -u` tells it (apimachinery `pkg/util/diff`, which has Python's difflib): three lines around each change.
 
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 const CONTEXT: usize = 3;
@@ -83,36 +86,75 @@ enum Step<'t> {
     Come(&'t str),
 }
 
-/// The longest common subsequence, line by line.
+/// The steps from one text to another, as difflib finds them: not the fewest, but what lies around the longest common piece.
 fn steps<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Step<'t>> {
-    let width = new.len() + 1;
-    let mut common = vec![0_u32; (old.len() + 1) * width];
-    for (i, left) in old.iter().enumerate().rev() {
-        for (j, right) in new.iter().enumerate().rev() {
-            common[i * width + j] = if left == right {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
+    let places = places(new);
+    let mut blocks = Vec::new();
+    let mut open = vec![(0..old.len(), 0..new.len())];
+    while let Some((left, right)) = open.pop() {
+        let (i, j, length) = longest(old, new, &places, left.clone(), right.clone());
+        if length > 0 {
+            blocks.push((i, j, length));
+            open.push((left.start..i, right.start..j));
+            open.push((i + length..left.end, j + length..right.end));
         }
     }
+    blocks.sort_unstable();
+    blocks.push((old.len(), new.len(), 0));
     let (mut i, mut j) = (0, 0);
     let mut steps = Vec::new();
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            steps.push(Step::Same(old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if i < old.len()
-            && (j == new.len() || common[(i + 1) * width + j] >= common[i * width + j + 1])
-        {
-            steps.push(Step::Gone(old[i]));
-            i += 1;
-        } else {
-            steps.push(Step::Come(new[j]));
-            j += 1;
-        }
+    for (left, right, length) in blocks {
+        steps.extend(old[i..left].iter().map(|line| Step::Gone(line)));
+        steps.extend(new[j..right].iter().map(|line| Step::Come(line)));
+        steps.extend(old[left..left + length].iter().map(|line| Step::Same(line)));
+        (i, j) = (left + length, right + length);
     }
     steps
+}
+
+/// From so many lines on, those that occur in more than one of a hundred are no places to begin at.
+const MANY: usize = 200;
+
+/// Where each line is.
+fn places<'t>(lines: &[&'t str]) -> FxHashMap<&'t str, Vec<usize>> {
+    let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    for (at, line) in lines.iter().enumerate() {
+        places.entry(line).or_default().push(at);
+    }
+    if lines.len() >= MANY {
+        places.retain(|_, at| at.len() <= lines.len() / 100 + 1);
+    }
+    places
+}
+
+/// The longest piece that both have in common there, the first of several: where it begins in each, and its length.
+fn longest(
+    old: &[&str],
+    new: &[&str],
+    places: &FxHashMap<&str, Vec<usize>>,
+    left: Range<usize>,
+    right: Range<usize>,
+) -> (usize, usize, usize) {
+    let (mut i, mut j, mut length) = (left.start, right.start, 0);
+    let mut before: FxHashMap<usize, usize> = FxHashMap::default();
+    for at in left.clone() {
+        let mut here = FxHashMap::default();
+        for place in places.get(old[at]).into_iter().flatten().filter(|place| right.contains(place)) {
+            let run = place.checked_sub(1).and_then(|place| before.get(&place)).unwrap_or(&0) + 1;
+            here.insert(*place, run);
+            if run > length {
+                (i, j, length) = (at + 1 - run, place + 1 - run, run);
+            }
+        }
+        before = here;
+    }
+    while i > left.start && j > right.start && old[i - 1] == new[j - 1] {
+        (i, j, length) = (i - 1, j - 1, length + 1);
+    }
+    while i + length < left.end && j + length < right.end && old[i + length] == new[j + length] {
+        length += 1;
+    }
+    (i, j, length)
 }
 
 #[cfg(test)]
@@ -130,5 +172,16 @@ mod tests {
         let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("@@")).collect();
         assert_eq!(heads, ["@@ -2,12 +2,12 @@", "@@ -22,7 +22,6 @@"]);
         assert!(text.contains("\n-5\n+five\n"));
+    }
+
+    #[test]
+    fn a_new_item_at_the_front_begins_with_its_brace() {
+        let old = "\"Env\": [\n {\n  \"Name\": \"A\"\n }\n]";
+        let new = "\"Env\": [\n {\n  \"Name\": \"B\"\n },\n {\n  \"Name\": \"A\"\n }\n]";
+        let text = of(old, new);
+        assert!(
+            text.starts_with("@@ -1,4 +1,7 @@\n \"Env\": [\n+ {\n+  \"Name\": \"B\"\n+ },\n  {\n"),
+            "{text}"
+        );
     }
 }

@@ -244,6 +244,7 @@ fn owner_in_go(owner: &Value) -> String {
 fn of_name(resource: &ResourceType, value: &Value, name: &str) -> Vec<String> {
     match (&*resource.name.group, &*resource.name.plural) {
         ("", "namespaces" | "services") => words::label(name),
+        ("certificates.k8s.io", "certificatesigningrequests") => Vec::new(),
         ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "policy", _) | ("", "events") => {
             words::path_segment(name)
         }

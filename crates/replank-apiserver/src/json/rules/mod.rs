@@ -2,15 +2,20 @@
 //! depend on each other.
 
 mod change;
+mod devices;
 mod difference;
 mod field;
 mod fields;
+mod flows;
 mod internal;
 mod kinds;
+mod limits;
 mod meta;
 mod metrics;
 mod more;
 mod service;
+mod status;
+mod told;
 mod words;
 
 pub(super) use change::changed;
@@ -19,4 +24,5 @@ pub(super) use fields::check;
 pub(super) use internal::{ephemeral_container, pod_spec};
 pub(super) use meta::{checks_metadata_last, comparisons, metadata, metadata_changed};
 pub(super) use service::service;
+pub(super) use status::status;
 pub(super) use words::{label as label_problems, subdomain as subdomain_problems};

@@ -5,7 +5,7 @@ use replank_model::selector::validate::{label_key_problems, label_value_problems
 use serde_json::Value;
 
 use super::field::{CIDR, is_cidr, refuse_all};
-use super::{kinds, words};
+use super::{devices, flows, kinds, limits, told, words};
 use crate::json::members::{list, text};
 use crate::json::policies::valid::rule as webhook_rule;
 use crate::server::Cause;
@@ -26,23 +26,23 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "volumeattachments.storage.k8s.io" => attachment(spec, causes),
         "validatingwebhookconfigurations.admissionregistration.k8s.io"
         | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
-        "flowschemas.flowcontrol.apiserver.k8s.io" => flow(spec, causes),
-        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => level(spec, causes),
-        "events" => event(value, "involvedObject", causes),
-        "events.events.k8s.io" => event(value, "regarding", causes),
+        "flowschemas.flowcontrol.apiserver.k8s.io" => flows::schema(spec, causes),
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => flows::level(spec, causes),
+        "events" => told::event(value, false, causes),
+        "events.events.k8s.io" => told::event(value, true, causes),
         "configmaps" => keys(value, causes),
         "secrets" => {
             keys(value, causes);
             kinds::secret(value, causes);
         }
         "priorityclasses.scheduling.k8s.io" => kinds::priority_class(value, causes),
-        "resourcequotas" => scopes(spec, causes),
+        "resourcequotas" => limits::scopes(spec, causes),
+        "limitranges" => limits::ranges(spec, causes),
         "csinodes.storage.k8s.io" => topology(spec, causes),
         "resourceslices.resource.k8s.io" => slice(spec, causes),
-        "resourceclaims.resource.k8s.io" => requests(spec, "spec", causes),
-        "resourceclaimtemplates.resource.k8s.io" => {
-            requests(spec.get("spec").unwrap_or(&Value::Null), "spec.spec", causes);
-        }
+        "resourceclaims.resource.k8s.io" => devices::claim(spec, "spec", causes),
+        "resourceclaimtemplates.resource.k8s.io" => devices::template(spec, causes),
+        "deviceclasses.resource.k8s.io" => devices::class(spec, causes),
         "apiservices.apiregistration.k8s.io" => service_of_group(spec, causes),
         "endpoints" => subsets(value, causes),
         "endpointslices.discovery.k8s.io" => slices(value, causes),
@@ -124,7 +124,11 @@ fn volume(spec: &Value, causes: &mut Vec<Cause>) {
         "portworxVolume",
         "scaleIO",
     ];
-    if !SOURCES.iter().any(|source| is_set(spec, source)) {
+    let given: Vec<&str> = SOURCES.into_iter().filter(|source| is_set(spec, source)).collect();
+    for more in given.iter().skip(1) {
+        causes.push(Cause::forbidden(format!("spec.{more}"), "may not specify more than 1 volume type"));
+    }
+    if given.is_empty() {
         causes.push(Cause::required("spec", "must specify a volume type"));
     }
 }
@@ -196,7 +200,8 @@ fn ingress(spec: &Value, causes: &mut Vec<Cause>) {
         Some(default) => backend(default, "spec.defaultBackend", causes),
         None if list(spec, "rules").is_empty() => {
             let why = "either `defaultBackend` or `rules` must be specified";
-            causes.push(Cause::invalid("spec", "null", why));
+            let shown = spec.get("rules").unwrap_or(&Value::Null).to_string();
+            causes.push(Cause::invalid("spec", &shown, why));
         }
         None => {}
     }
@@ -299,7 +304,30 @@ fn subjects(value: &Value, is_namespaced: bool, causes: &mut Vec<Cause>) {
 
 /// `ValidateIngressClass`: who answers for a class is a path behind a domain.
 fn controller(spec: &Value, causes: &mut Vec<Cause>) {
+    const LONG_MAX: usize = 250;
     let (at, given) = ("spec.controller", text(spec, "controller"));
+    if given.len() > LONG_MAX {
+        let message = format!("Too long: may not be more than {LONG_MAX} bytes");
+        causes.push(Cause { reason: "FieldValueTooLong", message, field: Some(at.to_owned()) });
+    }
+    let parameters = spec.get("parameters").filter(|one| one.is_object());
+    if let Some(parameters) = parameters {
+        let namespace = text(parameters, "namespace");
+        match text(parameters, "scope") {
+            "Cluster" if parameters.get("namespace").is_some_and(Value::is_string) => {
+                let why = "`parameters.scope` is set to 'Cluster'";
+                causes.push(Cause::forbidden("spec.parameters.namespace", why));
+            }
+            "Namespace" if namespace.is_empty() => {
+                let why = "`parameters.scope` is set to 'Namespace'";
+                causes.push(Cause::required("spec.parameters.namespace", why));
+            }
+            "Namespace" => {
+                refuse_all(namespace, "spec.parameters.namespace", words::label(namespace), causes);
+            }
+            _ => {}
+        }
+    }
     match given.split_once('/') {
         _ if given.is_empty() => {}
         Some((domain, path)) if !domain.is_empty() && !path.is_empty() => {
@@ -321,7 +349,11 @@ fn role(value: &Value, is_namespaced: bool, causes: &mut Vec<Cause>) {
             causes.push(Cause::required(at, why));
         }
         for (index, selector) in selectors.iter().enumerate() {
-            super::field::check(selector, &format!("{at}[{index}]"), "selector", "", causes);
+            let (at, before) = (format!("{at}[{index}]"), causes.len());
+            super::field::check(selector, &at, "selector", "", causes);
+            if causes.len() > before {
+                causes.push(Cause::invalid(at, &selector.to_string(), "invalid label selector."));
+            }
         }
     }
     for (index, rule) in list(value, "rules").iter().enumerate() {
@@ -406,6 +438,9 @@ fn client(config: &Value, at: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::required(at, "exactly one of url or service is required"));
         return;
     }
+    if let Some(service) = config.get("service").filter(|one| one.is_object()) {
+        self::service(service, &format!("{at}.service"), causes);
+    }
     let Some(url) = url else { return };
     let (scheme, rest) = url.split_once("://").unwrap_or(("", ""));
     let form = "; desired format: https://host[/path]";
@@ -415,6 +450,40 @@ fn client(config: &Value, at: &str, causes: &mut Vec<Cause>) {
     }
     if rest.split('/').next().unwrap_or_default().is_empty() {
         causes.push(Cause::invalid(format!("{at}.url"), "\"\"", &format!("host must be specified{form}")));
+    }
+}
+
+/// `ValidateWebhookService`.
+fn service(service: &Value, at: &str, causes: &mut Vec<Cause>) {
+    for member in ["name", "namespace"] {
+        if text(service, member).is_empty() {
+            causes.push(Cause::required(format!("{at}.{member}"), ""));
+        }
+    }
+    let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
+    if !(1..=65535).contains(&port) {
+        let why = "port is not valid: must be between 1 and 65535, inclusive";
+        causes.push(Cause::invalid(format!("{at}.port"), &port.to_string(), why));
+    }
+    let (field, path) = (format!("{at}.path"), text(service, "path"));
+    let mut refuse = |why: &str| causes.push(Cause::invalid(field.as_str(), &quoted(path), why));
+    match path {
+        "" | "/" => return,
+        "//" => return refuse("segment[0] may not be empty"),
+        _ => {}
+    }
+    if !path.starts_with('/') {
+        refuse("must start with a '/'");
+    }
+    let rest = path.char_indices().nth(1).map_or("", |(at, _)| &path[at..]);
+    for (index, step) in rest.strip_suffix('/').unwrap_or(rest).split('/').enumerate() {
+        if step.is_empty() {
+            refuse(&format!("segment[{index}] may not be empty"));
+            continue;
+        }
+        for why in words::subdomain(step) {
+            refuse(&format!("segment[{index}]: {why}"));
+        }
     }
 }
 
@@ -436,120 +505,6 @@ fn review_versions(hook: &Value, at: &str, causes: &mut Vec<Cause>) {
     if !all.iter().any(|version| version == "v1" || version == "v1beta1") {
         let shown = Value::Array(all.to_vec()).to_string();
         causes.push(Cause::invalid(at, &shown, "must include at least one of v1, v1beta1"));
-    }
-}
-
-fn flow(spec: &Value, causes: &mut Vec<Cause>) {
-    if let Some(method) = spec.get("distinguisherMethod").filter(|one| one.is_object()) {
-        let of = text(method, "type");
-        if !matches!(of, "ByNamespace" | "ByUser") {
-            let message = format!(
-                "Unsupported value: {{\"Type\":{}}}: supported values: \"ByNamespace\", \"ByUser\"",
-                Value::from(of)
-            );
-            let field = Some("spec.distinguisherMethod.type".to_owned());
-            causes.push(Cause { reason: "FieldValueNotSupported", message, field });
-        }
-    }
-    const VERBS: [&str; 9] =
-        ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
-    for (index, rule) in list(spec, "rules").iter().enumerate() {
-        let at = format!("spec.rules[{index}]");
-        if list(rule, "resourceRules").is_empty() && list(rule, "nonResourceRules").is_empty() {
-            let why = "at least one of resourceRules and nonResourceRules has to be non-empty";
-            causes.push(Cause::required(at.clone(), why));
-        }
-        for (subject_index, subject) in list(rule, "subjects").iter().enumerate() {
-            let (member, kind) = match text(subject, "kind") {
-                "User" => ("user", "User"),
-                "Group" => ("group", "Group"),
-                "ServiceAccount" => ("serviceAccount", "ServiceAccount"),
-                _ => continue,
-            };
-            if !is_set(subject, member) {
-                let why = format!("{member} is required when subject kind is '{kind}'");
-                causes.push(Cause::required(format!("{at}.subjects[{subject_index}].{member}"), &why));
-            }
-        }
-        for (rule_index, rule) in list(rule, "resourceRules").iter().enumerate() {
-            let at = format!("{at}.resourceRules[{rule_index}]");
-            let verbs = list(rule, "verbs");
-            let is_known = |verb: &Value| verb == "*" || VERBS.iter().any(|known| verb == known);
-            if !verbs.is_empty() && !verbs.iter().all(is_known) {
-                let known: Vec<String> = VERBS.iter().map(|verb| quoted(verb)).collect();
-                let shown = Value::Array(verbs.to_vec());
-                let message = format!("Unsupported value: {shown}: supported values: {}", known.join(", "));
-                let field = Some(format!("{at}.verbs"));
-                causes.push(Cause { reason: "FieldValueNotSupported", message, field });
-            }
-            let namespaces = list(rule, "namespaces");
-            if namespaces.is_empty() && rule.get("clusterScope") != Some(&Value::Bool(true)) {
-                let why = "resource rules that are not cluster scoped must supply at least one namespace";
-                causes.push(Cause::required(format!("{at}.namespaces"), why));
-            } else if namespaces.len() > 1 && namespaces.iter().any(|one| one == "*") {
-                let shown = Value::Array(namespaces.to_vec()).to_string();
-                let why = "if '*' is present, must not specify other namespaces";
-                causes.push(Cause::invalid(format!("{at}.namespaces"), &shown, why));
-            }
-            for (name_index, name) in namespaces.iter().filter_map(Value::as_str).enumerate() {
-                if name == "*" {
-                    continue;
-                }
-                for why in words::label(name) {
-                    let why = format!("each member of this list must be '*' or a DNS-1123 label; {why}");
-                    causes.push(Cause::invalid(
-                        format!("{at}.namespaces[{name_index}]"),
-                        &quoted(name),
-                        &why,
-                    ));
-                }
-            }
-        }
-    }
-}
-
-fn level(spec: &Value, causes: &mut Vec<Cause>) {
-    let limited = spec.get("limited").filter(|one| one.is_object());
-    for (kind, other) in [("Limited", "exempt"), ("Exempt", "limited")] {
-        if text(spec, "type") == kind && is_set(spec, other) {
-            let why = format!("must be nil if the type is {kind}");
-            causes.push(Cause::forbidden(format!("spec.{other}"), &why));
-        }
-    }
-    if text(spec, "type") == "Limited" && limited.is_none() {
-        causes.push(Cause::required("spec.limited", "must not be empty when type is Limited"));
-    }
-    let Some(response) = limited.and_then(|limited| limited.get("limitResponse")) else { return };
-    let queuing = response.get("queuing").filter(|one| one.is_object());
-    let at = "spec.limited.limitResponse.queuing";
-    if text(response, "type") == "Queue" && queuing.is_none() {
-        causes.push(Cause::required(at, "must not be empty if limited.limitResponse.type is Limited"));
-    }
-    let Some(queuing) = queuing else { return };
-    let number = |name: &str| queuing.get(name).and_then(Value::as_i64).unwrap_or(0);
-    let (queues, hand) = (number("queues"), number("handSize"));
-    if queues > 10_000_000 {
-        let why = "must not be greater than 10000000";
-        causes.push(Cause::invalid(format!("{at}.queues"), &queues.to_string(), why));
-    }
-    if hand > queues && hand > 0 {
-        let why = format!("should not be greater than queues ({queues})");
-        causes.push(Cause::invalid(format!("{at}.handSize"), &hand.to_string(), &why));
-    }
-}
-
-/// An event lives where its subject does; one without a namespace belongs to `default`.
-fn event(value: &Value, subject: &str, causes: &mut Vec<Cause>) {
-    let namespace = value.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-    let of = value.get(subject).map(|of| text(of, "namespace")).unwrap_or_default();
-    let fits = of == namespace || (of.is_empty() && namespace == "default");
-    if !fits {
-        let shown = if subject == "regarding" && of.is_empty() { "\"\"".to_owned() } else { quoted(of) };
-        causes.push(Cause::invalid("involvedObject.namespace", &shown, "does not match event.namespace"));
-    }
-    if subject == "regarding" && !matches!(text(value, "type"), "Normal" | "Warning") {
-        let why = format!("has invalid value: {}", text(value, "type"));
-        causes.push(Cause::invalid("type", "\"\"", &why));
     }
 }
 
@@ -594,25 +549,6 @@ fn keys(value: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn scopes(spec: &Value, causes: &mut Vec<Cause>) {
-    const KNOWN: [&str; 7] = [
-        "Terminating",
-        "NotTerminating",
-        "BestEffort",
-        "NotBestEffort",
-        "PriorityClass",
-        "CrossNamespacePodAffinity",
-        "VolumeAttributesClass",
-    ];
-    let scopes = list(spec, "scopes");
-    for scope in scopes.iter().filter_map(Value::as_str) {
-        if !KNOWN.contains(&scope) {
-            let shown = Value::Array(scopes.to_vec()).to_string();
-            causes.push(Cause::invalid("spec.scopes", &shown, "unsupported scope"));
-        }
-    }
-}
-
 fn topology(spec: &Value, causes: &mut Vec<Cause>) {
     for (index, driver) in list(spec, "drivers").iter().enumerate() {
         let at = format!("spec.drivers[{index}]");
@@ -652,16 +588,6 @@ fn slice(spec: &Value, causes: &mut Vec<Cause>) {
                 &quoted(&shown),
                 &format!("{why}, but multiple fields are set"),
             ));
-        }
-    }
-}
-
-fn requests(spec: &Value, at: &str, causes: &mut Vec<Cause>) {
-    let devices = spec.get("devices").unwrap_or(&Value::Null);
-    for (index, request) in list(devices, "requests").iter().enumerate() {
-        if !is_set(request, "exactly") && list(request, "firstAvailable").is_empty() {
-            let why = "exactly one of `exactly` or `firstAvailable` is required";
-            causes.push(Cause::required(format!("{at}.devices.requests[{index}]"), why));
         }
     }
 }

@@ -41,12 +41,25 @@ pub(super) fn warnings(
         (Kind::Service, _) => service(new, &mut told),
         (_, _) => {}
     }
-    if old.is_none() && matches!(resource.kind, Kind::Job | Kind::CronJob) {
+    let names_pods = matches!(
+        resource.kind,
+        Kind::Deployment | Kind::ReplicaSet | Kind::ReplicationController | Kind::Job | Kind::CronJob
+    );
+    if old.is_none() && names_pods {
         let problems = rules::label_problems(at("/metadata/name").as_str().unwrap_or_default());
         let is_named = at("/metadata/name").as_str().is_some_and(|name| !name.is_empty());
         if is_named && !problems.is_empty() {
             told.insert(0, format!(
                 "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [{}]",
+                problems.join(" ")
+            ));
+        }
+    }
+    if old.is_none() && resource.kind == Kind::Pod {
+        let problems = rules::label_problems(at("/metadata/name").as_str().unwrap_or_default());
+        if !problems.is_empty() {
+            told.insert(0, format!(
+                "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [{}]",
                 problems.join(" ")
             ));
         }

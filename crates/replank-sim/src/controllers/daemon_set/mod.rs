@@ -220,7 +220,10 @@ impl Look<'_, '_> {
                     pods::tell(self.ctx, &*self.set.clone(), what, pod.meta.name.as_str());
                 }
                 Err(error) if pods::is_namespace_terminating(&error) => {}
-                Err(error) => burst.failure = Some(error),
+                Err(error) => {
+                    pods::tell_failure(self.ctx, &*self.set.clone(), "daemonset-controller", &error);
+                    burst.failure = Some(error);
+                }
             }
         }
         burst.made += burst.batch;

@@ -146,6 +146,12 @@ impl GarbageCollector {
         if meta.owner_references.is_empty() {
             return;
         }
+        // Of a kind that is not served nobody can say whether it is there: the object stays, and upstream tries again.
+        let is_served =
+            |owner: &OwnerReference| ctx.api.resource_type(&owner.api_version, &owner.kind).is_ok();
+        if ctx.api.serving().traces && !meta.owner_references.iter().all(is_served) {
+            return;
+        }
         let follow = |owner: &OwnerReference| match self.graph.follow(ctx.view(), owner, meta) {
             Owner::Absent if self.outside.contains(&owner.uid) => Owner::Solid,
             found @ (Owner::Solid | Owner::Absent | Owner::Waiting) => found,

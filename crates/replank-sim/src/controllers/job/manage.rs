@@ -212,7 +212,10 @@ impl Look<'_, '_> {
                         pods::tell(self.ctx, &self.job.clone(), what, pod.meta.name.as_str());
                     }
                     Err(error) if pods::is_namespace_terminating(&error) => active += 1,
-                    Err(error) => done = Err(error),
+                    Err(error) => {
+                        pods::tell_failure(self.ctx, &self.job.clone(), "job-controller", &error);
+                        done = Err(error);
+                    }
                 }
             }
             next += batch;

@@ -38,7 +38,10 @@ impl NodeLifecycle {
                 };
                 self.see_node(ctx, *slot, old, node);
             }
-            (Some(Object::Node(node)), None) => self.forget(ctx, node),
+            (Some(Object::Node(node)), None) => {
+                monitor::tell(ctx, node, "RemovingNode", "Removing Node", "from Controller");
+                self.forget(ctx, node);
+            }
             (old, Some(Object::Pod(pod))) if is_newly_bound(old.as_ref(), pod) => {
                 if self.bound.insert(*slot) {
                     later(ctx, REACTION, Due::Bound(*slot));

@@ -1,6 +1,7 @@
 //! A round of the node monitor (pkg/controller/nodelifecycle `monitorNodeHealth`, `tryUpdateNodeHealth`,
 //! `processTaintBaseEviction`, `doNoExecuteTaintingPass`).
 
+use replank_model::object::Object;
 use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -12,6 +13,7 @@ use super::taints::{self, NOT_READY, UNREACHABLE};
 use super::zone::{self, Member, Verdict};
 use super::{LEASE_RENEWAL, MONITOR_GRACE, NodeLifecycle, STARTUP_GRACE};
 use crate::controllers::Ctx;
+use replank_apiserver::EventType;
 use replank_apiserver::condition as conditions;
 use replank_apiserver::draw::Purpose;
 
@@ -63,6 +65,9 @@ impl NodeLifecycle {
 
     fn look(&mut self, ctx: &mut Ctx<'_>, name: &NodeName) {
         let Some(node) = ctx.view().node(name).cloned() else { return };
+        if !self.health.contains_key(name) {
+            tell(ctx, &node, "RegisteredNode", "Registered Node", "in Controller");
+        }
         let observed = condition::find(&node.status.conditions, "Ready").map(|ready| ready.status);
         let is_lost = self.note_sign_of_life(ctx, &node, observed);
         let current = if is_lost { self.make_unknown(ctx, &node) } else { observed };
@@ -81,6 +86,8 @@ impl NodeLifecycle {
             Some(ConditionStatus::Unknown) => self.line_up(ctx, &node, UNREACHABLE, NOT_READY),
         }
         if observed == Some(ConditionStatus::True) && !is_ready {
+            let words = format!("Node {name} status is now: NodeNotReady");
+            ctx.api.tell("node-controller", &Object::from(Node::clone(&node)), "NodeNotReady", &words);
             for pod in ctx.view().sorted_pods_on(name).into_iter().cloned().collect::<Vec<_>>() {
                 mark_pod_unready(ctx, &pod);
             }
@@ -221,4 +228,17 @@ pub(super) fn mark_pod_unready(ctx: &mut Ctx<'_>, pod: &Pod) {
         }
     });
     debug_assert!(written.is_ok(), "the pod was just read");
+    if ctx.api.serving().traces {
+        let told = ("NodeNotReady", "Node is not ready");
+        ctx.api.record_of("node-controller", &Object::from(pod.clone()), EventType::Warning, told);
+    }
+}
+
+/// Tells what has become of a node (`RecordNodeEvent`).
+pub(super) fn tell(ctx: &mut Ctx<'_>, node: &Node, reason: &'static str, what: &str, whence: &str) {
+    if ctx.api.serving().traces {
+        let name = node.name();
+        let words = format!("Node {name} event: {what} {name} {whence}");
+        ctx.api.tell("node-controller", &Object::from(node.clone()), reason, &words);
+    }
 }

@@ -157,7 +157,10 @@ fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, batch: usize) -> Result<(),
         match ctx.api.create(pods::from_template(set, template)) {
             Ok(pod) => pods::tell(ctx, set, ("SuccessfulCreate", teller::<R>()), pod.meta.name.as_str()),
             Err(error) if pods::is_namespace_terminating(&error) => {}
-            Err(error) => failure = Err(error),
+            Err(error) => {
+                pods::tell_failure(ctx, set, teller::<R>(), &error);
+                failure = Err(error);
+            }
         }
     }
     failure

@@ -11,7 +11,7 @@ use super::revisions::Plan;
 use super::{claims, identity, is_ordered, is_running_and_ready, ordinal, revision_label, strategy};
 use crate::controllers::replica_set::is_available;
 use crate::controllers::{Ctx, pods};
-use replank_apiserver::ApiError;
+use replank_apiserver::{ApiError, EventType};
 
 /// One look at a StatefulSet.
 pub(super) struct Look<'a, 'b> {
@@ -178,6 +178,16 @@ impl<'a, 'b> Look<'a, 'b> {
         }
     }
 
+    /// Tells that a pod was refused (`recordPodEvent`).
+    fn tell_failure(&mut self, about: &Object, pod: &Pod, error: &ApiError) {
+        if self.ctx.api.serving().traces && error.reason != "AlreadyExists" {
+            let (pod, set, why) = (&pod.meta.name, &self.set.meta.name, &error.message);
+            let words = format!("create Pod {pod} in StatefulSet {set} failed error: {why}");
+            let told = ("FailedCreate", words.as_str());
+            self.ctx.api.record_of("statefulset-controller", about, EventType::Warning, told);
+        }
+    }
+
     fn process_replica(&mut self, replica: &Replica) -> Result<Next, ApiError> {
         let ordered = is_ordered(&self.set);
         let set = self.set.clone();
@@ -187,8 +197,14 @@ impl<'a, 'b> Look<'a, 'b> {
                     return Ok(Next::Stop);
                 }
                 claims::create_missing(self.ctx, &set, pod)?;
-                let made = self.ctx.api.create(Pod::clone(pod))?;
                 let about = Object::from(StatefulSet::clone(&set));
+                let made = match self.ctx.api.create(Pod::clone(pod)) {
+                    Ok(made) => made,
+                    Err(error) => {
+                        self.tell_failure(&about, pod, &error);
+                        return Err(error);
+                    }
+                };
                 let done =
                     format!("Create Pod {} in StatefulSet {} successful", made.meta.name, set.meta.name);
                 self.ctx.api.tell("statefulset-controller", &about, "SuccessfulCreate", &done);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::lay::Edit;
 use super::lines;
+use super::made::{Converted, Made};
 use super::outcome::{Change, Fixed, Left};
 use super::suspect::Suspects;
 use crate::judge::Measure;
@@ -26,9 +27,12 @@ pub fn fix(
     let mut fixing = Fixing::new(measure, schema, name, text, lets_be);
     let suspects = Suspects::new(measure);
     if scan::is_of_manifests(name, text, hint) {
-        source::read_with_trees(name, text, &|document| suspects.suspects(document), &mut |found, grown| {
+        source::read_ahead(name, text, &|ahead| suspects.way(ahead), &mut |found, grown| {
             match found {
-                Found::Document(document) => drop(fixing.document(&document, grown)),
+                Found::Document(document) => {
+                    let made = fixing.document(&document, grown);
+                    drop(fixing.take_in(made));
+                }
                 // The scan tells what cannot be read, and what is a template.
                 Found::Unread(_) | Found::Template { .. } => {}
             }
@@ -73,6 +77,14 @@ impl<'f> Fixing<'f> {
             changes: Vec::new(),
             left: Vec::new(),
         }
+    }
+
+    /// Takes in what has become of a document. What it says now, if it changes.
+    pub(super) fn take_in(&mut self, made: Made) -> Option<Converted> {
+        self.edits.extend(made.edits);
+        self.changes.extend(made.changes);
+        self.left.extend(made.left);
+        made.converted
     }
 
     /// The text with all that was changed.

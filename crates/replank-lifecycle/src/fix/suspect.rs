@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::judge::Measure;
+use crate::source::{Ahead, Way};
 
 /// Versions by which a document is suspected. It decides only how often a document is parsed: once where the suspicion is right, and
 /// where a document has to be changed that nobody suspected, twice.
@@ -16,6 +17,11 @@ const HEAD_BYTES: usize = 4096;
 impl Suspects {
     pub(super) fn new(measure: &Measure) -> Self {
         Self { versions: measure.old_versions() }
+    }
+
+    /// How a document is read: as a tree, if one of the versions stands near its beginning.
+    pub(super) fn way(&self, ahead: &Ahead<'_>) -> Way {
+        if self.suspects(ahead.content) { Way::Grow } else { Way::Scan }
     }
 
     /// Whether one of the versions stands near the beginning of a document.

@@ -1,6 +1,6 @@
 //! Fixing a text, document by document.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::lay::Edit;
@@ -51,7 +51,8 @@ pub(super) struct Fixing<'f> {
     pub(super) schema: &'f Schema,
     pub(super) name: &'f Arc<str>,
     pub(super) text: &'f str,
-    line_starts: OnceCell<Vec<usize>>,
+    /// A byte, and the line on which it is: lines are counted on from there.
+    counted: Cell<(usize, usize)>,
     pub(super) lets_be: &'f dyn Fn(u32) -> bool,
     pub(super) edits: Vec<Edit>,
     pub(super) changes: Vec<Change>,
@@ -71,7 +72,7 @@ impl<'f> Fixing<'f> {
             schema,
             name,
             text,
-            line_starts: OnceCell::new(),
+            counted: Cell::new((0, 1)),
             lets_be,
             edits: Vec::new(),
             changes: Vec::new(),
@@ -96,11 +97,13 @@ impl<'f> Fixing<'f> {
 
     pub(super) fn place(&self, origins: &Origins, from: Option<usize>) -> Place {
         let at = from.map_or(0, |from| origins.nodes[from].range.start);
-        let line_starts = self.line_starts.get_or_init(|| {
-            std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1)).collect()
-        });
-        let line = line_starts.partition_point(|start| *start <= at);
-        let line_start = line_starts[line - 1];
+        let (from, line) = match self.counted.get() {
+            (counted, line) if counted <= at => (counted, line),
+            _ => (0, 1),
+        };
+        let line = line + lines::line_ends(&self.text[from..at]);
+        self.counted.set((at, line));
+        let line_start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         Place {
             source: self.name.clone(),

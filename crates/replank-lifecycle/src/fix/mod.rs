@@ -134,10 +134,9 @@ impl Fixing<'_> {
         proof::holds(self.text, origins, &converted, &text)?;
         let old = &self.text[range];
         let grown = |new: usize, old: usize| new as i64 - old as i64;
-        let lines = |text: &str| text.matches('\n').count();
         made.converted = Some(Converted {
             bytes: grown(text.len(), old.len()),
-            lines: grown(lines(&text), lines(old)),
+            lines: grown(lines::line_ends(&text), lines::line_ends(old)),
             root: source::unwritten(&converted),
         });
         Ok(made)

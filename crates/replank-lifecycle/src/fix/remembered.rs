@@ -14,7 +14,7 @@ use super::made::Made;
 use crate::source::{Document, Node};
 
 /// Bytes of the texts and edits that are remembered.
-const BYTES_MAX: usize = 4 << 20;
+const BYTES_MAX: usize = 2 << 20;
 
 /// What became of the latest documents.
 #[derive(Default)]
@@ -81,6 +81,13 @@ impl Remembered {
     }
 }
 
+#[cfg(test)]
+impl Remembered {
+    fn len(&self) -> usize {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).all.len()
+    }
+}
+
 impl Known {
     fn bytes(&self) -> usize {
         self.text.len() + self.made.edits.iter().map(|edit| edit.text.len()).sum::<usize>()
@@ -109,5 +116,99 @@ impl Shift {
 
     pub(super) fn line(self, line: u32) -> u32 {
         u32::try_from(i64::from(line) + self.lines).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::measure;
+    use super::super::{Fixed, Scanner, fix};
+    use super::*;
+    use crate::finding::Finding;
+    use crate::scan::{self, Hint};
+    use crate::schema::Schema;
+
+    const SCHEMA: &str = "      type: object\n      properties:\n        spec: {type: object, description: \"what is wanted\"}\n";
+
+    fn definition(note: &str) -> String {
+        format!(
+            "# {note}\napiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata:\n  name: sites.example.com\nspec:\n  group: example.com\n  names: {{plural: sites, kind: Site}}\n  scope: Namespaced\n  version: v1\n  validation:\n    openAPIV3Schema:\n{SCHEMA}"
+        )
+    }
+
+    /// What a scanner makes of a text has to be what is made of it by one that has seen nothing before.
+    fn as_if_new(scanner: &Scanner<'_>, schema: &Schema, name: &str, text: &str, let_be: &[u32]) -> Fixed {
+        let (measure, name, hint) = (measure(), Arc::from(name), Hint::default());
+        let lets_be = |finding: &Finding| let_be.contains(&finding.place.line);
+        let scanned = scanner.text(&name, text, &hint, &lets_be);
+        let fixed = scanned.fixed.expect("there is something to fix");
+        assert_eq!(fixed, fix(&measure, schema, &name, text, &hint, &|line| let_be.contains(&line)));
+        let findings = |text: &str| scan::scan(&measure, &name, text, &hint).findings;
+        assert_eq!(scanned.report.findings, findings(text));
+        if let Some(after) = scanned.after {
+            assert_eq!(after.findings, findings(&fixed.text));
+        }
+        fixed
+    }
+
+    #[test]
+    fn what_was_met_before_comes_out_as_if_it_had_not_been() {
+        let (measure, schema) = (measure(), Schema::embedded());
+        let scanner = Scanner::new(&measure, &schema);
+        let (own, other) = (definition("first"), definition("second"));
+        let left = "---\napiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata: {name: p}\n";
+        let pods = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n";
+        let met = as_if_new(&scanner, &schema, "a.yaml", &own, &[]);
+        assert_eq!(scanner.remembered().len(), 1);
+        for (name, text) in [
+            ("b.yaml", own.clone()),
+            ("c.yaml", format!("{pods}{own}{left}")),
+            ("d.yaml", format!("{own}{left}{}", own.replace("# first", "---\n# first"))),
+            ("e.yaml", format!("{pods}{other}{left}")),
+            ("f.yaml", format!("\u{feff}{own}")),
+            ("g.yaml", own.trim_end().to_owned()),
+            ("h.yaml", own.replace('\n', "\r\n")),
+        ] {
+            assert!(as_if_new(&scanner, &schema, name, &text, &[]).changes.len() >= met.changes.len());
+        }
+        let known = scanner.remembered().known(&own).expect("it was met");
+        let (start, line) = (known.start + 7, known.line + 3);
+        let version = |root: &Node<'_>| root.get("apiVersion").expect("it has one").at;
+        let (before, moved) = (version(&known.root), version(&known.root(start, line)));
+        assert_eq!(
+            (moved.start, moved.line, moved.column),
+            (before.start + 7, before.line + 3, before.column)
+        );
+    }
+
+    #[test]
+    fn an_exception_counts_in_the_text_that_has_it_alone() {
+        let (measure, schema) = (measure(), Schema::embedded());
+        let scanner = Scanner::new(&measure, &schema);
+        let text = format!(
+            "{}---\n{}",
+            definition("one"),
+            "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: i}\nspec: {backend: {serviceName: s, servicePort: 80}}\n"
+        );
+        for let_be in [&[2][..], &[], &[2], &[]] {
+            let fixed = as_if_new(&scanner, &schema, "x.yaml", &text, let_be);
+            assert_eq!(fixed.changes.len(), 2 - let_be.len());
+        }
+    }
+
+    #[test]
+    fn few_are_remembered_and_those_that_come_again_stay() {
+        let (measure, schema) = (measure(), Schema::embedded());
+        let scanner = Scanner::new(&measure, &schema);
+        let long = |number: usize| definition(&format!("{number} {}", "x".repeat(BYTES_MAX / 8)));
+        let name = Arc::from("x.yaml");
+        let fixes = |text: &str| drop(scanner.text(&name, text, &Hint::default(), &|_| false));
+        for number in 0..20 {
+            fixes(&long(number));
+            fixes(&long(0));
+        }
+        assert!(scanner.remembered().len() < 8, "{}", scanner.remembered().len());
+        assert!(scanner.remembered().known(&long(0)).is_some());
+        assert!(scanner.remembered().known(&long(1)).is_none());
     }
 }

@@ -64,6 +64,11 @@ impl<'s> Scanner<'s> {
         Self { measure, schema, suspects: Suspects::new(measure), remembered: Remembered::default() }
     }
 
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> &Remembered {
+        &self.remembered
+    }
+
     /// Scans a text and fixes it. What `lets_be` holds of a finding stays as it is.
     pub fn text(
         &self,

@@ -1,23 +1,23 @@
 //! How objects are converted between the versions of a definition.
 
-use serde_json::Value;
+use crate::tree::Plain;
 
 use super::names;
 use super::place::Place;
 use super::problem::Problems;
 
 /// Says what is wrong with `spec.conversion`.
-pub(super) fn check(of: &Value, at: &Place, problems: &mut Problems) {
+pub(super) fn check(of: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let get = |key: &str| of.get(key).filter(|value| !value.is_null());
-    let strategy = get("strategy").and_then(Value::as_str).unwrap_or_default();
+    let strategy = get("strategy").and_then(Plain::as_text).unwrap_or_default();
     if !matches!(strategy, "None" | "Webhook") {
         problems.refuse(at.child("strategy"), "has to be None or Webhook");
     }
     let webhook = get("webhook");
     let within = |key: &str| webhook.and_then(|of| of.get(key)).filter(|value| !value.is_null());
     let reviews: Vec<&str> = within("conversionReviewVersions")
-        .and_then(Value::as_array)
-        .map(|all| all.iter().map(|item| item.as_str().unwrap_or_default()).collect())
+        .and_then(Plain::as_list)
+        .map(|all| all.iter().map(|item| item.as_text().unwrap_or_default()).collect())
         .unwrap_or_default();
     if strategy != "Webhook" {
         if within("clientConfig").is_some() {
@@ -49,9 +49,9 @@ pub(super) fn check(of: &Value, at: &Place, problems: &mut Problems) {
 }
 
 /// Where the webhook is (`apiserver/pkg/util/webhook/validation.go`).
-fn client(of: &Value, at: &Place, problems: &mut Problems) {
+fn client(of: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let get = |key: &str| of.get(key).filter(|value| !value.is_null());
-    match (get("url").and_then(Value::as_str), get("service")) {
+    match (get("url").and_then(Plain::as_text), get("service")) {
         (Some(url), None) => self::url(url, &at.child("url"), problems),
         (None, Some(service)) => self::service(service, &at.child("service"), problems),
         (Some(_), Some(_)) | (None, None) => {
@@ -75,19 +75,19 @@ fn url(url: &str, at: &Place, problems: &mut Problems) {
     }
 }
 
-fn service(of: &Value, at: &Place, problems: &mut Problems) {
-    let text = |key: &str| of.get(key).and_then(Value::as_str).unwrap_or_default();
+fn service(of: &Plain<'_>, at: &Place, problems: &mut Problems) {
+    let text = |key: &str| of.get(key).and_then(Plain::as_text).unwrap_or_default();
     for key in ["name", "namespace"] {
         if text(key).is_empty() {
             problems.refuse(at.child(key), "required");
         }
     }
-    let port = of.get("port").and_then(Value::as_i64).unwrap_or(443);
+    let port = of.get("port").and_then(Plain::as_i64).unwrap_or(443);
     if !(1..=65_535).contains(&port) {
         problems.refuse(at.child("port"), "has to be between 1 and 65535");
     }
     let path = text("path");
-    if of.get("path").and_then(Value::as_str).is_some() {
+    if of.get("path").and_then(Plain::as_text).is_some() {
         self::path(path, &at.child("path"), problems);
     }
 }

@@ -1,7 +1,7 @@
 //! Defaults have to be of their schema, and to have nothing in them that the schema does not know (apiextensions-apiserver,
 //! `pkg/apiserver/schema/defaulting/validation.go` and `pruning/algorithm.go`).
 
-use serde_json::Value;
+use crate::tree::Plain;
 
 use super::place::Place;
 use super::problem::Problems;
@@ -25,7 +25,7 @@ fn schema(of: &Props<'_>, in_metadata: bool, at: &Place, problems: &mut Problems
     let in_metadata = in_metadata && !of.embedded;
     if let Some(value) = &of.default {
         let at = at.child("default");
-        if in_metadata || (value.is_object() && has_embedded(of)) {
+        if in_metadata || (value.is_map() && has_embedded(of)) {
             problems.unknown(at, "a default of metadata is not checked here");
         } else {
             if is_pruned(value, Some(of)) {
@@ -56,42 +56,42 @@ fn has_embedded(of: &Props<'_>) -> bool {
 }
 
 /// Whether the server would take something out of a value.
-fn is_pruned(value: &Value, of: Option<&Props<'_>>) -> bool {
+fn is_pruned(value: &Plain<'_>, of: Option<&Props<'_>>) -> bool {
     let Some(of) = of else {
         return match value {
-            Value::Object(map) => !map.is_empty(),
-            Value::Array(items) => items.iter().any(|item| is_pruned(item, None)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+            Plain::Map(map) => !map.is_empty(),
+            Plain::List(items) => items.iter().any(|item| is_pruned(item, None)),
+            Plain::Null | Plain::Bool(_) | Plain::Number(_) | Plain::Text(_) => false,
         };
     };
     let keeps = of.is_preserving();
     match value {
-        Value::Object(map) => {
+        Plain::Map(map) => {
             map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
                 (Some(property), _) => is_pruned(value, Some(property)),
                 (None, Some(additional)) => is_pruned(value, additional.schema()),
                 (None, None) => !keeps,
             })
         }
-        Value::Array(items) if keeps => items.iter().any(|item| is_pruned_in_kept(item, of)),
-        Value::Array(items) => items.iter().any(|item| is_pruned(item, of.item())),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Plain::List(items) if keeps => items.iter().any(|item| is_pruned_in_kept(item, of)),
+        Plain::List(items) => items.iter().any(|item| is_pruned(item, of.item())),
+        Plain::Null | Plain::Bool(_) | Plain::Number(_) | Plain::Text(_) => false,
     }
 }
 
 /// Items of a list that keeps what is unknown are looked at by the schema of the list itself; upstream goes on with that of the
 /// items, of which nothing is taken out that is not named there.
-fn is_pruned_in_kept(item: &Value, of: &Props<'_>) -> bool {
+fn is_pruned_in_kept(item: &Plain<'_>, of: &Props<'_>) -> bool {
     let Some(of) = of.item() else { return false };
     match item {
-        Value::Object(map) => {
+        Plain::Map(map) => {
             map.iter().any(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
                 (Some(property), _) => is_pruned(value, Some(property)),
                 (None, Some(additional)) => is_pruned(value, additional.schema()),
                 (None, None) => false,
             })
         }
-        Value::Array(items) => items.iter().any(|item| is_pruned_in_kept(item, of)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        Plain::List(items) => items.iter().any(|item| is_pruned_in_kept(item, of)),
+        Plain::Null | Plain::Bool(_) | Plain::Number(_) | Plain::Text(_) => false,
     }
 }

@@ -21,9 +21,16 @@ mod value;
 
 use serde_json::Value;
 
+use crate::tree::Plain;
+
 pub use problem::{DefinitionProblem, Judged};
 
 /// Everything for which the server would refuse a definition, and what cannot be told; empty where it is accepted.
 pub fn check(object: &Value) -> Vec<DefinitionProblem> {
+    check_plain(&Plain::of_value(object))
+}
+
+/// The same of what a tree says.
+pub(crate) fn check_plain(object: &Plain<'_>) -> Vec<DefinitionProblem> {
     spec::check(object)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use crate::tree::Plain;
 
 /// One schema.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub(super) struct Props<'v> {
     pub(super) nullable: bool,
     pub(super) format: &'v str,
     pub(super) title: bool,
-    pub(super) default: Option<&'v Value>,
+    pub(super) default: Option<&'v Plain<'v>>,
     pub(super) maximum: Option<f64>,
     pub(super) exclusive_maximum: bool,
     pub(super) minimum: Option<f64>,
@@ -28,7 +28,7 @@ pub(super) struct Props<'v> {
     pub(super) min_items: Option<i64>,
     pub(super) unique_items: bool,
     pub(super) multiple_of: Option<f64>,
-    pub(super) one_of_values: Option<&'v [Value]>,
+    pub(super) one_of_values: Option<&'v [Plain<'v>]>,
     pub(super) max_properties: Option<i64>,
     pub(super) min_properties: Option<i64>,
     pub(super) required: Option<Vec<&'v str>>,
@@ -101,21 +101,21 @@ impl<'v> Props<'v> {
     }
 
     /// Reads a schema. Members of another type than theirs count as not there: [`crate::schema`] refuses these.
-    pub(super) fn read(value: &'v Value) -> Self {
+    pub(super) fn read(value: &'v Plain<'v>) -> Self {
         let mut of = Self::default();
-        for (key, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
+        for (key, value) in value.as_map().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
             of.member(key, value);
         }
         of
     }
 
-    fn member(&mut self, key: &str, value: &'v Value) {
-        let text = || value.as_str().unwrap_or_default();
+    fn member(&mut self, key: &str, value: &'v Plain<'v>) {
+        let text = || value.as_text().unwrap_or_default();
         let is_true = || value.as_bool() == Some(true);
         match key {
             "id" => self.id = !text().is_empty(),
             "$schema" => self.schema = !text().is_empty(),
-            "$ref" => self.reference = value.as_str(),
+            "$ref" => self.reference = value.as_text(),
             "description" => self.description = !text().is_empty(),
             "type" => self.of = text(),
             "nullable" => self.nullable = is_true(),
@@ -133,7 +133,7 @@ impl<'v> Props<'v> {
             "minItems" => self.min_items = value.as_i64(),
             "uniqueItems" => self.unique_items = is_true(),
             "multipleOf" => self.multiple_of = value.as_f64(),
-            "enum" => self.one_of_values = value.as_array().map(Vec::as_slice),
+            "enum" => self.one_of_values = value.as_list(),
             "maxProperties" => self.max_properties = value.as_i64(),
             "minProperties" => self.min_properties = value.as_i64(),
             "required" => self.required = texts(value),
@@ -144,15 +144,15 @@ impl<'v> Props<'v> {
             "not" => self.not = Some(Box::new(Self::read(value))),
             "properties" => {
                 self.has_properties = true;
-                let all = value.as_object().into_iter().flatten();
-                self.properties = Named(all.map(|(key, of)| (&**key, Self::read(of))).collect());
+                let all = value.as_map().into_iter().flatten();
+                self.properties = Named(all.map(|(key, of)| (*key, Self::read(of))).collect());
             }
             "additionalProperties" => self.additional_properties = schema_or_bool(value),
             "patternProperties" => self.pattern_properties = named(value),
             "dependencies" => {
-                self.dependencies = value.as_object().map(|map| {
-                    let of = |value: &'v Value| value.is_object().then(|| Self::read(value));
-                    map.iter().map(|(key, value)| (&**key, of(value))).collect()
+                self.dependencies = value.as_map().map(|map| {
+                    let of = |value: &'v Plain<'v>| value.is_map().then(|| Self::read(value));
+                    map.iter().map(|(key, value)| (*key, of(value))).collect()
                 });
             }
             "additionalItems" => self.additional_items = true,
@@ -163,10 +163,10 @@ impl<'v> Props<'v> {
             "x-kubernetes-embedded-resource" => self.embedded = is_true(),
             "x-kubernetes-int-or-string" => self.int_or_string = is_true(),
             "x-kubernetes-list-map-keys" => self.list_map_keys = texts(value),
-            "x-kubernetes-list-type" => self.list_type = value.as_str(),
-            "x-kubernetes-map-type" => self.map_type = value.as_str(),
+            "x-kubernetes-list-type" => self.list_type = value.as_text(),
+            "x-kubernetes-map-type" => self.map_type = value.as_text(),
             "x-kubernetes-validations" => {
-                self.rules = value.as_array().is_some_and(|all| !all.is_empty());
+                self.rules = value.as_list().is_some_and(|all| !all.is_empty());
             }
             _ => {}
         }
@@ -213,32 +213,32 @@ impl<'n, 'v> IntoIterator for &'n Named<'v> {
     }
 }
 
-fn texts(value: &Value) -> Option<Vec<&str>> {
-    Some(value.as_array()?.iter().map(|item| item.as_str().unwrap_or_default()).collect())
+fn texts<'v>(value: &'v Plain<'v>) -> Option<Vec<&'v str>> {
+    Some(value.as_list()?.iter().map(|item| item.as_text().unwrap_or_default()).collect())
 }
 
-fn list(value: &Value) -> Option<Vec<Props<'_>>> {
-    Some(value.as_array()?.iter().map(Props::read).collect())
+fn list<'v>(value: &'v Plain<'v>) -> Option<Vec<Props<'v>>> {
+    Some(value.as_list()?.iter().map(Props::read).collect())
 }
 
-fn named(value: &Value) -> Option<BTreeMap<&str, Props<'_>>> {
-    Some(value.as_object()?.iter().map(|(key, of)| (&**key, Props::read(of))).collect())
+fn named<'v>(value: &'v Plain<'v>) -> Option<BTreeMap<&'v str, Props<'v>>> {
+    Some(value.as_map()?.iter().map(|(key, of)| (*key, Props::read(of))).collect())
 }
 
-fn items(of: &Value) -> Option<Items<'_>> {
+fn items<'v>(of: &'v Plain<'v>) -> Option<Items<'v>> {
     match of {
-        Value::Object(_) => Some(Items::One(Box::new(Props::read(of)))),
-        Value::Array(all) if all.is_empty() => Some(Items::None),
-        Value::Array(all) => Some(Items::Each(all.iter().map(Props::read).collect())),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        Plain::Map(_) => Some(Items::One(Box::new(Props::read(of)))),
+        Plain::List(all) if all.is_empty() => Some(Items::None),
+        Plain::List(all) => Some(Items::Each(all.iter().map(Props::read).collect())),
+        Plain::Null | Plain::Bool(_) | Plain::Number(_) | Plain::Text(_) => None,
     }
 }
 
-fn schema_or_bool(of: &Value) -> Option<SchemaOrBool<'_>> {
+fn schema_or_bool<'v>(of: &'v Plain<'v>) -> Option<SchemaOrBool<'v>> {
     match of {
-        Value::Object(_) => Some(SchemaOrBool::Schema(Box::new(Props::read(of)))),
-        Value::Bool(value) => Some(SchemaOrBool::Bool(*value)),
-        Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+        Plain::Map(_) => Some(SchemaOrBool::Schema(Box::new(Props::read(of)))),
+        Plain::Bool(value) => Some(SchemaOrBool::Bool(*value)),
+        Plain::Null | Plain::Number(_) | Plain::Text(_) | Plain::List(_) => None,
     }
 }
 
@@ -254,7 +254,8 @@ mod tests {
             "type": "", "nullable": false, "default": null, "items": null, "properties": null, "title": "",
             "x-kubernetes-embedded-resource": false,
         });
-        assert_eq!(Props::read(&empty), Props::default());
-        assert_eq!(Props::read(&json!({"items": []})).items, Some(Items::None));
+        assert_eq!(Props::read(&Plain::of_value(&empty)), Props::default());
+        let none = json!({"items": []});
+        assert_eq!(Props::read(&Plain::of_value(&none)).items, Some(Items::None));
     }
 }

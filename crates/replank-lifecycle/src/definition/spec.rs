@@ -1,6 +1,6 @@
 //! A definition as a whole: its names, its versions, and what each of them has.
 
-use serde_json::Value;
+use crate::tree::Plain;
 
 use replank_model::selector::validate::{label_key_problems, label_value_problems};
 
@@ -10,33 +10,32 @@ use super::props::Props;
 use super::{conversion, defaults, names, openapi, structural};
 
 /// Everything that is wrong with a definition.
-pub(super) fn check(object: &Value) -> Vec<DefinitionProblem> {
+pub(super) fn check<'v>(object: &'v Plain<'v>) -> Vec<DefinitionProblem> {
     let mut problems = Problems::default();
-    let empty = Value::Null;
-    let spec = object.get("spec").unwrap_or(&empty);
+    let spec = object.get("spec").unwrap_or(&Plain::Null);
     metadata(object, spec, &mut problems);
     self::spec(spec, &Place::root("spec"), &mut problems);
     approval(object, spec, &mut problems);
     problems.0
 }
 
-fn get<'v>(of: &'v Value, key: &str) -> Option<&'v Value> {
+fn get<'v>(of: &'v Plain<'v>, key: &str) -> Option<&'v Plain<'v>> {
     of.get(key).filter(|value| !value.is_null())
 }
 
-fn text<'v>(of: &'v Value, keys: &[&str]) -> &'v str {
-    keys.iter().try_fold(of, |of, key| get(of, key)).and_then(Value::as_str).unwrap_or_default()
+fn text<'v>(of: &'v Plain<'v>, keys: &[&str]) -> &'v str {
+    keys.iter().try_fold(of, |of, key| get(of, key)).and_then(Plain::as_text).unwrap_or_default()
 }
 
-fn list<'v>(of: &'v Value, key: &str) -> &'v [Value] {
-    get(of, key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+fn list<'v>(of: &'v Plain<'v>, key: &str) -> &'v [Plain<'v>] {
+    get(of, key).and_then(Plain::as_list).unwrap_or_default()
 }
 
-fn is_true(of: &Value, key: &str) -> bool {
-    get(of, key).and_then(Value::as_bool) == Some(true)
+fn is_true(of: &Plain<'_>, key: &str) -> bool {
+    get(of, key).and_then(Plain::as_bool) == Some(true)
 }
 
-fn metadata(object: &Value, spec: &Value, problems: &mut Problems) {
+fn metadata(object: &Plain<'_>, spec: &Plain<'_>, problems: &mut Problems) {
     let at = Place::root("metadata");
     let name = text(object, &["metadata", "name"]);
     let required = format!("{}.{}", text(spec, &["names", "plural"]), text(spec, &["group"]));
@@ -51,15 +50,15 @@ fn metadata(object: &Value, spec: &Value, problems: &mut Problems) {
     if !generated.is_empty() && generated != required {
         problems.refuse(at.child("generateName"), "the name is fixed");
     }
-    let metadata = object.get("metadata").unwrap_or(&Value::Null);
-    for (key, value) in get(metadata, "labels").and_then(Value::as_object).into_iter().flatten() {
+    let metadata = object.get("metadata").unwrap_or(&Plain::Null);
+    for (key, value) in get(metadata, "labels").and_then(Plain::as_map).into_iter().flatten() {
         let problems_of =
-            label_key_problems(key).len() + label_value_problems(value.as_str().unwrap_or_default()).len();
+            label_key_problems(key).len() + label_value_problems(value.as_text().unwrap_or_default()).len();
         for _ in 0..problems_of.min(1) {
             problems.refuse(at.child("labels"), format!("{key} is no label"));
         }
     }
-    for (key, _) in get(metadata, "annotations").and_then(Value::as_object).into_iter().flatten() {
+    for (key, _) in get(metadata, "annotations").and_then(Plain::as_map).into_iter().flatten() {
         if !label_key_problems(&key.to_lowercase()).is_empty() {
             problems.refuse(at.child("annotations"), format!("{key} is no key"));
         }
@@ -72,7 +71,7 @@ fn metadata(object: &Value, spec: &Value, problems: &mut Problems) {
 }
 
 /// Groups of the Kubernetes community are protected: they need the place of their approval (KEP-1111).
-fn approval(object: &Value, spec: &Value, problems: &mut Problems) {
+fn approval(object: &Plain<'_>, spec: &Plain<'_>, problems: &mut Problems) {
     const KEY: &str = "api-approved.kubernetes.io";
     let group = text(spec, &["group"]);
     let within =
@@ -96,7 +95,7 @@ fn approval(object: &Value, spec: &Value, problems: &mut Problems) {
     }
 }
 
-fn spec(spec: &Value, at: &Place, problems: &mut Problems) {
+fn spec(spec: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let group = text(spec, &["group"]);
     if group.is_empty() {
         problems.refuse(at.child("group"), "required");
@@ -124,7 +123,7 @@ fn spec(spec: &Value, at: &Place, problems: &mut Problems) {
     }
 }
 
-fn names(spec: &Value, at: &Place, problems: &mut Problems) {
+fn names(spec: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let kind = text(spec, &["names", "kind"]);
     let of = |key: &str, default: String| match text(spec, &["names", key]) {
         "" => default,
@@ -148,10 +147,10 @@ fn names(spec: &Value, at: &Place, problems: &mut Problems) {
     if !kind.is_empty() && kind == list_kind {
         problems.refuse(at.child("listKind"), "may not be the kind itself");
     }
-    let names = spec.get("names").unwrap_or(&Value::Null);
+    let names = spec.get("names").unwrap_or(&Plain::Null);
     for key in ["shortNames", "categories"] {
         for (index, name) in list(names, key).iter().enumerate() {
-            if let Some(why) = names::label_1035(name.as_str().unwrap_or_default()) {
+            if let Some(why) = names::label_1035(name.as_text().unwrap_or_default()) {
                 problems.refuse(at.child(key).item(index), why);
             }
         }
@@ -159,8 +158,8 @@ fn names(spec: &Value, at: &Place, problems: &mut Problems) {
 }
 
 /// Whether all versions say the same of something: it is then looked at once.
-fn is_alike(versions: &[Value], key: &str) -> bool {
-    let of = |version: &Value| get(version, key).map(said);
+fn is_alike<'v>(versions: &'v [Plain<'v>], key: &str) -> bool {
+    let of = |version: &'v Plain<'v>| get(version, key).map(said);
     versions.windows(2).all(|pair| get(&pair[0], key) == get(&pair[1], key) || of(&pair[0]) == of(&pair[1]))
 }
 
@@ -180,36 +179,37 @@ const TOLD_WHERE_EMPTY: [&str; 3] = ["$ref", "x-kubernetes-list-type", "x-kubern
 const MAPS: [&str; 4] = ["properties", "patternProperties", "definitions", "dependencies"];
 
 /// A value without what Go does not tell from a field that is not there.
-fn said(value: &Value) -> Value {
+fn said<'v>(value: &Plain<'v>) -> Plain<'v> {
     match value {
-        Value::Object(map) => {
-            let says_nothing = |key: &str, value: &Value| match value {
-                Value::Null => true,
-                Value::Bool(value) => !value && FALSE_BY_DEFAULT.contains(&key),
-                Value::String(text) => text.is_empty() && !TOLD_WHERE_EMPTY.contains(&key),
-                Value::Array(items) => items.is_empty() && key != "items",
-                Value::Object(map) => map.is_empty() && MAPS.contains(&key),
-                Value::Number(_) => false,
+        Plain::Map(map) => {
+            let says_nothing = |key: &str, value: &Plain<'_>| match value {
+                Plain::Null => true,
+                Plain::Bool(value) => !value && FALSE_BY_DEFAULT.contains(&key),
+                Plain::Text(text) => text.is_empty() && !TOLD_WHERE_EMPTY.contains(&key),
+                Plain::List(items) => items.is_empty() && key != "items",
+                Plain::Map(map) => map.is_empty() && MAPS.contains(&key),
+                Plain::Number(_) => false,
             };
-            let of = |(key, value): (&String, &Value)| match &**key {
+            let of = |(key, value): &(&'v str, Plain<'v>)| match *key {
                 // These are the author's values.
-                "default" | "example" if !value.is_null() => Some((key.clone(), value.clone())),
-                _ => (!says_nothing(key, value)).then(|| (key.clone(), said(value))),
+                "default" | "example" if !value.is_null() => Some((*key, value.clone())),
+                _ => (!says_nothing(key, value)).then(|| (*key, said(value))),
             };
-            Value::Object(map.iter().filter_map(of).collect())
+            Plain::Map(map.iter().filter_map(of).collect())
         }
-        Value::Array(items) => Value::Array(items.iter().map(said).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        Plain::List(items) => Plain::List(items.iter().map(said).collect()),
+        Plain::Null | Plain::Bool(_) | Plain::Number(_) | Plain::Text(_) => value.clone(),
     }
 }
 
-fn versions(spec: &Value, at: &Place, problems: &mut Problems) {
+fn versions(spec: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let versions = list(spec, "versions");
     let at = at.child("versions");
     let alike = |key: &str| is_alike(versions, key);
     let (schema_alike, subresources_alike, columns_alike) =
         (alike("schema"), alike("subresources"), alike("additionalPrinterColumns"));
-    let has_status = |version: &Value| version.get("subresources").and_then(|of| get(of, "status")).is_some();
+    let has_status =
+        |version: &Plain<'_>| version.get("subresources").and_then(|of| get(of, "status")).is_some();
     for (index, version) in versions.iter().enumerate() {
         let at = at.item(index);
         let name = text(version, &["name"]);
@@ -240,7 +240,7 @@ fn versions(spec: &Value, at: &Place, problems: &mut Problems) {
             problems.unknown(at.child("selectableFields"), "not checked here");
         }
     }
-    let named = |version: &Value| text(version, &["name"]).to_owned();
+    let named = |version: &Plain<'_>| text(version, &["name"]).to_owned();
     let mut all: Vec<String> = versions.iter().map(named).collect();
     all.sort();
     all.dedup();
@@ -252,9 +252,9 @@ fn versions(spec: &Value, at: &Place, problems: &mut Problems) {
     }
 }
 
-fn deprecation(version: &Value, at: &Place, problems: &mut Problems) {
+fn deprecation(version: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let at = at.child("deprecationWarning");
-    let Some(warning) = get(version, "deprecationWarning").and_then(Value::as_str) else { return };
+    let Some(warning) = get(version, "deprecationWarning").and_then(Plain::as_text) else { return };
     if !is_true(version, "deprecated") {
         problems.refuse(at, "only allowed for deprecated versions");
     } else if warning.is_empty() || warning.len() > 256 {
@@ -331,7 +331,7 @@ fn root_with_status(of: &Props<'_>, at: &Place, problems: &mut Problems) {
     }
 }
 
-fn subresources(version: &Value, at: &Place, problems: &mut Problems) {
+fn subresources(version: &Plain<'_>, at: &Place, problems: &mut Problems) {
     let Some(scale) = version.get("subresources").and_then(|of| get(of, "scale")) else { return };
     let at = at.child("scale");
     let mut path = |key: &str, roots: &[&str], is_required: bool| {
@@ -356,7 +356,7 @@ const COLUMN_TYPES: [&str; 5] = ["integer", "number", "string", "boolean", "date
 const COLUMN_FORMATS: [&str; 9] =
     ["", "int32", "int64", "float", "double", "byte", "date", "date-time", "password"];
 
-fn column(column: &Value, at: &Place, problems: &mut Problems) {
+fn column(column: &Plain<'_>, at: &Place, problems: &mut Problems) {
     if text(column, &["name"]).is_empty() {
         problems.refuse(at.child("name"), "required");
     }

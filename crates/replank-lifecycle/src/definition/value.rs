@@ -1,6 +1,6 @@
 //! Whether a value is of a schema, as the API server asks of defaults (`pkg/apiserver/validation`, kube-openapi's `validate`).
 
-use serde_json::Value;
+use crate::tree::Plain;
 
 use super::props::{Props, SchemaOrBool};
 
@@ -35,7 +35,7 @@ impl Fits {
 const FREE_FORMATS: [&str; 7] = ["", "int32", "int64", "float", "double", "password", "int"];
 
 /// Whether a value is of a schema.
-pub(super) fn fits(value: &Value, of: &Props<'_>) -> Fits {
+pub(super) fn fits(value: &Plain<'_>, of: &Props<'_>) -> Fits {
     if value.is_null() && of.nullable {
         return Fits::Yes;
     }
@@ -47,42 +47,42 @@ pub(super) fn fits(value: &Value, of: &Props<'_>) -> Fits {
         .and(logic(value, of))
 }
 
-fn is_of_type(value: &Value, of: &Props<'_>) -> bool {
+fn is_of_type(value: &Plain<'_>, of: &Props<'_>) -> bool {
     let is_integer = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
     match of.of {
-        "string" => value.is_string(),
-        "number" => value.is_number(),
+        "string" => value.is_text(),
+        "number" => value.as_number().is_some(),
         "integer" => is_integer(),
-        "boolean" => value.is_boolean(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
+        "boolean" => value.as_bool().is_some(),
+        "array" => value.as_list().is_some(),
+        "object" => value.is_map(),
         other => other.is_empty(),
     }
 }
 
-fn is_one_of(value: &Value, of: &Props<'_>) -> bool {
+fn is_one_of(value: &Plain<'_>, of: &Props<'_>) -> bool {
     let values = of.one_of_values.unwrap_or_default();
     values.is_empty() || values.iter().any(|one| one == value || is_converted(value, one))
 }
 
 /// A number is brought to the type of what it may be before the two are compared, as Go converts it (kube-openapi, `Enum`): a
 /// fraction to an integer without it, an integer to the character of that number.
-fn is_converted(value: &Value, to: &Value) -> bool {
-    let (Value::Number(number), Some(float)) = (value, value.as_f64()) else { return false };
+fn is_converted(value: &Plain<'_>, to: &Plain<'_>) -> bool {
+    let (Plain::Number(number), Some(float)) = (value, value.as_f64()) else { return false };
     match to {
-        Value::Number(to) if to.is_f64() => to.as_f64() == Some(float),
-        Value::Number(to) => to.as_f64() == Some(float.trunc()),
-        Value::String(to) => {
+        Plain::Number(to) if to.is_f64() => to.as_f64() == Some(float),
+        Plain::Number(to) => to.as_f64() == Some(float.trunc()),
+        Plain::Text(to) => {
             let code = number
                 .as_i64()
                 .map(|code| u32::try_from(code).ok().and_then(char::from_u32).unwrap_or('\u{fffd}'));
             code.is_some_and(|code| to.chars().eq([code]))
         }
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+        Plain::Null | Plain::Bool(_) | Plain::List(_) | Plain::Map(_) => false,
     }
 }
 
-fn scalar(value: &Value, of: &Props<'_>) -> Fits {
+fn scalar(value: &Plain<'_>, of: &Props<'_>) -> Fits {
     if let Some(number) = value.as_f64() {
         let above = of
             .minimum
@@ -96,7 +96,7 @@ fn scalar(value: &Value, of: &Props<'_>) -> Fits {
         };
         return Fits::of(above && below).and(multiple);
     }
-    let Some(text) = value.as_str() else { return Fits::Yes };
+    let Some(text) = value.as_text() else { return Fits::Yes };
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     let is_long =
         of.min_length.is_none_or(|least| length >= least) && of.max_length.is_none_or(|most| length <= most);
@@ -109,15 +109,15 @@ fn within(count: usize, least: Option<i64>, most: Option<i64>) -> Fits {
     Fits::of(least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most))
 }
 
-fn list(value: &Value, of: &Props<'_>) -> Fits {
-    let Value::Array(items) = value else { return Fits::Yes };
+fn list(value: &Plain<'_>, of: &Props<'_>) -> Fits {
+    let Plain::List(items) = value else { return Fits::Yes };
     let each = Fits::all(items.iter().map(|item| of.item().map_or(Fits::Yes, |of| fits(item, of))));
     within(items.len(), of.min_items, of.max_items).and(each)
 }
 
-fn object(value: &Value, of: &Props<'_>) -> Fits {
-    let Value::Object(map) = value else { return Fits::Yes };
-    let has_required = of.required.iter().flatten().all(|key| map.contains_key(*key));
+fn object(value: &Plain<'_>, of: &Props<'_>) -> Fits {
+    let Plain::Map(map) = value else { return Fits::Yes };
+    let has_required = of.required.iter().flatten().all(|key| value.get(key).is_some());
     let each =
         Fits::all(map.iter().map(|(key, value)| match (of.properties.get(key), &of.additional_properties) {
             (Some(of), _) => fits(value, of),
@@ -128,7 +128,7 @@ fn object(value: &Value, of: &Props<'_>) -> Fits {
     within(map.len(), of.min_properties, of.max_properties).and(Fits::of(has_required)).and(each)
 }
 
-fn logic(value: &Value, of: &Props<'_>) -> Fits {
+fn logic(value: &Plain<'_>, of: &Props<'_>) -> Fits {
     let each = |list: &Option<Vec<Props<'_>>>| -> Vec<Fits> {
         list.iter().flatten().map(|of| fits(value, of)).collect()
     };

@@ -1,10 +1,11 @@
 //! Fixing a text, document by document.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::lay::Edit;
 use super::lines;
+use super::made::{Converted, Made};
 use super::outcome::{Change, Fixed, Left};
 use super::suspect::Suspects;
 use crate::judge::Measure;
@@ -26,9 +27,12 @@ pub fn fix(
     let mut fixing = Fixing::new(measure, schema, name, text, lets_be);
     let suspects = Suspects::new(measure);
     if scan::is_of_manifests(name, text, hint) {
-        source::read_with_trees(name, text, &|document| suspects.suspects(document), &mut |found, grown| {
+        source::read_ahead(name, text, &|ahead| suspects.way(ahead), &mut |found, grown| {
             match found {
-                Found::Document(document) => drop(fixing.document(&document, grown)),
+                Found::Document(document) => {
+                    let made = fixing.document(&document, grown);
+                    drop(fixing.take_in(made));
+                }
                 // The scan tells what cannot be read, and what is a template.
                 Found::Unread(_) | Found::Template { .. } => {}
             }
@@ -47,7 +51,8 @@ pub(super) struct Fixing<'f> {
     pub(super) schema: &'f Schema,
     pub(super) name: &'f Arc<str>,
     pub(super) text: &'f str,
-    line_starts: OnceCell<Vec<usize>>,
+    /// A byte, and the line on which it is: lines are counted on from there.
+    counted: Cell<(usize, usize)>,
     pub(super) lets_be: &'f dyn Fn(u32) -> bool,
     pub(super) edits: Vec<Edit>,
     pub(super) changes: Vec<Change>,
@@ -67,12 +72,20 @@ impl<'f> Fixing<'f> {
             schema,
             name,
             text,
-            line_starts: OnceCell::new(),
+            counted: Cell::new((0, 1)),
             lets_be,
             edits: Vec::new(),
             changes: Vec::new(),
             left: Vec::new(),
         }
+    }
+
+    /// Takes in what has become of a document. What it says now, if it changes.
+    pub(super) fn take_in(&mut self, made: Made) -> Option<Converted> {
+        self.edits.extend(made.edits);
+        self.changes.extend(made.changes);
+        self.left.extend(made.left);
+        made.converted
     }
 
     /// The text with all that was changed.
@@ -84,11 +97,13 @@ impl<'f> Fixing<'f> {
 
     pub(super) fn place(&self, origins: &Origins, from: Option<usize>) -> Place {
         let at = from.map_or(0, |from| origins.nodes[from].range.start);
-        let line_starts = self.line_starts.get_or_init(|| {
-            std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1)).collect()
-        });
-        let line = line_starts.partition_point(|start| *start <= at);
-        let line_start = line_starts[line - 1];
+        let (from, line) = match self.counted.get() {
+            (counted, line) if counted <= at => (counted, line),
+            _ => (0, 1),
+        };
+        let line = line + lines::line_ends(&self.text[from..at]);
+        self.counted.set((at, line));
+        let line_start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         Place {
             source: self.name.clone(),

@@ -55,12 +55,17 @@ pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> (String, Vec<Hunk>) {
     (apply(text, 0..text.len(), &edits), hunks)
 }
 
+/// How many line ends a text has.
+pub(super) fn line_ends(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
 /// The hunks of edits, in order.
 fn hunks(text: &str, edits: &[Edit]) -> Vec<Hunk> {
     let mut hunks = Vec::new();
     let (mut at, mut line) = (0, 1);
     for (start, end) in spans(text, edits) {
-        line += text[at..start].matches('\n').count();
+        line += line_ends(&text[at..start]);
         at = start;
         let new = apply(text, start..end, edits);
         let old: Vec<&str> = text[start..end].split_inclusive('\n').collect();

@@ -15,6 +15,7 @@ mod outcome;
 mod outcome_of_object;
 mod proof;
 mod release;
+mod remembered;
 mod rules;
 mod scanner;
 mod suspect;
@@ -24,7 +25,7 @@ mod tests;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::source::{Document, Grown, Place};
+use crate::source::{self, Document, Grown, Place};
 use crate::table::Gvk;
 use crate::tree::{self, Notation, Origins, Tree};
 use lay::apply;
@@ -41,10 +42,11 @@ use fixing::{Fixing, notation_of};
 const TRIED_MAX: usize = 200;
 
 impl Fixing<'_> {
-    /// Fixes a document, which may have been read as a tree already. What it says now, if it changes.
-    fn document(&mut self, document: &Document<'_>, grown: Option<Grown>) -> Option<Converted> {
+    /// Fixes a document, which may have been read as a tree already.
+    fn document(&self, document: &Document<'_>, grown: Option<Grown>) -> Made {
+        let mut none = Made::default();
         if !object::is_concerned(self.measure, &document.root) {
-            return None;
+            return none;
         }
         let range = document.range.clone();
         let read = || {
@@ -55,22 +57,17 @@ impl Fixing<'_> {
         };
         let made = match grown.map_or_else(read, |grown| Ok(Some(grown))) {
             Ok(Some((tree, origins))) => self.made(tree, &origins, range),
-            Ok(None) => return None,
+            Ok(None) => return none,
             Err(why) => Err(why),
         };
         match made {
-            Ok(made) => {
-                self.edits.extend(made.edits);
-                self.changes.extend(made.changes);
-                self.left.extend(made.left);
-                made.converted
-            }
+            Ok(made) => made,
             Err(why) => {
                 object::each_judged(self.measure, &document.root, |used, at| {
                     let place = Place { source: self.name.clone(), line: at.line, column: at.column };
-                    self.left.push(Left { place, used, why: Why::InTheWay(why.clone()) });
+                    none.left.push(Left { place, used, why: Why::InTheWay(why.clone()) });
                 });
-                None
+                none
             }
         }
     }
@@ -114,7 +111,7 @@ impl Fixing<'_> {
         range: Range<usize>,
         chosen: object::Chosen<'_>,
     ) -> Result<Made, String> {
-        let mut made = Made { edits: Vec::new(), changes: Vec::new(), left: Vec::new(), converted: None };
+        let mut made = Made::default();
         let chosen = |at: usize, used: &Gvk, from: Option<usize>| {
             !(self.lets_be)(self.place(origins, from).line) && chosen(at, used, from)
         };
@@ -137,11 +134,10 @@ impl Fixing<'_> {
         proof::holds(self.text, origins, &converted, &text)?;
         let old = &self.text[range];
         let grown = |new: usize, old: usize| new as i64 - old as i64;
-        let lines = |text: &str| text.matches('\n').count();
         made.converted = Some(Converted {
             bytes: grown(text.len(), old.len()),
-            lines: grown(lines(&text), lines(old)),
-            tree: converted,
+            lines: grown(lines::line_ends(&text), lines::line_ends(old)),
+            root: source::unwritten(&converted),
         });
         Ok(made)
     }

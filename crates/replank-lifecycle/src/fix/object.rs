@@ -7,12 +7,13 @@ use crate::definition;
 use crate::finding::Beside;
 use crate::judge::{Judged, Measure};
 use crate::object as head;
+use crate::rule;
 use crate::scan::policy;
 use crate::scan::reference::FIELDS as REFERENCES;
 use crate::schema::Schema;
 use crate::source::{At, Node};
 use crate::table::Gvk;
-use crate::tree::{Entry, OriginIndex, Tree};
+use crate::tree::{Entry, OriginIndex, Plain, Tree, What};
 
 pub(super) use super::outcome_of_object::{Done, Outcome};
 
@@ -117,7 +118,11 @@ impl Walk<'_> {
         } else if !tree.items().is_empty() {
             tree.items_mut().iter_mut().for_each(|item| self.nested(item, None, depth - 1));
         } else {
-            self.object(tree);
+            // Whatever else is looked for in it needs it as it was, if it cannot be converted; and so does the list around it.
+            let needed = depth < NESTING_MAX
+                || rule::sort_of(&version, &kind).is_some()
+                || REFERENCES.iter().any(|(key, _)| tree.path(&["spec", key]).is_some());
+            self.object(tree, needed);
             self.references(tree);
             self.rules(tree, (&version, &kind));
         }
@@ -138,12 +143,13 @@ impl Walk<'_> {
         (self.chosen)(self.number - 1, used, from)
     }
 
-    fn object(&mut self, tree: &mut Tree) {
+    /// Nothing is left of what cannot be converted, unless it is `needed`.
+    fn object(&mut self, tree: &mut Tree, needed: bool) {
         let Some(judged) = self.one.judged(tree) else { return };
         let from = tree.get("apiVersion").and_then(|of| of.from);
         let used = judged.row.gvk.clone();
         if self.is_chosen(&used, from) {
-            let outcome = self.one.object(tree);
+            let outcome = self.one.object(tree, needed);
             (self.each)(from, outcome.map_err(|why| Box::new((used, why))));
         }
     }
@@ -205,7 +211,7 @@ impl<'o> One<'o> {
         }
     }
 
-    fn object(&self, tree: &mut Tree) -> Result<Done, Why> {
+    fn object(&self, tree: &mut Tree, needed: bool) -> Result<Done, Why> {
         let Some(judged) = self.judged(tree) else { return Err(Why::OfList) };
         let has = |key: &str| tree.text_at(&["metadata", key]).is_some();
         if has("uid") && has("resourceVersion") {
@@ -213,11 +219,13 @@ impl<'o> One<'o> {
         }
         let to = self.successor(&judged)?;
         let target = self.measure.range.target;
+        let from = judged.row.gvk.clone();
+        let before = if needed { tree.clone() } else { std::mem::replace(tree, Tree::of(What::Null)) };
         let (made, notes) =
-            convert::converted(&self.measure.table, tree.clone(), &to, target).map_err(Why::Hold)?;
+            convert::converted(&self.measure.table, before, &to, target).map_err(Why::Hold)?;
         self.check(&made, &to).map_err(Why::Hold)?;
         *tree = made;
-        Ok(done(tree, None, judged.row.gvk.clone(), to, notes))
+        Ok(done(tree, None, from, to, notes))
     }
 
     /// What Kubernetes 1.36 has a type for has to be of that type.
@@ -225,14 +233,14 @@ impl<'o> One<'o> {
         if !self.schema.serves(to) {
             return Ok(());
         }
-        let value = made.value();
-        let mut problems = self.schema.check(&value);
+        let value = Plain::of_tree(made);
+        let mut problems = self.schema.check_plain(&value);
         problems.truncate(PROBLEMS_MAX);
         if !problems.is_empty() {
             return Err(Hold::Refused { problems });
         }
         if to.group == DEFINITIONS && to.kind == "CustomResourceDefinition" {
-            let mut problems = definition::check(&value);
+            let mut problems = definition::check_plain(&value);
             problems.truncate(PROBLEMS_MAX);
             if !problems.is_empty() {
                 return Err(Hold::Definition { problems });
@@ -272,7 +280,7 @@ impl<'o> One<'o> {
                     .for_each(|(key, text)| item.insert_first(Entry::new(key, Tree::text(text))));
             }
             if self.judged(item).is_some() {
-                notes.extend(self.object(item)?.notes);
+                notes.extend(self.object(item, true)?.notes);
             }
             if bare {
                 for (key, _) in &head {

@@ -7,22 +7,23 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fixing::Fixing;
-use super::made::Converted;
+use super::made::{Converted, Made};
 use super::outcome::Fixed;
+use super::remembered::{Known, Remembered};
 use super::suspect::Suspects;
 use crate::finding::Finding;
 use crate::judge::Measure;
 use crate::scan::{self, Hint, Report};
 use crate::schema::Schema;
-use crate::source::{self, Document, Found, Node};
+use crate::source::{self, Ahead, Document, Found, Node, Way};
 use crate::table::Gvk;
-use crate::tree::Tree;
 
 /// Scans and fixes.
 pub struct Scanner<'s> {
     measure: &'s Measure,
     schema: &'s Schema,
     suspects: Suspects,
+    remembered: Remembered,
 }
 
 /// A text that was scanned, and fixed as far as that goes.
@@ -60,7 +61,12 @@ struct Seen {
 impl<'s> Scanner<'s> {
     /// Judges by a measure, and writes what is of the schema's types.
     pub fn new(measure: &'s Measure, schema: &'s Schema) -> Self {
-        Self { measure, schema, suspects: Suspects::new(measure) }
+        Self { measure, schema, suspects: Suspects::new(measure), remembered: Remembered::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> &Remembered {
+        &self.remembered
     }
 
     /// Scans a text and fixes it. What `lets_be` holds of a finding stays as it is.
@@ -79,17 +85,41 @@ impl<'s> Scanner<'s> {
         let is_let_be = |line: u32| let_be.borrow().contains(&line);
         let mut fixing = Fixing::new(self.measure, self.schema, name, text, &is_let_be);
         let (mut all, mut heads) = (Vec::new(), Vec::new());
-        let suspects = |document: &str| self.suspects.suspects(document);
-        source::read_with_trees(name, text, &suspects, &mut |found, grown| {
+        // With a mark of the byte order columns are other ones.
+        let remembers = !text.starts_with('\u{feff}');
+        let known: RefCell<Option<Arc<Known>>> = RefCell::default();
+        let way = |ahead: &Ahead<'_>| {
+            if !self.suspects.suspects(ahead.content) {
+                return Way::Scan;
+            }
+            let found = if remembers { self.remembered.known(ahead.part) } else { None };
+            let root = found.as_ref().map(|found| found.root(ahead.start, ahead.line));
+            *known.borrow_mut() = found;
+            root.map_or(Way::Grow, Way::Known)
+        };
+        source::read_ahead(name, text, &way, &mut |found, grown| {
+            let known = known.take();
             let report = scan::scan_found(self.measure, name, text, &found, hint);
             let Found::Document(document) = &found else {
                 return all.push(Seen { report, range: None, line: 1, converted: None });
             };
             let lines = report.findings.iter().filter(|finding| lets_be(finding));
             *let_be.borrow_mut() = lines.map(|finding| finding.place.line).collect();
-            // What is to be fixed is found first.
-            let converted = if report.findings.is_empty() { None } else { fixing.document(document, grown) };
-            heads.extend(head(&document.root, converted.as_ref().map(|of| &of.tree)));
+            let made = match known.filter(|_| let_be.borrow().is_empty()) {
+                // What is to be fixed is found first.
+                _ if report.findings.is_empty() => Made::default(),
+                Some(known) => known.made(document, name),
+                None => {
+                    let is_grown = grown.is_some();
+                    let made = fixing.document(document, grown);
+                    if is_grown && remembers && let_be.borrow().is_empty() {
+                        self.remembered.remember(&text[document.range.clone()], document, &made);
+                    }
+                    made
+                }
+            };
+            let converted = fixing.take_in(made);
+            heads.extend(head(&document.root, converted.as_ref().map(|of| &of.root)));
             all.push(Seen { report, range: Some(document.range.clone()), line: document.line, converted });
         });
         let is_fixed = !(fixing.changes.is_empty() && fixing.left.is_empty());
@@ -114,7 +144,7 @@ impl<'s> Scanner<'s> {
                     let moved = |at: usize, by: i64| usize::try_from(at as i64 + by).unwrap_or_default();
                     let range = moved(range.start, bytes)..moved(range.end, bytes + of.bytes);
                     let line = u32::try_from(i64::from(*line) + lines).unwrap_or(u32::MAX);
-                    report.append(self.converted(name, text, hint, range, line, &of.tree));
+                    report.append(self.converted(name, text, hint, range, line, &of.root));
                     (bytes, lines) = (bytes + of.bytes, lines + of.lines);
                 }
                 (_, _) => report.append(before.clone().moved(lines)),
@@ -131,9 +161,9 @@ impl<'s> Scanner<'s> {
         hint: &Hint,
         range: Range<usize>,
         line: u32,
-        tree: &Tree,
+        root: &Node<'static>,
     ) -> Report {
-        let document = Document { range: range.clone(), line, root: source::unwritten(tree) };
+        let document = Document { range: range.clone(), line, root: root.clone() };
         let report = scan::scan_found(self.measure, name, text, &Found::Document(document), hint);
         if report.is_quiet() {
             return report;
@@ -147,10 +177,10 @@ impl<'s> Scanner<'s> {
 }
 
 /// What a document is, if it is one object.
-fn head(root: &Node<'_>, converted: Option<&Tree>) -> Option<Head> {
-    let old = Gvk::of(root.text_of("apiVersion")?, root.text_of("kind")?);
-    let new =
-        converted.and_then(|tree| Some(Gvk::of(tree.text_at(&["apiVersion"])?, tree.text_at(&["kind"])?)));
+fn head(root: &Node<'_>, converted: Option<&Node<'_>>) -> Option<Head> {
+    let of = |root: &Node<'_>| Some(Gvk::of(root.text_of("apiVersion")?, root.text_of("kind")?));
+    let old = of(root)?;
+    let new = converted.and_then(of);
     let name = root.path(&["metadata", "name"]).and_then(Node::text).unwrap_or_default().to_owned();
     Some(Head { name, new: new.unwrap_or_else(|| old.clone()), old })
 }

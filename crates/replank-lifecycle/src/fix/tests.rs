@@ -8,7 +8,7 @@ use crate::finding::Range as Versions;
 use crate::release::Release;
 use crate::table::Table;
 
-fn measure() -> Measure {
+pub(super) fn measure() -> Measure {
     Measure {
         table: Table::embedded(),
         range: Versions { current: None, target: Release::minor(1, 36) },

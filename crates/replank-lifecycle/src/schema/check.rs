@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::read::{Field, Leaf, Shape};
 use super::{Path, Problem, Schema, Wrong};
 use crate::table::Gvk;
+use crate::tree::Plain;
 
 /// Levels of schemas within schemas that are followed: a CRD's schema may nest as deep as etcd holds it.
 const DEPTH_MAX: u32 = 200;
@@ -14,7 +15,12 @@ impl Schema {
     /// Everything for which a server would refuse an object; empty where it is accepted. A `List` is not an object: its
     /// items are asked one by one.
     pub fn check(&self, object: &Value) -> Vec<Problem> {
-        let text = |key: &str| object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        self.check_plain(&Plain::of_value(object))
+    }
+
+    /// The same of what a tree says.
+    pub(crate) fn check_plain(&self, object: &Plain<'_>) -> Vec<Problem> {
+        let text = |key: &str| object.get(key).and_then(Plain::as_text).filter(|text| !text.is_empty());
         let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
             return vec![Problem { path: Path::default(), wrong: Wrong::NoObject }];
         };
@@ -52,32 +58,32 @@ impl Walk<'_> {
         self.problems.push(Problem { path: path.clone(), wrong });
     }
 
-    fn expected(&mut self, path: &Path, expected: &'static str, value: &Value) {
+    fn expected(&mut self, path: &Path, expected: &'static str, value: &Plain<'_>) {
         self.wrong(path, Wrong::Type { expected, found: sort(value) });
     }
 
-    fn shape(&mut self, shape: &Shape, value: &Value, path: &Path, depth: u32) {
+    fn shape(&mut self, shape: &Shape, value: &Plain<'_>, path: &Path, depth: u32) {
         if depth == 0 {
             return self.wrong(path, Wrong::TooDeep);
         }
         let schema = self.schema;
         match (shape, value) {
-            (Shape::Members { members, required }, Value::Object(_)) => {
+            (Shape::Members { members, required }, Plain::Map(_)) => {
                 self.members(members, required, value, path, depth);
             }
             (Shape::Leaf(leaf), value) => self.leaf(leaf, value, path),
-            (Shape::Any, _) | (Shape::AnyObject, Value::Object(_)) => {}
-            (Shape::SchemaOrArray(index), Value::Array(items)) => {
+            (Shape::Any, _) | (Shape::AnyObject, Plain::Map(_)) => {}
+            (Shape::SchemaOrArray(index), Plain::List(items)) => {
                 for (at, item) in items.iter().enumerate() {
                     let path = self.item(path, at);
                     self.shape(schema.field_of(*index), item, &path, depth - 1);
                 }
             }
-            (Shape::SchemaOrBool(_), Value::Bool(_)) => {}
-            (Shape::SchemaOrTexts(_), Value::Array(items)) if items.iter().all(Value::is_string) => {}
+            (Shape::SchemaOrBool(_), Plain::Bool(_)) => {}
+            (Shape::SchemaOrTexts(_), Plain::List(items)) if items.iter().all(Plain::is_text) => {}
             (
                 Shape::SchemaOrArray(index) | Shape::SchemaOrBool(index) | Shape::SchemaOrTexts(index),
-                Value::Object(_),
+                Plain::Map(_),
             ) => self.shape(schema.field_of(*index), value, path, depth - 1),
             (Shape::SchemaOrBool(_), value) => self.expected(path, "a schema or a boolean", value),
             (Shape::SchemaOrArray(_), value) => self.expected(path, "a schema or a list of them", value),
@@ -90,7 +96,7 @@ impl Walk<'_> {
         &mut self,
         members: &[(String, Field)],
         required: &[String],
-        value: &Value,
+        value: &Plain<'_>,
         path: &Path,
         depth: u32,
     ) {
@@ -101,17 +107,18 @@ impl Walk<'_> {
                 self.wrong(&self.key(path, key), Wrong::Missing);
             }
         }
-        let Value::Object(map) = value else { return };
+        let is_required = |key: &str| required.iter().any(|name| name == key);
+        let Plain::Map(map) = value else { return };
         for (key, value) in map {
             let path = self.key(path, key);
-            match members.binary_search_by(|(name, _)| name.cmp(key)) {
+            match members.binary_search_by(|(name, _)| (**name).cmp(key)) {
                 Ok(at) => {
                     let field = &members[at].1;
                     // Nor does it tell an empty text from none, where the field may be left out.
                     let unset = value.is_null()
-                        || (value == ""
+                        || (value.as_text() == Some("")
                             && matches!(field, Field::Leaf(Leaf::Text { .. }))
-                            && !required.contains(key));
+                            && !is_required(key));
                     if !unset {
                         self.field(field, value, &path, depth);
                     }
@@ -121,20 +128,20 @@ impl Walk<'_> {
         }
     }
 
-    fn field(&mut self, field: &Field, value: &Value, path: &Path, depth: u32) {
+    fn field(&mut self, field: &Field, value: &Plain<'_>, path: &Path, depth: u32) {
         match (field, value) {
             (Field::Of(index), value) => {
                 let schema = self.schema;
                 self.shape(schema.field_of(*index), value, path, depth - 1);
             }
             (Field::Leaf(leaf), value) => self.leaf(leaf, value, path),
-            (Field::List(item), Value::Array(items)) => {
+            (Field::List(item), Plain::List(items)) => {
                 for (at, value) in items.iter().enumerate() {
                     let path = self.item(path, at);
                     self.field(item, value, &path, depth);
                 }
             }
-            (Field::Values(of), Value::Object(map)) => {
+            (Field::Values(of), Plain::Map(map)) => {
                 for (key, value) in map {
                     let path = self.key(path, key);
                     self.field(of, value, &path, depth);
@@ -145,20 +152,20 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&mut self, leaf: &Leaf, value: &Value, path: &Path) {
+    fn leaf(&mut self, leaf: &Leaf, value: &Plain<'_>, path: &Path) {
         match (leaf, value) {
-            (Leaf::Text { one_of }, Value::String(text)) => {
-                if !one_of.is_empty() && !one_of.contains(text) {
-                    let wrong = Wrong::NotOneOf { found: text.clone(), allowed: one_of.clone() };
+            (Leaf::Text { one_of }, Plain::Text(text)) => {
+                if !one_of.is_empty() && !one_of.iter().any(|one| one == text) {
+                    let wrong = Wrong::NotOneOf { found: (*text).to_owned(), allowed: one_of.clone() };
                     self.wrong(path, wrong);
                 }
             }
-            (Leaf::Moment, Value::String(text)) => {
+            (Leaf::Moment, Plain::Text(text)) => {
                 if text.parse::<Time>().is_err() {
                     self.expected(path, "a time such as 2026-01-31T12:00:00Z", value);
                 }
             }
-            (Leaf::Bytes, Value::String(text)) => {
+            (Leaf::Bytes, Plain::Text(text)) => {
                 let is_symbol = |byte: u8| {
                     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\n' | b'\r')
                 };
@@ -166,23 +173,23 @@ impl Walk<'_> {
                     self.expected(path, "base64", value);
                 }
             }
-            (Leaf::Int32, Value::Number(number)) => match number.as_i64() {
+            (Leaf::Int32, Plain::Number(number)) => match number.as_i64() {
                 Some(number) if i32::try_from(number).is_err() => self.wrong(path, Wrong::OutOfRange),
                 Some(_) => {}
                 None => self.expected(path, "an integer", value),
             },
-            (Leaf::Int64, Value::Number(number)) if !number.is_i64() => {
+            (Leaf::Int64, Plain::Number(number)) if !number.is_i64() => {
                 self.expected(path, "an integer", value);
             }
-            (Leaf::IntOrText, Value::Number(number)) => match number.as_i64() {
+            (Leaf::IntOrText, Plain::Number(number)) => match number.as_i64() {
                 Some(number) if i32::try_from(number).is_err() => self.wrong(path, Wrong::OutOfRange),
                 Some(_) => {}
                 None => self.expected(path, "an integer or text", value),
             },
-            (Leaf::Bool, Value::Bool(_))
-            | (Leaf::Int64 | Leaf::Number | Leaf::Quantity, Value::Number(_))
-            | (Leaf::IntOrText, Value::String(_)) => {}
-            (Leaf::Quantity, Value::String(text)) => {
+            (Leaf::Bool, Plain::Bool(_))
+            | (Leaf::Int64 | Leaf::Number | Leaf::Quantity, Plain::Number(_))
+            | (Leaf::IntOrText, Plain::Text(_)) => {}
+            (Leaf::Quantity, Plain::Text(text)) => {
                 if text.parse::<replank_model::quantity::Quantity>().is_err() {
                     self.expected(path, "a quantity such as 500m or 2Gi", value);
                 }
@@ -200,13 +207,13 @@ impl Walk<'_> {
 }
 
 /// What a value is, in words.
-fn sort(value: &Value) -> &'static str {
+fn sort(value: &Plain<'_>) -> &'static str {
     match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
+        Plain::Null => "null",
+        Plain::Bool(_) => "a boolean",
+        Plain::Number(_) => "a number",
+        Plain::Text(_) => "text",
+        Plain::List(_) => "a list",
+        Plain::Map(_) => "an object",
     }
 }

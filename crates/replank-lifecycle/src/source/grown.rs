@@ -124,7 +124,7 @@ impl<'t> Reader<'_, 't> {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::{Found, read_with_trees};
+    use super::super::{Ahead, Found, Way, read_ahead};
     use super::*;
 
     /// A node without ends, which trees know better.
@@ -147,7 +147,8 @@ mod tests {
     /// What is kept of a text's documents, and how many of them were read as trees.
     fn kept(text: &str, wanted: bool) -> (Vec<String>, usize) {
         let (mut all, mut grown) = (Vec::new(), 0);
-        read_with_trees(&Arc::from("x"), text, &|_| wanted, &mut |found, tree| {
+        let way = |_: &Ahead<'_>| if wanted { Way::Grow } else { Way::Scan };
+        read_ahead(&Arc::from("x"), text, &way, &mut |found, tree| {
             grown += usize::from(tree.is_some());
             all.push(match found {
                 Found::Document(document) => {
@@ -194,7 +195,7 @@ mod tests {
     fn of_a_tree_without_a_text_the_same_is_kept() {
         let text =
             "kind: List\nitems: [{apiVersion: v1, kind: A, spec: {replicas: 3, targetRef: {kind: x}}}]\n";
-        read_with_trees(&Arc::from("x"), text, &|_| true, &mut |found, tree| {
+        read_ahead(&Arc::from("x"), text, &|_| Way::Grow, &mut |found, tree| {
             let (Found::Document(document), Some((tree, _))) = (found, tree) else { panic!("{text}") };
             let places = |text: String| {
                 text.split(['{', '['])

@@ -35,19 +35,40 @@ type Each<'e, 't> = &'e mut dyn FnMut(Found<'t>, Option<Grown>);
 
 /// Reads a text, and hands on what is in it.
 pub fn read<'t>(name: &Arc<str>, text: &'t str, each: &mut dyn FnMut(Found<'t>)) {
-    read_with_trees(name, text, &|_| false, &mut |found, _| each(found));
+    read_ahead(name, text, &|_| Way::Scan, &mut |found, _| each(found));
 }
 
-/// The same. Of a document that is wanted so the whole tree is built, and what a scan asks for is taken from that: it is parsed once. Without a tree
-/// are JSON, and YAML that repeats nodes or that only kubectl's reader takes.
-pub(crate) fn read_with_trees<'t>(
+/// A document in YAML that is about to be read.
+pub(crate) struct Ahead<'t> {
+    /// Its part of the text, from the beginning of a line.
+    pub(crate) part: &'t str,
+    /// The same without markers and comments before what it says.
+    pub(crate) content: &'t str,
+    /// The first byte and the first line of the part.
+    pub(crate) start: usize,
+    pub(crate) line: u32,
+}
+
+/// How a document is read.
+pub(crate) enum Way {
+    /// Only what a scan asks for is built.
+    Scan,
+    /// The whole tree is built, and what a scan asks for is taken from that: it is parsed once. Without a tree are JSON, and YAML that repeats nodes or
+    /// that only kubectl's reader takes.
+    Grow,
+    /// What a scan asks for is known already: it is not parsed.
+    Known(Node<'static>),
+}
+
+/// The same; of each document in YAML it is asked how it is to be read.
+pub(crate) fn read_ahead<'t>(
     name: &Arc<str>,
     text: &'t str,
-    wanted: &dyn Fn(&str) -> bool,
+    way: &dyn Fn(&Ahead<'_>) -> Way,
     each: Each<'_, 't>,
 ) {
     for part in Parts::new(text) {
-        read_part(name, text, &part, wanted, each);
+        read_part(name, text, &part, way, each);
     }
 }
 
@@ -59,7 +80,7 @@ pub(crate) fn read_document<'t>(
     line: u32,
     each: &mut dyn FnMut(Found<'t>),
 ) {
-    read_part(name, text, &Part { range, line }, &|_| false, &mut |found, _| each(found));
+    read_part(name, text, &Part { range, line }, &|_| Way::Scan, &mut |found, _| each(found));
 }
 
 /// Reads a text that is known to be a template: what has directives is not even tried as YAML. `marked` is the same text, byte
@@ -74,7 +95,7 @@ pub(crate) fn read_templates<'t>(
         if is_template(&text[part.range.clone()]) {
             each(Found::Template { range: part.range, line: part.line, unread: None });
         } else {
-            read_part(name, text, &part, &|_| false, &mut |found, _| each(found));
+            read_part(name, text, &part, &|_| Way::Scan, &mut |found, _| each(found));
         }
     }
 }
@@ -83,19 +104,24 @@ fn read_part<'t>(
     name: &Arc<str>,
     text: &'t str,
     part: &Part,
-    wanted: &dyn Fn(&str) -> bool,
+    way: &dyn Fn(&Ahead<'_>) -> Way,
     each: Each<'_, 't>,
 ) {
     let Some(content) = split::content(text, part.range.clone()) else { return };
     if split::is_json(&text[content..part.range.end]) {
-        json_part(name, text, part, content, &mut |found| each(found, None));
-    } else if wanted(&text[content..part.range.end])
-        && let Some((root, grown)) = grown_part(text, part)
-    {
-        let document = Document { range: part.range.clone(), line: part.line, root };
-        each(Found::Document(document), Some(grown));
-    } else {
-        yaml_part(name, text, part, &mut |found| each(found, None));
+        return json_part(name, text, part, content, &mut |found| each(found, None));
+    }
+    let Part { range, line } = part.clone();
+    let ahead =
+        Ahead { part: &text[range.clone()], content: &text[content..range.end], start: range.start, line };
+    let read = match way(&ahead) {
+        Way::Scan => None,
+        Way::Grow => grown_part(text, part).map(|(root, grown)| (root, Some(grown))),
+        Way::Known(root) => Some((root, None)),
+    };
+    match read {
+        Some((root, grown)) => each(Found::Document(Document { range, line, root }), grown),
+        None => yaml_part(name, text, part, &mut |found| each(found, None)),
     }
 }
 

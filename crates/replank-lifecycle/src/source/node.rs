@@ -50,21 +50,22 @@ impl<'t> Node<'t> {
         keys.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// The same, held by nobody else, at other bytes of the same lines.
-    pub(super) fn moved<'o>(self, to: &dyn Fn(usize) -> usize) -> Node<'o> {
+    /// The same, held by nobody else, at other bytes and lines.
+    pub(crate) fn moved<'o>(self, to: &dyn Fn(usize) -> usize, lines: &dyn Fn(u32) -> u32) -> Node<'o> {
         let At { line, column, start, end } = self.at;
         let what = match self.what {
             What::Null => What::Null,
             What::Scalar(text) => What::Scalar(Cow::Owned(text.into_owned())),
-            What::List(items) => What::List(items.into_iter().map(|item| item.moved(to)).collect()),
+            What::List(items) => What::List(items.into_iter().map(|item| item.moved(to, lines)).collect()),
             What::Map(entries) => {
-                let of =
-                    |(key, node): (Cow<'t, str>, Node<'t>)| (Cow::Owned(key.into_owned()), node.moved(to));
+                let of = |(key, node): (Cow<'t, str>, Node<'t>)| {
+                    (Cow::Owned(key.into_owned()), node.moved(to, lines))
+                };
                 What::Map(entries.into_iter().map(of).collect())
             }
             What::Skipped => What::Skipped,
         };
-        Node { at: At { line, column, start: to(start), end: to(end) }, what }
+        Node { at: At { line: lines(line), column, start: to(start), end: to(end) }, what }
     }
 
     /// A scalar's text, unless it is empty.

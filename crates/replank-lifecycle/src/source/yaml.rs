@@ -40,7 +40,7 @@ pub(super) fn read<'t>(
     // What kubectl's reader takes all the same.
     let Some(relaxed) = relaxed(&text[part.clone()]) else { return Err(wrong) };
     match strict(&relaxed.text, 0..relaxed.text.len(), first_line, want) {
-        Ok(root) => Ok(root.map(|root| root.moved(&|at| part.start + relaxed.origin(at)))),
+        Ok(root) => Ok(root.map(|root| root.moved(&|at| part.start + relaxed.origin(at), &|line| line))),
         Err(_) => Err(wrong),
     }
 }

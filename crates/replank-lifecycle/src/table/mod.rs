@@ -74,6 +74,8 @@ impl Row {
 pub struct Table {
     rows: Vec<Row>,
     by_gvk: FxHashMap<Gvk, usize>,
+    /// Rows by their group, each with the name of its resource.
+    by_group: FxHashMap<String, Vec<(String, usize)>>,
 }
 
 impl Table {
@@ -103,6 +105,8 @@ impl Table {
             match self.by_gvk.get(&row.gvk) {
                 Some(&index) => self.rows[index] = row,
                 None => {
+                    let of_group = self.by_group.entry(row.gvk.group.clone()).or_default();
+                    of_group.push((plural(&row.gvk.kind), self.rows.len()));
                     self.by_gvk.insert(row.gvk.clone(), self.rows.len());
                     self.rows.push(row);
                 }
@@ -137,11 +141,9 @@ impl Table {
         version: Option<&str>,
         resource: &str,
     ) -> impl Iterator<Item = &'t Row> {
-        self.rows.iter().filter(move |row| {
-            row.gvk.group == group
-                && version.is_none_or(|version| row.gvk.version == version)
-                && plural(&row.gvk.kind) == resource
-        })
+        let of_group = self.by_group.get(group).into_iter().flatten();
+        let rows = of_group.filter(move |(name, _)| name == resource).map(|(_, index)| &self.rows[*index]);
+        rows.filter(move |row| version.is_none_or(|version| row.gvk.version == version))
     }
 
     /// What to write instead, so that it is served at `target` (a version of Kubernetes; of products, whose versions that

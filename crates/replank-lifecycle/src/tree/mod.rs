@@ -6,6 +6,7 @@
 mod json;
 mod node;
 mod origins;
+mod plain;
 mod read;
 mod value;
 mod yaml;
@@ -14,3 +15,4 @@ pub(crate) use read::{EntryAt, NodeAt, Notation, Origins, Style, read, read_stri
 
 pub use node::{Entry, Tree, What};
 pub(crate) use node::{From, OriginIndex};
+pub(crate) use plain::Plain;

@@ -1,5 +1,6 @@
 //! YAML into trees. The grammar is granit-parser's; what a scalar means is decided by replank-intake, as kubectl takes it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ use super::{Entry, EntryAt, From, Notation, OriginIndex, Origins, Style, Tree, W
 const DEPTH_MAX: usize = 100;
 /// Nodes that the aliases of one document may repeat, as in replank-intake.
 const ALIAS_NODES_MAX: usize = 400_000;
+/// Bytes up to which a text is one that may come again.
+const SHARED_BYTES_MAX: usize = 24;
 
 pub(super) fn read(text: &str, range: Range<usize>) -> Result<Option<(Tree, Origins)>, String> {
     let why = match strict(text, range.clone()) {
@@ -42,6 +45,7 @@ pub(super) fn strict(text: &str, range: Range<usize>) -> Result<Option<(Tree, Or
         root: None,
         anchors: FxHashMap::default(),
         repeated: 0,
+        words: FxHashMap::default(),
     };
     for event in Parser::new_from_str_with_options(&text[range], options) {
         let (event, span) = event.map_err(|error| format!("invalid YAML: {}", error.info()))?;
@@ -84,6 +88,8 @@ struct Builder<'t> {
     root: Option<Tree>,
     anchors: FxHashMap<usize, Tree>,
     repeated: usize,
+    /// Short texts that were said before.
+    words: FxHashMap<&'t str, Arc<str>>,
 }
 
 impl<'t> Builder<'t> {
@@ -97,7 +103,7 @@ impl<'t> Builder<'t> {
         let range = self.range(&span);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                self.scalar(&text, style, anchor, tag.as_deref(), range)
+                self.scalar(text, style, anchor, tag.as_deref(), range)
             }
             Event::SequenceStart(style, anchor, _) => {
                 let style = match style {
@@ -144,7 +150,7 @@ impl<'t> Builder<'t> {
 
     fn scalar(
         &mut self,
-        text: &str,
+        text: Cow<'t, str>,
         style: ScalarStyle,
         anchor: usize,
         tag: Option<&Tag>,
@@ -152,7 +158,7 @@ impl<'t> Builder<'t> {
     ) -> Result<(), String> {
         let range = self.trimmed(range, style);
         // What is not written at all is handed on as a tilde.
-        let text = if range.is_empty() && style == ScalarStyle::Plain { "" } else { text };
+        let text = if range.is_empty() && style == ScalarStyle::Plain { Cow::Borrowed("") } else { text };
         let plain = style == ScalarStyle::Plain;
         let our_style = match style {
             ScalarStyle::Plain => Style::Plain,
@@ -160,12 +166,20 @@ impl<'t> Builder<'t> {
             ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
             ScalarStyle::Literal | ScalarStyle::Folded => Style::BlockText,
         };
-        let what = meaning(text, plain, tag)?;
+        let merge = plain && text == "<<";
+        let what = self.meaning(&text, plain, tag)?;
         if let Some(Frame::Map { key: awaited @ None, .. }) = self.stack.last_mut() {
-            let merge = plain && text == "<<";
-            let is_as_written = !plain || tag.is_some() || scalar::is_text(text);
-            let says = if is_as_written { Some(Arc::from(text)) } else { scalar::key(text).map(Arc::from) };
-            let says = says.ok_or_else(|| format!("`{text}` cannot be a key"))?;
+            let says = match &what {
+                What::Text(text) => text.clone(),
+                What::Null | What::Bool(_) | What::Number(_) | What::List(_) | What::Map(_) => {
+                    let says = if tag.is_some() {
+                        Some(Arc::from(&*text))
+                    } else {
+                        scalar::key(&text).map(Arc::from)
+                    };
+                    says.ok_or_else(|| format!("`{text}` cannot be a key"))?
+                }
+            };
             *awaited = Some(Key { range, style: our_style, says, merge });
             if anchor != 0 {
                 self.anchors.insert(anchor, Tree::of(what));
@@ -174,6 +188,31 @@ impl<'t> Builder<'t> {
         }
         let from = self.origins.node(range, our_style, what.clone());
         self.complete(Tree { what, from: Some(from) }, anchor)
+    }
+
+    /// What a scalar says.
+    fn meaning(&mut self, text: &Cow<'t, str>, plain: bool, tag: Option<&Tag>) -> Result<What, String> {
+        let resolve = match tag.map(|tag| tag.core_suffix()) {
+            None => plain,
+            Some(Some("int" | "float" | "bool" | "null")) => true,
+            Some(Some("binary")) => return Err("`!!binary`".to_owned()),
+            Some(_) => false,
+        };
+        if !resolve || scalar::is_text(text) {
+            return Ok(What::Text(self.shared(text)));
+        }
+        let value = scalar::value(text).ok_or_else(|| format!("`{text}` cannot be written in JSON"))?;
+        Ok(Tree::from_value(&value).what)
+    }
+
+    /// A text, which short ones of the same words share: a schema says the same few over and over.
+    fn shared(&mut self, text: &Cow<'t, str>) -> Arc<str> {
+        match text {
+            Cow::Borrowed(text) if text.len() <= SHARED_BYTES_MAX => {
+                self.words.entry(text).or_insert_with(|| Arc::from(*text)).clone()
+            }
+            Cow::Borrowed(_) | Cow::Owned(_) => Arc::from(&**text),
+        }
     }
 
     /// Of a block's text the parser tells the end where the next token begins. It ends with its last line that is not
@@ -296,21 +335,6 @@ fn colon(text: &str, key_end: usize) -> usize {
     let rest = &text[key_end..];
     let trimmed = rest.trim_start();
     if trimmed.starts_with(':') { key_end + (rest.len() - trimmed.len()) + 1 } else { key_end }
-}
-
-/// What a scalar says.
-fn meaning(text: &str, plain: bool, tag: Option<&Tag>) -> Result<What, String> {
-    let resolve = match tag.map(|tag| tag.core_suffix()) {
-        None => plain,
-        Some(Some("int" | "float" | "bool" | "null")) => true,
-        Some(Some("binary")) => return Err("`!!binary`".to_owned()),
-        Some(_) => false,
-    };
-    if !resolve || scalar::is_text(text) {
-        return Ok(What::Text(text.into()));
-    }
-    let value = scalar::value(text).ok_or_else(|| format!("`{text}` cannot be written in JSON"))?;
-    Ok(Tree::from_value(&value).what)
 }
 
 fn weigh(tree: &Tree) -> usize {

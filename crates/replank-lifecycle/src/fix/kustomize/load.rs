@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{self, Found, Node};
+use crate::source::{self, Found, Node, Way};
 use crate::tree::{self, Origins, Tree};
 
 use super::super::fixing::notation_of;
@@ -118,7 +118,7 @@ pub(super) fn objects(text: &str) -> Vec<Option<Tree>> {
 
 fn each(text: &str, hand_on: &mut dyn FnMut(&Node<'_>, Option<Part>)) {
     let name: Arc<str> = Arc::from("");
-    source::read_with_trees(&name, text, &|_| true, &mut |found, grown| {
+    source::read_ahead(&name, text, &|_| Way::Grow, &mut |found, grown| {
         if let Found::Document(document) = found {
             let range = document.range.clone();
             let read = || tree::read(text, range.clone(), notation_of(&text[range.clone()])).ok().flatten();

@@ -1,7 +1,7 @@
 //! The page as a whole, and what each part depends on.
 
 use crate::report::About;
-use replank_facts::plan::{Care, OnFailure, Plan, Retain, Retained, Target};
+use replank_facts::plan::{Care, OnFailure, Plan, Retain, Retained, Spread, Target};
 use replank_model::time::Span;
 use replank_rehearse::RehearsalResult;
 use replank_rehearse::Verdict;
@@ -58,6 +58,18 @@ fn what_is_blocked_is_not_to_be_approved() {
     stopped.stop = Stop::Interrupted;
     let page = request(&Request { result: &result, plan: &plan, groups: &[], about: stopped });
     assert!(page.contains("the rehearsal was interrupted"), "{page}");
+}
+
+#[test]
+fn that_the_last_pods_of_a_spread_are_pending_for_a_while_is_said() {
+    let with = |spread| {
+        let mut plan = plan();
+        plan.care.spread = spread;
+        page(&plan, &sample::with_findings())
+    };
+    let said = "The last pods that a topology spread keeps on a node are evicted all the same, and are Pending until the node is gone.";
+    assert!(with(Spread::LastPending).contains(said), "{}", with(Spread::LastPending));
+    assert!(!with(Spread::Honour).contains(said), "they stay");
 }
 
 #[test]

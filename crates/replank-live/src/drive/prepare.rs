@@ -319,7 +319,8 @@ impl Known<'_> {
 
     fn resource(&self, api_version: &str, kind: &str) -> Result<&Resource, Refusal> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let found = self.served.iter().find(|one| one.group == group && one.kind == kind);
+        let all = || self.served.iter().filter(|one| one.group == group && one.kind == kind);
+        let found = all().find(|one| one.api_version() == api_version).or_else(|| all().next());
         found.ok_or_else(|| {
             let message = format!("the server serves no {kind} of {api_version}");
             Refusal::Failed { code: 404, message: Text::from(message) }

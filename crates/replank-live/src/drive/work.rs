@@ -26,7 +26,7 @@ use super::source::{Source, followed};
 use super::told::Told;
 use crate::connect::Connection;
 use crate::error::LiveError;
-use crate::resource::{Resource, served};
+use crate::resource::{Resource, served_in_all_versions};
 
 /// How much of what was seen waits to be taken in: lists and watches read on only then.
 const TOLD_MAX: usize = 64;
@@ -69,7 +69,7 @@ impl<'w> Work<'w> {
     ) -> Result<Self, LiveError> {
         let (tell, told) = mpsc::channel(TOLD_MAX);
         let line = Arc::new(Line::new(connection.clone(), options.requests_per_second, tell));
-        let served = served(connection).await?;
+        let served = served_in_all_versions(connection).await?;
         let sources = followed(&served, &|kind| engine.watches(kind));
         let mut feeds = JoinSet::new();
         for (place, source) in sources.iter().enumerate() {

@@ -300,6 +300,64 @@ fn cancelled(ground: &Ground) {
     });
 }
 
+/// Pods that cannot be read are on their node all the same: it is not taken for empty.
+fn unreadable(ground: &Ground) {
+    let of_pods = |asked: &Asked| asked.path.starts_with("/api/v1/pods?");
+    let proxy =
+        stage(ground, Box::new(move |asked| if of_pods(asked) { Fault::Garble } else { Fault::Nothing }));
+    let node = loaded(ground);
+    let notes = Notes::default();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            ground.wait("the node is cordoned", |ground| {
+                ground.get(&format!("/api/v1/nodes/{node}"))["spec"]["unschedulable"] == true
+            });
+            // Long enough to take it for empty.
+            thread::sleep(Duration::from_secs(4));
+            notes.of(|noted| noted.intents.push(Intent::Cancelled));
+        });
+        let end = drive(proxy.kubeconfig(), &mut Drainer::new(&node), &notes);
+        assert_eq!(end.expect("it ends"), End::Cancelled(Vec::new()));
+    });
+    let unread = |event: &Event| matches!(event, Event::Unread { why, .. } if why.contains("status.phase"));
+    assert!(count(&notes, unread) >= PODS, "each is named, with the reason");
+    assert!(!ground.pods_on(&node).is_empty() && evictions(&proxy.passed()).is_empty());
+}
+
+/// A write that the watch does not show: nothing is decided for half a minute, and then it is said.
+fn lagging(ground: &Ground) {
+    let of_nodes = |asked: &Asked| asked.is_watch() && asked.path.starts_with("/api/v1/nodes?");
+    let proxy = stage(ground, once(of_nodes, Fault::DelayAnswer(Duration::from_secs(40))));
+    let notes = drained(ground, &proxy);
+    assert_eq!(count(&notes, |event| matches!(event, Event::Lagging { .. })), 1);
+    notes.of(|noted| {
+        let pauses = noted.decisions.windows(2).map(|pair| (pair[1] - pair[0]).as_secs());
+        let longest = pauses.max().unwrap_or_default();
+        assert!((29..=33).contains(&longest), "{:?}", noted.decisions);
+    });
+}
+
+/// This machine's clock is wrong by years: what is written is the server's time.
+fn clock(ground: &Ground) {
+    let proxy = stage(ground, Box::new(|_| Fault::Later));
+    let now = year(ground);
+    let node = loaded(ground);
+    let notes = Notes::default();
+    let end = drive(proxy.kubeconfig(), &mut Drainer::new(&node), &notes);
+    assert_eq!(end.expect("it ends"), End::Done);
+    let found = ground.get(&format!("/api/v1/nodes/{node}"));
+    let since =
+        found["metadata"]["annotations"][mark::SINCE].as_str().and_then(|text| text[..4].parse().ok());
+    assert_eq!(since, Some(now + 28));
+}
+
+/// The year it is on the server.
+fn year(ground: &Ground) -> u16 {
+    let node = ground.get("/api/v1/nodes/node-1");
+    let text = node["metadata"]["creationTimestamp"].as_str().expect("it has one");
+    text[..4].parse().expect("a year")
+}
+
 macro_rules! on_both {
     ($($name:ident: $served:ident, $real:ident;)*) => { $(
         #[test]
@@ -324,5 +382,8 @@ on_both! {
     expired: an_expired_watch_is_listed_anew_served, an_expired_watch_is_listed_anew_real;
     away: an_outage_is_sat_out_served, an_outage_is_sat_out_real;
     overtaken: a_change_in_between_is_a_conflict_served, a_change_in_between_is_a_conflict_real;
+    unreadable: a_node_with_unreadable_pods_is_not_empty_served, a_node_with_unreadable_pods_is_not_empty_real;
+    lagging: a_write_that_is_not_seen_is_waited_for_served, a_write_that_is_not_seen_is_waited_for_real;
+    clock: time_is_the_servers_served, time_is_the_servers_real;
     cancelled: what_is_cancelled_is_given_back_served, what_is_cancelled_is_given_back_real;
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt as _;
+use replank_model::text::RunId;
 use replank_model::time::Span;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -55,8 +56,8 @@ enum Ended {
 }
 
 impl Feed {
-    pub(super) fn new(line: Arc<Line>, source: Source, place: usize) -> Self {
-        let backoff = Backoff::new(source.name());
+    pub(super) fn new(line: Arc<Line>, source: Source, place: usize, run: &RunId) -> Self {
+        let backoff = Backoff::new(format!("{run}/{}", source.name()));
         Self { line, source, place, reader: Reader::default(), backoff, is_down: true }
     }
 

@@ -32,6 +32,8 @@ use crate::resource::{Resource, served_in_all_versions};
 const TOLD_MAX: usize = 64;
 /// How long what was written may not be seen.
 const LAG_MAX: Duration = Duration::from_secs(30);
+/// Urgent commands that may be under way beside all others.
+const URGENT: usize = 4;
 /// The longest time between two looks at what waits.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -56,6 +58,8 @@ pub(super) struct Work<'w> {
     wake_at: Option<Time>,
     has_begun: bool,
     is_held: bool,
+    /// How long there is no leave to send anything.
+    turn_in: Option<Duration>,
     end: Option<End>,
 }
 
@@ -68,12 +72,12 @@ impl<'w> Work<'w> {
         observer: &'w mut dyn Observer,
     ) -> Result<Self, LiveError> {
         let (tell, told) = mpsc::channel(TOLD_MAX);
-        let line = Arc::new(Line::new(connection.clone(), options.requests_per_second, tell));
+        let line = Arc::new(Line::new(connection.clone(), options, tell));
         let served = served_in_all_versions(connection).await?;
         let sources = followed(&served, &|kind| engine.watches(kind));
         let mut feeds = JoinSet::new();
         for (place, source) in sources.iter().enumerate() {
-            feeds.spawn(Feed::new(line.clone(), Source::clone(source), place).follow());
+            feeds.spawn(Feed::new(line.clone(), Source::clone(source), place, &options.run).follow());
         }
         let event =
             Event::Connected { server: connection.server().to_owned(), version: connection.version() };
@@ -95,6 +99,7 @@ impl<'w> Work<'w> {
             wake_at: None,
             has_begun: false,
             is_held: false,
+            turn_in: None,
             end: None,
         })
     }
@@ -247,25 +252,35 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// Sends as much as may be sent.
+    /// Sends as much as may be sent: a request each, so that what is urgent does not wait behind what waits for its turn.
     fn send(&mut self) {
         let is_held = !self.cluster.unseen().is_empty();
-        while self.under_way.len() < self.options.in_flight.max(1) {
-            let Some(command) = self.queue.pop(is_held) else { return };
+        let room = self.options.in_flight.max(1);
+        self.turn_in = None;
+        while self.under_way.len() < room + URGENT {
+            let is_full = self.under_way.len() >= room;
+            let Some((place, command)) = self.queue.pop(is_held, is_full) else { return };
             let now = self.line.clock.now();
             let (view, served) = (&self.cluster.view, &*self.served);
             let known = Known { view, served, dry_run: self.options.dry_run, now };
-            match prepare(&command, &known) {
-                Err(refusal) => self.answer(&command, Answer::Refused(refusal)),
-                Ok(prepared) => {
-                    let line = self.line.clone();
-                    self.under_way.spawn(async move {
-                        let (key, deadline) = (command.key.clone(), command.deadline);
-                        let carried = carry(line, key, prepared.clone(), deadline).await;
-                        (command, prepared, carried)
-                    });
+            let prepared = match prepare(&command, &known) {
+                Err(refusal) => {
+                    self.answer(&command, Answer::Refused(refusal));
+                    continue;
                 }
+                Ok(prepared) => prepared,
+            };
+            if let Err(wait) = self.line.bucket.take() {
+                self.queue.put_back(place, command);
+                self.turn_in = Some(wait);
+                return;
             }
+            let line = self.line.clone();
+            self.under_way.spawn(async move {
+                let (key, deadline) = (command.key.clone(), command.deadline);
+                let carried = carry(line, key, prepared.clone(), deadline).await;
+                (command, prepared, carried)
+            });
         }
     }
 
@@ -349,7 +364,7 @@ impl<'w> Work<'w> {
         let due = if self.is_due { next } else { self.wake_at };
         let due = due.map_or(TICK, |at| self.line.clock.until(at));
         // A decision that waits for something else is not waited for any shorter than this.
-        due.clamp(Duration::from_millis(10), TICK)
+        due.min(self.turn_in.unwrap_or(TICK)).clamp(Duration::from_millis(10), TICK)
     }
 }
 

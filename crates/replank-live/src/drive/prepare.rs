@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::heard::Sort;
 use super::options::DryRun;
 use super::patch::{Operation, between, tested};
+use super::seen::known;
 use crate::connect::{Call, JSON};
 use crate::resource::Resource;
 
@@ -257,12 +258,7 @@ impl Known<'_> {
         let resource = self.resource(object.api_version(), object.kind_name())?;
         let path = format!("{}/{}", resource.path(namespace(meta)), meta.name);
         let (kind, key) = (object.kind(), meta.key());
-        let old = match object {
-            Object::Other(other) => {
-                self.view.other(other.group(), &other.kind, &key).cloned().map(Object::Other)
-            }
-            typed => self.view.object(typed.kind(), &key),
-        };
+        let old = known(self.view, object);
         let Some(old) = old else {
             let message = format!("{} \"{}\" not found", resource.plural, meta.name);
             return Err(Refusal::Gone { message: Text::from(message) });

@@ -32,6 +32,8 @@ use crate::resource::{Resource, served_in_all_versions};
 const TOLD_MAX: usize = 64;
 /// How long what was written may not be seen.
 const LAG_MAX: Duration = Duration::from_secs(30);
+/// How long after a decision there is another at the same time at the earliest.
+const STILL_MAX: Duration = Duration::from_millis(1_500);
 /// Urgent commands that may be under way beside all others.
 const URGENT: usize = 4;
 /// The longest time between two looks at what waits.
@@ -54,7 +56,8 @@ pub(super) struct Work<'w> {
     unseen: Vec<(Written, Instant)>,
     /// Whether something is to be decided on that was not known at the last decision.
     is_due: bool,
-    decided: Option<Time>,
+    /// When it was decided last: by the server's clock, and by ours.
+    decided: Option<(Time, Instant)>,
     wake_at: Option<Time>,
     has_begun: bool,
     is_held: bool,
@@ -194,7 +197,9 @@ impl<'w> Work<'w> {
         }
         let now = self.line.clock.now();
         let is_due = self.is_due || self.wake_at.is_some_and(|at| at <= now);
-        is_due && self.decided.is_none_or(|decided| decided < now)
+        // Where the server's clock was set back, time stands still for a while, and decisions are taken all the same.
+        let is_next = |(decided, at): (Time, Instant)| decided < now || at.elapsed() > STILL_MAX;
+        is_due && self.decided.is_none_or(is_next)
     }
 
     /// Whether nothing is decided any more.
@@ -206,7 +211,7 @@ impl<'w> Work<'w> {
         let now = self.line.clock.now();
         let decision = self.engine.decide(now);
         self.observer.decided(now, &self.cluster.view, &decision);
-        self.decided = Some(now);
+        self.decided = Some((now, Instant::now()));
         self.is_due = false;
         self.wake_at = decision.wake_at;
         for command in decision.commands {
@@ -360,7 +365,7 @@ impl<'w> Work<'w> {
 
     /// How long there is nothing to do if nothing is heard.
     fn pause(&self) -> Duration {
-        let next = self.decided.map(|decided| decided + Span::from_secs(1));
+        let next = self.decided.map(|(decided, _)| decided + Span::from_secs(1));
         let due = if self.is_due { next } else { self.wake_at };
         let due = due.map_or(TICK, |at| self.line.clock.until(at));
         // A decision that waits for something else is not waited for any shorter than this.

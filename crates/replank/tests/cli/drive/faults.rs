@@ -193,6 +193,50 @@ fn unauthorized(ground: &Ground) {
     assert!(lost >= 1 && lost == found, "{lost} {found}");
 }
 
+/// The token is good no longer in the middle of a run, and another stands in the kubeconfig by then.
+fn renewed(ground: &Ground) {
+    let proxy = stage(ground, nothing());
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    ground.create(
+        accounts,
+        &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "driver"}}),
+    );
+    ground.create(
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "driver"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": "driver", "namespace": "default"}]}),
+    );
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let token = ground.create(&format!("{accounts}/driver/token"), &request)["status"]["token"].clone();
+    let first = std::fs::read_to_string(proxy.kubeconfig()).expect("it is written");
+    let mut config: serde_json::Value = serde_json::from_str(&first).expect("it is JSON");
+    config["users"][0]["user"]["token"] = token;
+    let file = ground.folder.join("own.kubeconfig");
+    std::fs::write(&file, config.to_string()).expect("it can be written");
+    let node = loaded(ground);
+    let notes = Notes::default();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let is_cordoned = |one: &Passed| one.asked.method == "PATCH" && one.status == Some(200);
+            while !proxy.passed().iter().any(is_cordoned) {
+                thread::sleep(Duration::from_millis(20));
+            }
+            std::fs::write(&file, &first).expect("it can be written");
+            ground.delete(&format!("{accounts}/driver"));
+        });
+        // Servers remember for some seconds who had a token.
+        let mut engine = Drainer::patient(&node, Span::from_secs(20));
+        let end = drive(&file, &mut engine, &notes);
+        assert_eq!(end.expect("it ends"), End::Done);
+    });
+    assert!(ground.pods_on(&node).is_empty());
+    assert!(proxy.passed().iter().any(|one| one.status == Some(401)));
+    let lost = count(&notes, |event| matches!(event, Event::Unauthorized { .. }));
+    let found = count(&notes, |event| matches!(event, Event::Authorized));
+    assert!(lost >= 1 && lost == found, "{lost} {found}");
+}
+
 /// A watch that cannot go on: what changed meanwhile is found by a list.
 fn expired(ground: &Ground) {
     let proxy =
@@ -379,6 +423,7 @@ on_both! {
     late_and_twice: late_and_repeated_requests_change_no_outcome_served, late_and_repeated_requests_change_no_outcome_real;
     throttled: throttling_is_waited_out_served, throttling_is_waited_out_real;
     unauthorized: credentials_are_read_anew_served, credentials_are_read_anew_real;
+    renewed: a_token_that_expires_is_replaced_served, a_token_that_expires_is_replaced_real;
     expired: an_expired_watch_is_listed_anew_served, an_expired_watch_is_listed_anew_real;
     away: an_outage_is_sat_out_served, an_outage_is_sat_out_real;
     overtaken: a_change_in_between_is_a_conflict_served, a_change_in_between_is_a_conflict_real;

@@ -76,6 +76,11 @@ impl Ground {
         answer.json()
     }
 
+    pub(super) fn delete(&self, path: &str) {
+        let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
+        assert!(answer.status < 300, "DELETE {path}: {}", answer.json());
+    }
+
     pub(super) fn merge(&self, path: &str, change: &Value) {
         let sent =
             Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());

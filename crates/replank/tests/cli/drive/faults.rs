@@ -82,10 +82,7 @@ fn assert_looked_at_in_between(passed: &[Passed]) {
             .iter()
             .find(|next| next.asked.body["deleteOptions"]["preconditions"]["uid"] == *of);
         let Some(next) = next else { continue };
-        let is_answered = matches!(
-            one.fault,
-            Fault::Nothing | Fault::DelayAnswer(_) | Fault::DelayRequest(_) | Fault::Busy(_)
-        );
+        let is_answered = !matches!(one.fault, Fault::CutRequest | Fault::CutAnswer);
         let pod = one.asked.path.trim_end_matches("/eviction?fieldManager=replank");
         let is_read = passed[one.asked.index..next.asked.index]
             .iter()

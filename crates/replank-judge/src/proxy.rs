@@ -79,6 +79,10 @@ pub enum Fault {
     Unauthorized,
     /// The server is not asked; the client is told that what it asks for is too old.
     Expired,
+    /// Phases of pods that run are numbers in the answer.
+    Garble,
+    /// The server's clock is 28 years ahead: weekdays are the same then.
+    Later,
 }
 
 /// What is to go wrong: asked for every request as it comes.
@@ -263,7 +267,7 @@ impl Inner {
                     Ok(())
                 })?;
             }
-            Fault::Nothing | Fault::CutAnswer | Fault::DelayAnswer(_) => {}
+            Fault::Nothing | Fault::CutAnswer | Fault::DelayAnswer(_) | Fault::Garble | Fault::Later => {}
         }
         let mut has_begun = false;
         self.ask(&came, &mut |bytes| {
@@ -279,10 +283,24 @@ impl Inner {
                     | Fault::Repeat
                     | Fault::Busy(_)
                     | Fault::Unauthorized
-                    | Fault::Expired => {}
+                    | Fault::Expired
+                    | Fault::Garble
+                    | Fault::Later => {}
                 }
             }
-            (&*client).write_all(bytes)?;
+            match fault {
+                Fault::Garble => (&*client).write_all(&garbled(bytes))?,
+                Fault::Later => (&*client).write_all(&later(bytes))?,
+                Fault::Nothing
+                | Fault::CutRequest
+                | Fault::CutAnswer
+                | Fault::DelayRequest(_)
+                | Fault::DelayAnswer(_)
+                | Fault::Repeat
+                | Fault::Busy(_)
+                | Fault::Unauthorized
+                | Fault::Expired => (&*client).write_all(bytes)?,
+            }
             Ok(())
         })
     }
@@ -315,6 +333,34 @@ impl Inner {
             }
         })
     }
+}
+
+/// Part of an answer with other phases, as long as before.
+fn garbled(bytes: &[u8]) -> Vec<u8> {
+    replaced(bytes, b"\"phase\":\"Running\"", b"\"phase\":777777777")
+}
+
+/// Part of an answer with a date 28 years later.
+fn later(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let date = text.lines().find_map(|line| line.strip_prefix("Date: ").or(line.strip_prefix("date: ")));
+    let year = date.and_then(|date| date.split(' ').nth(3));
+    let Some((date, year)) = date.zip(year.and_then(|year| year.parse::<u16>().ok())) else {
+        return bytes.to_vec();
+    };
+    let new = date.replacen(&year.to_string(), &(year + 28).to_string(), 1);
+    replaced(bytes, date.as_bytes(), new.as_bytes())
+}
+
+/// Bytes with others in their place, as many.
+fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut all = bytes.to_vec();
+    let mut from = 0;
+    while let Some(at) = all[from..].windows(old.len()).position(|part| part == old) {
+        all.splice(from + at..from + at + old.len(), new.iter().copied());
+        from += at + new.len();
+    }
+    all
 }
 
 fn tls() -> Result<ClientConfig> {

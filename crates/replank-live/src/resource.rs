@@ -54,6 +54,22 @@ impl Resource {
 /// # Errors
 /// Where the server cannot be asked.
 pub(crate) async fn served(connection: &Connection) -> Result<Vec<Resource>, LiveError> {
+    let mut preferred: Vec<Resource> = Vec::new();
+    for one in served_in_all_versions(connection).await? {
+        let is_known = |known: &Resource| known.group == one.group && known.plural == one.plural;
+        if !preferred.iter().any(is_known) {
+            preferred.push(one);
+        }
+    }
+    preferred.sort();
+    Ok(preferred)
+}
+
+/// Every resource that can be listed, in each version that is served, the one that the server prefers first.
+///
+/// # Errors
+/// Where the server cannot be asked.
+pub(crate) async fn served_in_all_versions(connection: &Connection) -> Result<Vec<Resource>, LiveError> {
     let mut all = Vec::new();
     for root in ["/api", "/apis"] {
         let told = connection.json(root, AGGREGATED, of(root)).await?;
@@ -62,7 +78,6 @@ pub(crate) async fn served(connection: &Connection) -> Result<Vec<Resource>, Liv
             Some(_) | None => plain(connection, root, &told, &mut all).await?,
         }
     }
-    all.sort();
     Ok(all)
 }
 
@@ -139,11 +154,10 @@ async fn plain(
     Ok(())
 }
 
-/// Takes a resource in unless it cannot be listed, or is there in a version that is preferred.
+/// Takes a resource in unless it cannot be listed.
 fn put(all: &mut Vec<Resource>, resource: Resource, verbs: &Value) {
     let can_be_listed = items(verbs).any(|verb| verb == "list") && !resource.plural.contains('/');
-    let is_known = |known: &Resource| known.group == resource.group && known.plural == resource.plural;
-    if can_be_listed && !all.iter().any(is_known) {
+    if can_be_listed {
         all.push(resource);
     }
 }
@@ -163,12 +177,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resource_is_taken_once_in_the_preferred_version_if_it_can_be_listed() {
+    fn a_resource_is_taken_in_each_version_if_it_can_be_listed() {
         let resource = |name: &str, verbs: &[&str]| json!({"resource": name, "responseKind": {"group": "g", "version": "", "kind": "K"}, "scope": "Namespaced", "verbs": verbs});
         let told = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "g"}, "versions": [
             {"version": "v2", "resources": [resource("ks", &["list"]), resource("asks", &["create"])]},
             {"version": "v1", "resources": [resource("ks", &["list"]), resource("olds", &["list"])]}]}]});
         let found: Vec<String> = aggregated(&told).iter().map(|one| one.path(Some("n"))).collect();
-        assert_eq!(found, ["/apis/g/v2/namespaces/n/ks", "/apis/g/v1/namespaces/n/olds"]);
+        assert_eq!(
+            found,
+            ["/apis/g/v2/namespaces/n/ks", "/apis/g/v1/namespaces/n/ks", "/apis/g/v1/namespaces/n/olds"]
+        );
     }
 }

@@ -44,7 +44,7 @@ enum Back {
     Unread(String),
 }
 
-/// Carries a command out.
+/// Carries a command out. Leave to send the first request has been given.
 pub(super) async fn carry(line: Arc<Line>, key: CommandKey, prepared: Prepared, deadline: Time) -> Carried {
     Carrier { line: &line, key, prepared, deadline, sends: 0, is_uncertain: false }.carry().await
 }
@@ -61,9 +61,9 @@ struct Carrier<'l> {
 
 impl Carrier<'_> {
     async fn carry(mut self) -> Carried {
-        let mut backoff = Backoff::new(self.key.0.to_string());
+        let (mut backoff, mut has_leave) = (Backoff::new(self.key.0.to_string()), true);
         loop {
-            if !self.line.leave(self.deadline).await {
+            if !std::mem::take(&mut has_leave) && !self.line.leave(self.deadline).await {
                 return self.late();
             }
             let heard = match self.line.ask(&self.prepared.call, Some(self.deadline)).await {

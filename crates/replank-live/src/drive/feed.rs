@@ -3,18 +3,23 @@
 //! A list is read page by page and is consistent: it has no `resourceVersion` parameter. A watch goes on from the version that was seen last; where the server no longer has it, the resource
 //! is listed anew.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use http::Response;
 use http_body_util::BodyExt as _;
+use kube::client::Body;
+use replank_model::text::RunId;
 use replank_model::time::Span;
 use serde_json::Value;
 use tokio::time::timeout;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::backoff::Backoff;
 use super::event::Event;
 use super::heard::retry_after;
-use super::line::{Heard, Line};
+use super::line::{Heard, Line, Silence};
 use super::read::{Reader, reference};
 use super::source::Source;
 use super::told::{Seen, Told};
@@ -23,8 +28,11 @@ use crate::error::LiveError;
 
 /// Objects in one page: what kubectl asks for (`--chunk-size`).
 const PAGE: usize = 500;
-/// Seconds after which the server is to end a watch; it begins anew at once.
+/// Seconds after which the server is to end a watch; it begins anew at once. Those of different resources do not end together.
 const WATCH_MAX: u64 = 300;
+const WATCH_MIN: u64 = 240;
+/// How long a watch may take to begin until it counts as one that is away: credentials may be read anew meanwhile.
+const BEGIN_MAX: Duration = Duration::from_secs(5);
 /// How long a watch may be silent: servers send bookmarks every minute. One that is silent for longer may have been forgotten on the way.
 const SILENT_MAX: Duration = Duration::from_secs(90);
 
@@ -55,8 +63,8 @@ enum Ended {
 }
 
 impl Feed {
-    pub(super) fn new(line: Arc<Line>, source: Source, place: usize) -> Self {
-        let backoff = Backoff::new(source.name());
+    pub(super) fn new(line: Arc<Line>, source: Source, place: usize, run: &RunId) -> Self {
+        let backoff = Backoff::new(format!("{run}/{}", source.name()));
         Self { line, source, place, reader: Reader::default(), backoff, is_down: true }
     }
 
@@ -143,11 +151,12 @@ impl Feed {
     /// One watch; moves the version on with everything that is seen.
     async fn watch(&mut self, version: &mut String) -> Ended {
         let label = self.source.label.map(|label| format!("&labelSelector={label}")).unwrap_or_default();
+        let seconds = WATCH_MIN + xxh3_64(self.source.name().as_bytes()) % (WATCH_MAX - WATCH_MIN);
         let path = format!(
-            "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds={WATCH_MAX}&resourceVersion={version}{label}",
+            "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}{label}",
             self.source.resource.path(None)
         );
-        let response = match self.line.begin(&Call::get(path), None).await {
+        let response = match self.begin(&Call::get(path)).await {
             Ok(response) => response,
             Err(silence) => return Ended::Broken(silence.words()),
         };
@@ -178,6 +187,18 @@ impl Feed {
                 return end;
             }
         }
+    }
+
+    /// Begins a watch. One that takes a while is away meanwhile.
+    async fn begin(&mut self, call: &Call) -> Result<Response<Body>, Silence> {
+        let line = self.line.clone();
+        let mut response = pin!(line.begin(call, None));
+        if let Ok(response) = timeout(BEGIN_MAX, &mut response).await {
+            return response;
+        }
+        self.is_down = true;
+        self.see(vec![Seen::Down]).await;
+        response.await
     }
 
     /// What whole lines of a watch say, and whether it ends with one of them.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, Response};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
+use replank_model::text::RunId;
 use replank_model::time::{Span, Time};
 use tokio::sync::mpsc;
 
@@ -13,6 +14,7 @@ use super::backoff::Backoff;
 use super::bucket::Bucket;
 use super::clock::Clock;
 use super::event::Event;
+use super::options::Options;
 use super::told::Told;
 use crate::connect::{Call, Connection, JSON, causes, date};
 use crate::error::LiveError;
@@ -28,6 +30,7 @@ pub(super) struct Line {
     pub(super) clock: Clock,
     pub(super) bucket: Bucket,
     told: mpsc::Sender<Told>,
+    run: RunId,
     /// Since when the credentials have not been accepted.
     unauthorized: Mutex<Option<Instant>>,
     /// One at a time reads credentials.
@@ -63,11 +66,12 @@ impl Silence {
 }
 
 impl Line {
-    pub(super) fn new(connection: Connection, per_second: u32, told: mpsc::Sender<Told>) -> Self {
+    pub(super) fn new(connection: Connection, options: &Options, told: mpsc::Sender<Told>) -> Self {
         Self {
             connection,
             clock: Clock::new(),
-            bucket: Bucket::new(per_second),
+            bucket: Bucket::new(options.requests_per_second),
+            run: options.run.clone(),
             told,
             unauthorized: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
@@ -95,7 +99,7 @@ impl Line {
 
     /// Sends a request, and returns as soon as an answer begins. Where the credentials are not accepted, new ones are read, and it is sent again: such an answer means that nothing was done.
     pub(super) async fn begin(&self, call: &Call, deadline: Option<Time>) -> Result<Response<Body>, Silence> {
-        let mut backoff = Backoff::new("credentials");
+        let mut backoff = Backoff::new(format!("{}/credentials", self.run));
         loop {
             let sent = Instant::now();
             let turn = self.connection.turn();

@@ -143,7 +143,7 @@ fn a_pod_takes_what_it_may() {
         "{pods} pods of {} templates: {} bytes each as listed, {each} bytes each in memory, {} MB for {} pods",
         pods.div_ceil(SIBLINGS),
         raw / pods,
-        each * WANTED.0 >> 20,
+        (each * WANTED.0) >> 20,
         WANTED.0
     );
     let most = WANTED.1 / WANTED.0;

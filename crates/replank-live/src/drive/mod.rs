@@ -83,7 +83,7 @@ impl<'c> Driver<'c> {
         self.waker.clone()
     }
 
-    /// Works until the run is over and every command is answered. It must be called within a tokio runtime, of one thread or several. Dropping the future ends it at any moment: what was
+    /// Works until the run is over and every command is answered; with an engine that stands by ([`Engine::stands_by`]), for ever. It must be called within a tokio runtime, of one thread or several. Dropping the future ends it at any moment: what was
     /// sent may still arrive.
     ///
     /// # Errors

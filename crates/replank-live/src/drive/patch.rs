@@ -18,12 +18,12 @@ pub(super) enum Operation {
 /// What makes one state of the other. Lists are replaced as a whole: the test of the version sees to it that nobody else has changed them.
 pub(super) fn between(old: &Value, new: &Value) -> Vec<Operation> {
     let mut operations = Vec::new();
-    members(String::new(), old.as_object(), new.as_object(), &mut operations);
+    members("", old.as_object(), new.as_object(), &mut operations);
     operations
 }
 
 fn members(
-    at: String,
+    at: &str,
     old: Option<&Map<String, Value>>,
     new: Option<&Map<String, Value>>,
     operations: &mut Vec<Operation>,
@@ -35,7 +35,7 @@ fn members(
         match (old.get(name), value) {
             (Some(known), value) if known == value => {}
             (Some(Value::Object(known)), Value::Object(value)) => {
-                members(path, Some(known), Some(value), operations);
+                members(&path, Some(known), Some(value), operations);
             }
             (_, value) => operations.push(Operation::Add(path, value.clone())),
         }

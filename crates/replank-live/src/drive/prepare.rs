@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::heard::Sort;
 use super::options::DryRun;
 use super::patch::{Operation, between, tested};
+use super::seen::known;
 use crate::connect::{Call, JSON};
 use crate::resource::Resource;
 
@@ -263,12 +264,7 @@ impl Known<'_> {
         let resource = self.resource(object.api_version(), object.kind_name())?;
         let path = format!("{}/{}", resource.path(namespace(meta)), meta.name);
         let (kind, key) = (object.kind(), meta.key());
-        let old = match object {
-            Object::Other(other) => {
-                self.view.other(other.group(), &other.kind, &key).cloned().map(Object::Other)
-            }
-            typed => self.view.object(typed.kind(), &key),
-        };
+        let old = known(self.view, object);
         let Some(old) = old else {
             let message = format!("{} \"{}\" not found", resource.plural, meta.name);
             return Err(Refusal::Gone { message: Text::from(message) });
@@ -325,7 +321,8 @@ impl Known<'_> {
 
     fn resource(&self, api_version: &str, kind: &str) -> Result<&Resource, Refusal> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let found = self.served.iter().find(|one| one.group == group && one.kind == kind);
+        let all = || self.served.iter().filter(|one| one.group == group && one.kind == kind);
+        let found = all().find(|one| one.api_version() == api_version).or_else(|| all().next());
         found.ok_or_else(|| {
             let message = format!("the server serves no {kind} of {api_version}");
             Refusal::Failed { code: 404, message: Text::from(message) }

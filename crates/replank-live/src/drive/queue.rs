@@ -7,7 +7,7 @@ use replank_protocol::role::NodeRole;
 
 /// How soon a command is sent, as against others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Urgency {
+pub(super) enum Urgency {
     /// What gives a node back, or is about one that goes whatever happens.
     First,
     /// What prepares and writes down.
@@ -16,10 +16,13 @@ enum Urgency {
     Last,
 }
 
+/// Where a command stands.
+pub(super) type Place = (Urgency, u64);
+
 /// See the module's page.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    waiting: BTreeMap<(Urgency, u64), Command>,
+    waiting: BTreeMap<Place, Command>,
     next: u64,
 }
 
@@ -29,11 +32,19 @@ impl Queue {
         self.next += 1;
     }
 
-    /// The next command to be sent; of those that destroy something none where these are held.
-    pub(super) fn pop(&mut self, is_held: bool) -> Option<Command> {
-        let (at, _) = self.waiting.iter().find(|(_, command)| !(is_held && destroys(&command.effect)))?;
-        let at = *at;
-        self.waiting.remove(&at)
+    /// The next command to be sent, and its place: of those that destroy something none where these are held, and only an urgent one where there is room for no other.
+    pub(super) fn pop(&mut self, is_held: bool, is_full: bool) -> Option<(Place, Command)> {
+        let may_go = |(place, command): &(&Place, &Command)| {
+            !(is_held && destroys(&command.effect)) && (!is_full || place.0 == Urgency::First)
+        };
+        let (place, _) = self.waiting.iter().find(may_go)?;
+        let place = *place;
+        self.waiting.remove(&place).map(|command| (place, command))
+    }
+
+    /// Takes a command back that could not be sent.
+    pub(super) fn put_back(&mut self, place: Place, command: Command) {
+        self.waiting.insert(place, command);
     }
 
     /// A command that may be sent no more.
@@ -163,10 +174,16 @@ mod tests {
             queue.push(one);
         }
         assert_eq!(queue.destructive(), 2);
-        assert_eq!(queue.pop(true), Some(uncordon("n")));
-        assert_eq!(queue.pop(true), None);
+        let mut pop = |is_held, is_full| {
+            let (place, command) = queue.pop(is_held, is_full)?;
+            queue.put_back(place, command);
+            queue.pop(is_held, is_full).map(|(_, command)| command)
+        };
+        assert_eq!(pop(true, true), Some(uncordon("n")));
+        assert_eq!(pop(true, false), None);
+        assert_eq!(pop(false, true), None, "there is room for urgent ones only");
         assert_eq!(queue.pop_late(|command| &*command.key.0 == "b"), Some(evict("b")));
-        assert_eq!(queue.pop(false), Some(evict("a")));
+        assert_eq!(queue.pop(false, false).map(|(_, command)| command), Some(evict("a")));
         assert!(queue.is_empty());
     }
 }

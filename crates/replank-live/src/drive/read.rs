@@ -20,9 +20,10 @@ impl Reader {
     pub(super) fn object(&mut self, source: &Source, mut value: Value) -> Seen {
         let (object, node) = (reference(source, &value), node_of(&value));
         // Items of a typed list do not say what they are.
-        let (api_version, kind) = match source.kind {
-            Kind::Other => (source.resource.api_version(), source.resource.kind.clone()),
-            typed => (typed.api_version().to_owned(), typed.as_str().to_owned()),
+        let (api_version, kind) = if source.kind == Kind::Other {
+            (source.resource.api_version(), source.resource.kind.clone())
+        } else {
+            (source.kind.api_version().to_owned(), source.kind.as_str().to_owned())
         };
         if value.is_object() {
             value["apiVersion"] = api_version.into();

@@ -119,7 +119,10 @@ impl Cluster {
                 if let Some(listing) = &mut one.listing {
                     listing.keys.insert(object.key.clone());
                 }
-                learned.events.push(Event::Unread { object: object.clone(), why });
+                // Said once, however often it changes.
+                if !self.view.unread().any(|known| known.object == object) {
+                    learned.events.push(Event::Unread { object: object.clone(), why });
+                }
                 self.apply(Delta::Unread(Unread { object, node }), learned);
             }
             Seen::Gone(gone) => self.apply(Delta::Gone(gone), learned),
@@ -213,14 +216,13 @@ pub(super) enum State {
     },
 }
 
-fn known(view: &View, object: &Object) -> Option<Object> {
-    match object {
-        Object::Other(other) => {
-            let known = view.other(other.group(), &other.kind, &other.meta.key());
-            known.cloned().map(Object::Other)
-        }
-        typed => view.object(typed.kind(), &typed.meta().key()),
+/// An object as it is known, of kinds without a type, too.
+pub(super) fn known(view: &View, object: &Object) -> Option<Object> {
+    let key = object.meta().key();
+    if let Object::Other(other) = object {
+        return view.other(other.group(), &other.kind, &key).cloned().map(Object::Other);
     }
+    view.object(object.kind(), &key)
 }
 
 /// Whether a list shows nothing new of an object.
@@ -280,7 +282,12 @@ mod tests {
             Delta::Put(object) => format!("+{}@{}", object.meta().name, object.meta().resource_version.0),
             Delta::Gone(gone) => format!("-{}@{}", gone.key.name, gone.uid),
             Delta::Unread(unread) => format!("?{} on {:?}", unread.object.key.name, unread.node),
-            other => panic!("{other:?}"),
+            Delta::Group(_)
+            | Delta::GroupGone(_)
+            | Delta::Instance(_)
+            | Delta::InstanceGone(_)
+            | Delta::Message(_)
+            | Delta::MessageGone(_) => panic!("{delta:?}"),
         };
         learned.deltas.iter().map(say).collect()
     }

@@ -46,14 +46,17 @@ impl Source {
     }
 }
 
-/// What is followed of all that is served.
+/// What is followed of all that is served, which is in each version, the preferred one first. A kind is followed in the version in which it is read, where that is served.
 pub(super) fn followed(served: &[Resource], watches: &dyn Fn(Kind) -> bool) -> Vec<Source> {
-    let find = |group: &str, plural: &str| {
-        served.iter().find(|one| one.group == group && one.plural == plural).cloned()
+    let all = |group: &'static str, plural: &'static str| {
+        served.iter().filter(move |one| one.group == group && one.plural == plural)
     };
+    let find = |group: &'static str, plural: &'static str| all(group, plural).next().cloned();
     let typed = Kind::TYPED.iter().filter(|kind| watches(**kind)).filter_map(|kind| {
         let group = kind.api_version().split_once('/').map_or("", |(group, _)| group);
-        let resource = find(group, kind.plural())?;
+        let is_read = |one: &&Resource| one.api_version() == kind.api_version();
+        let resource = all(group, kind.plural()).find(is_read).cloned();
+        let resource = resource.or_else(|| find(group, kind.plural()))?;
         Some(Source { resource, kind: *kind, label: None, is_optional: false })
     });
     let untyped = UNTYPED.iter().filter(|_| watches(Kind::Other)).filter_map(|(group, plural, label)| {
@@ -61,4 +64,32 @@ pub(super) fn followed(served: &[Resource], watches: &dyn Fn(Kind) -> bool) -> V
         Some(Source { resource, kind: Kind::Other, label: *label, is_optional: true })
     });
     typed.chain(untyped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(group: &str, version: &str, plural: &str) -> Resource {
+        let [group, version, plural] = [group, version, plural].map(str::to_owned);
+        Resource { group, version, plural, kind: String::new(), is_namespaced: true }
+    }
+
+    #[test]
+    fn a_kind_is_followed_in_the_version_in_which_it_is_read_where_the_engine_watches_it() {
+        let served = [
+            resource("", "v1", "pods"),
+            resource("", "v1", "secrets"),
+            resource("autoscaling", "v1", "horizontalpodautoscalers"),
+            resource("autoscaling", "v2", "horizontalpodautoscalers"),
+            resource("argoproj.io", "v1alpha1", "workflows"),
+        ];
+        let paths = |watches: &dyn Fn(Kind) -> bool| -> Vec<String> {
+            followed(&served, watches).iter().map(|source| source.resource.path(None)).collect()
+        };
+        let autoscalers = "/apis/autoscaling/v2/horizontalpodautoscalers";
+        let all = [autoscalers, "/api/v1/pods", "/apis/argoproj.io/v1alpha1/workflows"];
+        assert_eq!(paths(&|_| true), all);
+        assert_eq!(paths(&|kind| kind == Kind::Pod), ["/api/v1/pods"]);
+    }
 }

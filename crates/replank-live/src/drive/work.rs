@@ -26,12 +26,16 @@ use super::source::{Source, followed};
 use super::told::Told;
 use crate::connect::Connection;
 use crate::error::LiveError;
-use crate::resource::{Resource, served};
+use crate::resource::{Resource, served_in_all_versions};
 
 /// How much of what was seen waits to be taken in: lists and watches read on only then.
 const TOLD_MAX: usize = 64;
 /// How long what was written may not be seen.
 const LAG_MAX: Duration = Duration::from_secs(30);
+/// How long after a decision there is another at the same time at the earliest.
+const STILL_MAX: Duration = Duration::from_millis(1_500);
+/// Urgent commands that may be under way beside all others.
+const URGENT: usize = 4;
 /// The longest time between two looks at what waits.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -52,10 +56,13 @@ pub(super) struct Work<'w> {
     unseen: Vec<(Written, Instant)>,
     /// Whether something is to be decided on that was not known at the last decision.
     is_due: bool,
-    decided: Option<Time>,
+    /// When it was decided last: by the server's clock, and by ours.
+    decided: Option<(Time, Instant)>,
     wake_at: Option<Time>,
     has_begun: bool,
     is_held: bool,
+    /// How long there is no leave to send anything.
+    turn_in: Option<Duration>,
     end: Option<End>,
 }
 
@@ -68,12 +75,12 @@ impl<'w> Work<'w> {
         observer: &'w mut dyn Observer,
     ) -> Result<Self, LiveError> {
         let (tell, told) = mpsc::channel(TOLD_MAX);
-        let line = Arc::new(Line::new(connection.clone(), options.requests_per_second, tell));
-        let served = served(connection).await?;
+        let line = Arc::new(Line::new(connection.clone(), options, tell));
+        let served = served_in_all_versions(connection).await?;
         let sources = followed(&served, &|kind| engine.watches(kind));
         let mut feeds = JoinSet::new();
         for (place, source) in sources.iter().enumerate() {
-            feeds.spawn(Feed::new(line.clone(), Source::clone(source), place).follow());
+            feeds.spawn(Feed::new(line.clone(), Source::clone(source), place, &options.run).follow());
         }
         let event =
             Event::Connected { server: connection.server().to_owned(), version: connection.version() };
@@ -95,6 +102,7 @@ impl<'w> Work<'w> {
             wake_at: None,
             has_begun: false,
             is_held: false,
+            turn_in: None,
             end: None,
         })
     }
@@ -189,7 +197,9 @@ impl<'w> Work<'w> {
         }
         let now = self.line.clock.now();
         let is_due = self.is_due || self.wake_at.is_some_and(|at| at <= now);
-        is_due && self.decided.is_none_or(|decided| decided < now)
+        // Where the server's clock was set back, time stands still for a while, and decisions are taken all the same.
+        let is_next = |(decided, at): (Time, Instant)| decided < now || at.elapsed() > STILL_MAX;
+        is_due && self.decided.is_none_or(is_next)
     }
 
     /// Whether nothing is decided any more.
@@ -201,7 +211,7 @@ impl<'w> Work<'w> {
         let now = self.line.clock.now();
         let decision = self.engine.decide(now);
         self.observer.decided(now, &self.cluster.view, &decision);
-        self.decided = Some(now);
+        self.decided = Some((now, Instant::now()));
         self.is_due = false;
         self.wake_at = decision.wake_at;
         for command in decision.commands {
@@ -247,25 +257,35 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// Sends as much as may be sent.
+    /// Sends as much as may be sent: a request each, so that what is urgent does not wait behind what waits for its turn.
     fn send(&mut self) {
         let is_held = !self.cluster.unseen().is_empty();
-        while self.under_way.len() < self.options.in_flight.max(1) {
-            let Some(command) = self.queue.pop(is_held) else { return };
+        let room = self.options.in_flight.max(1);
+        self.turn_in = None;
+        while self.under_way.len() < room + URGENT {
+            let is_full = self.under_way.len() >= room;
+            let Some((place, command)) = self.queue.pop(is_held, is_full) else { return };
             let now = self.line.clock.now();
             let (view, served) = (&self.cluster.view, &*self.served);
             let known = Known { view, served, dry_run: self.options.dry_run, now };
-            match prepare(&command, &known) {
-                Err(refusal) => self.answer(&command, Answer::Refused(refusal)),
-                Ok(prepared) => {
-                    let line = self.line.clone();
-                    self.under_way.spawn(async move {
-                        let (key, deadline) = (command.key.clone(), command.deadline);
-                        let carried = carry(line, key, prepared.clone(), deadline).await;
-                        (command, prepared, carried)
-                    });
+            let prepared = match prepare(&command, &known) {
+                Err(refusal) => {
+                    self.answer(&command, Answer::Refused(refusal));
+                    continue;
                 }
+                Ok(prepared) => prepared,
+            };
+            if let Err(wait) = self.line.bucket.take() {
+                self.queue.put_back(place, command);
+                self.turn_in = Some(wait);
+                return;
             }
+            let line = self.line.clone();
+            self.under_way.spawn(async move {
+                let (key, deadline) = (command.key.clone(), command.deadline);
+                let carried = carry(line, key, prepared.clone(), deadline).await;
+                (command, prepared, carried)
+            });
         }
     }
 
@@ -349,11 +369,11 @@ impl<'w> Work<'w> {
 
     /// How long there is nothing to do if nothing is heard.
     fn pause(&self) -> Duration {
-        let next = self.decided.map(|decided| decided + Span::from_secs(1));
+        let next = self.decided.map(|(decided, _)| decided + Span::from_secs(1));
         let due = if self.is_due { next } else { self.wake_at };
         let due = due.map_or(TICK, |at| self.line.clock.until(at));
         // A decision that waits for something else is not waited for any shorter than this.
-        due.clamp(Duration::from_millis(10), TICK)
+        due.min(self.turn_in.unwrap_or(TICK)).clamp(Duration::from_millis(10), TICK)
     }
 }
 

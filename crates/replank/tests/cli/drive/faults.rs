@@ -82,10 +82,7 @@ fn assert_looked_at_in_between(passed: &[Passed]) {
             .iter()
             .find(|next| next.asked.body["deleteOptions"]["preconditions"]["uid"] == *of);
         let Some(next) = next else { continue };
-        let is_answered = matches!(
-            one.fault,
-            Fault::Nothing | Fault::DelayAnswer(_) | Fault::DelayRequest(_) | Fault::Busy(_)
-        );
+        let is_answered = !matches!(one.fault, Fault::CutRequest | Fault::CutAnswer);
         let pod = one.asked.path.trim_end_matches("/eviction?fieldManager=replank");
         let is_read = passed[one.asked.index..next.asked.index]
             .iter()
@@ -188,6 +185,50 @@ fn unauthorized(ground: &Ground) {
         }),
     );
     let notes = drained(ground, &proxy);
+    let lost = count(&notes, |event| matches!(event, Event::Unauthorized { .. }));
+    let found = count(&notes, |event| matches!(event, Event::Authorized));
+    assert!(lost >= 1 && lost == found, "{lost} {found}");
+}
+
+/// The token is good no longer in the middle of a run, and another stands in the kubeconfig by then.
+fn renewed(ground: &Ground) {
+    let proxy = stage(ground, nothing());
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    ground.create(
+        accounts,
+        &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "driver"}}),
+    );
+    ground.create(
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "driver"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": "driver", "namespace": "default"}]}),
+    );
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let token = ground.create(&format!("{accounts}/driver/token"), &request)["status"]["token"].clone();
+    let first = std::fs::read_to_string(proxy.kubeconfig()).expect("it is written");
+    let mut config: serde_json::Value = serde_json::from_str(&first).expect("it is JSON");
+    config["users"][0]["user"]["token"] = token;
+    let file = ground.folder.join("own.kubeconfig");
+    std::fs::write(&file, config.to_string()).expect("it can be written");
+    let node = loaded(ground);
+    let notes = Notes::default();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let is_cordoned = |one: &Passed| one.asked.method == "PATCH" && one.status == Some(200);
+            while !proxy.passed().iter().any(is_cordoned) {
+                thread::sleep(Duration::from_millis(20));
+            }
+            std::fs::write(&file, &first).expect("it can be written");
+            ground.delete(&format!("{accounts}/driver"));
+        });
+        // Servers remember for some seconds who had a token.
+        let mut engine = Drainer::patient(&node, Span::from_secs(20));
+        let end = drive(&file, &mut engine, &notes);
+        assert_eq!(end.expect("it ends"), End::Done);
+    });
+    assert!(ground.pods_on(&node).is_empty());
+    assert!(proxy.passed().iter().any(|one| one.status == Some(401)));
     let lost = count(&notes, |event| matches!(event, Event::Unauthorized { .. }));
     let found = count(&notes, |event| matches!(event, Event::Authorized));
     assert!(lost >= 1 && lost == found, "{lost} {found}");
@@ -300,6 +341,64 @@ fn cancelled(ground: &Ground) {
     });
 }
 
+/// Pods that cannot be read are on their node all the same: it is not taken for empty.
+fn unreadable(ground: &Ground) {
+    let of_pods = |asked: &Asked| asked.path.starts_with("/api/v1/pods?");
+    let proxy =
+        stage(ground, Box::new(move |asked| if of_pods(asked) { Fault::Garble } else { Fault::Nothing }));
+    let node = loaded(ground);
+    let notes = Notes::default();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            ground.wait("the node is cordoned", |ground| {
+                ground.get(&format!("/api/v1/nodes/{node}"))["spec"]["unschedulable"] == true
+            });
+            // Long enough to take it for empty.
+            thread::sleep(Duration::from_secs(4));
+            notes.of(|noted| noted.intents.push(Intent::Cancelled));
+        });
+        let end = drive(proxy.kubeconfig(), &mut Drainer::new(&node), &notes);
+        assert_eq!(end.expect("it ends"), End::Cancelled(Vec::new()));
+    });
+    let unread = |event: &Event| matches!(event, Event::Unread { why, .. } if why.contains("status.phase"));
+    assert!(count(&notes, unread) >= PODS, "each is named, with the reason");
+    assert!(!ground.pods_on(&node).is_empty() && evictions(&proxy.passed()).is_empty());
+}
+
+/// A write that the watch does not show: nothing is decided for half a minute, and then it is said.
+fn lagging(ground: &Ground) {
+    let of_nodes = |asked: &Asked| asked.is_watch() && asked.path.starts_with("/api/v1/nodes?");
+    let proxy = stage(ground, once(of_nodes, Fault::DelayAnswer(Duration::from_secs(40))));
+    let notes = drained(ground, &proxy);
+    assert_eq!(count(&notes, |event| matches!(event, Event::Lagging { .. })), 1);
+    notes.of(|noted| {
+        let pauses = noted.decisions.windows(2).map(|pair| (pair[1] - pair[0]).as_secs());
+        let longest = pauses.max().unwrap_or_default();
+        assert!((29..=33).contains(&longest), "{:?}", noted.decisions);
+    });
+}
+
+/// This machine's clock is wrong by years: what is written is the server's time.
+fn clock(ground: &Ground) {
+    let proxy = stage(ground, Box::new(|_| Fault::Later));
+    let now = year(ground);
+    let node = loaded(ground);
+    let notes = Notes::default();
+    let end = drive(proxy.kubeconfig(), &mut Drainer::new(&node), &notes);
+    assert_eq!(end.expect("it ends"), End::Done);
+    let found = ground.get(&format!("/api/v1/nodes/{node}"));
+    let since =
+        found["metadata"]["annotations"][mark::SINCE].as_str().and_then(|text| text[..4].parse().ok());
+    assert_eq!(since, Some(now + 28));
+}
+
+/// The year it is on the server.
+fn year(ground: &Ground) -> u16 {
+    let node = ground.get("/api/v1/nodes/node-1");
+    let text = node["metadata"]["creationTimestamp"].as_str().expect("it has one");
+    text[..4].parse().expect("a year")
+}
+
 macro_rules! on_both {
     ($($name:ident: $served:ident, $real:ident;)*) => { $(
         #[test]
@@ -321,8 +420,12 @@ on_both! {
     late_and_twice: late_and_repeated_requests_change_no_outcome_served, late_and_repeated_requests_change_no_outcome_real;
     throttled: throttling_is_waited_out_served, throttling_is_waited_out_real;
     unauthorized: credentials_are_read_anew_served, credentials_are_read_anew_real;
+    renewed: a_token_that_expires_is_replaced_served, a_token_that_expires_is_replaced_real;
     expired: an_expired_watch_is_listed_anew_served, an_expired_watch_is_listed_anew_real;
     away: an_outage_is_sat_out_served, an_outage_is_sat_out_real;
     overtaken: a_change_in_between_is_a_conflict_served, a_change_in_between_is_a_conflict_real;
+    unreadable: a_node_with_unreadable_pods_is_not_empty_served, a_node_with_unreadable_pods_is_not_empty_real;
+    lagging: a_write_that_is_not_seen_is_waited_for_served, a_write_that_is_not_seen_is_waited_for_real;
+    clock: time_is_the_servers_served, time_is_the_servers_real;
     cancelled: what_is_cancelled_is_given_back_served, what_is_cancelled_is_given_back_real;
 }

@@ -76,6 +76,11 @@ impl Ground {
         answer.json()
     }
 
+    pub(super) fn delete(&self, path: &str) {
+        let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
+        assert!(answer.status < 300, "DELETE {path}: {}", answer.json());
+    }
+
     pub(crate) fn merge(&self, path: &str, change: &Value) {
         let sent =
             Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());
@@ -135,13 +140,16 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// The programs of a real control plane. Where nobody has named any, tests that need them say so and do without.
+/// What says that tests are to be tried on a real control plane, too.
+const ASKED_BY: [&str; 3] = ["KUBEBUILDER_ASSETS", "REPLANK_CONTROL_PLANE", "REPLANK_REAL"];
+
+/// The programs of a real control plane. Where nobody has asked for it, tests that need them say so and do without.
 fn assets() -> Option<Assets> {
-    if std::env::var_os("KUBEBUILDER_ASSETS").is_none() {
-        eprintln!("not tried on a real control plane: KUBEBUILDER_ASSETS is not set");
+    if ASKED_BY.iter().all(|name| std::env::var_os(name).is_none()) {
+        eprintln!("not tried on a real control plane: none of {} is set", ASKED_BY.join(", "));
         return None;
     }
-    Some(find_assets(&root(), &root().join("target/control-plane")).expect("KUBEBUILDER_ASSETS holds them"))
+    Some(find_assets(&root(), &root().join("target/control-plane")).expect("there is a control plane"))
 }
 
 fn worker(number: u8) -> NodeSpec {

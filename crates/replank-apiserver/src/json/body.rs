@@ -101,12 +101,13 @@ fn head(address: &Address, body: Value, terms: &mut Terms) -> Result<Map<String,
     let kind = if kind.is_empty() { name.kind.to_string() } else { kind };
     let api_version = if api_version.is_empty() { wanted.clone() } else { api_version };
     if address.resource.custom.is_some() && api_version != wanted {
-        // Nothing is known of another version: every field of it is unknown. That warns of none, for there is no object.
+        // Nothing is known of another version: every field of it is unknown. What is of another group is not looked at.
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let is_ours = group == &*name.group && *kind == *name.kind;
         let is_known = |name: &&String| matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
-        let unknown: Vec<String> = members.keys().filter(|name| !is_known(name)).cloned().collect();
-        let told = terms.warnings.len();
+        let unknown: Vec<String> =
+            members.keys().filter(|member| is_ours && !is_known(member)).cloned().collect();
         terms.strict(&unknown).map_err(|why| cannot_be_handled(address, None, &why))?;
-        terms.warnings.truncate(told);
         return Err(ApiError::bad_request(&format!(
             "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
         )));

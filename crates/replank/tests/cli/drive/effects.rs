@@ -167,7 +167,7 @@ fn workloads(ground: &Ground) {
         let deployment = view.deployments.by_key(&key)?;
         let (kind, uid) = (Restartable::Deployment, deployment.meta.uid.clone());
         let workload = WorkloadTarget { kind, key, uid };
-        let pod = view.sorted_pods_on(&"node-1".into()).first().map(|pod| (*pod).clone());
+        let pod = view.pods.sorted().first().map(|(_, pod)| (*pod).clone());
         let effect: Effect = match step {
             // What is not read is not written: variables keep their values.
             0 => KubernetesEffect::RestartWorkload {

@@ -142,13 +142,17 @@ fn rebased((index, passed): (usize, &Passed)) -> Passed {
 
 /// Everything is late, or comes twice.
 fn late_and_twice(ground: &Ground) {
+    let mut writes = 0;
     let proxy = stage(
         ground,
-        Box::new(|asked| match asked.index % 3 {
-            _ if !asked.is_write() => Fault::Nothing,
-            0 => Fault::DelayAnswer(Duration::from_millis(1500)),
-            1 => Fault::DelayRequest(Duration::from_millis(1500)),
-            _ => Fault::Repeat,
+        Box::new(move |asked| {
+            writes += usize::from(asked.is_write());
+            match writes % 3 {
+                _ if !asked.is_write() => Fault::Nothing,
+                0 => Fault::DelayAnswer(Duration::from_millis(1500)),
+                1 => Fault::DelayRequest(Duration::from_millis(1500)),
+                _ => Fault::Repeat,
+            }
         }),
     );
     for _ in 0..3 {

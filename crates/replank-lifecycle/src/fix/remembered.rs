@@ -14,7 +14,7 @@ use super::made::Made;
 use crate::source::{Document, Node};
 
 /// Bytes of the texts and edits that are remembered.
-const BYTES_MAX: usize = 2 << 20;
+const BYTES_MAX: usize = 4 << 20;
 
 /// What became of the latest documents.
 #[derive(Default)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::lay::Edit;
 use super::outcome::{Change, Left};
-use super::remembered::Shift;
+use super::shift::Shift;
 use crate::source::{Node, Place};
 
 /// The outcome for the objects of a document.

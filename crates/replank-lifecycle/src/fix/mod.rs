@@ -18,6 +18,7 @@ mod release;
 mod remembered;
 mod rules;
 mod scanner;
+mod shift;
 mod suspect;
 #[cfg(test)]
 mod tests;

@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxBuildHasher;
 
 use super::made::Made;
+use super::shift::Shift;
 use crate::source::{Document, Node};
 
 /// Bytes of the texts and edits that are remembered.
-const BYTES_MAX: usize = 2 << 20;
+const BYTES_MAX: usize = 4 << 20;
 
 /// What became of the latest documents.
 #[derive(Default)]
@@ -38,13 +39,6 @@ pub(super) struct Known {
     line: u32,
     root: Node<'static>,
     made: Made,
-}
-
-/// How far a document stands from where the same was met before.
-#[derive(Clone, Copy)]
-pub(super) struct Shift {
-    bytes: isize,
-    lines: i64,
 }
 
 impl Remembered {
@@ -94,7 +88,7 @@ impl Known {
     }
 
     fn shift(&self, start: usize, line: u32) -> Shift {
-        Shift { bytes: start as isize - self.start as isize, lines: i64::from(line) - i64::from(self.line) }
+        Shift::new((self.start, self.line), (start, line))
     }
 
     /// What a scan asks of it, where it begins at a byte and on a line.
@@ -106,16 +100,6 @@ impl Known {
     /// What becomes of it there, in a text of a name.
     pub(super) fn made(&self, document: &Document<'_>, name: &Arc<str>) -> Made {
         self.made.clone().moved(self.shift(document.range.start, document.line), name)
-    }
-}
-
-impl Shift {
-    pub(super) fn byte(self, at: usize) -> usize {
-        at.saturating_add_signed(self.bytes)
-    }
-
-    pub(super) fn line(self, line: u32) -> u32 {
-        u32::try_from(i64::from(line) + self.lines).unwrap_or(u32::MAX)
     }
 }
 

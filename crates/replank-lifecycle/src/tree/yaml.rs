@@ -167,8 +167,10 @@ impl<'t> Builder<'t> {
             ScalarStyle::Literal | ScalarStyle::Folded => Style::BlockText,
         };
         let merge = plain && text == "<<";
-        let what = self.meaning(&text, plain, tag)?;
-        if let Some(Frame::Map { key: awaited @ None, .. }) = self.stack.last_mut() {
+        let is_key = matches!(self.stack.last(), Some(Frame::Map { key: None, .. }));
+        let written = is_key.then(|| text.clone());
+        let what = self.meaning(text, plain, tag)?;
+        if let (Some(Frame::Map { key: awaited @ None, .. }), Some(text)) = (self.stack.last_mut(), written) {
             let says = match &what {
                 What::Text(text) => text.clone(),
                 What::Null | What::Bool(_) | What::Number(_) | What::List(_) | What::Map(_) => {
@@ -191,27 +193,28 @@ impl<'t> Builder<'t> {
     }
 
     /// What a scalar says.
-    fn meaning(&mut self, text: &Cow<'t, str>, plain: bool, tag: Option<&Tag>) -> Result<What, String> {
+    fn meaning(&mut self, text: Cow<'t, str>, plain: bool, tag: Option<&Tag>) -> Result<What, String> {
         let resolve = match tag.map(|tag| tag.core_suffix()) {
             None => plain,
             Some(Some("int" | "float" | "bool" | "null")) => true,
             Some(Some("binary")) => return Err("`!!binary`".to_owned()),
             Some(_) => false,
         };
-        if !resolve || scalar::is_text(text) {
+        if !resolve || scalar::is_text(&text) {
             return Ok(What::Text(self.shared(text)));
         }
-        let value = scalar::value(text).ok_or_else(|| format!("`{text}` cannot be written in JSON"))?;
+        let value = scalar::value(&text).ok_or_else(|| format!("`{text}` cannot be written in JSON"))?;
         Ok(Tree::from_value(&value).what)
     }
 
     /// A text, which short ones of the same words share: a schema says the same few over and over.
-    fn shared(&mut self, text: &Cow<'t, str>) -> Arc<str> {
+    fn shared(&mut self, text: Cow<'t, str>) -> Arc<str> {
         match text {
             Cow::Borrowed(text) if text.len() <= SHARED_BYTES_MAX => {
-                self.words.entry(text).or_insert_with(|| Arc::from(*text)).clone()
+                self.words.entry(text).or_insert_with(|| Arc::from(text)).clone()
             }
-            Cow::Borrowed(_) | Cow::Owned(_) => Arc::from(&**text),
+            Cow::Borrowed(text) => Arc::from(text),
+            Cow::Owned(text) => Arc::from(text),
         }
     }
 

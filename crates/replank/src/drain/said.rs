@@ -1,7 +1,7 @@
 //! What happens during a drain, as kubectl says it and as events.
 
 use replank_core::drain::{DryRun, Forecast};
-use replank_facts::drain::kubectl::{Skipped, Warning};
+use replank_facts::kubectl::{Skipped, Warning};
 use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::Time;

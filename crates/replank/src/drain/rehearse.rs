@@ -53,7 +53,7 @@ pub(super) fn run(args: &NodesArgs, request: &Request, printer: &mut Printer) ->
     let all = words::count(request.nodes.len(), "node");
     match &result.end {
         Some(End::Done) => {
-            printer.story(&format!("rehearsed: {all} drained in {}", words::span(result.took)))
+            printer.story(&format!("rehearsed: {all} drained in {}", words::span(result.took)));
         }
         Some(End::Blocked(waiting)) => {
             printer.story(&format!("rehearsed: {drained} of {all} drained in {}", words::span(result.took)));

@@ -15,6 +15,7 @@ pub mod fresh;
 pub mod group_facts;
 pub mod groups;
 pub mod instance_types;
+pub mod kubectl;
 pub mod leftover;
 pub mod node_labels;
 pub mod node_pods;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use replank_facts::drain::kubectl::Sorted;
+use replank_facts::kubectl::Sorted;
 use replank_facts::room::Room;
 use replank_model::object::node::Node;
 use replank_model::text::NodeName;
@@ -13,12 +13,12 @@ use replank_protocol::mark::ByHand;
 use replank_protocol::waiting::Hope;
 use replank_protocol::waiting::{DrainEnd, DrainWait, Finality, RunWait, Subject, Waiting, WaitingOn};
 
-use super::Memory;
 use super::context::Context;
 use super::dry_run;
+use super::memory::Memory;
 use super::pods::{Course, Works};
 use super::request::{DryRun, OnInterrupt, Sparing, Verb};
-use super::stage::{NodeStatus, Phase, Stage, counted};
+use super::stage::{NodeStatus, Phase, Stage, counted, waiting};
 use crate::moving::Mover;
 
 /// A node and how far it is.
@@ -45,10 +45,6 @@ pub(super) fn decide(
         }
         (_, Intent::Cancelled | Intent::Undo) => interrupted(ctx, memory),
     }
-}
-
-pub(super) fn waiting(node: &NodeName, on: DrainEnd) -> Waiting {
-    Waiting { what: Subject::Node(node.clone()), on: on.into() }
 }
 
 /// Cordons or uncordons all nodes.
@@ -78,7 +74,7 @@ fn mark_all(mut ctx: Context<'_>) -> (Decision, Vec<NodeStatus>) {
         let phase = if node.spec.unschedulable { Phase::Cordoned } else { Phase::Open };
         statuses.push(status(&ctx, target, phase, None));
     }
-    let end = is_done.then(|| if ended.is_empty() { End::Done } else { End::Blocked(ended) });
+    let end = is_done.then_some(if ended.is_empty() { End::Done } else { End::Blocked(ended) });
     (Decision { end, ..ctx.builder.finish() }, statuses)
 }
 
@@ -101,7 +97,7 @@ fn drain(ctx: &mut Context<'_>, memory: &mut Memory, intent: Intent) -> (Vec<Nod
     }
     let is_over = staged.iter().all(|one| matches!(one.stage, Stage::Over(_) | Stage::Drained));
     let is_done = ended.iter().all(|waiting| waiting.on.finality() == Some(Finality::Kept));
-    let end = is_over.then(|| if is_done { End::Done } else { End::Blocked(ended) });
+    let end = is_over.then_some(if is_done { End::Done } else { End::Blocked(ended) });
     let statuses = staged.iter().map(|one| told(ctx, one)).collect();
     (statuses, end)
 }

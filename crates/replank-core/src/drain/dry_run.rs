@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use replank_facts::drain::kubectl::Sorted;
+use replank_facts::kubectl::Sorted;
 use replank_model::object::node::Node;
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, NodeTarget};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::waiting::{Subject, Waiting};
 
 use super::context::Context;
-use super::decide::waiting;
 use super::forecast::forecast;
 use super::request::{DryRun, Verb};
+use super::stage::waiting;
 use crate::moving::{self, Mover};
 
 /// Says what would be; with a server's dry run, asks it once for everything.

@@ -3,7 +3,7 @@
 use replank_facts::batch::wait::wait_of;
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::drain::batch_kind;
-use replank_facts::drain::kubectl::{Skipped, Sorted, Warning};
+use replank_facts::kubectl::{Skipped, Sorted, Warning};
 use replank_facts::node_pods::Bound;
 use replank_model::object::meta::Key;
 use replank_model::time::Time;

@@ -6,7 +6,7 @@
 //! 2. In the order in which they were named, `parallel` nodes at a time are drained. When a node's turn comes, that moment is written beside its cordon; pods that
 //!    are made later are left alone, as by kubectl, which lists the pods of a node once. A node on which only pods are left that wait for something else (a batch
 //!    pod, a budget that never allows an eviction, a stuck pod) keeps nobody from his turn.
-//! 3. Where the filters of `kubectl drain` refuse a class of pods ([`replank_facts::drain::kubectl`]), the node is left before a single eviction, cordoned. The
+//! 3. Where the filters of `kubectl drain` refuse a class of pods ([`replank_facts::kubectl`]), the node is left before a single eviction, cordoned. The
 //!    others go on.
 //! 4. Pods are evicted as the ledger of budgets allows, so that no eviction is asked for that would be refused ([`pods`]).
 //!
@@ -17,17 +17,13 @@ mod context;
 mod decide;
 mod dry_run;
 mod forecast;
+mod memory;
 mod pods;
 mod request;
 mod stage;
 
-use std::collections::BTreeSet;
-
-use replank_facts::budget::Healths;
-use replank_facts::room::Room;
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
-use replank_model::text::Uid;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::Outcome;
@@ -36,19 +32,11 @@ use replank_protocol::intent::Intent;
 
 use crate::sent::Sent;
 use context::Context;
+use memory::Memory;
 
 pub use forecast::{Forecast, forecast};
 pub use request::{DryRun, OnInterrupt, Options, Request, Sparing, Verb};
 pub use stage::{NodeStatus, Phase};
-
-/// What is remembered beside what stands in the cluster; all of it may be forgotten.
-#[derive(Debug, Default)]
-struct Memory {
-    /// Nodes that were seen cordoned for this call: one that is not any more was uncordoned by somebody.
-    held: BTreeSet<Uid>,
-    healths: Healths,
-    room: Option<Room>,
-}
 
 /// Nodes cordoned, uncordoned or drained for a person: see the module's page.
 #[derive(Debug)]

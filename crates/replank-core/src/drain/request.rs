@@ -1,6 +1,6 @@
 //! What a person asks for: nodes to be cordoned, uncordoned or drained, and how.
 
-use replank_facts::drain::kubectl::Filters;
+use replank_facts::kubectl::Filters;
 use replank_facts::plan::StuckTerminating;
 use replank_model::text::RunId;
 use replank_model::time::Span;

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use replank_facts::drain::kubectl::Sorted;
+use replank_facts::kubectl::Sorted;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
+use replank_model::text::NodeName;
 use replank_model::time::Time;
 use replank_protocol::command::NodeTarget;
 use replank_protocol::mark::ByHand;
-use replank_protocol::waiting::{DrainEnd, RefusedPods};
+use replank_protocol::waiting::{DrainEnd, RefusedPods, Subject, Waiting};
 
-use super::Memory;
 use super::context::Context;
+use super::memory::Memory;
 
 /// How far a node is.
 pub(super) enum Stage {
@@ -56,6 +57,11 @@ impl Stage {
             Some(_) | None => Self::Draining { by, sorted },
         }
     }
+}
+
+/// That a node is not drained.
+pub(super) fn waiting(node: &NodeName, on: DrainEnd) -> Waiting {
+    Waiting { what: Subject::Node(node.clone()), on: on.into() }
 }
 
 pub(super) fn counted(count: usize) -> u32 {

@@ -18,7 +18,6 @@
 //! A node is empty when nothing is left that is moved, waited for or refused.
 
 mod batch;
-pub mod kubectl;
 
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use replank_core::drain::{Drain, Options, Request, Verb};
-use replank_facts::drain::kubectl::Filters;
+use replank_facts::kubectl::Filters;
 use replank_facts::workload::workload_of;
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;

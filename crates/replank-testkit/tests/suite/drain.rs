@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use replank_core::drain::{DryRun, OnInterrupt, Options, Sparing, Verb};
-use replank_facts::drain::kubectl::Filters;
+use replank_facts::kubectl::Filters;
 use replank_model::object::meta::Key;
 use replank_model::selector::Selector;
 use replank_model::text::NodeName;

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use replank_core::drain::{DryRun, OnInterrupt, Options, Sparing};
-use replank_facts::drain::kubectl::Filters;
+use replank_facts::kubectl::Filters;
 use replank_facts::plan::VersionBound;
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::selector::Selector;

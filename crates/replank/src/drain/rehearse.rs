@@ -1,22 +1,26 @@
 //! `--rehearse`: the same drain on a copy of the cluster as it is now, in virtual time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use replank_core::drain::{DryRun, OnInterrupt, Request};
 use replank_facts::coverage::Question;
 use replank_intake::source::Source;
+use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_protocol::decision::End;
 use replank_rehearse::rehearse_drain;
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::args::NodesArgs;
-use super::run::Times;
 use crate::failure::Failure;
 use crate::live::{Read, read};
 use crate::printer::Printer;
 use crate::report::words;
 use crate::snapshot::{self, ReadArgs};
+
+/// When each node is drained, by name.
+pub(super) type Times = BTreeMap<NodeName, Span>;
 
 /// How long a drain may take in a rehearsal.
 const LIMIT: Span = Span::from_minutes(48 * 60);
@@ -49,7 +53,7 @@ pub(super) fn run(args: &NodesArgs, request: &Request, printer: &mut Printer) ->
     let all = words::count(request.nodes.len(), "node");
     match &result.end {
         Some(End::Done) => {
-            printer.story(&format!("rehearsed: {all} drained in {}", words::span(result.took)))
+            printer.story(&format!("rehearsed: {all} drained in {}", words::span(result.took)));
         }
         Some(End::Blocked(waiting)) => {
             printer.story(&format!("rehearsed: {drained} of {all} drained in {}", words::span(result.took)));

@@ -44,6 +44,11 @@ const SURGE: [Rule; 8] = [
 ];
 const NAMESPACES: [Rule; 1] = [rule("", "namespaces", SEE)];
 
+/// Whether a verb changes something.
+fn is_write(verb: &&'static str) -> bool {
+    matches!(*verb, "create" | "delete" | "patch")
+}
+
 impl RbacVerb {
     /// Its rules.
     pub(crate) fn rules(self) -> Vec<Rule> {
@@ -58,13 +63,10 @@ impl RbacVerb {
 
     /// Its rules as far as they are about reading: what a dry run of the client needs.
     pub(crate) fn reads(self) -> Vec<Rule> {
-        let writes = |verb: &&str| matches!(*verb, "create" | "delete" | "patch");
-        let is_read = |rule: &Rule| !rule.verbs.iter().all(|verb| writes(&verb));
+        let is_read = |rule: &Rule| !rule.verbs.iter().all(is_write);
         let reads = self.rules().into_iter().filter(is_read);
         reads
-            .map(|rule| {
-                if rule.verbs.iter().any(|verb| writes(&verb)) { Rule { verbs: READ, ..rule } } else { rule }
-            })
+            .map(|rule| if rule.verbs.iter().any(is_write) { Rule { verbs: READ, ..rule } } else { rule })
             .collect()
     }
 

@@ -1,7 +1,6 @@
 //! From the command line to the end of a drain.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -259,6 +258,3 @@ impl Observer for Look<'_> {
         is_new.then_some(Intent::Cancelled)
     }
 }
-
-/// When each node is drained, by name.
-pub(super) type Times = BTreeMap<replank_model::text::NodeName, replank_model::time::Span>;

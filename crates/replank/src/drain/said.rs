@@ -1,7 +1,7 @@
 //! What happens during a drain, as kubectl says it and as events.
 
 use replank_core::drain::{DryRun, Forecast};
-use replank_facts::drain::kubectl::{Skipped, Warning};
+use replank_facts::kubectl::{Skipped, Warning};
 use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
@@ -153,16 +153,16 @@ pub(super) fn kubectl(on: &DrainEnd) -> String {
 
 /// What kubectl warns of before it evicts pods of a node; nothing where there is nothing.
 pub(super) fn warnings(node: &Forecast) -> Option<String> {
-    let classes: [(&str, fn(&Forecast) -> Vec<&Key>); 4] = [
-        ("ignoring DaemonSet-managed Pods", |node| skipped(node, Skipped::DaemonSet)),
-        ("deleting Pods with local storage", |node| going(node, Warning::LocalStorage)),
-        ("deleting Pods that declare no controller", |node| going(node, Warning::Unmanaged)),
-        ("deleting Pods of a DaemonSet that is gone", |node| going(node, Warning::Orphan)),
+    let classes = [
+        ("ignoring DaemonSet-managed Pods", skipped(node, Skipped::DaemonSet)),
+        ("deleting Pods with local storage", going(node, Warning::LocalStorage)),
+        ("deleting Pods that declare no controller", going(node, Warning::Unmanaged)),
+        ("deleting Pods of a DaemonSet that is gone", going(node, Warning::Orphan)),
     ];
     let all: Vec<String> = classes
-        .iter()
+        .into_iter()
         .filter_map(|(words, pods)| {
-            let pods: Vec<String> = pods(node).into_iter().map(ToString::to_string).collect();
+            let pods: Vec<String> = pods.into_iter().map(ToString::to_string).collect();
             (!pods.is_empty()).then(|| format!("{words}: {}", pods.join(", ")))
         })
         .collect();

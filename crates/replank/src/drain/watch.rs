@@ -78,7 +78,7 @@ impl Watch {
                 self.say(now, &Said::Warning { node: name.clone(), words });
             }
             match (node.ends(), dry_run) {
-                (Some(on), DryRun::None) => self.foretell(now, name, on),
+                (Some(on), DryRun::None) => self.foretell(now, name, &on),
                 (Some(on), DryRun::Client | DryRun::Server) => {
                     self.say(now, &Said::Left { node: name.clone(), on });
                 }
@@ -110,7 +110,7 @@ impl Watch {
     }
 
     /// A node that will not be drained.
-    fn foretell(&self, now: Time, node: &NodeName, on: DrainEnd) {
+    fn foretell(&self, now: Time, node: &NodeName, on: &DrainEnd) {
         let waiting = replank_protocol::waiting::Waiting {
             what: replank_protocol::waiting::Subject::Node(node.clone()),
             on: on.clone().into(),
@@ -120,7 +120,7 @@ impl Watch {
             return;
         }
         let next = remedy(&waiting.on).map(|next| format!("\n  next: {next}")).unwrap_or_default();
-        let text = format!("node {node} will be cordoned and not drained: {}{next}", kubectl(&on));
+        let text = format!("node {node} will be cordoned and not drained: {}{next}", kubectl(on));
         self.screen.borrow_mut().note(&text);
     }
 

@@ -26,7 +26,7 @@ use replank_model::view::View;
 use replank_protocol::policy::PodClass;
 use replank_protocol::waiting::RefusedPods;
 
-use super::{daemon_set, has_local_storage, is_bare, is_daemon};
+use crate::drain::{daemon_set, has_local_storage, is_bare, is_daemon};
 use crate::node_pods::Bound;
 
 /// The flags that say which pods go.

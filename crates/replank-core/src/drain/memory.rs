@@ -1,0 +1,16 @@
+//! What a drain remembers.
+
+use std::collections::BTreeSet;
+
+use replank_facts::budget::Healths;
+use replank_facts::room::Room;
+use replank_model::text::Uid;
+
+/// What is remembered beside what stands in the cluster; all of it may be forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// Nodes that were seen cordoned for this call: one that is not any more was uncordoned by somebody.
+    pub(super) held: BTreeSet<Uid>,
+    pub(super) healths: Healths,
+    pub(super) room: Option<Room>,
+}

@@ -17,12 +17,12 @@ use replank_protocol::waiting::{Subject, Waiting};
 use crate::entry::{Answered, Beginning, Entry, Place, Seen, Sent, VERSION, Waits, What, incarnation};
 
 /// Where lines go.
-pub type Sink = Box<dyn FnMut(&Entry)>;
+pub type Sink<'e> = Box<dyn FnMut(&Entry) + 'e>;
 
 /// An engine around another: what passes through is written down and not changed.
 pub struct Recorded<'e> {
     engine: Box<dyn Engine + 'e>,
-    sink: Sink,
+    sink: Sink<'e>,
     beginning: Option<Beginning>,
     /// The moment of the last decision: observations carry none of their own.
     now: Option<Time>,
@@ -48,7 +48,7 @@ impl fmt::Debug for Recorded<'_> {
 impl<'e> Recorded<'e> {
     /// Keeps a journal of an engine: `verb` on `on`, of `of`.
     #[must_use]
-    pub fn new(engine: Box<dyn Engine + 'e>, [verb, on, of]: [&str; 3], sink: Sink) -> Self {
+    pub fn new(engine: Box<dyn Engine + 'e>, [verb, on, of]: [&str; 3], sink: Sink<'e>) -> Self {
         let beginning = Beginning {
             version: VERSION,
             writer: Text::from(concat!("replank ", env!("CARGO_PKG_VERSION"))),

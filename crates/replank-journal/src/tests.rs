@@ -1,8 +1,5 @@
 //! A small run, written down, read again and compared.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object, ObjectRef};
@@ -80,15 +77,11 @@ fn answer(name: &str, second: i64, answer: Answer) -> Outcome {
 
 /// Two pods of two nodes; a budget refuses the second one once.
 fn text(second_at: i64, gone_at: i64) -> String {
-    let lines = Rc::new(RefCell::new(String::new()));
-    let sink = {
-        let lines = lines.clone();
-        Box::new(move |entry: &crate::Entry| {
-            let mut lines = lines.borrow_mut();
-            lines.push_str(&serde_json::to_string(entry).expect("an entry is JSON"));
-            lines.push('\n');
-        })
-    };
+    let mut lines = String::new();
+    let sink = Box::new(|entry: &crate::Entry| {
+        lines.push_str(&serde_json::to_string(entry).expect("an entry is JSON"));
+        lines.push('\n');
+    });
     let hand = Hand { pods: vec![(1, "a"), (second_at, "b")], ends_at: gone_at };
     let mut engine = Recorded::new(Box::new(hand), ["drain", "context test", "nodes one, two"], sink);
     engine.observe(pod("a", "one"));
@@ -110,10 +103,10 @@ fn text(second_at: i64, gone_at: i64) -> String {
             engine.outcome(answer("b", second, Answer::Done));
             engine.observe(gone("b"));
         }
-        let _ = engine.decide(at(second));
+        drop(engine.decide(at(second)));
     }
-    let text = lines.borrow().clone();
-    text
+    drop(engine);
+    lines
 }
 
 fn journal(second_at: i64, gone_at: i64) -> Journal {

@@ -4,7 +4,7 @@
 //! hosts, images. So a ReplicaSet still begins with its Deployment's name, and `db-0` is still the first of its set. Words of Kubernetes, of its add-ons and of
 //! AWS stay, and so do numbers: rules go by them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
@@ -72,13 +72,13 @@ pub(super) struct Redactor {
     known: BTreeSet<&'static str>,
     /// Words of zones, instance types and the like: a volume's affinity names a zone, too.
     kept: BTreeSet<String>,
-    words: HashMap<String, String>,
+    words: BTreeMap<String, String>,
 }
 
 impl Redactor {
     /// A redactor that knows no names yet.
     pub(super) fn new() -> Self {
-        Self { known: KNOWN.split_whitespace().collect(), kept: BTreeSet::new(), words: HashMap::new() }
+        Self { known: KNOWN.split_whitespace().collect(), kept: BTreeSet::new(), words: BTreeMap::new() }
     }
 
     /// Learns the names in an object.

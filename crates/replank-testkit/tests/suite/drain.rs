@@ -54,11 +54,11 @@ fn node_of(node: &str) -> Subject {
 /// Why a node was left, as kubectl says it.
 fn refused(stage: &Stage) -> Vec<(String, Vec<PodClass>)> {
     let blocked = stage.blocked();
-    let of = |waiting: &replank_protocol::waiting::Waiting| match &waiting.on {
-        WaitingOn::DrainEnd(DrainEnd::RefusedPods { refused }) => {
-            (waiting.what.to_string(), refused.iter().map(|one| one.class.clone()).collect())
-        }
-        other => panic!("{other:?}"),
+    let of = |waiting: &replank_protocol::waiting::Waiting| {
+        let WaitingOn::DrainEnd(DrainEnd::RefusedPods { refused }) = &waiting.on else {
+            panic!("{:?}", waiting.on)
+        };
+        (waiting.what.to_string(), refused.iter().map(|one| one.class.clone()).collect())
     };
     blocked.iter().map(of).collect()
 }
@@ -404,7 +404,7 @@ fn the_same_pods_leave_as_by_kubectl_drain_and_no_workload_is_worse_off() {
             }
         }
     }
-    tell(&format!(
+    tell(format!(
         "drains: {compared} clusters, {ended} drained, {moved} pods moved, {kubectl_refused} evictions of kubectl's refused, of ours 0"
     ));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,5 +1,7 @@
 //! The command line of `cordon`, `uncordon` and `drain`: kubectl's flags with kubectl's meanings, and what goes beyond them.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use replank_core::drain::{DryRun, OnInterrupt, Options, Sparing};
 use replank_facts::kubectl::Filters;
@@ -149,6 +151,10 @@ pub(crate) struct DrainArgs {
     /// What becomes of the nodes that are not drained yet after Ctrl-C.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = OnInterruptArg::Keep)]
     pub(crate) on_interrupt: OnInterruptArg,
+
+    /// Writes each decision, its reasons and what came of it to a new file, as lines of JSON: `replank report FILE` tells them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
 
     /// Rehearses the drain on a copy of the cluster first, and says how long it takes.
     #[arg(long)]

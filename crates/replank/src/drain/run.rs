@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use replank_core::drain::{DryRun, NodeStatus, Options, Phase, Request, Sparing, Verb};
+use replank_journal::Recorded;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_live::{Connection, Rule, missing};
 use replank_model::text::RunId;
@@ -24,6 +25,7 @@ use super::watch::Watch;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::journal::JournalFile;
 use crate::live::runtime;
 use crate::moment;
 use crate::printer::Printer;
@@ -69,6 +71,10 @@ pub(super) fn run(asked: &Asked<'_>, printer: &mut Printer, interrupt: &Interrup
         let times = rehearse::run(asked.nodes, &request, printer)?;
         screen.borrow_mut().rehearsed(times);
     }
+    let journal =
+        asked.drain.and_then(|drain| drain.journal.as_deref()).map(JournalFile::create).transpose()?;
+    let names: Vec<String> = request.nodes.iter().map(|node| node.name.to_string()).collect();
+    let named = format!("nodes {}", names.join(", "));
     interrupt.hold();
     let mut watch = Watch::new(request.clone(), screen.clone());
     let mut look = Look { screen: screen.clone(), interrupt, is_told: false };
@@ -88,12 +94,26 @@ pub(super) fn run(asked: &Asked<'_>, printer: &mut Printer, interrupt: &Interrup
             waker.wake();
             std::future::pending::<End>().await
         };
+        let running = async {
+            match &journal {
+                None => driver.run(&mut watch, &mut look).await,
+                Some(journal) => {
+                    let on = format!("context {}", connection.context());
+                    let mut kept = Recorded::new(Box::new(&mut watch), [word, &on, &named], journal.sink());
+                    driver.run(&mut kept, &mut look).await
+                }
+            }
+        };
         tokio::select! {
-            ended = driver.run(&mut watch, &mut look) => ended,
+            ended = running => ended,
             end = waking => Ok(end),
         }
     });
     screen.borrow_mut().finish();
+    if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
+        // What was done is done: that there is no whole evidence of it is said.
+        printer.failure(&failure);
+    }
     let statuses = watch.statuses().to_vec();
     match ended {
         Ok(end) => Ok(finish(&request, &end, &statuses, (printer, &screen))),

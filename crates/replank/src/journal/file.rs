@@ -37,11 +37,10 @@ impl JournalFile {
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let file = File::create_new(path).map_err(|error| {
             let failed = Failure::usage_message(format!("cannot write journal {}: {error}", path.display()));
-            match error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    failed.next("name another file: a journal is never overwritten")
-                }
-                _ => failed,
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                failed.next("name another file: a journal is never overwritten")
+            } else {
+                failed
             }
         })?;
         let state = State { out: BufWriter::new(file), error: None };
@@ -49,7 +48,7 @@ impl JournalFile {
     }
 
     /// Where an engine's lines go.
-    pub(crate) fn sink(&self) -> Sink {
+    pub(crate) fn sink(&self) -> Sink<'static> {
         let state = self.state.clone();
         Box::new(move |entry| state.borrow_mut().write(entry))
     }

@@ -131,7 +131,7 @@ pub(super) fn one(
     scene: &Scene,
     seed: u64,
     limit: Option<Span>,
-    journal: Option<Sink>,
+    journal: Option<Sink<'static>>,
     interrupt: &Interrupt,
 ) -> Rehearsed {
     interrupt.hold();
@@ -244,7 +244,7 @@ impl<'a> Prepared<'a> {
         (Rehearsed { result, stop }, rehearsal)
     }
 
-    fn stage(&self, seed: u64, journal: Option<Sink>) -> Rehearsal {
+    fn stage(&self, seed: u64, journal: Option<Sink<'static>>) -> Rehearsal {
         let scene = self.scene;
         let setup = Setup {
             view: scene.view.clone(),

@@ -51,8 +51,18 @@ fn nodes_are_drained_as_kubectl_does_and_no_eviction_is_refused(ground: &Ground)
     let there = ground.pods_on("node-1").len() + ground.pods_on("node-2").len();
     assert!(there > 0);
     let proxy = proxy(ground);
-    let drained = run(&["drain", "node-1", "node-2", "--parallel", "2"], proxy.kubeconfig());
+    let journal = ground.folder.join("journal.jsonl");
+    let journal = journal.to_str().expect("it is text");
+    let drained =
+        run(&["drain", "node-1", "node-2", "--parallel", "2", "--journal", journal], proxy.kubeconfig());
     assert_eq!(drained.code, Some(0), "{drained:?}");
+    let tale = replank(&["report", journal, "-o", "json"]).json();
+    let nodes = tale["nodes"].as_array().expect("a list");
+    let gone = |node: &Value| {
+        node["pods"].as_array().is_some_and(|pods| pods.iter().all(|pod| pod["gone"].is_string()))
+    };
+    assert!(nodes.len() == 2 && nodes.iter().all(gone), "{tale}");
+    assert_eq!((&tale["end"], &tale["beginning"]["verb"]), (&json!("done"), &json!("drain")));
     assert!(ground.pods_on("node-1").is_empty() && ground.pods_on("node-2").is_empty());
     assert!(is_cordoned(ground, "node-1") && is_cordoned(ground, "node-2"));
     for node in ["node-1", "node-2"] {

@@ -67,7 +67,7 @@ fn a_journal_is_never_overwritten_and_what_is_none_is_an_error() {
     let missing = replank(&["diff", &taken, &fresh("journal-none.jsonl")]);
     assert_eq!(missing.code, Some(2));
     let newer = r#"{"at":"2026-01-01T00:00:00Z","what":{"began":{"version":9,"writer":"x","verb":"x","on":"x","of":"x"}}}"#;
-    let newer = replank(&["report", &scratch("journal-newer.jsonl", &format!("{newer}\n"))]);
+    let newer = replank(&["report", &scratch("journal-newer.jsonl", format!("{newer}\n"))]);
     assert!(newer.stderr.contains("upgrade Replank"), "{}", newer.stderr);
 }
 

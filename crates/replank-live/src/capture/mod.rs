@@ -5,7 +5,7 @@ pub(crate) mod reduce;
 mod requested;
 mod wanted;
 
-pub use wanted::snapshot_rules;
+pub use wanted::{Purpose, snapshot_rules};
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -28,19 +28,6 @@ pub struct Asked {
     pub purpose: Purpose,
     /// Whether names are replaced by others, the same ones everywhere. The snapshot is held in memory then.
     pub is_redacted: bool,
-}
-
-/// What a snapshot is for: what is in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Purpose {
-    /// What a rehearsal reads.
-    #[default]
-    Rehearsal,
-    /// What a scan for API versions reads: every resource but Secrets and Events, ConfigMaps without contents.
-    Scan {
-        /// Whether the Secrets in which Helm keeps releases are read, too.
-        helm_releases: bool,
-    },
 }
 
 /// Takes a snapshot.

@@ -2,9 +2,21 @@
 
 use replank_model::object::Kind;
 
-use super::Purpose;
 use crate::resource::Resource;
 use crate::rights::Rule;
+
+/// What a snapshot is for: what is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// What a rehearsal reads.
+    #[default]
+    Rehearsal,
+    /// What a scan for API versions reads: every resource but Secrets and Events, ConfigMaps without contents.
+    Scan {
+        /// Whether the Secrets in which Helm keeps releases are read, too.
+        helm_releases: bool,
+    },
+}
 
 /// What no decision has a type for, and rehearsals read all the same.
 const UNTYPED: [(&str, &str); 14] = [

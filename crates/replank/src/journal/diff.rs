@@ -4,7 +4,7 @@ use replank_journal::{Comparison, Tale, differences};
 use replank_model::time::Span;
 
 use super::args::{DiffArgs, JournalFormat};
-use super::{read, title};
+use super::source::{read, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;

@@ -5,7 +5,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 
 use super::args::{JournalFormat, ReportArgs};
-use super::{read, title};
+use super::source::{read, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;

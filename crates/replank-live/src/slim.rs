@@ -58,7 +58,7 @@ pub(crate) fn slim(kind: Kind, object: &mut Value) {
             pod_status(object);
         }
         Kind::Node => node_status(object),
-        Kind::ReplicaSet | Kind::ReplicationController | Kind::Job | Kind::ControllerRevision => {
+        Kind::ReplicationController | Kind::Job | Kind::ControllerRevision => {
             reduce::variables(object);
         }
         Kind::CustomResourceDefinition => reduce::schemas(object),
@@ -74,6 +74,8 @@ pub(crate) fn slim(kind: Kind, object: &mut Value) {
         | Kind::PersistentVolumeClaim
         | Kind::ResourceQuota
         | Kind::Deployment
+        // Which one is a Deployment's present one follows from its template, to the last value.
+        | Kind::ReplicaSet
         | Kind::StatefulSet
         | Kind::DaemonSet
         | Kind::CronJob
@@ -93,6 +95,10 @@ fn annotations(kind: Kind, meta: &mut Map<String, Value>) {
         if all.is_empty() {
             meta.remove("annotations");
         }
+        return;
+    }
+    // What is made anew by a migration keeps what kubectl compares with.
+    if matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::DaemonSet) {
         return;
     }
     if all.len() > 1 {

@@ -115,12 +115,12 @@ pub fn find(view: &View, key: &Key) -> Option<FoundRecord> {
     view.other("", "ConfigMap", key).map(found)
 }
 
-/// All records, in order of their names.
+/// All records of runs, in order of their names.
 #[must_use]
 pub fn all(view: &View) -> Vec<FoundRecord> {
-    let is_record = |other: &&Arc<Other>| {
-        other.group().is_empty() && &*other.kind == "ConfigMap" && other.meta.labels.contains_key(RECORD)
-    };
+    let of_run = |other: &Other| other.meta.labels.value(RECORD) == Some(Owner::Run.as_str());
+    let is_record =
+        |other: &&Arc<Other>| other.group().is_empty() && &*other.kind == "ConfigMap" && of_run(other);
     view.others().filter(is_record).map(found).collect()
 }
 

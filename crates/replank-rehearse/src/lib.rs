@@ -21,7 +21,7 @@ pub use complete::{completed, count_budgets};
 pub use drain::{DrainResult, NodeTimes, rehearse_drain};
 pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
-pub use migration::{MigrationResult, Served, Step, rehearse_migration};
+pub use migration::{MigrationResult, Served, Step, migration_step, rehearse_migration};
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By, Cause,
     ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,

@@ -253,7 +253,7 @@ impl Notes {
         let refused = refused.map(ToString::to_string);
         self.steps.push(Step {
             at: at - self.start,
-            what: words(&sent.command, self.kind, &self.of),
+            what: migration_step(&sent.command, self.kind, &self.of),
             refused,
             command: by_hand::command(&sent.command, (self.kind, &self.of)),
             manifest: by_hand::manifest(&sent.command, (self.kind, &self.of)),
@@ -273,8 +273,9 @@ impl Observer for Shared {
     }
 }
 
-/// What a command of a migration does.
-fn words(command: &Command, kind: Kind, of: &Key) -> String {
+/// What a command of a migration of an object does, in words.
+#[must_use]
+pub fn migration_step(command: &Command, kind: Kind, of: &Key) -> String {
     let name = |object: &Object| format!("{} {}", object.kind_name(), object.meta().name);
     let record = record_key(kind, of).name;
     let is_record = |object: &Object| object.kind() == Kind::Other && object.meta().name == record;

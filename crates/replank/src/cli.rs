@@ -33,7 +33,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon and drain change a cluster.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain and migrate --apply change a cluster.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -146,7 +146,7 @@ pub(crate) enum Command {
     #[command(after_help = ends::table("diff"))]
     Diff(DiffArgs),
 
-    /// Rehearses the change of a workload's immutable selector without downtime. Changes nothing.
+    /// Rehearses the change of a workload's immutable selector without downtime, and carries it out on a live cluster (--apply).
     ///
     /// The pods are kept if the new selector matches them; otherwise a temporary copy serves while a Deployment is recreated, and other kinds are
     /// refused. --to-rollout hands a Deployment over to an Argo Rollout. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints. docs/migrate.md describes the steps.

@@ -119,6 +119,7 @@ pub(crate) const ENDS: &[Ends] = &[
         passes: "done without downtime, or nothing to do",
         findings: Some("done with downtime"),
         blocked: Some("cannot be completed"),
+        refused: Some("`--apply`: not confirmed"),
         incomplete: true,
         ..NOTHING
     },

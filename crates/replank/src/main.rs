@@ -75,7 +75,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Leftover(args) => leftover::run(args, printer),
         Command::Report(args) => journal::report(args, printer),
         Command::Diff(args) => journal::diff(args, printer),
-        Command::Migrate(args) => migrate::run(args, printer),
+        Command::Migrate(args) => migrate::run(args, printer, &interrupt),
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),
         Command::Upgrade(args) => upgrade::run(args, printer, &interrupt),

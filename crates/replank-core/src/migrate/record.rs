@@ -21,6 +21,7 @@ use replank_protocol::hindrance::ScaleDown;
 use replank_protocol::mark::version::{self, Version};
 use replank_protocol::mark::{EXPIRES, OWNER, RUN, SINCE, VERSION};
 use replank_protocol::owner::Owner;
+use replank_protocol::record::RECORD;
 
 pub(super) use super::record_name::{BYTES_MAX, SCALES};
 pub use super::record_name::{TWIN_OF, record_key};
@@ -141,7 +142,7 @@ impl<W: Written> Record<W> {
         let key = record_key(self.before.kind(), &self.before.key());
         let value = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": key.name.as_str(), "namespace": key.namespace.as_str(),
-                "finalizers": [FINALIZER],
+                "labels": {RECORD: Owner::Migration.as_str()}, "finalizers": [FINALIZER],
                 "annotations": {VERSION: version::WRITTEN.to_string(), OWNER: Owner::Migration.as_str(), RUN: self.run.as_str(), SINCE: self.since.to_string(), EXPIRES: self.expires.to_string()}},
             "data": self.data()});
         read_back(value)

@@ -55,6 +55,22 @@ pub(crate) struct MigrateArgs {
     #[arg(long, value_name = "SPAN", default_value = "30m")]
     pub(crate) patience: Span,
 
+    /// Carries the migration out on the live cluster, if the rehearsal has no downtime. What was begun is gone on with.
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) apply: bool,
+
+    /// Takes back a migration that was begun on the live cluster: what serves goes on serving, and the object is as it was.
+    #[arg(long, conflicts_with_all = ["apply", "output"])]
+    pub(crate) cancel: bool,
+
+    /// With --apply or --cancel: does not ask before the cluster is changed.
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// With --apply or --cancel: writes each decision, its reasons and what came of it to a new file, as lines of JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
     /// Seed of all random draws.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,

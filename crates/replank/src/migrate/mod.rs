@@ -1,5 +1,6 @@
 //! `replank migrate`: a workload gets another selector, or a Deployment is handed over to a Rollout, without a gap, rehearsed.
 
+mod apply;
 mod args;
 mod json;
 mod report;
@@ -25,6 +26,7 @@ use replank_sim::{Durations, KubeletModel, Settings};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::place::input;
 use crate::printer::Printer;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT, Origin};
@@ -37,20 +39,33 @@ use report::{Report, is_nothing_to_move};
 /// After the patience of both ways, and what it takes besides.
 const LIMIT: Span = Span::from_minutes(24 * 60);
 
-/// Judges, rehearses, prints.
+/// Judges, rehearses, prints; carries it out where that is asked for.
 ///
 /// # Errors
 /// Where what was asked for is not right, or the machine fails.
-pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let (kind, key) = object(args)?;
+    if args.apply || args.cancel {
+        return apply::run(args, (kind, key), printer, interrupt);
+    }
     let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
         return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     };
     let goal = goal(args, (kind, &key), printer)?;
+    rehearsed(args, (kind, &key, goal), origin, printer)
+}
+
+/// Rehearses, and prints.
+fn rehearsed(
+    args: &MigrateArgs,
+    (kind, key, goal): (Migrated, &Key, Goal),
+    origin: Origin<'_>,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let snapshot::Input { sources, name, .. } = origin.read(printer)?;
     let snapshot::Cluster { view, now, older, coverage } =
         snapshot::read_at(sources, &args.read, args.now, Question::Migration, printer)?;
-    let live = live(&view, kind, &key)?;
+    let live = live(&view, kind, key)?;
     let after = migrate::wanted(&live, &goal);
     let judgement = migrate::judged(&view, kind, &live, &goal);
     let choice = args.path.choice();
@@ -67,7 +82,7 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer) -> Result<Exit, Fai
         name,
         now,
         kind,
-        key,
+        key: key.clone(),
         writers,
         before,
         after,
@@ -164,6 +179,11 @@ fn live(view: &View, kind: Migrated, key: &Key) -> Result<Object, Failure> {
     })
 }
 
+/// What a migration is told; its run has the same name in every process.
+fn options(args: &MigrateArgs, key: &Key) -> Options {
+    Options { run: run_named(&format!("migration-of-{}", key.name)), patience: args.patience }
+}
+
 fn rehearse(args: &MigrateArgs, view: View, now: Time, request: Request) -> MigrationResult {
     let durations = Arc::new(Durations::learn(&view, now));
     let settings = Settings {
@@ -173,8 +193,7 @@ fn rehearse(args: &MigrateArgs, view: View, now: Time, request: Request) -> Migr
         cloud: durations.cloud(),
     };
     let (kind, key) = (request.kind, request.key.clone());
-    let run = run_named(&format!("migration-of-{}", key.name));
-    let migration = Migration::new(request, Options { run, patience: args.patience });
+    let migration = Migration::new(request, options(args, &key));
     let mut result = rehearse_migration(view, settings, (kind, &key), migration, LIMIT);
     result.assumptions.extend(durations.assumptions());
     result

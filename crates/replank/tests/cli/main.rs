@@ -25,6 +25,7 @@ mod live;
 mod load;
 mod managed;
 mod migrate;
+mod migrate_apply;
 mod node_labels;
 mod older_versions;
 mod outage;

@@ -121,7 +121,6 @@ pub(crate) const ENDS: &[Ends] = &[
         blocked: Some("cannot be completed"),
         refused: Some("`--apply`: not confirmed"),
         incomplete: true,
-        ..NOTHING
     },
     Ends {
         command: "hpa explain",

@@ -17,7 +17,7 @@ use replank_protocol::intent::Intent;
 use replank_rehearse::migration_step;
 
 use super::args::MigrateArgs;
-use super::{goal, options, rehearsed};
+use super::rehearsed::{goal, options, rehearsed};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;

@@ -9,7 +9,7 @@ use replank_protocol::hindrance::Hindrance;
 use replank_rehearse::{MigrationResult, Served, Step};
 use serde::Serialize;
 
-use super::Report;
+use super::report::Report;
 use super::writers::Writer;
 use crate::failure::Failure;
 

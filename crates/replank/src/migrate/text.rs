@@ -6,7 +6,7 @@ use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
 use replank_rehearse::{MigrationResult, Served};
 
-use super::{Report, is_nothing_to_move};
+use super::report::{Report, is_nothing_to_move};
 use crate::report::words::{count, span};
 use crate::report::{Cell, Lean, Look, Page, Tone};
 

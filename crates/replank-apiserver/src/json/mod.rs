@@ -11,6 +11,7 @@ mod check;
 mod custom;
 mod defaults;
 mod deletion;
+mod differs;
 mod event_changes;
 mod events;
 mod evict;

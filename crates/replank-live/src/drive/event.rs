@@ -109,6 +109,28 @@ pub enum Event {
     Authorized,
 }
 
+impl Event {
+    /// Whether it is how things go, and nothing that a person needs to be told while they look on.
+    #[must_use]
+    pub fn is_routine(&self) -> bool {
+        match self {
+            Self::Connected { .. } | Self::Complete { .. } | Self::ReadBack { .. } => true,
+            Self::Unseen { .. }
+            | Self::Unread { .. }
+            | Self::Lost { .. }
+            | Self::Back { .. }
+            | Self::Relisting { .. }
+            | Self::Relisted { .. }
+            | Self::Held { .. }
+            | Self::Released { .. }
+            | Self::Throttled { .. }
+            | Self::Lagging { .. }
+            | Self::Unauthorized { .. }
+            | Self::Authorized => false,
+        }
+    }
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

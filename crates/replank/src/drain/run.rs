@@ -2,10 +2,8 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use replank_core::drain::{DryRun, NodeStatus, Options, Phase, Request, Sparing, Verb};
-use replank_journal::Recorded;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_live::{Connection, Rule, missing};
 use replank_model::text::RunId;
@@ -26,12 +24,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
-use crate::live::runtime;
+use crate::live::{carry_out, pressed, runtime};
 use crate::moment;
 use crate::printer::Printer;
-
-/// How often it is looked whether somebody presses Ctrl-C.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What is to be done, and to which nodes.
 pub(super) struct Asked<'a> {
@@ -86,24 +81,14 @@ pub(super) fn run(asked: &Asked<'_>, printer: &mut Printer, interrupt: &Interrup
         };
         let driver = Driver::new(&connection, driving);
         let waker = driver.waker();
-        let pressed = interrupt.clone();
-        let waking = async move {
-            while !pressed.is_pressed() {
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
+        let waking = async {
+            pressed(interrupt).await;
             waker.wake();
             std::future::pending::<End>().await
         };
-        let running = async {
-            match &journal {
-                None => driver.run(&mut watch, &mut look).await,
-                Some(journal) => {
-                    let on = format!("context {}", connection.context());
-                    let mut kept = Recorded::new(Box::new(&mut watch), [word, &on, &named], journal.sink());
-                    driver.run(&mut kept, &mut look).await
-                }
-            }
-        };
+        let on = format!("context {}", connection.context());
+        let kept = (journal.as_ref(), [word, &on, &named]);
+        let running = carry_out(driver, &mut watch, &mut look, kept);
         tokio::select! {
             ended = running => ended,
             end = waking => Ok(end),
@@ -255,20 +240,8 @@ impl Observer for Look<'_> {
     fn answered(&mut self, _command: &Command, _answer: &Answer, _at: Time) {}
 
     fn story(&mut self, _at: Time, event: &Event) {
-        match event {
-            Event::Connected { .. } | Event::Complete { .. } | Event::ReadBack { .. } => {}
-            Event::Unseen { .. }
-            | Event::Unread { .. }
-            | Event::Lost { .. }
-            | Event::Back { .. }
-            | Event::Relisting { .. }
-            | Event::Relisted { .. }
-            | Event::Held { .. }
-            | Event::Released { .. }
-            | Event::Throttled { .. }
-            | Event::Lagging { .. }
-            | Event::Unauthorized { .. }
-            | Event::Authorized => self.screen.borrow_mut().note(&event.to_string()),
+        if !event.is_routine() {
+            self.screen.borrow_mut().note(&event.to_string());
         }
     }
 

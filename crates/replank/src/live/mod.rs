@@ -1,9 +1,11 @@
 //! A live cluster in place of a snapshot, and `replank snapshot`.
 
 mod args;
+mod carry;
 mod read;
 mod snapshot;
 
 pub(crate) use args::{LiveArgs, SnapshotArgs};
+pub(crate) use carry::{carry_out, pressed};
 pub(crate) use read::{Read, ToScan, read, read_to_scan, runtime};
 pub(crate) use snapshot::run;

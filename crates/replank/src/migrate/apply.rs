@@ -1,10 +1,8 @@
 //! `replank migrate --apply` and `--cancel`: the migration that was rehearsed, carried out on a live cluster.
 
 use std::io::{IsTerminal, Write, stdin};
-use std::time::Duration;
 
 use replank_core::migrate::{Migrated, Migration, Request, record_key};
-use replank_journal::Recorded;
 use replank_live::Connection;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_model::object::Kind;
@@ -22,13 +20,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
-use crate::live::runtime;
+use crate::live::{carry_out, pressed, runtime};
 use crate::printer::Printer;
 use crate::report::words::span;
 use crate::snapshot::Origin;
-
-/// How often it is looked whether somebody presses Ctrl-C.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Carries a migration out, or takes it back.
 ///
@@ -92,25 +87,12 @@ pub(super) fn run(
     let mut look = Look { of: (kind.kind(), key), begun: None, cancels: args.cancel, printer };
     let ended = runtime.block_on(async {
         let driver = Driver::new(&connection, drive::Options::new(run));
-        let running = async {
-            match &journal {
-                None => driver.run(&mut migration, &mut look).await,
-                Some(journal) => {
-                    let on = format!("context {}", connection.context());
-                    let mut kept =
-                        Recorded::new(Box::new(&mut migration), ["migrate", &on, &named], journal.sink());
-                    driver.run(&mut kept, &mut look).await
-                }
-            }
-        };
-        let pressed = async {
-            while !interrupt.is_pressed() {
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-        };
+        let on = format!("context {}", connection.context());
+        let kept = (journal.as_ref(), ["migrate", &on, &named]);
+        let running = carry_out(driver, &mut migration, &mut look, kept);
         tokio::select! {
             ended = running => ended.map(Some),
-            () = pressed => Ok(None),
+            () = pressed(interrupt) => Ok(None),
         }
     });
     if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
@@ -194,20 +176,8 @@ impl Observer for Look<'_> {
     }
 
     fn story(&mut self, _at: Time, event: &Event) {
-        match event {
-            Event::Connected { .. } | Event::Complete { .. } | Event::ReadBack { .. } => {}
-            Event::Unseen { .. }
-            | Event::Unread { .. }
-            | Event::Lost { .. }
-            | Event::Back { .. }
-            | Event::Relisting { .. }
-            | Event::Relisted { .. }
-            | Event::Held { .. }
-            | Event::Released { .. }
-            | Event::Throttled { .. }
-            | Event::Lagging { .. }
-            | Event::Unauthorized { .. }
-            | Event::Authorized => self.printer.story(&event.to_string()),
+        if !event.is_routine() {
+            self.printer.story(&event.to_string());
         }
     }
 

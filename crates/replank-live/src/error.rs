@@ -145,7 +145,7 @@ impl LiveError {
         };
         match self {
             Self::NoKubeconfig { .. } => {
-                Some("set KUBECONFIG, pass --kubeconfig FILE, or pass a SNAPSHOT".to_owned())
+                Some("set KUBECONFIG or pass --kubeconfig FILE; commands that only read can be given a SNAPSHOT instead".to_owned())
             }
             Self::NoContext { known, .. } | Self::NoCurrentContext { known } => Some(contexts(known)),
             Self::Unreachable { .. } => {

@@ -1,6 +1,6 @@
 //! Everything that is printed goes through here: data to standard output, the story to standard error.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -21,6 +21,8 @@ pub(crate) struct Printer {
     data: AutoStream<io::Stdout>,
     story: AutoStream<io::Stderr>,
     look: Look,
+    /// Where the story is broken into lines: not in a file or a pipe, where people search for a message.
+    story_width: Option<usize>,
 }
 
 impl Printer {
@@ -37,7 +39,8 @@ impl Printer {
             ColorChoice::Never => Color::None,
             ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => Color::Ansi,
         };
-        Self { data, story, look: Look { width: width(), color } }
+        let story_width = terminal(&console::Term::stderr()).or_else(given).map(within);
+        Self { data, story, look: Look { width: width(), color }, story_width }
     }
 
     /// How data is to look.
@@ -86,9 +89,9 @@ impl Printer {
     fn tell(&mut self, label: &str, tone: Tone, text: &str) {
         let style = tone.style();
         let indent = label.len();
-        let lines = text.lines().flat_map(|line| match line.starts_with(' ') {
-            true => vec![line.to_owned()],
-            false => wrap(line, self.look.width.saturating_sub(indent)),
+        let lines = text.lines().flat_map(|line| match self.story_width {
+            Some(width) if !line.starts_with(' ') => wrap(line, width.saturating_sub(indent)),
+            Some(_) | None => vec![line.to_owned()],
         });
         for (number, line) in lines.enumerate() {
             let told = if number == 0 {
@@ -104,10 +107,20 @@ impl Printer {
     }
 }
 
-/// The width of the terminal that standard output is, or that standard error is.
+/// The width of the terminal that standard output is, or the one that is given.
 fn width() -> usize {
-    let of = |term: console::Term| term.size_checked().map(|(_, columns)| usize::from(columns));
-    let terminal = if io::stdout().is_terminal() { of(console::Term::stdout()) } else { None };
-    let given = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    terminal.or(given).unwrap_or(WIDTH_DEFAULT).clamp(WIDTH_MIN, WIDTH_MAX)
+    within(terminal(&console::Term::stdout()).or_else(given).unwrap_or(WIDTH_DEFAULT))
+}
+
+fn terminal(term: &console::Term) -> Option<usize> {
+    let (_, columns) = term.size_checked()?;
+    term.is_term().then_some(usize::from(columns))
+}
+
+fn given() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}
+
+fn within(width: usize) -> usize {
+    width.clamp(WIDTH_MIN, WIDTH_MAX)
 }

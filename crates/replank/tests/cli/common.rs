@@ -59,7 +59,7 @@ pub(crate) fn root() -> PathBuf {
 /// The binary, not yet run: in the workspace, with nothing of the environment that changes its output.
 pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replank"));
-    command.args(arguments).current_dir(root()).env("COLUMNS", "100").stdin(Stdio::null());
+    command.args(arguments).current_dir(root()).env_remove("COLUMNS").stdin(Stdio::null());
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }

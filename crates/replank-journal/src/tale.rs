@@ -344,6 +344,7 @@ fn drain(role: &NodeRole) -> Option<Time> {
         | NodeRole::Skipped
         | NodeRole::Surplus
         | NodeRole::Retained
+        | NodeRole::Drained
         | NodeRole::Interrupted { .. } => None,
     }
 }

@@ -82,6 +82,8 @@ pub const RETAINED: &str = "replank.dev/retained";
 pub const PAUSED: &str = "replank.dev/paused";
 /// Tag on a group: when the run's last pause ended, as [`Moment`].
 pub const RESUMED: &str = "replank.dev/resumed";
+/// Note on a group that somebody else keeps: since when one of its nodes is gone and none has come in its place, as [`Moment`].
+pub const AWAITED: &str = "replank.dev/awaited";
 /// Tag on a group: the run that ended without being done, when and why, as [`Halted`].
 pub const HALTED: &str = "replank.dev/halted";
 
@@ -119,6 +121,7 @@ pub fn of(node: &Node) -> Option<Found> {
         "skipped" => NodeRole::Skipped,
         "surplus" => NodeRole::Surplus,
         "retained" => NodeRole::Retained,
+        "drained" => NodeRole::Drained,
         "interrupted" => {
             let until = match annotations.value(INTERRUPTED_UNTIL) {
                 Some(text) => Some(text.parse().ok()?),
@@ -146,7 +149,8 @@ fn owner_unsaid(run: &RunId, role: NodeRole) -> Owner {
         | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
-        | NodeRole::Retained => Owner::Run,
+        | NodeRole::Retained
+        | NodeRole::Drained => Owner::Run,
     }
 }
 
@@ -188,7 +192,9 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
             node.spec.taints.push(avoided());
             annotations.with(POSTPONED, times.to_string())
         }
-        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
+        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained | NodeRole::Drained => {
+            annotations
+        }
     };
     let annotations = match times {
         Some(times) => annotations.with(POSTPONED, times.to_string()),
@@ -263,7 +269,9 @@ pub fn lifted(node: &Node) -> Node {
 pub fn is_cordoned_by_us(node: &Node) -> bool {
     let annotations = &node.meta.annotations;
     let bears_ours = match annotations.value(ROLE) {
-        Some("queued" | "draining" | "surplus" | "retained" | "interrupted") => newer_on_node(node).is_none(),
+        Some("queued" | "draining" | "surplus" | "retained" | "drained" | "interrupted") => {
+            newer_on_node(node).is_none()
+        }
         Some(_) | None => false,
     };
     node.spec.unschedulable && bears_ours && annotations.value(CORDON) != Some(FOREIGN)
@@ -324,7 +332,8 @@ mod tests {
             | NodeRole::Postponed { .. }
             | NodeRole::Skipped
             | NodeRole::Surplus
-            | NodeRole::Retained => Owner::Run,
+            | NodeRole::Retained
+            | NodeRole::Drained => Owner::Run,
         };
         Mark { owner, role, since: time("2026-01-01T00:00:00Z"), expires: time("2026-01-08T00:00:00Z") }
     }
@@ -339,6 +348,7 @@ mod tests {
             NodeRole::Skipped,
             NodeRole::Surplus,
             NodeRole::Retained,
+            NodeRole::Drained,
             NodeRole::Interrupted { by: Cause::Spot, until: Some(time("2026-01-01T00:02:00Z")), from: None },
             NodeRole::Interrupted { by: Cause::Rebalance, until: None, from: None },
             NodeRole::Interrupted {

@@ -43,6 +43,8 @@ pub enum NodeRole {
     Surplus,
     /// Replaced and empty, and kept for a while so that there is a way back (`retain.capacity: cordoned`).
     Retained,
+    /// Empty: somebody else is to replace it (`provider: external`).
+    Drained,
     /// Taken away by something that nobody here decides, and drained in the time that is left.
     Interrupted {
         /// By what.
@@ -65,7 +67,8 @@ impl NodeRole {
             | Self::Postponed { .. }
             | Self::Skipped
             | Self::Surplus
-            | Self::Retained => false,
+            | Self::Retained
+            | Self::Drained => false,
         }
     }
 
@@ -79,6 +82,7 @@ impl NodeRole {
             Self::Skipped => "skipped",
             Self::Surplus => "surplus",
             Self::Retained => "retained",
+            Self::Drained => "drained",
             Self::Interrupted { .. } => "interrupted",
         }
     }
@@ -91,6 +95,7 @@ impl NodeRole {
             | Self::Draining { .. }
             | Self::Surplus
             | Self::Retained
+            | Self::Drained
             | Self::Interrupted { .. } => true,
             Self::Postponed { .. } | Self::Skipped => false,
         }

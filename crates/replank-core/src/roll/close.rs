@@ -115,7 +115,8 @@ fn is_taken_away(ctx: &Context<'_>, name: &NodeName) -> bool {
         | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
-        | NodeRole::Retained => false,
+        | NodeRole::Retained
+        | NodeRole::Drained => false,
     })
 }
 
@@ -285,6 +286,10 @@ pub(super) fn release(ctx: &mut Context<'_>, name: &NodeName) {
 /// Only what this run raised is lowered: a maximum that somebody else has set since then stays. The desired number is never
 /// lowered here (promise S5). A group that others moved into keeps a maximum that holds them.
 pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    // Nothing was raised, and what was noted goes with the record.
+    if ctx.scope.is_external() {
+        return true;
+    }
     let Some(group) = roll.group else { return roll.original.is_none() && roll.begun.is_none() };
     if clear::is_held_by_another(ctx, roll) {
         return true;

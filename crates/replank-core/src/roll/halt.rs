@@ -32,7 +32,9 @@ use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, s
 use super::context::{Context, GroupRoll};
 use super::departure;
 use super::evict::{Spare, Works, came_back};
+use super::external;
 use super::member::{Member, NodeState};
+use super::notes;
 use super::prepare::{arrivals, queue, set_template};
 use super::raise::raise;
 use super::retain;
@@ -65,6 +67,10 @@ pub(super) fn halt(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], why: Halt) ->
             continue;
         }
         let value = Halted { run: ctx.scope.run.clone(), at: ctx.now, why }.to_text();
+        if ctx.scope.is_external() {
+            ctx.note(roll.name, mark::HALTED, Some(value));
+            continue;
+        }
         // Another run's is over. In its place at once: a way back that is started anew counts its time from what stands there.
         let from = roll.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
         let effect = Effect::Group(GroupEffect::Tag {
@@ -90,6 +96,11 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
             continue;
         };
         let value = Halted { at: ctx.now, why: Halt::Undone, ..halted.clone() }.to_text();
+        is_writing = true;
+        if ctx.scope.is_external() {
+            ctx.note(roll.name, mark::HALTED, Some(value));
+            continue;
+        }
         let from = roll.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
         let effect = Effect::Group(GroupEffect::Tag {
             group: ctx.view.group_id(roll.name),
@@ -99,14 +110,13 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
         });
         let id = ctx.key("undo", roll.name);
         ctx.send(roll.subject(), "undo", id, effect);
-        is_writing = true;
     }
     is_writing
 }
 
 /// Whether a halt was written a moment ago and is not seen yet: until then nothing else may be begun.
 pub(super) fn is_under_way(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
-    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll)))
+    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll))) || notes::is_halting(ctx)
 }
 
 /// Whether something that is to be released was refused a moment ago, and will be tried again.
@@ -185,6 +195,9 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         if goes_back {
             former_template(ctx, roll);
         }
+        if leaves_nothing && ctx.scope.is_external() {
+            external::say_replaced(ctx, roll);
+        }
         let at_end = if leaves_nothing { AtEnd::Uncordon } else { ctx.scope.plan.care.at_end };
         release_unbegun(ctx, roll, at_end);
         say_leaving(ctx, roll);
@@ -202,11 +215,12 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
             } else {
                 hand_over(ctx, roll.nodes.retained.iter(), at);
             }
+            let begun = || roll.nodes.draining.iter().chain(&roll.nodes.drained);
             match at_end {
-                AtEnd::Uncordon => roll.nodes.draining.iter().for_each(|name| release(ctx, name)),
-                AtEnd::KeepBegun => drop(hand_over(ctx, roll.nodes.draining.iter(), at)),
+                AtEnd::Uncordon => begun().for_each(|name| release(ctx, name)),
+                AtEnd::KeepBegun => drop(hand_over(ctx, begun(), at)),
                 AtEnd::Keep => {
-                    let kept = roll.nodes.draining.iter().chain(queue_of(roll)).chain(&roll.nodes.held);
+                    let kept = begun().chain(queue_of(roll)).chain(&roll.nodes.held);
                     hand_over(ctx, kept, at);
                 }
             }
@@ -433,6 +447,10 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             }
             NodeState::Newer { version } => WaitingOn::RunEnd(RunEnd::NewerVersion { version: *version }),
             NodeState::Reopened => WaitingOn::RollEnd(RollEnd::Reopened),
+            NodeState::OtherNode => {
+                let kubelet = ctx.view.node(name).map(|node| node.status.node_info.kubelet_version.clone());
+                RollEnd::OtherNode { kubelet: kubelet.unwrap_or_default() }.into()
+            }
             NodeState::NoInstance => WaitingOn::Roll(RollWait::NoInstance),
             NodeState::Bystander
             | NodeState::Usable
@@ -445,6 +463,8 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             | NodeState::Postponed { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::Upgraded
             | NodeState::Kept { .. }
             | NodeState::Leaving => continue,
         };

@@ -4,6 +4,7 @@ mod apart;
 mod basics;
 mod care;
 mod elastic;
+mod external;
 mod intents;
 mod leftover;
 mod managed;

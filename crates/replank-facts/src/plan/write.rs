@@ -140,6 +140,10 @@ impl Plan {
         if !care.windows.0.is_empty() {
             spec["windows"] = care.windows.0.iter().map(window).collect();
         }
+        if let Some(external) = self.external() {
+            spec["provider"] = "external".into();
+            spec["external"] = json!({"wait": external.wait});
+        }
         if !self.node_groups.is_empty() {
             spec["nodeGroups"] = self.node_groups.iter().map(node_group).collect();
         }

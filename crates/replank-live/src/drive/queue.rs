@@ -77,7 +77,8 @@ fn urgency(effect: &Effect) -> Urgency {
                 | NodeRole::Postponed { .. }
                 | NodeRole::Skipped
                 | NodeRole::Surplus
-                | NodeRole::Retained => Urgency::Usual,
+                | NodeRole::Retained
+                | NodeRole::Drained => Urgency::Usual,
             },
             KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. }

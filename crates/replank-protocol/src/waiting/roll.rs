@@ -148,6 +148,24 @@ pub enum RollWait {
         /// The Auto Scaling group.
         auto_scaling_group: Text,
     },
+    /// A node is empty, and somebody else is to replace it (`provider: external`).
+    Replacement {
+        /// Since when it is empty.
+        since: Time,
+        /// Until when that is waited for.
+        until: Time,
+    },
+    /// Nodes are gone, and somebody else is to bring others in their places (`provider: external`).
+    Successor {
+        /// Ready nodes of the group that stay.
+        ready: u32,
+        /// How many the group had before the run.
+        wanted: u32,
+        /// Since when one is missing.
+        since: Time,
+        /// Until when it is waited for.
+        until: Time,
+    },
 }
 
 impl RollWait {
@@ -173,6 +191,8 @@ impl RollWait {
             Self::ClaimLeaving { .. } => ("claimLeaving", "Karpenter to terminate a node"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
             Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
+            Self::Replacement { .. } => ("replacement", "somebody else to replace a drained node"),
+            Self::Successor { .. } => ("successor", "somebody else to bring a new node"),
         }
     }
 
@@ -187,6 +207,8 @@ impl RollWait {
             | Self::Leaving { .. }
             | Self::Target { .. }
             | Self::NotReady { until: Some(_), .. }
+            | Self::Replacement { .. }
+            | Self::Successor { .. }
             | Self::NodegroupUpdate { .. } => Hope::Moving,
             Self::Wave { .. }
             | Self::Canary { .. }
@@ -274,6 +296,15 @@ impl fmt::Display for RollWait {
                     "process {process} of Auto Scaling group {auto_scaling_group}, which is suspended: resume it"
                 )
             }
+            Self::Replacement { since, until } => {
+                write!(f, "somebody else to replace the node, empty since {since} (until {until})")
+            }
+            Self::Successor { ready, wanted, since, until } => {
+                write!(
+                    f,
+                    "somebody else to bring a new node: {ready} of {wanted} Ready, missing since {since} (until {until})"
+                )
+            }
         }
     }
 }
@@ -340,6 +371,34 @@ pub enum RollEnd {
         /// What the plan asks for.
         wanted: Text,
     },
+    /// Nobody has replaced an empty node in the time that the plan gives (`provider: external`).
+    NotReplaced {
+        /// Since when it is empty.
+        since: Time,
+        /// How long that was waited for.
+        limit: Span,
+    },
+    /// Nobody has brought a new node in the time that the plan gives (`provider: external`).
+    NoSuccessor {
+        /// Ready nodes of the group that stay.
+        ready: u32,
+        /// How many the group had before the run.
+        wanted: u32,
+        /// Since when one is missing.
+        since: Time,
+        /// How long that was waited for.
+        limit: Span,
+    },
+    /// A node that somebody else has brought is not what the plan asks for (`provider: external`).
+    OtherNode {
+        /// Its kubelet.
+        kubelet: Text,
+    },
+    /// Nodes that somebody else has replaced stay as they are: nobody here can take that back (`provider: external`).
+    ReplacedByOthers {
+        /// How many.
+        nodes: u32,
+    },
 }
 
 impl RollEnd {
@@ -357,12 +416,18 @@ impl RollEnd {
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
             Self::OtherKubelet { .. } => ("otherKubelet", "image of another Kubernetes version"),
+            Self::NotReplaced { .. } => ("notReplaced", "drained nodes that nobody has replaced"),
+            Self::NoSuccessor { .. } => ("noSuccessor", "new nodes that nobody has brought"),
+            Self::OtherNode { .. } => ("otherNode", "new nodes that are not as the plan says"),
+            Self::ReplacedByOthers { .. } => ("replacedByOthers", "replaced by somebody else"),
         }
     }
 
     pub(super) fn finality(&self) -> Finality {
         match self {
-            Self::ManagedBy { .. } | Self::DoNotDisrupt | Self::Skipped => Finality::Kept,
+            Self::ManagedBy { .. } | Self::DoNotDisrupt | Self::Skipped | Self::ReplacedByOthers { .. } => {
+                Finality::Kept
+            }
             Self::GroupMinimum { .. }
             | Self::PartOfManaged { .. }
             | Self::Reopened
@@ -371,7 +436,10 @@ impl RollEnd {
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::UpdateFailed { .. }
-            | Self::OtherKubelet { .. } => Finality::Blocked,
+            | Self::OtherKubelet { .. }
+            | Self::NotReplaced { .. }
+            | Self::NoSuccessor { .. }
+            | Self::OtherNode { .. } => Finality::Blocked,
         }
     }
 }
@@ -414,6 +482,24 @@ impl fmt::Display for RollEnd {
                     f,
                     "image {image} contains kubelet {kubelet}, but the plan requires {wanted}: specify an image for {wanted}, or omit image"
                 )
+            }
+            Self::NotReplaced { since, limit } => {
+                write!(
+                    f,
+                    "nobody has replaced the node, empty since {since}, within {limit}: replace it, then run the plan again"
+                )
+            }
+            Self::NoSuccessor { ready, wanted, since, limit } => {
+                write!(
+                    f,
+                    "nobody has brought a new node within {limit}: {ready} of {wanted} Ready, missing since {since}; add one, then run the plan again"
+                )
+            }
+            Self::OtherNode { kubelet } => {
+                write!(f, "the new node is not as spec.target says (its kubelet is {kubelet}): replace it")
+            }
+            Self::ReplacedByOthers { nodes } => {
+                write!(f, "{} that somebody else has replaced stay as they are", counted(*nodes, "node"))
             }
             Self::Bounds { size, original } => {
                 write!(f, "its size is {size}, before the run it was {original}")

@@ -161,7 +161,7 @@ impl Capacity {
                     self.lose(promised, truth, node, "the beginning of the drain of", sights, found);
                 }
             }
-            NodeRole::Postponed { .. } | NodeRole::Skipped | NodeRole::Retained => {}
+            NodeRole::Postponed { .. } | NodeRole::Skipped | NodeRole::Retained | NodeRole::Drained => {}
         }
     }
 

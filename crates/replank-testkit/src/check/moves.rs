@@ -60,6 +60,7 @@ impl Moves {
             | NodeRole::Skipped
             | NodeRole::Surplus
             | NodeRole::Retained
+            | NodeRole::Drained
             | NodeRole::Interrupted { .. } => {}
         }
     }

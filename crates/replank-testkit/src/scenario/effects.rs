@@ -38,6 +38,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             NodeRole::Postponed { .. } => format!("postpones {}", names.node(&node.name)),
             NodeRole::Skipped => format!("skips {}", names.node(&node.name)),
             NodeRole::Retained => format!("retains {}", names.node(&node.name)),
+            NodeRole::Drained => format!("leaves to others {}", names.node(&node.name)),
             NodeRole::Interrupted { by, from: Some(_), .. } if by.may_pass() => {
                 format!("drains {}", names.node(&node.name))
             }

@@ -345,6 +345,7 @@ fn drain(role: &NodeRole) -> Option<Time> {
         | NodeRole::Surplus
         | NodeRole::Retained
         | NodeRole::Drained
+        | NodeRole::Listed
         | NodeRole::Interrupted { .. } => None,
     }
 }

@@ -443,6 +443,7 @@ impl KubernetesEffect {
                 | NodeRole::Surplus
                 | NodeRole::Retained
                 | NodeRole::Drained
+                | NodeRole::Listed
                 | NodeRole::Interrupted { .. } => Claim::Nothing,
             },
             Self::Evict { pod, .. } | Self::DeletePod { pod, .. } => Claim::Eviction(pod.clone()),

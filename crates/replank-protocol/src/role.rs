@@ -27,6 +27,8 @@ pub struct Mark {
 pub enum NodeRole {
     /// To be replaced, not yet begun.
     Queued,
+    /// To be replaced, not yet begun, and not cordoned: it takes pods that find no room elsewhere (`provider: external`).
+    Listed,
     /// Being drained.
     Draining {
         /// When the first pod may be moved.
@@ -63,6 +65,7 @@ impl NodeRole {
         match self {
             Self::Interrupted { by, from, .. } => from.is_some() || !by.may_pass(),
             Self::Queued
+            | Self::Listed
             | Self::Draining { .. }
             | Self::Postponed { .. }
             | Self::Skipped
@@ -77,6 +80,7 @@ impl NodeRole {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
+            Self::Listed => "listed",
             Self::Draining { .. } => "draining",
             Self::Postponed { .. } => "postponed",
             Self::Skipped => "skipped",
@@ -97,7 +101,7 @@ impl NodeRole {
             | Self::Retained
             | Self::Drained
             | Self::Interrupted { .. } => true,
-            Self::Postponed { .. } | Self::Skipped => false,
+            Self::Postponed { .. } | Self::Skipped | Self::Listed => false,
         }
     }
 }

@@ -67,6 +67,7 @@ fn roles() -> Vec<NodeRole> {
         NodeRole::Surplus,
         NodeRole::Retained,
         NodeRole::Drained,
+        NodeRole::Listed,
         NodeRole::Interrupted { by: Cause::Spot, until: Some(at(2)), from: None },
     ];
     let number = |role: &NodeRole| match role {
@@ -78,8 +79,9 @@ fn roles() -> Vec<NodeRole> {
         NodeRole::Interrupted { .. } => 5,
         NodeRole::Postponed { .. } => 6,
         NodeRole::Drained => 7,
+        NodeRole::Listed => 8,
     };
-    assert_eq!(roles.iter().map(number).collect::<BTreeSet<_>>().len(), 8, "every role has a sample");
+    assert_eq!(roles.iter().map(number).collect::<BTreeSet<_>>().len(), 9, "every role has a sample");
     roles.to_vec()
 }
 

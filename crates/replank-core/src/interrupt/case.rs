@@ -492,7 +492,8 @@ fn begun_at(node: &Node, now: Time) -> Option<Time> {
         | NodeRole::Skipped
         | NodeRole::Surplus
         | NodeRole::Retained
-        | NodeRole::Drained => None,
+        | NodeRole::Drained
+        | NodeRole::Listed => None,
     }
 }
 

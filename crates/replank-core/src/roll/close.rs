@@ -116,7 +116,8 @@ fn is_taken_away(ctx: &Context<'_>, name: &NodeName) -> bool {
         | NodeRole::Skipped
         | NodeRole::Surplus
         | NodeRole::Retained
-        | NodeRole::Drained => false,
+        | NodeRole::Drained
+        | NodeRole::Listed => false,
     })
 }
 

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_facts::plan::External;
+use replank_facts::plan::{External, OldNodes};
 use replank_facts::target;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::object::node::Node;
@@ -122,6 +122,31 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     Readiness::Preparing
 }
 
+/// What a node is to be marked as that waits for its turn. Where nodes go before others come, pods may have no room but on nodes that go later; they move once more then.
+/// A node on which something is waited for is cordoned all the same, lest more of that comes.
+pub(super) fn role(ctx: &Context<'_>, member: &Member) -> NodeRole {
+    let takes_pods = ctx.scope.plan.external().is_some_and(|external| external.old_nodes == OldNodes::Avoid);
+    let is_free = member.state == NodeState::Found { is_free: true };
+    if takes_pods && is_free { NodeRole::Listed } else { NodeRole::Queued }
+}
+
+/// Cordons what takes pods and has something on it by now that is waited for.
+pub(super) fn shut(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    for name in &roll.nodes.held {
+        let member = ctx.member(name);
+        if member.is_open {
+            let mark = Mark {
+                owner: Owner::Run,
+                role: NodeRole::Queued,
+                since: ctx.now,
+                expires: ctx.now + MARK_LIFE,
+            };
+            let key = ctx.key("queue", format!("{}/held", member.uid));
+            ctx.mark(member, "cordon", key, mark);
+        }
+    }
+}
+
 /// Tells everybody that a node is empty and to be replaced.
 pub(super) fn hand_out(ctx: &mut Context<'_>, member: &Member) {
     let mark =
@@ -132,7 +157,7 @@ pub(super) fn hand_out(ctx: &mut Context<'_>, member: &Member) {
 
 /// Says what the run waits for others to do: nodes to be replaced, nodes to come, new nodes to become Ready.
 pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
-    let Some(External { wait }) = ctx.scope.plan.external().copied() else { return };
+    let Some(External { wait, .. }) = ctx.scope.plan.external().copied() else { return };
     for name in &roll.nodes.drained {
         let NodeState::Drained { since } = ctx.member(name).state else { continue };
         let (subject, until) = (Subject::Node(name.clone()), since + wait);

@@ -83,6 +83,8 @@ pub(super) struct Member {
     pub(super) unready: Option<Time>,
     /// How often its drain was postponed.
     pub(super) postponed: u32,
+    /// Whether it takes pods though it is to go: until its turn comes, and if there is no room elsewhere.
+    pub(super) is_open: bool,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     pub(super) state: NodeState,
@@ -202,6 +204,7 @@ impl Member {
     /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
     pub(super) fn is_closed(&self) -> bool {
         match self.state {
+            NodeState::Queued { .. } => !self.is_open,
             NodeState::Bystander | NodeState::Kept { .. } | NodeState::Usable | NodeState::Skipped { .. } => {
                 false
             }
@@ -209,7 +212,6 @@ impl Member {
             | NodeState::Closed
             | NodeState::Surplus { .. }
             | NodeState::Found { .. }
-            | NodeState::Queued { .. }
             | NodeState::Draining { .. }
             | NodeState::Postponed { .. }
             | NodeState::Retained { .. }
@@ -254,6 +256,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         return None;
     }
     let found = mark::of(node).filter(|_| !is_released);
+    let is_open = found.as_ref().is_some_and(|found| found.mark.role == NodeRole::Listed);
     let expires = found.as_ref().filter(|found| found.is_of_run(&scope.run)).map(|found| found.mark.expires);
     let state = match scope.is_external() {
         true => external::node_state(view, scope, node, is_chosen, found),
@@ -281,6 +284,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         worth,
         unready: unready_since(node),
         postponed: mark::postponed(node).unwrap_or(0),
+        is_open,
         expires,
         state,
         group,
@@ -395,7 +399,7 @@ pub(super) fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<m
     }
     let node_pods = || NodePods::of(view, &scope.plan, &node.name());
     match mark.role {
-        NodeRole::Queued | NodeRole::Surplus => {
+        NodeRole::Queued | NodeRole::Listed | NodeRole::Surplus => {
             NodeState::Queued { since: mark.since, node_pods: node_pods() }
         }
         NodeRole::Draining { from } => {

@@ -48,7 +48,7 @@ use super::zones;
 use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::Base;
 use replank_facts::target;
-use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::command::Mark;
 use replank_protocol::mark::{self, Begun, read_followed, read_template, size_tag, template_tag};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
@@ -376,8 +376,8 @@ pub(super) fn cordon(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
 
 /// Cordons a node that is to go.
 pub(super) fn queue(ctx: &mut Context<'_>, member: &Member) {
-    let mark =
-        Mark { owner: Owner::Run, role: NodeRole::Queued, since: ctx.now, expires: ctx.now + MARK_LIFE };
+    let role = external::role(ctx, member);
+    let mark = Mark { owner: Owner::Run, role, since: ctx.now, expires: ctx.now + MARK_LIFE };
     // One that was postponed is cordoned once more.
     let key = match member.postponed {
         0 => ctx.key("queue", &member.uid),

@@ -19,13 +19,21 @@ pub enum Provider {
 pub struct External {
     /// How long an empty node may take to be replaced, and a new node to come up in its place.
     pub wait: Span,
+    /// What old nodes are before their turn comes.
+    pub old_nodes: OldNodes,
 }
 
-impl Default for External {
-    fn default() -> Self {
-        Self { wait: Span::from_minutes(24 * 60) }
-    }
+/// What old nodes are before their turn comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldNodes {
+    /// Cordoned: nothing is moved onto a node that goes later, and what has no room elsewhere waits for new nodes.
+    Cordon,
+    /// They take pods if there is no room elsewhere (`PreferNoSchedule`).
+    Avoid,
 }
+
+/// How long an empty node may take to be replaced, where the plan does not say.
+pub(crate) const WAIT_DEFAULT: Span = Span::from_minutes(24 * 60);
 
 impl Plan {
     /// Who else replaces nodes, if somebody does.

@@ -33,7 +33,7 @@
 //!   lifecycleHooks: [drain]         # hooks whose actions Replank completes, besides its own
 //!   atEnd: keepBegun                # nodes that are left when it ends blocked: keepBegun | uncordon | keep
 //!   provider: external              # somebody else replaces drained nodes; absent: whoever made them
-//!   external: {wait: 24h}           # how long that may take for each node
+//!   external: {wait: 24h, oldNodes: avoid}  # how long that may take for each node; old nodes before their turn: avoid | cordon
 //!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
 //!   deadline: 168h                  # the whole run
@@ -80,7 +80,7 @@ pub use care::{
     Spread, Stage, StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
-pub use external::{External, Provider};
+pub use external::{External, OldNodes, Provider};
 pub use nodes::{VersionBound, VersionPrefix};
 pub use options::RunOptions;
 pub use suggest::nearest;

@@ -84,8 +84,8 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let mut fields = Fields::of(at, errors)?;
     let nodes = chosen(&mut fields, errors);
     let target = fields.read("target", errors, |at, errors| target(at, nodes.as_ref(), errors));
-    let provider = external::provider(&mut fields, errors);
-    let is_external = provider != Provider::Automatic;
+    let external = external::provider(&mut fields, errors);
+    let is_external = external.is_some();
     let budget = fields.read("budget", errors, |at, errors| budget(at, is_external, errors));
     let order = fields.read("order", errors, |at, errors| {
         let words = [
@@ -117,14 +117,15 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let path_of_deadline = fields.path_of("deadline");
     let path = fields.path_of("");
     fields.finish(errors);
+    let budget = budget.unwrap_or_else(|| default_budget(is_external));
     let default = Plan::of_groups("", Vec::new(), Target::default());
     let plan = Plan {
         name: default.name,
         namespace: default.namespace,
         nodes: nodes?,
         target: target.unwrap_or(default.target),
-        provider,
-        budget: budget.unwrap_or_else(|| default_budget(is_external)),
+        provider: external.map_or(Provider::Automatic, |said| said.under(&budget)),
+        budget,
         order: order.unwrap_or(default.order),
         canary,
         pace: pace.unwrap_or(default.pace),

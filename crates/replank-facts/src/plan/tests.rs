@@ -432,7 +432,7 @@ fn some() -> Vec<Value> {
             "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
             "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},
             "windows": [{"start": "Sat-Mon 23:30", "duration": "4h", "timeZone": "Asia/Tokyo"}, {"start": "02:00", "duration": "30m"}]}),
-        json!({"groups": ["web"], "provider": "external", "external": {"wait": "90m"}, "budget": {"maxUnavailable": 0}}),
+        json!({"groups": ["web"], "provider": "external", "external": {"wait": "90m", "oldNodes": "avoid"}, "budget": {"maxUnavailable": 0}}),
         json!({"kubeletVersion": "<1.36", "provider": "external", "budget": {"surge": 0, "maxUnavailable": "10%"}}),
         json!({"groups": ["web"], "retain": {"capacity": "cordoned"}, "stuckTerminating": {"action": "replaceNode"}, "singletons": "skip",
             "nodeGroups": [{"name": "web", "min": 1, "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",

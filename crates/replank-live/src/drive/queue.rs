@@ -78,7 +78,8 @@ fn urgency(effect: &Effect) -> Urgency {
                 | NodeRole::Skipped
                 | NodeRole::Surplus
                 | NodeRole::Retained
-                | NodeRole::Drained => Urgency::Usual,
+                | NodeRole::Drained
+                | NodeRole::Listed => Urgency::Usual,
             },
             KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. }

@@ -61,6 +61,7 @@ impl Moves {
             | NodeRole::Surplus
             | NodeRole::Retained
             | NodeRole::Drained
+            | NodeRole::Listed
             | NodeRole::Interrupted { .. } => {}
         }
     }

@@ -43,7 +43,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
                 format!("drains {}", names.node(&node.name))
             }
             NodeRole::Interrupted { .. } => format!("cordons {}", names.node(&node.name)),
-            NodeRole::Queued | NodeRole::Surplus => return None,
+            NodeRole::Queued | NodeRole::Listed | NodeRole::Surplus => return None,
         },
         Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => format!("evicts {}", names.pod(&pod.key)),
         Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {

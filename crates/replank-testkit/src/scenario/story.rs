@@ -227,6 +227,7 @@ impl Story {
                     (NodeRole::Skipped, false) => "skips ",
                     (NodeRole::Surplus, false) => "cordons surplus ",
                     (NodeRole::Retained, false) => "retains ",
+                    (NodeRole::Listed, false) => "lists ",
                     (NodeRole::Drained, false) => "leaves to others ",
                     (NodeRole::Interrupted { by, from: Some(_), .. }, false) if by.may_pass() => "drains ",
                     (NodeRole::Interrupted { .. }, false) => "cordons ",
@@ -243,7 +244,8 @@ impl Story {
                     | NodeRole::Skipped
                     | NodeRole::Surplus
                     | NodeRole::Retained
-                    | NodeRole::Drained => String::new(),
+                    | NodeRole::Drained
+                    | NodeRole::Listed => String::new(),
                 };
                 (before.to_owned(), names.node(&node.name), after)
             }

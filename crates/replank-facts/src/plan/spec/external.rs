@@ -1,16 +1,17 @@
 //! From JSON to who replaces nodes, and what a plan cannot ask of somebody else.
 
+use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
 
 use super::super::care::Retained;
 use super::super::error::PlanError;
-use super::super::external::{External, Provider};
+use super::super::external::{External, OldNodes, Provider, WAIT_DEFAULT};
 use super::super::read::{At, Errors, Fields, word};
-use super::super::{OnFailure, Plan};
+use super::super::{Budget, OnFailure, Plan};
 use super::positive_span;
 
 /// The fields `provider` and `external`.
-pub(super) fn provider(fields: &mut Fields<'_>, errors: &mut Errors) -> Provider {
+pub(super) fn provider(fields: &mut Fields<'_>, errors: &mut Errors) -> Option<Said> {
     let is_external = fields.read("provider", errors, |at, errors| word(at, &[("external", ())], errors));
     let external = fields.read("external", errors, external);
     if is_external.is_none() && fields.get("external").is_some() && fields.get("provider").is_none() {
@@ -21,17 +22,35 @@ pub(super) fn provider(fields: &mut Fields<'_>, errors: &mut Errors) -> Provider
             remedy: Some("add provider: external, or remove it".to_owned()),
         });
     }
-    match is_external {
-        Some(()) => Provider::External(external.unwrap_or_default()),
-        None => Provider::Automatic,
+    is_external.map(|()| external.unwrap_or_default())
+}
+
+/// What a plan says of somebody else who replaces nodes.
+#[derive(Default)]
+pub(super) struct Said {
+    wait: Option<Span>,
+    old_nodes: Option<OldNodes>,
+}
+
+impl Said {
+    /// With what is not said. Where a new node comes before an old one goes, it has the room.
+    pub(super) fn under(self, budget: &Budget) -> Provider {
+        let usual = if budget.is_nothing() { OldNodes::Cordon } else { OldNodes::Avoid };
+        Provider::External(External {
+            wait: self.wait.unwrap_or(WAIT_DEFAULT),
+            old_nodes: self.old_nodes.unwrap_or(usual),
+        })
     }
 }
 
-fn external(at: At<'_>, errors: &mut Errors) -> Option<External> {
+fn external(at: At<'_>, errors: &mut Errors) -> Option<Said> {
     let mut fields = Fields::of(at, errors)?;
     let wait = fields.read("wait", errors, positive_span);
+    let old_nodes = fields.read("oldNodes", errors, |at, errors| {
+        word(at, &[("avoid", OldNodes::Avoid), ("cordon", OldNodes::Cordon)], errors)
+    });
     fields.finish(errors);
-    Some(External { wait: wait.unwrap_or(External::default().wait) })
+    Some(Said { wait, old_nodes })
 }
 
 /// Reports what somebody else cannot be asked for.

@@ -530,7 +530,7 @@ impl Stage {
         let nodes = self.nodes();
         let ending = |node: &Node| {
             let instance = self.truth.instances().values().find(|i| i.node.as_ref() == Some(&node.name()));
-            instance.is_none_or(|instance| !instance.state.is_alive())
+            instance.map_or(self.plan.external().is_none(), |instance| !instance.state.is_alive())
         };
         let ready: Vec<&Arc<Node>> = nodes.iter().filter(|node| node.is_ready() && !ending(node)).collect();
         let broken = u32::try_from(self.broken_nodes.len()).expect("few");

@@ -499,7 +499,8 @@ impl fmt::Display for RollEnd {
                 write!(f, "the new node is not as spec.target says (its kubelet is {kubelet}): replace it")
             }
             Self::ReplacedByOthers { nodes } => {
-                write!(f, "{} that somebody else has replaced stay as they are", counted(*nodes, "node"))
+                let stay = if *nodes == 1 { "stays as it is" } else { "stay as they are" };
+                write!(f, "{} that somebody else has replaced {stay}", counted(*nodes, "node"))
             }
             Self::Bounds { size, original } => {
                 write!(f, "its size is {size}, before the run it was {original}")

@@ -95,6 +95,7 @@ impl Rehearsal {
         if plan.external().is_some() {
             let assumed = self.world.assume_replacer(plan.target.clone());
             self.assumptions.push(assumed);
+            self.before.let_others_replace();
         }
     }
 

@@ -267,9 +267,13 @@ impl Run {
     /// Whether a run that has come to an end may be wanted to be undone, for which its plan is needed.
     fn may_be_taken_back(&self, view: &View, known: &RunRecord, end: &End) -> bool {
         if self.plan.external().is_some() {
-            // What was cancelled has been released.
+            // Nowhere else is it written that the run has halted, which keeps it from beginning again.
             let mut notes = known.groups.values().map(|group| &group.notes);
-            return matches!(end, End::Blocked(_)) && notes.any(|notes| notes.contains_key(mark::HALTED));
+            let is_called_off = match end {
+                End::Done | End::Refused(_) => false,
+                End::Blocked(_) | End::Cancelled(_) | End::RolledBack(_) => true,
+            };
+            return is_called_off && notes.any(|notes| notes.contains_key(mark::HALTED));
         }
         match end {
             End::Done | End::RolledBack(_) | End::Refused(_) => false,

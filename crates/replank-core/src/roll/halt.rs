@@ -221,7 +221,8 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
                 AtEnd::KeepBegun => drop(hand_over(ctx, begun(), at)),
                 AtEnd::Keep => {
                     let kept = begun().chain(queue_of(roll)).chain(&roll.nodes.held);
-                    hand_over(ctx, kept, at);
+                    let shut: Vec<&NodeName> = kept.filter(|name| !ctx.member(name).is_open).collect();
+                    hand_over(ctx, shut.into_iter(), at);
                 }
             }
             hand_over(ctx, roll.nodes.skipped.iter(), at);
@@ -266,7 +267,9 @@ fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
             }
         }
         AtEnd::Keep => {
-            for name in &roll.nodes.postponed {
+            let open = queue_of(roll).filter(|name| ctx.member(name).is_open);
+            let open: Vec<&NodeName> = open.chain(&roll.nodes.postponed).collect();
+            for name in open {
                 queue(ctx, ctx.member(name));
             }
         }

@@ -21,10 +21,11 @@ use replank_model::view::{Change, View};
 
 use replank_facts::groups;
 use replank_protocol::command::{
-    Command, Effect, GroupEffect, KubernetesEffect, QueueEffect, Replacement, zero,
+    Command, Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement, zero,
 };
 use replank_protocol::mark::{self, Begun};
 use replank_protocol::noticed::Noticed;
+use replank_protocol::taker::Taker;
 
 /// Tells what others do from what the run asked for.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct ExternalChanges {
     /// Tags that were to be taken off.
     untagged: BTreeSet<(GroupName, Text)>,
     noticed: Vec<Noticed>,
+    /// Whether somebody else replaces nodes.
+    is_external: bool,
     /// Nothing is news before the first decision.
     has_begun: bool,
 }
@@ -56,13 +59,19 @@ impl ExternalChanges {
             lowered: BTreeMap::new(),
             untagged: BTreeSet::new(),
             noticed: Vec::new(),
+            is_external: false,
             has_begun: false,
         }
     }
 
+    /// Of a run whose nodes somebody else replaces, if they do.
+    pub(crate) fn of_others(self, is_external: bool) -> Self {
+        Self { is_external, ..self }
+    }
+
     /// The same run's, that have seen nothing yet.
     pub(crate) fn anew(&self) -> Self {
-        Self::new(&self.runs[0])
+        Self::new(&self.runs[0]).of_others(self.is_external)
     }
 
     /// What was noticed since this was last asked; the run gives these commands.
@@ -143,6 +152,7 @@ impl ExternalChanges {
         match (old, new) {
             (Object::Node(old), Some(Object::Node(new))) => self.node(view, old, new),
             (Object::Node(old), None) => {
+                self.gone(old);
                 let instance = view.instances().get(&groups::instance_id_of(old));
                 let runs_on = instance.is_some_and(|instance| instance.state.is_alive());
                 if runs_on && instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {
@@ -178,7 +188,33 @@ impl ExternalChanges {
         }
     }
 
+    /// A node is gone of which no cloud tells more. One that was drained for somebody else was to go.
+    fn gone(&mut self, old: &Node) {
+        let found = mark::of(old).filter(|found| self.runs.iter().any(|run| found.is_of_run(run)));
+        if self.is_external && found.is_none_or(|found| found.mark.role != NodeRole::Drained) {
+            self.note(Noticed::NodeGone(old.name()));
+        }
+    }
+
+    /// What becomes of a node by somebody else's doing counts wherever it is: pods have room there, or have not.
+    fn capacity(&mut self, view: &View, old: &Node, new: &Node) {
+        match (Taker::of(old), Taker::of(new)) {
+            (None, Some(by)) => self.note(Noticed::TakenAway(new.name(), by)),
+            (Some(by), None) => self.note(Noticed::Spared(new.name(), by)),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+        let id = groups::instance_id_of(new);
+        let is_ending = view.instances().get(&id).is_some_and(|instance| !instance.is_counted());
+        let is_to_go = mark::of(new)
+            .is_some_and(|found| matches!(found.mark.role, NodeRole::Drained | NodeRole::Interrupted { .. }));
+        let is_known = is_ending || is_to_go || self.ended.contains(&id) || new.meta.is_terminating();
+        if old.is_ready() && !new.is_ready() && !is_known {
+            self.note(Noticed::NotReady(new.name()));
+        }
+    }
+
     fn node(&mut self, view: &View, old: &Node, new: &Node) {
+        self.capacity(view, old, new);
         let instance = view.instances().get(&groups::instance_id_of(new));
         let was_ours = mark::of(old).filter(|found| self.runs.iter().any(|run| found.is_of_run(run)));
         if was_ours.is_none() && !instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {

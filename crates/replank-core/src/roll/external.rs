@@ -25,6 +25,7 @@ use replank_protocol::mark::{self, Begun, Moment, size_tag};
 use replank_protocol::owner::Owner;
 use replank_protocol::provisioner::Provisioner;
 use replank_protocol::record::GroupRecord;
+use replank_protocol::taker::Taker;
 use replank_protocol::waiting::{RollEnd, RollWait, Subject};
 
 use super::arrivals::is_on_time;
@@ -66,7 +67,7 @@ pub(super) fn node_state(
     is_chosen: bool,
     found: Option<mark::Found>,
 ) -> NodeState {
-    if node.meta.is_terminating() {
+    if node.meta.is_terminating() || Taker::of(node).is_some() {
         return NodeState::Leaving;
     }
     let started = scope.options.started;

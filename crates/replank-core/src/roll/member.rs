@@ -34,6 +34,7 @@ use replank_facts::{daemon, target};
 use replank_protocol::command::{NodeRole, NodeTarget};
 use replank_protocol::mark;
 use replank_protocol::provisioner::Provisioner;
+use replank_protocol::taker::Taker;
 
 /// What decides about nodes, the same for the whole run.
 #[derive(Clone, Debug)]
@@ -150,7 +151,7 @@ pub(super) enum NodeState {
     NoInstance,
     /// Chosen, but replaced by its provisioner: left alone.
     Kept { by: Provisioner },
-    /// Its instance is being ended, or is gone.
+    /// Its instance is being ended, or is gone; or somebody else takes it away.
     Leaving,
 }
 
@@ -317,7 +318,8 @@ fn node_state(
     is_chosen: bool,
     found: Option<mark::Found>,
 ) -> NodeState {
-    if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.is_counted()) {
+    let is_taken = Taker::of(node).is_some();
+    if node.meta.is_terminating() || is_taken || instance.is_some_and(|instance| !instance.is_counted()) {
         return NodeState::Leaving;
     }
     if instance.is_none() && is_ended(scope, found.as_ref()) {

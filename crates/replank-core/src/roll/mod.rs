@@ -613,7 +613,9 @@ fn settle(
     for waiting in blockers {
         ctx.wait(waiting.what.clone(), waiting.on.clone());
     }
-    let names: BTreeSet<&GroupName> = rolls.iter().map(|roll| roll.name).collect();
+    // Nobody has promised a new node where somebody else brings them.
+    let grown = rolls.iter().filter(|_| !ctx.scope.is_external());
+    let names: BTreeSet<&GroupName> = grown.map(|roll| roll.name).collect();
     let closed = ctx.fleet.closed();
     let mut places = Places::with_new_nodes(ctx.view, &names, &ctx.scope.plan.target, closed);
     let mut works = gear.works(ctx, &[]);

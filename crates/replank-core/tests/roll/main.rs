@@ -13,4 +13,5 @@ mod random;
 mod record;
 mod restart;
 mod stage;
+mod taken;
 mod waits;

@@ -457,6 +457,17 @@ impl Stage {
         self.count_budgets();
     }
 
+    /// What a group launches from now on is what somebody else brings.
+    pub(crate) fn renew(&mut self, group: &GroupName) {
+        let kubelet = self.brings.unwrap_or("v1.36.0");
+        self.group(group, |group| {
+            let current = group.current.clone();
+            if let Some(template) = group.templates.get_mut(&current) {
+                template.profile.kubelet_version = kubelet.into();
+            }
+        });
+    }
+
     /// Replaces what is drained: the machine goes, and the group launches another.
     fn person(&mut self) {
         let Some(after) = self.replaces_after else { return };
@@ -467,14 +478,7 @@ impl Stage {
             let instance =
                 self.truth.instances().values().find(|one| one.node.as_ref() == Some(&node.name()));
             if let Some(instance) = instance.filter(|one| is_due && one.state.is_alive()).cloned() {
-                if let Some(kubelet) = self.brings.or(Some("v1.36.0")) {
-                    self.group(&instance.group, |group| {
-                        let current = group.current.clone();
-                        if let Some(template) = group.templates.get_mut(&current) {
-                            template.profile.kubelet_version = kubelet.into();
-                        }
-                    });
-                }
+                self.renew(&instance.group);
                 let stopping = Instance {
                     state: InstanceState::ShuttingDown,
                     launched: Some(self.now),

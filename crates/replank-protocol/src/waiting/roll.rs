@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::finality::{Finality, counted};
 use crate::provisioner::Provisioner;
 use crate::subject::Hope;
+use crate::taker::Taker;
 
 /// What a roll waits on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +149,11 @@ pub enum RollWait {
         /// The Auto Scaling group.
         auto_scaling_group: Text,
     },
+    /// Somebody else takes a node away: it is left to them, and counts no more.
+    TakenAway {
+        /// Who.
+        by: Taker,
+    },
     /// A node is empty, and somebody else is to replace it (`provider: external`).
     Replacement {
         /// Since when it is empty.
@@ -191,6 +197,7 @@ impl RollWait {
             Self::ClaimLeaving { .. } => ("claimLeaving", "Karpenter to terminate a node"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
             Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
+            Self::TakenAway { .. } => ("takenAway", "somebody else to take a node away"),
             Self::Replacement { .. } => ("replacement", "somebody else to replace a drained node"),
             Self::Successor { .. } => ("successor", "somebody else to bring a new node"),
         }
@@ -217,6 +224,7 @@ impl RollWait {
             | Self::ZoneMinimum { .. }
             | Self::OtherUpdate { .. }
             | Self::ClaimLeaving { .. }
+            | Self::TakenAway { .. }
             | Self::Suspended { .. }
             | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
@@ -296,6 +304,7 @@ impl fmt::Display for RollWait {
                     "process {process} of Auto Scaling group {auto_scaling_group}, which is suspended: resume it"
                 )
             }
+            Self::TakenAway { by } => write!(f, "the node to be taken away by {by}"),
             Self::Replacement { since, until } => {
                 write!(f, "somebody else to replace the node, empty since {since} (until {until})")
             }

@@ -49,6 +49,7 @@ use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Halt, Halted};
+use replank_protocol::taker::Taker;
 use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
 
 /// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
@@ -202,6 +203,7 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         release_unbegun(ctx, roll, at_end);
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
+            leave_taken(ctx, roll, at);
             if goes_back {
                 release_managed(ctx, roll);
                 for name in &roll.nodes.retained {
@@ -274,6 +276,14 @@ fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
             }
         }
     }
+}
+
+/// Gives nodes up that somebody else takes away: the cordon is theirs from here on, and the mark keeps nobody.
+fn leave_taken(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at: Time) {
+    let is_taken = |name: &&NodeName| ctx.view.node(name).is_some_and(|node| Taker::of(node).is_some());
+    let marked = |name: &&NodeName| ctx.member(name).expires.is_some();
+    let taken: Vec<&NodeName> = roll.nodes.leaving.iter().filter(is_taken).filter(marked).collect();
+    hand_over(ctx, taken.into_iter(), at);
 }
 
 /// Uncordons the empty nodes of managed groups that EKS was not asked to terminate.

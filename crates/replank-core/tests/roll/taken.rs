@@ -6,6 +6,7 @@ use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::node::Node;
 use replank_model::time::Span;
 use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
 use replank_protocol::mark;
 use replank_protocol::noticed::Noticed;
 use replank_protocol::taker::Taker;
@@ -128,6 +129,23 @@ fn a_node_that_is_taken_away_is_no_capacity() {
     assert!(stage.seen.contains_key("available"), "{:?}", stage.seen.keys());
     untaint(&mut stage, "n2");
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+}
+
+#[test]
+fn a_run_that_is_called_off_does_not_uncordon_what_somebody_takes_away() {
+    for mut stage in [of_a_group(), of_others(json!({"external": {"oldNodes": "cordon"}}))] {
+        stage.run_until("nodes that wait", DAY, |stage| stage.when("/queue/n2").is_some());
+        taint(&mut stage, "n1", TO_BE_DELETED);
+        stage.tick();
+        stage.core.intend(Intent::Cancelled);
+        let end = stage.run(DAY);
+        assert!(matches!(end, End::Cancelled(_)), "{end:?}\n{}", stage.story());
+        let node = node_of(&stage, "n1");
+        assert!(node.spec.unschedulable, "{}", stage.story());
+        let found = mark::of(&node).expect("whose it was is told");
+        assert!(found.mark.expires <= stage.now, "and keeps nobody away");
+        assert!(!node_of(&stage, "n2").spec.unschedulable, "{}", stage.story());
+    }
 }
 
 #[test]

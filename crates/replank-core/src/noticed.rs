@@ -42,6 +42,8 @@ pub(crate) struct ExternalChanges {
     lowered: BTreeMap<GroupName, u32>,
     /// Tags that were to be taken off.
     untagged: BTreeSet<(GroupName, Text)>,
+    /// NodeClaims that were to be deleted.
+    claims: BTreeSet<Uid>,
     noticed: Vec<Noticed>,
     /// Whether somebody else replaces nodes.
     is_external: bool,
@@ -58,6 +60,7 @@ impl ExternalChanges {
             resized: Vec::new(),
             lowered: BTreeMap::new(),
             untagged: BTreeSet::new(),
+            claims: BTreeSet::new(),
             noticed: Vec::new(),
             is_external: false,
             has_begun: false,
@@ -101,6 +104,9 @@ impl ExternalChanges {
                 Effect::Group(GroupEffect::Untag { group, key }) => {
                     self.untagged.insert((group.node_group.clone(), key.clone()));
                 }
+                Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
+                    self.claims.insert(claim.uid.clone());
+                }
                 Effect::Kubernetes(KubernetesEffect::Cordon { .. })
                 | Effect::Kubernetes(KubernetesEffect::CordonByHand { .. })
                 | Effect::Kubernetes(KubernetesEffect::UncordonByHand { .. })
@@ -117,7 +123,6 @@ impl ExternalChanges {
                 | Effect::Kubernetes(KubernetesEffect::Create { .. })
                 | Effect::Kubernetes(KubernetesEffect::Replace { .. })
                 | Effect::Kubernetes(KubernetesEffect::Delete { .. })
-                | Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { .. })
                 | Effect::Queue(QueueEffect::DeleteMessage { .. })
                 | Effect::Group(GroupEffect::SetTemplate { .. })
                 | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
@@ -199,6 +204,7 @@ impl ExternalChanges {
     /// What becomes of a node by somebody else's doing counts wherever it is: pods have room there, or have not.
     fn capacity(&mut self, view: &View, old: &Node, new: &Node) {
         match (Taker::of(old), Taker::of(new)) {
+            (None, Some(Taker::Karpenter)) if self.is_of_our_claim(view, new) => {}
             (None, Some(by)) => self.note(Noticed::TakenAway(new.name(), by)),
             (Some(by), None) => self.note(Noticed::Spared(new.name(), by)),
             (Some(_), Some(_)) | (None, None) => {}
@@ -211,6 +217,15 @@ impl ExternalChanges {
         if old.is_ready() && !new.is_ready() && !is_known {
             self.note(Noticed::NotReady(new.name()));
         }
+    }
+
+    /// Whether the run has deleted the NodeClaim of a node.
+    fn is_of_our_claim(&self, view: &View, node: &Node) -> bool {
+        let name = node.name();
+        let mut claims = view.node_claims.unordered().map(|(_, claim)| claim);
+        claims.any(|claim| {
+            claim.status.node_name.as_ref() == Some(&name) && self.claims.contains(&claim.meta.uid)
+        })
     }
 
     fn node(&mut self, view: &View, old: &Node, new: &Node) {

@@ -12,13 +12,13 @@
 //! - a node that becomes as the target says without being replaced (its kubelet was upgraded in place) is its own successor: it is uncordoned;
 //! - the end gives nothing back, and no way leads back from what somebody else has done: nodes that are not replaced are uncordoned, the others are told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{External, OldNodes};
 use replank_facts::target;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
 use replank_model::object::node::Node;
-use replank_model::text::GroupName;
+use replank_model::text::{GroupName, NodeName};
 use replank_model::view::View;
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::mark::{self, Begun, Moment, size_tag};
@@ -129,6 +129,14 @@ pub(super) fn role(ctx: &Context<'_>, member: &Member) -> NodeRole {
     let takes_pods = ctx.scope.plan.external().is_some_and(|external| external.old_nodes == OldNodes::Avoid);
     let is_free = member.state == NodeState::Found { is_free: true };
     if takes_pods && is_free { NodeRole::Listed } else { NodeRole::Queued }
+}
+
+/// Nodes that take no pods once a run has halted: old ones that are not begun do, where they did before.
+pub(super) fn closed_at_end(ctx: &Context<'_>) -> BTreeSet<NodeName> {
+    let takes_pods = ctx.scope.plan.external().is_some_and(|external| external.old_nodes == OldNodes::Avoid);
+    let mut closed = ctx.fleet.closed();
+    closed.retain(|name| !takes_pods || !matches!(ctx.member(name).state, NodeState::Found { .. }));
+    closed
 }
 
 /// Cordons what takes pods and has something on it by now that is waited for.

@@ -616,7 +616,7 @@ fn settle(
     // Nobody has promised a new node where somebody else brings them.
     let grown = rolls.iter().filter(|_| !ctx.scope.is_external());
     let names: BTreeSet<&GroupName> = grown.map(|roll| roll.name).collect();
-    let closed = ctx.fleet.closed();
+    let closed = external::closed_at_end(ctx);
     let mut places = Places::with_new_nodes(ctx.view, &names, &ctx.scope.plan.target, closed);
     let mut works = gear.works(ctx, &[]);
     halt::blockers(ctx, rolls, &mut works, &mut places);

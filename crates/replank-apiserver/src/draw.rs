@@ -66,6 +66,8 @@ pub enum Purpose {
     Address = 26,
     /// Suffixes of the volumes with tokens.
     TokenVolume = 27,
+    /// Time that somebody takes to replace a drained node.
+    Replacement = 28,
 }
 
 /// The source of all draws of one run.

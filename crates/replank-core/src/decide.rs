@@ -40,9 +40,10 @@ impl Core {
     /// A run of a plan that knows nothing yet.
     #[must_use]
     pub fn new(plan: impl Into<Arc<Plan>>, run: RunId, options: RunOptions, preflight: Preflight) -> Self {
-        let external_changes = ExternalChanges::new(&run);
+        let plan: Arc<Plan> = plan.into();
+        let external_changes = ExternalChanges::new(&run).of_others(plan.external().is_some());
         Self {
-            led: Some(Led { run: Run::new(plan.into(), run, options, preflight), external_changes }),
+            led: Some(Led { run: Run::new(plan, run, options, preflight), external_changes }),
             ..Self::without_run()
         }
     }

@@ -21,10 +21,11 @@ use replank_model::view::{Change, View};
 
 use replank_facts::groups;
 use replank_protocol::command::{
-    Command, Effect, GroupEffect, KubernetesEffect, QueueEffect, Replacement, zero,
+    Command, Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement, zero,
 };
 use replank_protocol::mark::{self, Begun};
 use replank_protocol::noticed::Noticed;
+use replank_protocol::taker::Taker;
 
 /// Tells what others do from what the run asked for.
 #[derive(Debug)]
@@ -41,7 +42,11 @@ pub(crate) struct ExternalChanges {
     lowered: BTreeMap<GroupName, u32>,
     /// Tags that were to be taken off.
     untagged: BTreeSet<(GroupName, Text)>,
+    /// NodeClaims that were to be deleted.
+    claims: BTreeSet<Uid>,
     noticed: Vec<Noticed>,
+    /// Whether somebody else replaces nodes.
+    is_external: bool,
     /// Nothing is news before the first decision.
     has_begun: bool,
 }
@@ -55,14 +60,21 @@ impl ExternalChanges {
             resized: Vec::new(),
             lowered: BTreeMap::new(),
             untagged: BTreeSet::new(),
+            claims: BTreeSet::new(),
             noticed: Vec::new(),
+            is_external: false,
             has_begun: false,
         }
     }
 
+    /// Of a run whose nodes somebody else replaces, if they do.
+    pub(crate) fn of_others(self, is_external: bool) -> Self {
+        Self { is_external, ..self }
+    }
+
     /// The same run's, that have seen nothing yet.
     pub(crate) fn anew(&self) -> Self {
-        Self::new(&self.runs[0])
+        Self::new(&self.runs[0]).of_others(self.is_external)
     }
 
     /// What was noticed since this was last asked; the run gives these commands.
@@ -92,6 +104,9 @@ impl ExternalChanges {
                 Effect::Group(GroupEffect::Untag { group, key }) => {
                     self.untagged.insert((group.node_group.clone(), key.clone()));
                 }
+                Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
+                    self.claims.insert(claim.uid.clone());
+                }
                 Effect::Kubernetes(KubernetesEffect::Cordon { .. })
                 | Effect::Kubernetes(KubernetesEffect::CordonByHand { .. })
                 | Effect::Kubernetes(KubernetesEffect::UncordonByHand { .. })
@@ -108,7 +123,6 @@ impl ExternalChanges {
                 | Effect::Kubernetes(KubernetesEffect::Create { .. })
                 | Effect::Kubernetes(KubernetesEffect::Replace { .. })
                 | Effect::Kubernetes(KubernetesEffect::Delete { .. })
-                | Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { .. })
                 | Effect::Queue(QueueEffect::DeleteMessage { .. })
                 | Effect::Group(GroupEffect::SetTemplate { .. })
                 | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
@@ -143,6 +157,7 @@ impl ExternalChanges {
         match (old, new) {
             (Object::Node(old), Some(Object::Node(new))) => self.node(view, old, new),
             (Object::Node(old), None) => {
+                self.gone(old);
                 let instance = view.instances().get(&groups::instance_id_of(old));
                 let runs_on = instance.is_some_and(|instance| instance.state.is_alive());
                 if runs_on && instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {
@@ -178,7 +193,43 @@ impl ExternalChanges {
         }
     }
 
+    /// A node is gone of which no cloud tells more. One that was drained for somebody else was to go.
+    fn gone(&mut self, old: &Node) {
+        let found = mark::of(old).filter(|found| self.runs.iter().any(|run| found.is_of_run(run)));
+        if self.is_external && found.is_none_or(|found| found.mark.role != NodeRole::Drained) {
+            self.note(Noticed::NodeGone(old.name()));
+        }
+    }
+
+    /// What becomes of a node by somebody else's doing counts wherever it is: pods have room there, or have not.
+    fn capacity(&mut self, view: &View, old: &Node, new: &Node) {
+        match (Taker::of(old), Taker::of(new)) {
+            (None, Some(Taker::Karpenter)) if self.is_of_our_claim(view, new) => {}
+            (None, Some(by)) => self.note(Noticed::TakenAway(new.name(), by)),
+            (Some(by), None) => self.note(Noticed::Spared(new.name(), by)),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+        let id = groups::instance_id_of(new);
+        let is_ending = view.instances().get(&id).is_some_and(|instance| !instance.is_counted());
+        let is_to_go = mark::of(new)
+            .is_some_and(|found| matches!(found.mark.role, NodeRole::Drained | NodeRole::Interrupted { .. }));
+        let is_known = is_ending || is_to_go || self.ended.contains(&id) || new.meta.is_terminating();
+        if old.is_ready() && !new.is_ready() && !is_known {
+            self.note(Noticed::NotReady(new.name()));
+        }
+    }
+
+    /// Whether the run has deleted the NodeClaim of a node.
+    fn is_of_our_claim(&self, view: &View, node: &Node) -> bool {
+        let name = node.name();
+        let mut claims = view.node_claims.unordered().map(|(_, claim)| claim);
+        claims.any(|claim| {
+            claim.status.node_name.as_ref() == Some(&name) && self.claims.contains(&claim.meta.uid)
+        })
+    }
+
     fn node(&mut self, view: &View, old: &Node, new: &Node) {
+        self.capacity(view, old, new);
         let instance = view.instances().get(&groups::instance_id_of(new));
         let was_ours = mark::of(old).filter(|found| self.runs.iter().any(|run| found.is_of_run(run)));
         if was_ours.is_none() && !instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {

@@ -73,7 +73,7 @@ struct Back {
 impl Run {
     pub(crate) fn new(plan: Arc<Plan>, id: RunId, options: RunOptions, preflight: Preflight) -> Self {
         let forward = Roll::new(plan.clone(), id.clone(), options.clone());
-        Self {
+        let run = Self {
             plan,
             id,
             options,
@@ -86,7 +86,9 @@ impl Run {
             admission: Admission::Open,
             over_since: None,
             is_over: false,
-        }
+        };
+        // Nodes that somebody else replaces have no groups that anything could be written on.
+        if run.plan.external().is_some() { run.with_record() } else { run }
     }
 
     /// The same run, of which nothing is known yet.
@@ -234,7 +236,7 @@ impl Run {
         };
         let mut builder = DecisionBuilder::new(now, self.id.clone());
         let (meta, subject) = (&holder.meta, record::subject(&holder.meta.key()));
-        let is_over = decision.end.as_ref().is_some_and(|end| !self.may_be_taken_back(view, end));
+        let is_over = decision.end.as_ref().is_some_and(|end| !self.may_be_taken_back(view, known, end));
         self.over_since = is_over.then(|| self.over_since.unwrap_or(now));
         if is_over {
             let effect = KubernetesEffect::Delete {
@@ -263,7 +265,16 @@ impl Run {
     }
 
     /// Whether a run that has come to an end may be wanted to be undone, for which its plan is needed.
-    fn may_be_taken_back(&self, view: &View, end: &End) -> bool {
+    fn may_be_taken_back(&self, view: &View, known: &RunRecord, end: &End) -> bool {
+        if self.plan.external().is_some() {
+            // Nowhere else is it written that the run has halted, which keeps it from beginning again.
+            let mut notes = known.groups.values().map(|group| &group.notes);
+            let is_called_off = match end {
+                End::Done | End::Refused(_) => false,
+                End::Blocked(_) | End::Cancelled(_) | End::RolledBack(_) => true,
+            };
+            return is_called_off && notes.any(|notes| notes.contains_key(mark::HALTED));
+        }
         match end {
             End::Done | End::RolledBack(_) | End::Refused(_) => false,
             End::Blocked(_) | End::Cancelled(_) => {

@@ -83,6 +83,10 @@ impl Search<'_> {
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub fn find(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
         let before = self.trial.mark();
+        // It may take others' pods until its own are moved.
+        if let Some(node) = &pod.node {
+            self.trial.exclude(node);
+        }
         self.trial.take_away(self.view, &pod.meta.key());
         let found = self.place(&Arc::new(unbound(pod)));
         if found.is_err() {

@@ -344,6 +344,8 @@ fn drain(role: &NodeRole) -> Option<Time> {
         | NodeRole::Skipped
         | NodeRole::Surplus
         | NodeRole::Retained
+        | NodeRole::Drained
+        | NodeRole::Listed
         | NodeRole::Interrupted { .. } => None,
     }
 }

@@ -442,6 +442,8 @@ impl KubernetesEffect {
                 | NodeRole::Skipped
                 | NodeRole::Surplus
                 | NodeRole::Retained
+                | NodeRole::Drained
+                | NodeRole::Listed
                 | NodeRole::Interrupted { .. } => Claim::Nothing,
             },
             Self::Evict { pod, .. } | Self::DeletePod { pod, .. } => Claim::Eviction(pod.clone()),

@@ -28,6 +28,7 @@ pub mod release;
 pub mod role;
 pub mod scaling;
 mod subject;
+pub mod taker;
 pub mod target;
 pub mod versioned;
 pub mod waiting;

@@ -46,6 +46,8 @@ pub const INTERRUPTED: &str = "replank.dev/interrupted";
 pub const INTERRUPTED_UNTIL: &str = "replank.dev/interrupted-until";
 /// Annotation on a node: how often the run has uncordoned it because it could not be emptied. While it is uncordoned, a taint of this key (`PreferNoSchedule`) says it, too. The annotation outlives the role, for as long as the run has the node.
 pub const POSTPONED: &str = "replank.dev/postponed";
+/// Taint on a node that is to be replaced and takes pods until its turn comes (`PreferNoSchedule`): pods go elsewhere if there is room.
+pub const LISTED: &str = "replank.dev/listed";
 /// Annotation on a node: when the mark may be cleared by anybody.
 pub const EXPIRES: &str = "replank.dev/expires";
 /// Annotation on a node: [`FOREIGN`] if it was cordoned before the run came. Such a cordon stays when the mark goes.
@@ -82,6 +84,8 @@ pub const RETAINED: &str = "replank.dev/retained";
 pub const PAUSED: &str = "replank.dev/paused";
 /// Tag on a group: when the run's last pause ended, as [`Moment`].
 pub const RESUMED: &str = "replank.dev/resumed";
+/// Note on a group that somebody else keeps: since when one of its nodes is gone and none has come in its place, as [`Moment`].
+pub const AWAITED: &str = "replank.dev/awaited";
 /// Tag on a group: the run that ended without being done, when and why, as [`Halted`].
 pub const HALTED: &str = "replank.dev/halted";
 
@@ -114,11 +118,13 @@ pub fn of(node: &Node) -> Option<Found> {
     let expires = time(EXPIRES)?;
     let role = match annotations.value(ROLE)? {
         "queued" => NodeRole::Queued,
+        "listed" => NodeRole::Listed,
         "draining" => NodeRole::Draining { from: time(DRAIN_FROM)? },
         "postponed" => NodeRole::Postponed { times: postponed(node)? },
         "skipped" => NodeRole::Skipped,
         "surplus" => NodeRole::Surplus,
         "retained" => NodeRole::Retained,
+        "drained" => NodeRole::Drained,
         "interrupted" => {
             let until = match annotations.value(INTERRUPTED_UNTIL) {
                 Some(text) => Some(text.parse().ok()?),
@@ -146,7 +152,9 @@ fn owner_unsaid(run: &RunId, role: NodeRole) -> Owner {
         | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
-        | NodeRole::Retained => Owner::Run,
+        | NodeRole::Retained
+        | NodeRole::Drained
+        | NodeRole::Listed => Owner::Run,
     }
 }
 
@@ -162,7 +170,8 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
     let mut node = node.clone();
     let is_foreign = match node.meta.annotations.value(CORDON) {
         Some(owner) => owner == FOREIGN,
-        None => node.spec.unschedulable && of(&node).is_none(),
+        // What bears a mark that cordons nothing was cordoned by somebody else.
+        None => node.spec.unschedulable && of(&node).is_none_or(|found| !found.mark.role.is_cordoned()),
     };
     let is_kept = of(&node).is_some_and(|found| found.is_of_run(run)) && mark.role.is_cordoned();
     let times = postponed(&node).filter(|_| is_kept);
@@ -188,7 +197,13 @@ pub fn laid(node: &Node, run: &RunId, mark: &Mark) -> Node {
             node.spec.taints.push(avoided());
             annotations.with(POSTPONED, times.to_string())
         }
-        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained => annotations,
+        NodeRole::Listed => {
+            node.spec.taints.push(Taint::new(LISTED, TaintEffect::PreferNoSchedule));
+            annotations
+        }
+        NodeRole::Queued | NodeRole::Skipped | NodeRole::Surplus | NodeRole::Retained | NodeRole::Drained => {
+            annotations
+        }
     };
     let annotations = match times {
         Some(times) => annotations.with(POSTPONED, times.to_string()),
@@ -263,7 +278,9 @@ pub fn lifted(node: &Node) -> Node {
 pub fn is_cordoned_by_us(node: &Node) -> bool {
     let annotations = &node.meta.annotations;
     let bears_ours = match annotations.value(ROLE) {
-        Some("queued" | "draining" | "surplus" | "retained" | "interrupted") => newer_on_node(node).is_none(),
+        Some("queued" | "draining" | "surplus" | "retained" | "drained" | "interrupted") => {
+            newer_on_node(node).is_none()
+        }
         Some(_) | None => false,
     };
     node.spec.unschedulable && bears_ours && annotations.value(CORDON) != Some(FOREIGN)
@@ -285,7 +302,7 @@ fn avoided() -> Taint {
 }
 
 fn untold(node: &mut Node) {
-    node.spec.taints.retain(|taint| &*taint.key != INTERRUPTED && &*taint.key != POSTPONED);
+    node.spec.taints.retain(|taint| ![INTERRUPTED, POSTPONED, LISTED].contains(&&*taint.key));
 }
 
 fn cleared(annotations: &Annotations) -> Annotations {
@@ -324,7 +341,9 @@ mod tests {
             | NodeRole::Postponed { .. }
             | NodeRole::Skipped
             | NodeRole::Surplus
-            | NodeRole::Retained => Owner::Run,
+            | NodeRole::Retained
+            | NodeRole::Drained
+            | NodeRole::Listed => Owner::Run,
         };
         Mark { owner, role, since: time("2026-01-01T00:00:00Z"), expires: time("2026-01-08T00:00:00Z") }
     }
@@ -339,6 +358,8 @@ mod tests {
             NodeRole::Skipped,
             NodeRole::Surplus,
             NodeRole::Retained,
+            NodeRole::Drained,
+            NodeRole::Listed,
             NodeRole::Interrupted { by: Cause::Spot, until: Some(time("2026-01-01T00:02:00Z")), from: None },
             NodeRole::Interrupted { by: Cause::Rebalance, until: None, from: None },
             NodeRole::Interrupted {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::taker::Taker;
 use replank_model::object::Kind;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
@@ -22,6 +23,14 @@ pub enum Noticed {
     LabelTaken(NodeName),
     /// The object of a node whose instance runs on was deleted.
     NodeDeleted(NodeName),
+    /// A node is taken away by somebody else.
+    TakenAway(NodeName, Taker),
+    /// A node is taken away no more.
+    Spared(NodeName, Taker),
+    /// A node stopped being Ready.
+    NotReady(NodeName),
+    /// The object of a node was deleted, and whether its machine runs is not known.
+    NodeGone(NodeName),
     /// An instance was ended.
     InstanceEnded(InstanceId),
     /// A group's size was changed.
@@ -62,6 +71,10 @@ impl fmt::Display for Noticed {
             Self::MarkTaken(node) => write!(f, "node {node} lost the run's mark"),
             Self::LabelTaken(node) => write!(f, "node {node} was added back to load balancers"),
             Self::NodeDeleted(node) => write!(f, "node {node} was deleted, its instance still runs"),
+            Self::TakenAway(node, by) => write!(f, "node {node} is taken away by {by}"),
+            Self::Spared(node, by) => write!(f, "node {node} is no longer taken away by {by}"),
+            Self::NotReady(node) => write!(f, "node {node} stopped being Ready"),
+            Self::NodeGone(node) => write!(f, "node {node} was deleted"),
             Self::InstanceEnded(id) => write!(f, "instance {id} was terminated"),
             Self::Resized { group, from, to } => write!(f, "group {group} was resized from {from} to {to}"),
             Self::TagTaken(group, key) => write!(f, "group {group} lost the run's tag {key}"),

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use replank_model::labels::TextMap;
 use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
@@ -68,6 +69,9 @@ pub struct GroupRecord {
     pub template: LaunchTemplateRef,
     /// The most that it is to want while the run lasts.
     pub wanted: u32,
+    /// What the run has written down of a group that bears no tags of its own, because somebody else keeps it: what would be its tags ([`crate::mark`]).
+    #[serde(default, skip_serializing_if = "TextMap::is_empty")]
+    pub notes: TextMap,
 }
 
 /// Why a record cannot be read.
@@ -217,6 +221,7 @@ mod tests {
             original,
             template: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 2 },
             wanted: 4,
+            notes: TextMap::default(),
         };
         RunRecord {
             run: "web to 1.36".into(),

@@ -27,6 +27,8 @@ pub struct Mark {
 pub enum NodeRole {
     /// To be replaced, not yet begun.
     Queued,
+    /// To be replaced, not yet begun, and not cordoned: it takes pods that find no room elsewhere (`provider: external`).
+    Listed,
     /// Being drained.
     Draining {
         /// When the first pod may be moved.
@@ -43,6 +45,8 @@ pub enum NodeRole {
     Surplus,
     /// Replaced and empty, and kept for a while so that there is a way back (`retain.capacity: cordoned`).
     Retained,
+    /// Empty: somebody else is to replace it (`provider: external`).
+    Drained,
     /// Taken away by something that nobody here decides, and drained in the time that is left.
     Interrupted {
         /// By what.
@@ -61,11 +65,13 @@ impl NodeRole {
         match self {
             Self::Interrupted { by, from, .. } => from.is_some() || !by.may_pass(),
             Self::Queued
+            | Self::Listed
             | Self::Draining { .. }
             | Self::Postponed { .. }
             | Self::Skipped
             | Self::Surplus
-            | Self::Retained => false,
+            | Self::Retained
+            | Self::Drained => false,
         }
     }
 
@@ -74,11 +80,13 @@ impl NodeRole {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
+            Self::Listed => "listed",
             Self::Draining { .. } => "draining",
             Self::Postponed { .. } => "postponed",
             Self::Skipped => "skipped",
             Self::Surplus => "surplus",
             Self::Retained => "retained",
+            Self::Drained => "drained",
             Self::Interrupted { .. } => "interrupted",
         }
     }
@@ -91,8 +99,9 @@ impl NodeRole {
             | Self::Draining { .. }
             | Self::Surplus
             | Self::Retained
+            | Self::Drained
             | Self::Interrupted { .. } => true,
-            Self::Postponed { .. } | Self::Skipped => false,
+            Self::Postponed { .. } | Self::Skipped | Self::Listed => false,
         }
     }
 }

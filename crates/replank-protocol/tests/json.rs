@@ -66,6 +66,8 @@ fn roles() -> Vec<NodeRole> {
         NodeRole::Skipped,
         NodeRole::Surplus,
         NodeRole::Retained,
+        NodeRole::Drained,
+        NodeRole::Listed,
         NodeRole::Interrupted { by: Cause::Spot, until: Some(at(2)), from: None },
     ];
     let number = |role: &NodeRole| match role {
@@ -76,8 +78,10 @@ fn roles() -> Vec<NodeRole> {
         NodeRole::Retained => 4,
         NodeRole::Interrupted { .. } => 5,
         NodeRole::Postponed { .. } => 6,
+        NodeRole::Drained => 7,
+        NodeRole::Listed => 8,
     };
-    assert_eq!(roles.iter().map(number).collect::<BTreeSet<_>>().len(), 7, "every role has a sample");
+    assert_eq!(roles.iter().map(number).collect::<BTreeSet<_>>().len(), 9, "every role has a sample");
     roles.to_vec()
 }
 

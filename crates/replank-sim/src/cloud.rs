@@ -17,6 +17,7 @@ mod nodegroup;
 mod policy;
 mod queue;
 mod registrations;
+mod replacer;
 mod retry;
 mod state;
 mod targets;
@@ -63,6 +64,7 @@ use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 
 use registrations::Targets;
+use replacer::Replacer;
 use state::Alive;
 pub(crate) use state::SimulatedCloud;
 use updates::Nodegroups;
@@ -93,6 +95,7 @@ impl SimulatedCloud {
             nodegroups: Nodegroups::default(),
             impaired: BTreeSet::new(),
             targets: Targets::default(),
+            replacer: Replacer::default(),
         }
     }
 
@@ -136,6 +139,7 @@ impl SimulatedCloud {
             }
             Change::Object { old, new, .. } => {
                 self.watch_node(ctx, node_of(old.as_ref()), node_of(new.as_ref()));
+                self.see_drained(ctx, node_of(new.as_ref()));
             }
             Change::Group { new: None, .. } | Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
@@ -164,6 +168,7 @@ impl SimulatedCloud {
             CloudDue::Targets(number) => self.targets_due(ctx, number),
             CloudDue::HealthCheck(number) => self.check_health(ctx, number),
             CloudDue::Receive(number) => self.queue.receive(ctx, number),
+            CloudDue::Replaced(number) => self.replace(ctx, number),
             CloudDue::Visible(number) => self.queue.visible(ctx, number),
         }
         None

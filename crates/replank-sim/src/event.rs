@@ -266,6 +266,8 @@ pub(crate) enum CloudDue {
     Nodegroup(u32),
     /// A group looks at the health of an instance.
     HealthCheck(u32),
+    /// Somebody replaces a drained node.
+    Replaced(u32),
     /// Something is due of the targets that an instance is.
     Targets(u32),
 }

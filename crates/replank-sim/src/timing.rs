@@ -46,6 +46,8 @@ pub struct CloudTimings {
     pub target_check: Range,
     /// A change of a node until a controller registers or deregisters it.
     pub controller: Range,
+    /// A drained node until somebody else takes its machine away: a person, or a controller of theirs.
+    pub replace: Range,
     /// A claim until the storage driver has made its volume.
     pub provision: Range,
     /// The order to attach a volume until it is attached. Block storage takes seconds.
@@ -68,6 +70,7 @@ impl CloudTimings {
             health_check: of(self.health_check),
             target_check: of(self.target_check),
             controller: of(self.controller),
+            replace: of(self.replace),
             provision: of(self.provision),
             attach: of(self.attach),
             detach: of(self.detach),
@@ -86,6 +89,7 @@ impl Default for CloudTimings {
             health_check: Range::secs(60, 180),
             target_check: Range::secs(5, 35),
             controller: Range::secs(1, 5),
+            replace: Range::secs(120, 600),
             provision: Range::secs(1, 4),
             attach: Range::secs(1, 6),
             detach: Range::secs(1, 10),

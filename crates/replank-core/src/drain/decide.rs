@@ -10,6 +10,7 @@ use replank_protocol::command::NodeTarget;
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::ByHand;
+use replank_protocol::taker::Taker;
 use replank_protocol::waiting::Hope;
 use replank_protocol::waiting::{DrainEnd, DrainWait, Finality, RunWait, Subject, Waiting, WaitingOn};
 
@@ -211,7 +212,9 @@ fn interrupted(mut ctx: Context<'_>, memory: &mut Memory) -> (Decision, Vec<Node
             by.is_some() && node.spec.unschedulable
         };
         let is_drained = matches!(one.stage, Stage::Drained);
-        let is_undone = request.options.on_interrupt == OnInterrupt::Uncordon && !is_drained;
+        // Who takes a node away relies on a cordon, too.
+        let is_taken = known.is_some_and(|node| Taker::of(node).is_some());
+        let is_undone = request.options.on_interrupt == OnInterrupt::Uncordon && !is_drained && !is_taken;
         if let Some(node) = known.filter(|node| is_undone && is_ours(node)) {
             is_done = false;
             if !ctx.awaits_evictions(&target.name) {

@@ -29,6 +29,8 @@ use replank_model::view::View;
 use replank_protocol::command::Outcome;
 use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
+use replank_protocol::noticed::Noticed;
+use replank_protocol::taker::Taker;
 
 use crate::sent::Sent;
 use context::Context;
@@ -98,7 +100,21 @@ impl Drain {
         let (decision, statuses) = decide::decide(ctx, &mut self.memory, self.intent);
         self.statuses = statuses;
         self.sent.sweep();
-        decision
+        Decision { noticed: self.taken(), ..decision }
+    }
+
+    /// Which of the nodes somebody else takes away, each told once: what is drained there goes with the machine at their time, not at this call's.
+    fn taken(&mut self) -> Vec<Noticed> {
+        let mut noticed = Vec::new();
+        for target in &self.request.nodes {
+            let node = self.view.node(&target.name).filter(|node| node.meta.uid == target.uid);
+            if let Some(by) = node.and_then(|node| Taker::of(node))
+                && self.memory.taken.insert((target.uid.clone(), by))
+            {
+                noticed.push(Noticed::TakenAway(target.name.clone(), by));
+            }
+        }
+        noticed
     }
 
     /// How far each node was at the last decision, in the order in which they were named.

@@ -491,7 +491,9 @@ fn begun_at(node: &Node, now: Time) -> Option<Time> {
         | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
-        | NodeRole::Retained => None,
+        | NodeRole::Retained
+        | NodeRole::Drained
+        | NodeRole::Listed => None,
     }
 }
 

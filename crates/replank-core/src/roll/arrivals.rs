@@ -11,6 +11,7 @@ use replank_protocol::mark;
 use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunEnd, Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll, Watched};
+use super::external;
 use super::member::{Member, NodeState, last_step};
 use super::targets::NotHealthy;
 use super::terms::LATE_AFTER;
@@ -25,6 +26,10 @@ pub(super) fn last_failure(view: &View, name: &GroupName) -> Option<Text> {
 
 /// Says what new instances the group waits for.
 pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+    if ctx.scope.is_external() {
+        external::arrivals(ctx, roll);
+        return;
+    }
     let nodes = roll.nodes;
     let usable = u32::try_from(nodes.usable.len()).unwrap_or(u32::MAX);
     let mut on_time = 0;

@@ -26,6 +26,7 @@ use replank_protocol::command::Expected;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Mark, NodeRole, Replacement};
 use replank_protocol::mark::{self, Before, Begun, Moment, Until};
 use replank_protocol::owner::Owner;
+use replank_protocol::taker::Taker;
 use replank_protocol::waiting::{CapacityWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
 
 pub(super) use super::beyond::{beyond, floor};
@@ -98,6 +99,11 @@ pub(super) fn say_leaving(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let interrupted = roll.nodes.leaving.intersection(&ctx.fleet.interrupted);
     let kept = interrupted.filter(|name| is_taken_away(ctx, name)).count();
     ctx.watch(roll, Watched::Leaving, leaving > kept);
+    for name in &roll.nodes.leaving {
+        if let Some(by) = ctx.view.node(name).and_then(|node| Taker::of(node)) {
+            ctx.wait(Subject::Node(name.clone()), RollWait::TakenAway { by }.into());
+        }
+    }
     if leaving > 0 {
         let instances = u32::try_from(leaving).unwrap_or(u32::MAX);
         ctx.wait(roll.subject(), WaitingOn::Roll(RollWait::Leaving { instances }));
@@ -115,7 +121,9 @@ fn is_taken_away(ctx: &Context<'_>, name: &NodeName) -> bool {
         | NodeRole::Postponed { .. }
         | NodeRole::Skipped
         | NodeRole::Surplus
-        | NodeRole::Retained => false,
+        | NodeRole::Retained
+        | NodeRole::Drained
+        | NodeRole::Listed => false,
     })
 }
 
@@ -285,6 +293,10 @@ pub(super) fn release(ctx: &mut Context<'_>, name: &NodeName) {
 /// Only what this run raised is lowered: a maximum that somebody else has set since then stays. The desired number is never
 /// lowered here (promise S5). A group that others moved into keeps a maximum that holds them.
 pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    // Nothing was raised, and what was noted goes with the record.
+    if ctx.scope.is_external() {
+        return true;
+    }
     let Some(group) = roll.group else { return roll.original.is_none() && roll.begun.is_none() };
     if clear::is_held_by_another(ctx, roll) {
         return true;

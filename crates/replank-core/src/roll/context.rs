@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use replank_model::object::cloud::{GroupKind, GroupSize, NodeGroup};
+use replank_model::object::cluster::Other;
 use replank_model::text::{GroupName, NodeName, RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -11,6 +13,7 @@ use replank_model::view::View;
 use super::fleet::{Fleet, GroupNodes};
 use super::health::Vitals;
 use super::member::{Member, Scope};
+use super::notes::{self, Notes};
 use super::prepare::LATE_AFTER;
 use crate::builder::{DecisionBuilder, Wish};
 use crate::moving::Mover;
@@ -34,6 +37,12 @@ pub(super) struct Context<'a> {
     /// When the run last rested, as far as this process knows: of use before anything of it is written on groups.
     pub(super) rested: Option<Time>,
     pub(super) sent: &'a mut Sent,
+    /// What stands for groups that nobody can ask about ([`super::external`]).
+    pub(super) stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
+    /// The ConfigMap that holds the run's record, where it is written.
+    pub(super) holder: Option<Arc<Other>>,
+    /// What is to be written into it.
+    pub(super) notes: Notes,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
     builder: DecisionBuilder,
     /// Whether something is in motion that will change things without anybody's doing.
@@ -109,6 +118,18 @@ impl Source<'_> {
     }
 }
 
+/// A group of that name, or what stands for it.
+fn named<'a>(
+    view: &'a View,
+    stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
+    name: &GroupName,
+) -> Option<&'a NodeGroup> {
+    match stand_ins {
+        Some(stand_ins) => stand_ins.get(name),
+        None => view.groups().get(name).map(|group| &**group),
+    }
+}
+
 fn total<'a>(of: &[Source<'a>], what: impl Fn(&Source<'a>) -> u32) -> u32 {
     of.iter().map(what).sum()
 }
@@ -124,8 +145,9 @@ impl<'a> GroupRoll<'a> {
         scope: &'a Scope,
         (name, nodes): (&'a GroupName, &'a GroupNodes),
         owed: Option<u32>,
+        stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
     ) -> Self {
-        let named = |name: &GroupName| view.groups().get(name).map(|group| &**group);
+        let named = |name: &GroupName| named(view, stand_ins, name);
         let original = |group: Option<&NodeGroup>| group?.tags.value(mark::ORIGINAL_SIZE).and_then(read_size);
         let sources = match (&scope.plan.target.group, &scope.plan.nodes.by) {
             (Some(_), ChosenBy::Groups(names)) => names.as_slice(),
@@ -305,6 +327,9 @@ impl<'a> Context<'a> {
             vitals,
             rested,
             sent,
+            stand_ins: None,
+            holder: None,
+            notes: Notes::new(),
             watched,
             builder: DecisionBuilder::new(now, scope.run.clone()),
             is_moving: false,
@@ -313,6 +338,24 @@ impl<'a> Context<'a> {
             rolled: BTreeSet::new(),
             marked: BTreeSet::new(),
         }
+    }
+
+    /// A group of that name, or what stands for it.
+    pub(super) fn group(&self, name: &GroupName) -> Option<&'a NodeGroup> {
+        named(self.view, self.stand_ins, name)
+    }
+
+    /// Has something noted of a group, or a note taken away, in the record of the run.
+    pub(super) fn note(&mut self, group: &GroupName, key: &str, value: Option<Text>) {
+        self.notes.entry(group.clone()).or_default().insert(key.into(), value);
+        let is_refused = |holder| {
+            let keys = [true, false].map(|halts| notes::key(self, holder, halts));
+            keys.iter().any(|key| self.sent.is_refused(self.now, key))
+        };
+        // Where the record is not there yet, it is written first.
+        self.is_moving |= !self.holder.as_ref().is_some_and(is_refused);
+        let on = WaitingOn::Run(RunWait::Effect { what: Text::from("note in the record of the run") });
+        self.wait(Subject::Group(group.clone()), on);
     }
 
     pub(super) fn member(&self, name: &NodeName) -> &'a Member {

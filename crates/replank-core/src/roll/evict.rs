@@ -33,6 +33,7 @@ use super::balancer;
 use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
 use super::dead;
+use super::external;
 use super::last_pending;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
@@ -280,6 +281,10 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
         }
         let subject = Subject::Node(drain.member.name.clone());
         if balancer::is_held(ctx, drain.member, drain.from) {
+            continue;
+        }
+        if ctx.scope.is_external() {
+            external::hand_out(ctx, drain.member);
             continue;
         }
         let roll = &rolls[drain.roll];

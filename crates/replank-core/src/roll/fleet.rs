@@ -54,6 +54,10 @@ pub(super) struct GroupNodes {
     pub(super) skipped: BTreeSet<NodeName>,
     /// Old nodes that are replaced, empty, and kept for a while.
     pub(super) retained: BTreeSet<NodeName>,
+    /// Old nodes that are empty, and that somebody else is to replace.
+    pub(super) drained: BTreeSet<NodeName>,
+    /// Old nodes that are by now as the plan says: they are to be uncordoned.
+    pub(super) upgraded: BTreeSet<NodeName>,
     /// Old nodes that are not ours to touch.
     pub(super) aside: BTreeSet<NodeName>,
     /// Chosen nodes that their provisioners replace.
@@ -114,6 +118,7 @@ impl GroupNodes {
             + self.held.len()
             + self.draining.len()
             + self.postponed.len()
+            + self.drained.len()
             + self.aside.len()
             + self.loose_old.len();
         narrow(count)
@@ -369,7 +374,18 @@ impl Fleet {
                 put(&mut nodes.retained, name, is_there);
                 (false, true, true)
             }
-            NodeState::Reopened | NodeState::OtherRun { .. } | NodeState::Newer { .. } => {
+            NodeState::Drained { .. } => {
+                put(&mut nodes.drained, name, is_there);
+                (false, true, true)
+            }
+            NodeState::Upgraded => {
+                put(&mut nodes.upgraded, name, is_there);
+                (false, true, false)
+            }
+            NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
+            | NodeState::OtherNode => {
                 put(&mut nodes.aside, name, is_there);
                 (true, true, true)
             }
@@ -417,7 +433,7 @@ impl Fleet {
             ChosenBy::Groups(names) => scope.has(names, &instance.group),
             ChosenBy::Selector(_) => self.groups.contains_key(&instance.group),
         };
-        if has_node || !is_ours {
+        if has_node || !is_ours || scope.is_external() {
             return None;
         }
         let shelf = match instance.state {

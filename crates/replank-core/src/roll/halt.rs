@@ -32,7 +32,9 @@ use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, s
 use super::context::{Context, GroupRoll};
 use super::departure;
 use super::evict::{Spare, Works, came_back};
+use super::external;
 use super::member::{Member, NodeState};
+use super::notes;
 use super::prepare::{arrivals, queue, set_template};
 use super::raise::raise;
 use super::retain;
@@ -47,6 +49,7 @@ use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Halt, Halted};
+use replank_protocol::taker::Taker;
 use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
 
 /// How long after a halt what is refused is tried again. What is refused for longer than some minutes is refused for a reason
@@ -65,6 +68,10 @@ pub(super) fn halt(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], why: Halt) ->
             continue;
         }
         let value = Halted { run: ctx.scope.run.clone(), at: ctx.now, why }.to_text();
+        if ctx.scope.is_external() {
+            ctx.note(roll.name, mark::HALTED, Some(value));
+            continue;
+        }
         // Another run's is over. In its place at once: a way back that is started anew counts its time from what stands there.
         let from = roll.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
         let effect = Effect::Group(GroupEffect::Tag {
@@ -90,6 +97,11 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
             continue;
         };
         let value = Halted { at: ctx.now, why: Halt::Undone, ..halted.clone() }.to_text();
+        is_writing = true;
+        if ctx.scope.is_external() {
+            ctx.note(roll.name, mark::HALTED, Some(value));
+            continue;
+        }
         let from = roll.group.and_then(|group| group.tags.get(mark::HALTED)).cloned();
         let effect = Effect::Group(GroupEffect::Tag {
             group: ctx.view.group_id(roll.name),
@@ -99,14 +111,13 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
         });
         let id = ctx.key("undo", roll.name);
         ctx.send(roll.subject(), "undo", id, effect);
-        is_writing = true;
     }
     is_writing
 }
 
 /// Whether a halt was written a moment ago and is not seen yet: until then nothing else may be begun.
 pub(super) fn is_under_way(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
-    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll)))
+    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll))) || notes::is_halting(ctx)
 }
 
 /// Whether something that is to be released was refused a moment ago, and will be tried again.
@@ -185,10 +196,14 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         if goes_back {
             former_template(ctx, roll);
         }
+        if leaves_nothing && ctx.scope.is_external() {
+            external::say_replaced(ctx, roll);
+        }
         let at_end = if leaves_nothing { AtEnd::Uncordon } else { ctx.scope.plan.care.at_end };
         release_unbegun(ctx, roll, at_end);
         say_leaving(ctx, roll);
         if let Some(at) = halted_at(roll) {
+            leave_taken(ctx, roll, at);
             if goes_back {
                 release_managed(ctx, roll);
                 for name in &roll.nodes.retained {
@@ -202,12 +217,14 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
             } else {
                 hand_over(ctx, roll.nodes.retained.iter(), at);
             }
+            let begun = || roll.nodes.draining.iter().chain(&roll.nodes.drained);
             match at_end {
-                AtEnd::Uncordon => roll.nodes.draining.iter().for_each(|name| release(ctx, name)),
-                AtEnd::KeepBegun => drop(hand_over(ctx, roll.nodes.draining.iter(), at)),
+                AtEnd::Uncordon => begun().for_each(|name| release(ctx, name)),
+                AtEnd::KeepBegun => drop(hand_over(ctx, begun(), at)),
                 AtEnd::Keep => {
-                    let kept = roll.nodes.draining.iter().chain(queue_of(roll)).chain(&roll.nodes.held);
-                    hand_over(ctx, kept, at);
+                    let kept = begun().chain(queue_of(roll)).chain(&roll.nodes.held);
+                    let shut: Vec<&NodeName> = kept.filter(|name| !ctx.member(name).is_open).collect();
+                    hand_over(ctx, shut.into_iter(), at);
                 }
             }
             hand_over(ctx, roll.nodes.skipped.iter(), at);
@@ -252,11 +269,21 @@ fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
             }
         }
         AtEnd::Keep => {
-            for name in &roll.nodes.postponed {
+            let open = queue_of(roll).filter(|name| ctx.member(name).is_open);
+            let open: Vec<&NodeName> = open.chain(&roll.nodes.postponed).collect();
+            for name in open {
                 queue(ctx, ctx.member(name));
             }
         }
     }
+}
+
+/// Gives nodes up that somebody else takes away: the cordon is theirs from here on, and the mark keeps nobody.
+fn leave_taken(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at: Time) {
+    let is_taken = |name: &&NodeName| ctx.view.node(name).is_some_and(|node| Taker::of(node).is_some());
+    let marked = |name: &&NodeName| ctx.member(name).expires.is_some();
+    let taken: Vec<&NodeName> = roll.nodes.leaving.iter().filter(is_taken).filter(marked).collect();
+    hand_over(ctx, taken.into_iter(), at);
 }
 
 /// Uncordons the empty nodes of managed groups that EKS was not asked to terminate.
@@ -433,6 +460,10 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             }
             NodeState::Newer { version } => WaitingOn::RunEnd(RunEnd::NewerVersion { version: *version }),
             NodeState::Reopened => WaitingOn::RollEnd(RollEnd::Reopened),
+            NodeState::OtherNode => {
+                let kubelet = ctx.view.node(name).map(|node| node.status.node_info.kubelet_version.clone());
+                RollEnd::OtherNode { kubelet: kubelet.unwrap_or_default() }.into()
+            }
             NodeState::NoInstance => WaitingOn::Roll(RollWait::NoInstance),
             NodeState::Bystander
             | NodeState::Usable
@@ -445,6 +476,8 @@ pub(super) fn aside(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             | NodeState::Postponed { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::Upgraded
             | NodeState::Kept { .. }
             | NodeState::Leaving => continue,
         };

@@ -70,6 +70,9 @@ pub(super) fn instances<'a>(
                 | NodeState::Skipped { .. }
                 | NodeState::Reopened
                 | NodeState::Newer { .. }
+                | NodeState::Drained { .. }
+                | NodeState::Upgraded
+                | NodeState::OtherNode
                 | NodeState::NoInstance
                 | NodeState::Kept { .. },
             ) => left += 1,

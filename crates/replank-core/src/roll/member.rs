@@ -24,6 +24,7 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::View;
 
+use super::external;
 use super::targets::{self, NotHealthy};
 use replank_facts::groups;
 use replank_facts::node_pods::NodePods;
@@ -33,6 +34,7 @@ use replank_facts::{daemon, target};
 use replank_protocol::command::{NodeRole, NodeTarget};
 use replank_protocol::mark;
 use replank_protocol::provisioner::Provisioner;
+use replank_protocol::taker::Taker;
 
 /// What decides about nodes, the same for the whole run.
 #[derive(Clone, Debug)]
@@ -46,6 +48,11 @@ impl Scope {
     /// Whether a group is one of the run's, where the plan names them: its nodes go, or new ones come up in it.
     pub(super) fn has(&self, names: &[GroupName], group: &GroupName) -> bool {
         names.contains(group) || self.plan.target.lands_in(group)
+    }
+
+    /// Whether somebody else replaces the nodes.
+    pub(super) fn is_external(&self) -> bool {
+        self.plan.external().is_some()
     }
 
     /// Whether the run leads back to what was there before another one, rather than to something that nobody has tried.
@@ -77,6 +84,8 @@ pub(super) struct Member {
     pub(super) unready: Option<Time>,
     /// How often its drain was postponed.
     pub(super) postponed: u32,
+    /// Whether it takes pods though it is to go: until its turn comes, and if there is no room elsewhere.
+    pub(super) is_open: bool,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     pub(super) state: NodeState,
@@ -126,6 +135,12 @@ pub(super) enum NodeState {
     Skipped { since: Time },
     /// Old, replaced and empty, and kept for a while.
     Retained { since: Time },
+    /// Old and empty: somebody else is to replace it.
+    Drained { since: Time },
+    /// Old, marked by us, and by now as the plan says: it is its own successor.
+    Upgraded,
+    /// Brought by somebody else since the run began, and not as the plan says.
+    OtherNode,
     /// Old, marked by us, and uncordoned by somebody else.
     Reopened,
     /// Old, marked by another run.
@@ -136,7 +151,7 @@ pub(super) enum NodeState {
     NoInstance,
     /// Chosen, but replaced by its provisioner: left alone.
     Kept { by: Provisioner },
-    /// Its instance is being ended, or is gone.
+    /// Its instance is being ended, or is gone; or somebody else takes it away.
     Leaving,
 }
 
@@ -170,11 +185,14 @@ impl Member {
             | NodeState::Postponed { .. }
             | NodeState::Skipped { .. }
             | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::OtherNode
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
             | NodeState::Newer { .. }
             | NodeState::NoInstance => true,
             NodeState::Bystander
+            | NodeState::Upgraded
             | NodeState::Kept { .. }
             | NodeState::Usable
             | NodeState::Arriving { .. }
@@ -187,6 +205,7 @@ impl Member {
     /// Whether no pod may be moved here: it is itself to go, or is not ready to take any.
     pub(super) fn is_closed(&self) -> bool {
         match self.state {
+            NodeState::Queued { .. } => !self.is_open,
             NodeState::Bystander | NodeState::Kept { .. } | NodeState::Usable | NodeState::Skipped { .. } => {
                 false
             }
@@ -194,10 +213,12 @@ impl Member {
             | NodeState::Closed
             | NodeState::Surplus { .. }
             | NodeState::Found { .. }
-            | NodeState::Queued { .. }
             | NodeState::Draining { .. }
             | NodeState::Postponed { .. }
             | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::Upgraded
+            | NodeState::OtherNode
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
             | NodeState::Newer { .. }
@@ -221,26 +242,34 @@ pub(super) struct Rank {
 /// it off.
 pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool) -> Option<Member> {
     let id = groups::instance_id_of(node);
-    let instance = view.instances().get(&id);
+    // What a cloud says of nodes that somebody else replaces is not asked for: it may be nothing.
+    let instance = view.instances().get(&id).filter(|_| !scope.is_external());
     let launched = launched_of(node, instance);
     let chosen = &scope.plan.nodes;
     let is_chosen = chosen.has(node, group_of(scope, node, instance).as_ref()) && chosen.may_be_of(launched);
-    let group = group_of(scope, node, instance).or_else(|| is_chosen.then(GroupName::default))?;
+    let group = group_of(scope, node, instance);
+    // A successor may have a kubelet that the plan does not choose.
+    let is_alike = is_chosen || scope.is_external() && chosen.has_alike(node, group.as_ref());
+    let group = group.or_else(|| is_alike.then(GroupName::default))?;
     if let ChosenBy::Groups(names) = &scope.plan.nodes.by
         && !scope.has(names, &group)
     {
         return None;
     }
     let found = mark::of(node).filter(|_| !is_released);
+    let is_open = found.as_ref().is_some_and(|found| found.mark.role == NodeRole::Listed);
     let expires = found.as_ref().filter(|found| found.is_of_run(&scope.run)).map(|found| found.mark.expires);
-    let state = node_state(view, scope, node, instance, &group, is_chosen, found);
+    let state = match scope.is_external() {
+        true => external::node_state(view, scope, node, is_chosen, found),
+        false => node_state(view, scope, node, instance, &group, is_chosen, found),
+    };
     // What was in the target group before is held to the same as a new node.
     // Somebody else's cordon outlives ours: with pods moved off it, it is no capacity again.
     let is_shut = matches!(state, NodeState::Postponed { .. }) && node.spec.unschedulable;
     let is_settled = state == NodeState::Bystander && scope.plan.target.lands_in(&group);
     let serves = !is_settled || !node.spec.unschedulable && daemon::missing(view, node) == 0;
     // Whatever the node's object still says: one that the cloud does not list is gone, or was not listed yet.
-    let is_listed = instance.is_some() || state != NodeState::Usable;
+    let is_listed = instance.is_some() || state != NodeState::Usable || scope.is_external();
     let worth = match node.is_ready() && serves && is_listed && !is_shut {
         false => Worth::Nothing,
         true if mark::is_depleted(node) => Worth::Depleted,
@@ -256,6 +285,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         worth,
         unready: unready_since(node),
         postponed: mark::postponed(node).unwrap_or(0),
+        is_open,
         expires,
         state,
         group,
@@ -288,7 +318,8 @@ fn node_state(
     is_chosen: bool,
     found: Option<mark::Found>,
 ) -> NodeState {
-    if node.meta.is_terminating() || instance.is_some_and(|instance| !instance.is_counted()) {
+    let is_taken = Taker::of(node).is_some();
+    if node.meta.is_terminating() || is_taken || instance.is_some_and(|instance| !instance.is_counted()) {
         return NodeState::Leaving;
     }
     if instance.is_none() && is_ended(scope, found.as_ref()) {
@@ -323,7 +354,7 @@ fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
     })
 }
 
-fn new_state(
+pub(super) fn new_state(
     view: &View,
     scope: &Scope,
     (node, instance): (&Node, Option<&Arc<Instance>>),
@@ -353,7 +384,7 @@ fn new_state(
     }
 }
 
-fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
+pub(super) fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
     if let Some(version) = mark::newer_on_node(node) {
         return NodeState::Newer { version };
     }
@@ -370,7 +401,7 @@ fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
     }
     let node_pods = || NodePods::of(view, &scope.plan, &node.name());
     match mark.role {
-        NodeRole::Queued | NodeRole::Surplus => {
+        NodeRole::Queued | NodeRole::Listed | NodeRole::Surplus => {
             NodeState::Queued { since: mark.since, node_pods: node_pods() }
         }
         NodeRole::Draining { from } => {
@@ -379,6 +410,7 @@ fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
         NodeRole::Postponed { .. } => NodeState::Postponed { since: mark.since, node_pods: node_pods() },
         NodeRole::Skipped => NodeState::Skipped { since: mark.since },
         NodeRole::Retained => NodeState::Retained { since: mark.since },
+        NodeRole::Drained => NodeState::Drained { since: mark.since },
         // A run marks no node so; a mark that says it all the same is of no more use to it than another run's.
         NodeRole::Interrupted { .. } => NodeState::OtherRun { run, until: mark.expires },
     }

@@ -37,7 +37,7 @@
 //! # Managed node groups
 //!
 //! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one. All other modules are given the groups that are
-//! self-managed. [`pool`] does the same for node pools of Karpenter. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
+//! self-managed. [`external`] is a run over nodes that somebody else replaces. [`pool`] does the same for node pools of Karpenter. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
 //!
 //! # What ends a run
 //!
@@ -63,6 +63,7 @@ mod dead;
 mod departure;
 mod drain;
 mod evict;
+mod external;
 mod fleet;
 mod halt;
 mod health;
@@ -74,6 +75,7 @@ mod managed;
 mod managed_source;
 mod member;
 mod nodegroup;
+mod notes;
 mod pool;
 mod postpone;
 mod prepare;
@@ -97,6 +99,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::Object;
+use replank_model::object::cloud::NodeGroup;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, RunId};
 use replank_model::time::Time;
@@ -120,6 +123,7 @@ use replank_facts::room::Room;
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::Halt;
+use replank_protocol::record::GroupRecord;
 use replank_protocol::waiting::{Hope, PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 use rest::Rest;
 
@@ -153,6 +157,8 @@ struct Cache {
     loose: Option<BTreeSet<Key>>,
     /// Names of the plan that were those of pools: what the run's record says, too.
     pools: BTreeSet<GroupName>,
+    /// What was last read in the run's record of groups that somebody else keeps: should the record be deleted, it is written again.
+    noted: BTreeMap<GroupName, GroupRecord>,
     /// What waited when the run was halted: until it is over, what blocks is told from it.
     blockers: Vec<Waiting>,
 }
@@ -230,15 +236,19 @@ impl Cache {
     ) -> Decision {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
-        let rolls = rolls(view, scope, &self.fleet, &account.owed);
-        let extra =
-            rolls.iter().filter_map(|roll| Some((roll.name.clone(), beyond::extra_by_now(scope, roll)?)));
-        account.extra = extra.collect();
-        let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
         let written = match standing {
             Some(Standing::Written(record, _)) => Some(&**record),
             Some(Standing::Absent | Standing::Taken(..)) | None => None,
         };
+        if let Some(written) = written.filter(|_| scope.is_external()) {
+            self.noted.clone_from(&written.groups);
+        }
+        let stand_ins = scope.is_external().then(|| external::stand_ins(&self.fleet, &self.noted));
+        let rolls = rolls(view, scope, &self.fleet, &account.owed, stand_ins.as_ref());
+        let extra =
+            rolls.iter().filter_map(|roll| Some((roll.name.clone(), beyond::extra_by_now(scope, roll)?)));
+        account.extra = extra.collect();
+        let (of_eks, rolls): (Vec<_>, Vec<_>) = rolls.into_iter().partition(nodegroup::is_managed);
         let known = &self.pools;
         let (pools, rolls): (Vec<_>, Vec<_>) =
             rolls.into_iter().partition(|roll| pool::is_pool(view, roll, (known, written)));
@@ -262,10 +272,17 @@ impl Cache {
         );
         ctx.is_scaled = account.is_scaled;
         ctx.raising.clone_from(&account.raising);
+        ctx.stand_ins = stand_ins.as_ref();
+        ctx.holder = match standing {
+            Some(Standing::Written(_, holder)) => Some(holder.clone()),
+            Some(Standing::Absent | Standing::Taken(..)) | None => None,
+        };
         let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
         let is_halted = rolls.iter().any(|roll| roll.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&ctx, &rolls);
-        if let Some(Standing::Written(known, holder)) = standing {
+        if let Some(Standing::Written(known, holder)) = standing
+            && !scope.is_external()
+        {
             record::note(&mut ctx, &rolls, known, holder);
         }
         let verdict = if let Some(Standing::Taken(what, on)) = standing
@@ -293,6 +310,12 @@ impl Cache {
         } else {
             advance(&mut ctx, &rolls, (&of_eks, &pools), &mut gear)
         };
+        if let Some(Standing::Written(known, holder)) = standing
+            && scope.is_external()
+        {
+            // With what the decision wants noted.
+            record::note(&mut ctx, &rolls, known, holder);
+        }
         let rested = ctx.rested;
         let (rolled, marked) = (std::mem::take(&mut ctx.rolled), std::mem::take(&mut ctx.marked));
         let Decision { commands, waiting, wake_at, .. } = ctx.finish();
@@ -330,7 +353,8 @@ impl Cache {
         (now, intent): (Time, Intent),
         account: &mut Account,
     ) -> Decision {
-        let rolls = rolls(view, scope, &self.fleet, &account.owed);
+        let stand_ins = scope.is_external().then(|| external::stand_ins(&self.fleet, &self.noted));
+        let rolls = rolls(view, scope, &self.fleet, &account.owed, stand_ins.as_ref());
         let vitals = (self.vitals.as_ref(), self.rested);
         let mut ctx = Context::new(
             now,
@@ -341,7 +365,7 @@ impl Cache {
             &mut account.sent,
             &mut self.watched,
         );
-        let is_under_way = record::write(&mut ctx, &rolls);
+        let is_under_way = record::write(&mut ctx, &rolls, &self.noted);
         let limit = scope.options.started + scope.plan.progress_deadline;
         if !is_under_way && now < limit {
             ctx.wake_at(limit);
@@ -405,9 +429,11 @@ fn rolls<'a>(
     scope: &'a Scope,
     fleet: &'a Fleet,
     owed: &BTreeMap<GroupName, u32>,
+    stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
 ) -> Vec<GroupRoll<'a>> {
     let owed = |name| owed.get(name).copied();
-    let all = fleet.groups.iter().map(|(name, nodes)| GroupRoll::of(view, scope, (name, nodes), owed(name)));
+    let of = |(name, nodes)| GroupRoll::of(view, scope, (name, nodes), owed(name), stand_ins);
+    let all = fleet.groups.iter().map(of);
     all.filter(|roll| match scope.plan.nodes.by {
         ChosenBy::Groups(_) => true,
         ChosenBy::Selector(_) => {
@@ -587,8 +613,10 @@ fn settle(
     for waiting in blockers {
         ctx.wait(waiting.what.clone(), waiting.on.clone());
     }
-    let names: BTreeSet<&GroupName> = rolls.iter().map(|roll| roll.name).collect();
-    let closed = ctx.fleet.closed();
+    // Nobody has promised a new node where somebody else brings them.
+    let grown = rolls.iter().filter(|_| !ctx.scope.is_external());
+    let names: BTreeSet<&GroupName> = grown.map(|roll| roll.name).collect();
+    let closed = external::closed_at_end(ctx);
     let mut places = Places::with_new_nodes(ctx.view, &names, &ctx.scope.plan.target, closed);
     let mut works = gear.works(ctx, &[]);
     halt::blockers(ctx, rolls, &mut works, &mut places);
@@ -617,7 +645,11 @@ fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
                 | WaitingOn::RollEnd(RollEnd::ManagedBy { .. })
                 | WaitingOn::Roll(RollWait::Leftover { .. })
         ),
-        Hope::Moving => matches!(waiting.on, WaitingOn::Pod(PodWait::Terminating { .. })),
+        Hope::Moving => matches!(
+            waiting.on,
+            WaitingOn::Pod(PodWait::Terminating { .. })
+                | WaitingOn::Roll(RollWait::Replacement { .. } | RollWait::Successor { .. })
+        ),
     };
     waiting.iter().filter(blocks).cloned().collect()
 }

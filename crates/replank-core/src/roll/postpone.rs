@@ -50,7 +50,10 @@ fn begun(member: &Member) -> Option<Time> {
         | NodeState::Queued { .. }
         | NodeState::Postponed { .. }
         | NodeState::Skipped { .. }
+        | NodeState::Drained { .. }
         | NodeState::Retained { .. }
+        | NodeState::Upgraded
+        | NodeState::OtherNode
         | NodeState::Reopened
         | NodeState::OtherRun { .. }
         | NodeState::Newer { .. }

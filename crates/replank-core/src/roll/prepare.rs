@@ -37,6 +37,7 @@ use replank_model::time::Span;
 use super::clear;
 use super::context::{Context, GroupRoll, Watched};
 use super::dead;
+use super::external;
 use super::health;
 use super::managed_source;
 use super::member::{Member, NodeState};
@@ -47,7 +48,7 @@ use super::zones;
 use crate::sent::COMMAND_LIFE;
 use replank_facts::plan::Base;
 use replank_facts::target;
-use replank_protocol::command::{Mark, NodeRole};
+use replank_protocol::command::Mark;
 use replank_protocol::mark::{self, Begun, read_followed, read_template, size_tag, template_tag};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{RollEnd, RollWait, RunEnd, RunWait, Subject, WaitingOn};
@@ -93,6 +94,9 @@ pub(super) fn is_missing(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 
 /// Brings a group's template and size to where the roll can begin.
 pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
+    if ctx.scope.is_external() {
+        return external::prepare(ctx, roll);
+    }
     if roll.begun.is_some() {
         return capacity(ctx, roll);
     }
@@ -179,7 +183,7 @@ pub(super) fn other_kubelet(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: 
 
 /// Whether another run has marked nodes of the group, or has raised the group and has marked nodes anywhere: then nothing is
 /// done to it.
-fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+pub(super) fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut found = false;
     let begun = roll.group.and_then(|group| group.tags.value(mark::BEGUN)).and_then(Begun::read);
     if let Some(Begun { run, .. }) = begun.filter(|begun| begun.run != ctx.scope.run) {
@@ -372,8 +376,8 @@ pub(super) fn cordon(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
 
 /// Cordons a node that is to go.
 pub(super) fn queue(ctx: &mut Context<'_>, member: &Member) {
-    let mark =
-        Mark { owner: Owner::Run, role: NodeRole::Queued, since: ctx.now, expires: ctx.now + MARK_LIFE };
+    let role = external::role(ctx, member);
+    let mark = Mark { owner: Owner::Run, role, since: ctx.now, expires: ctx.now + MARK_LIFE };
     // One that was postponed is cordoned once more.
     let key = match member.postponed {
         0 => ctx.key("queue", &member.uid),

@@ -14,6 +14,7 @@ use super::context::{Context, GroupRoll};
 use super::evict::{Drain, batch_deadline, batch_is_over};
 use super::member::{NodeState, last_step};
 use super::{rest, stage, stalled};
+use replank_protocol::mark;
 use replank_protocol::waiting::{Hope, WaitingOn};
 
 /// What is to be made of a decision in which nothing is in motion.
@@ -64,17 +65,20 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     let instances = nodes.loose_new.iter().chain(&nodes.loose_old);
     let of_instances = instances.filter_map(|id| ctx.view.instances().get(id)?.launched);
     let queued = nodes.queue.values().flatten().map(|(_, name)| name);
-    let of_marks =
-        queued.chain(&nodes.held).chain(&nodes.postponed).chain(&nodes.skipped).filter_map(|name| match ctx
-            .member(name)
-            .state
-        {
+    let of_marks = queued
+        .chain(&nodes.held)
+        .chain(&nodes.postponed)
+        .chain(&nodes.skipped)
+        .chain(&nodes.drained)
+        .filter_map(|name| match ctx.member(name).state {
             // What was held by batch pods may move once their time is up.
             NodeState::Queued { since, ref node_pods } => {
                 let over = node_pods.batch.iter().filter(|batch| batch_is_over(ctx, since, batch));
                 Some(over.map(|batch| batch_deadline(ctx, since, batch)).fold(since, Time::max))
             }
-            NodeState::Postponed { since, .. } | NodeState::Skipped { since } => Some(since),
+            NodeState::Postponed { since, .. }
+            | NodeState::Skipped { since }
+            | NodeState::Drained { since } => Some(since),
             NodeState::Bystander
             | NodeState::Usable
             | NodeState::Arriving { .. }
@@ -83,6 +87,8 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
             | NodeState::Found { .. }
             | NodeState::Draining { .. }
             | NodeState::Retained { .. }
+            | NodeState::Upgraded
+            | NodeState::OtherNode
             | NodeState::Reopened
             | NodeState::OtherRun { .. }
             | NodeState::Newer { .. }
@@ -93,6 +99,7 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     let cordoned = nodes.queue.values().flatten().map(|(_, name)| name).chain(&nodes.held);
     let of_ends = cordoned.chain(&nodes.postponed).filter_map(|name| last_end(ctx, name));
     let of_rests = stage::last_end(ctx, roll).into_iter().chain(rest::resumed(ctx, roll));
+    let of_rests = of_rests.chain(roll.moment(&ctx.scope.run, mark::AWAITED));
     of_nodes
         .chain(of_instances)
         .chain(of_marks)

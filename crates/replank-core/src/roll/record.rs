@@ -15,6 +15,7 @@ use replank_model::view::View;
 use serde_json::Value;
 
 use super::context::{Context, GroupRoll};
+use super::notes;
 use super::prepare::MARK_LIFE;
 use replank_facts::plan::Plan;
 use replank_facts::run_record::group_by_json;
@@ -91,7 +92,11 @@ pub(crate) fn subject(key: &Key) -> Subject {
 }
 
 /// Writes the record. Returns whether that is on its way.
-pub(super) fn write(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
+pub(super) fn write(
+    ctx: &mut Context<'_>,
+    rolls: &[GroupRoll<'_>],
+    noted: &BTreeMap<GroupName, GroupRecord>,
+) -> bool {
     let (plan, options) = (&ctx.scope.plan, &ctx.scope.options);
     let record = RunRecord {
         run: ctx.scope.run.clone(),
@@ -100,7 +105,7 @@ pub(super) fn write(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
         expires: options.started + plan.deadline + MARK_LIFE,
         group_by: group_by_json(&options.group_by),
         intent: ctx.intent,
-        groups: groups(ctx, rolls, None),
+        groups: groups(ctx, rolls, noted),
     };
     let key = record::key(&plan.namespace, &ctx.scope.run);
     let effect = Effect::Kubernetes(KubernetesEffect::Create { object: record.object(&key) });
@@ -111,13 +116,13 @@ pub(super) fn write(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
 
 /// Writes what has changed into the record. What was written when the run began stays.
 pub(super) fn note(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], known: &RunRecord, holder: &Arc<Other>) {
-    let groups = groups(ctx, rolls, Some(known));
+    let groups = notes::written(groups(ctx, rolls, &known.groups), &ctx.notes);
     if known.intent == ctx.intent && known.groups == groups {
         return;
     }
     let record = RunRecord { intent: ctx.intent, groups, ..known.clone() };
+    let id = notes::key(ctx, holder, notes::halts(&ctx.notes));
     let key = holder.meta.key();
-    let id = ctx.key("record", format!("{key}/{}", holder.meta.resource_version.0));
     let effect = Effect::Kubernetes(KubernetesEffect::Replace { object: record.rewritten(holder) });
     ctx.send(subject(&key), "record of the run", id, effect);
 }
@@ -126,9 +131,9 @@ pub(super) fn note(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], known: &RunRe
 fn groups(
     ctx: &Context<'_>,
     rolls: &[GroupRoll<'_>],
-    known: Option<&RunRecord>,
+    known: &BTreeMap<GroupName, GroupRecord>,
 ) -> BTreeMap<GroupName, GroupRecord> {
-    let mut groups = known.map(|known| known.groups.clone()).unwrap_or_default();
+    let mut groups = known.clone();
     for roll in rolls {
         let own = roll.group.map(|group| (roll.name, group, roll.allowance(ctx.scope).surge));
         let sources = roll.sources.iter().filter_map(|source| Some((source.name, source.group?, 0)));
@@ -150,5 +155,6 @@ fn of_group(group: &NodeGroup, surge: u32, last: Option<&GroupRecord>) -> GroupR
         Some(last) => last.wanted,
         None => original.desired + surge,
     };
-    GroupRecord { original, template, wanted }
+    let notes = last.map(|last| last.notes.clone()).unwrap_or_default();
+    GroupRecord { original, template, wanted, notes }
 }

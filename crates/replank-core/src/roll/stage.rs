@@ -8,6 +8,7 @@ use replank_model::time::{Span, Time};
 
 use super::context::{Context, GroupRoll};
 use super::dead;
+use super::external;
 use super::prepare::{tag, untag};
 use replank_facts::plan::Stage;
 use replank_protocol::mark::{self, Until};
@@ -31,7 +32,11 @@ pub(super) fn standing(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Standing {
     let Some(begun) = &roll.begun else { return Standing::Over };
     // A dead node's replacement tries nothing out.
     let dead = begun.dead - begun.dead.min(dead::left(ctx, roll));
-    let replaced = roll.gone().saturating_sub(dead);
+    let mut replaced = roll.gone().saturating_sub(dead);
+    if ctx.scope.is_external() {
+        // Nobody has promised a new node.
+        replaced = replaced.saturating_sub(external::without_successor(roll));
+    }
     for (number, stage) in (1..).zip(ctx.scope.plan.stages(begun.nodes - begun.dead.min(begun.nodes))) {
         if replaced < stage.nodes {
             return Standing::Under { number, stage, replaced };

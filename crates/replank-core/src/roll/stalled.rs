@@ -52,7 +52,7 @@ pub(super) fn until(ctx: &Context<'_>, member: &Member) -> Option<Time> {
 
 /// When a person's pause began or ended, as the group of a node says.
 fn moment(ctx: &Context<'_>, member: &Member, key: &str) -> Option<Time> {
-    let group = ctx.view.groups().get(ctx.scope.lane_of(&member.group))?;
+    let group = ctx.group(ctx.scope.lane_of(&member.group))?;
     let moment = Moment::read(group.tags.value(key)?)?;
     (moment.run == ctx.scope.run).then_some(moment.at)
 }

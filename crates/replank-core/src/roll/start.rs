@@ -30,6 +30,7 @@ use super::canary::{self, Canary};
 use super::context::{Context, GroupRoll};
 use super::dead;
 use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over, wait_for};
+use super::external;
 use super::last_pending;
 use super::member::{Member, NodeState};
 use super::postpone;
@@ -61,6 +62,7 @@ pub(super) fn start(
 ) {
     let mut places = Places::of(ctx, rolls, drains, spare);
     for (number, roll) in rolls.iter().enumerate() {
+        external::shut(ctx, roll);
         hold(ctx, roll);
         for (name, since) in dead::due(ctx, roll) {
             begin(ctx, &name, since, ctx.now);

@@ -13,6 +13,10 @@ use replank_protocol::waiting::{RollWait, RunWait, Subject, WaitingOn};
 use super::context::{Context, GroupRoll};
 
 pub(super) fn tag(ctx: &mut Context<'_>, group: &GroupName, what: &str, key: &str, value: Text) {
+    if ctx.scope.is_external() {
+        ctx.note(group, key, Some(value));
+        return;
+    }
     let effect = Effect::Group(GroupEffect::Tag {
         group: ctx.view.group_id(group),
         key: key.into(),
@@ -76,6 +80,10 @@ pub(super) fn wait_for_update(ctx: &mut Context<'_>, group: &GroupName, update: 
 }
 
 pub(super) fn untag(ctx: &mut Context<'_>, group: &GroupName, key: &str) {
+    if ctx.scope.is_external() {
+        ctx.note(group, key, None);
+        return;
+    }
     let effect = Effect::Group(GroupEffect::Untag { group: ctx.view.group_id(group), key: key.into() });
     let id = ctx.key("untag", format!("{group}/{key}"));
     ctx.send(Subject::Group(group.clone()), "removal of the tag", id, effect);

@@ -29,8 +29,8 @@ use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::command::{
-    Answer, Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, QueueEffect, Refusal,
-    Replacement,
+    Answer, Command, CommandKey, Effect, GroupEffect, KubernetesEffect, NodeRole, Outcome, QueueEffect,
+    Refusal, Replacement,
 };
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::mark;
@@ -156,6 +156,10 @@ pub(crate) struct Stage {
     pub(crate) original: GroupSize,
     /// Nodes that all groups of the plan wanted together before the run, the one that nodes move into among them.
     wanted_before: u32,
+    /// Somebody replaces nodes that are marked as drained, so long after that.
+    pub(crate) replaces_after: Option<Span>,
+    /// What they bring instead of a node of the group's template, if something else.
+    pub(crate) brings: Option<&'static str>,
     /// Sizes of all groups before the run.
     pub(crate) sizes: BTreeMap<GroupName, GroupSize>,
     /// Nodes of each zone before the run.
@@ -214,6 +218,8 @@ impl Stage {
             loses: None,
             jobs: Vec::new(),
             original,
+            replaces_after: None,
+            brings: None,
             wanted_before,
             sizes,
             zones,
@@ -236,8 +242,16 @@ impl Stage {
         self
     }
 
+    /// Whether core is told of something: of nodes that somebody else replaces no cloud tells it.
+    fn is_shown(&self, delta: &Delta) -> bool {
+        let is_of_cloud = matches!(delta, Delta::Group(_) | Delta::Instance(_) | Delta::InstanceGone(_));
+        self.plan.external().is_none() || !is_of_cloud
+    }
+
     fn show_all(&mut self) {
-        for delta in everything(&self.truth) {
+        for delta in
+            everything(&self.truth).into_iter().filter(|delta| self.is_shown(delta)).collect::<Vec<_>>()
+        {
             self.core.observe(delta);
         }
     }
@@ -316,7 +330,9 @@ impl Stage {
             | Delta::MessageGone(_) => None,
         };
         let lag = Span::from_secs((self.lag)(kind.unwrap_or(Kind::Other)));
-        self.queues.entry(kind).or_default().push_back((self.now + lag, delta));
+        if self.is_shown(&delta) {
+            self.queues.entry(kind).or_default().push_back((self.now + lag, delta));
+        }
     }
 
     /// One second: controllers act, core sees what is due and decides, its commands are carried out.
@@ -431,6 +447,7 @@ impl Stage {
     fn live(&mut self) {
         self.end_jobs();
         self.end_pods();
+        self.person();
         self.instances();
         self.launch();
         self.daemons();
@@ -438,6 +455,38 @@ impl Stage {
         self.schedule();
         self.ready_pods();
         self.count_budgets();
+    }
+
+    /// What a group launches from now on is what somebody else brings.
+    pub(crate) fn renew(&mut self, group: &GroupName) {
+        let kubelet = self.brings.unwrap_or("v1.36.0");
+        self.group(group, |group| {
+            let current = group.current.clone();
+            if let Some(template) = group.templates.get_mut(&current) {
+                template.profile.kubelet_version = kubelet.into();
+            }
+        });
+    }
+
+    /// Replaces what is drained: the machine goes, and the group launches another.
+    fn person(&mut self) {
+        let Some(after) = self.replaces_after else { return };
+        for node in self.nodes() {
+            let is_due = mark::of(&node).is_some_and(|found| {
+                found.mark.role == NodeRole::Drained && found.mark.since + after <= self.now
+            });
+            let instance =
+                self.truth.instances().values().find(|one| one.node.as_ref() == Some(&node.name()));
+            if let Some(instance) = instance.filter(|one| is_due && one.state.is_alive()).cloned() {
+                self.renew(&instance.group);
+                let stopping = Instance {
+                    state: InstanceState::ShuttingDown,
+                    launched: Some(self.now),
+                    ..Instance::clone(&instance)
+                };
+                self.change(Delta::Instance(stopping.into()));
+            }
+        }
     }
 
     /// Nodes that are kept beside those that took their places, or were until now.
@@ -485,7 +534,7 @@ impl Stage {
         let nodes = self.nodes();
         let ending = |node: &Node| {
             let instance = self.truth.instances().values().find(|i| i.node.as_ref() == Some(&node.name()));
-            instance.is_none_or(|instance| !instance.state.is_alive())
+            instance.map_or(self.plan.external().is_none(), |instance| !instance.state.is_alive())
         };
         let ready: Vec<&Arc<Node>> = nodes.iter().filter(|node| node.is_ready() && !ending(node)).collect();
         let broken = u32::try_from(self.broken_nodes.len()).expect("few");

@@ -32,6 +32,8 @@
 //!   barePods: refuse                # pods that nobody would make again: refuse | evict
 //!   lifecycleHooks: [drain]         # hooks whose actions Replank completes, besides its own
 //!   atEnd: keepBegun                # nodes that are left when it ends blocked: keepBegun | uncordon | keep
+//!   provider: external              # somebody else replaces drained nodes; absent: whoever made them
+//!   external: {wait: 24h, oldNodes: avoid}  # how long that may take for each node; old nodes before their turn: avoid | cordon
 //!   onFailure: pause               # or rollback: the former launch template, and nodes as they were
 //!   progressDeadline: 1h            # without progress for so long, the run is blocked
 //!   deadline: 168h                  # the whole run
@@ -57,6 +59,7 @@
 
 mod care;
 mod error;
+mod external;
 mod nodes;
 mod options;
 mod read;
@@ -77,6 +80,7 @@ pub use care::{
     Spread, Stage, StuckTerminating, Waves,
 };
 pub use error::{PlanError, PlanErrors};
+pub use external::{External, OldNodes, Provider};
 pub use nodes::{VersionBound, VersionPrefix};
 pub use options::RunOptions;
 pub use suggest::nearest;
@@ -108,10 +112,22 @@ impl Budget {
     pub fn allowance(&self, nodes: u32, zones: usize) -> Allowance {
         let surge = self.surge.count(nodes, zones);
         let max_unavailable = share(&self.max_unavailable, nodes, Rounding::Down);
+        // Only a plan with somebody else who brings nodes may say so: one comes before another goes.
+        if self.is_nothing() {
+            return Allowance { surge: 0, max_unavailable: 0 };
+        }
         match (surge, max_unavailable) {
             (0, 0) => Allowance { surge: 0, max_unavailable: 1 },
             (surge, max_unavailable) => Allowance { surge, max_unavailable },
         }
+    }
+}
+
+impl Budget {
+    /// Whether it says that there is no node more and none less than before, whatever the group.
+    #[must_use]
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.surge.is_zero() && self.max_unavailable.scaled(i64::from(i32::MAX), Rounding::Up) == Ok(0)
     }
 }
 

@@ -13,6 +13,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::record::NAMESPACE;
 
 use super::care::Care;
+use super::external::Provider;
 use super::nodes::{VersionBound, VersionPrefix};
 use crate::group_facts::Facts;
 
@@ -33,6 +34,8 @@ pub struct Plan {
     pub nodes: Chosen,
     /// What new nodes are.
     pub target: Target,
+    /// Who replaces the nodes.
+    pub provider: Provider,
     /// How many nodes there are at any moment.
     pub budget: Budget,
     /// Which nodes go first.
@@ -76,12 +79,18 @@ impl Chosen {
     /// Whether a node of a group is chosen, regardless of its provisioner and its state.
     #[must_use]
     pub fn has(&self, node: &Node, group: Option<&GroupName>) -> bool {
-        let by = match &self.by {
+        let version = &node.status.node_info.kubelet_version;
+        self.has_alike(node, group)
+            && self.kubelet_version.as_ref().is_none_or(|bound| bound.matches(version))
+    }
+
+    /// Whether a node of a group is chosen, whatever its kubelet's version: one that may come in the place of a chosen one.
+    #[must_use]
+    pub fn has_alike(&self, node: &Node, group: Option<&GroupName>) -> bool {
+        match &self.by {
             ChosenBy::Groups(names) => group.is_some_and(|group| names.contains(group)),
             ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
-        };
-        let version = &node.status.node_info.kubelet_version;
-        by && self.kubelet_version.as_ref().is_none_or(|bound| bound.matches(version))
+        }
     }
 
     /// Whether an instance is as old or young as it has to be to be chosen.
@@ -339,6 +348,7 @@ impl Plan {
             namespace: NAMESPACE.into(),
             nodes: Chosen { by: ChosenBy::Groups(groups), kubelet_version: None, launched_after: None },
             target,
+            provider: Provider::Automatic,
             budget: Budget { surge: Surge::PerZone, max_unavailable: 0.into(), min_ready_per_zone: 0 },
             order: Order::LeastDisruption,
             canary: None,

@@ -1,6 +1,7 @@
 //! From JSON to a plan, field by field.
 
 mod care;
+mod external;
 mod node_groups;
 mod scalar;
 
@@ -18,7 +19,7 @@ use super::nodes::{VersionBound, VersionPrefix};
 use super::read::{At, Errors, Fields, count, items, parsed, text, word};
 use super::{
     API_VERSION, BarePods, Base, Batch, Budget, Canary, Chosen, ChosenBy, KIND, LocalStorage, OnDeadline,
-    OnFailure, Order, Pace, Plan, Surge, TaintChange, Target,
+    OnFailure, Order, Pace, Plan, Provider, Surge, TaintChange, Target,
 };
 
 use scalar::{is_zero, nodes_or_percent, positive_span, span, surge};
@@ -83,7 +84,9 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let mut fields = Fields::of(at, errors)?;
     let nodes = chosen(&mut fields, errors);
     let target = fields.read("target", errors, |at, errors| target(at, nodes.as_ref(), errors));
-    let budget = fields.read("budget", errors, budget);
+    let external = external::provider(&mut fields, errors);
+    let is_external = external.is_some();
+    let budget = fields.read("budget", errors, |at, errors| budget(at, is_external, errors));
     let order = fields.read("order", errors, |at, errors| {
         let words = [
             ("leastDisruption", Order::LeastDisruption),
@@ -112,14 +115,17 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
     let progress_deadline = fields.read("progressDeadline", errors, positive_span);
     let deadline = fields.read("deadline", errors, positive_span);
     let path_of_deadline = fields.path_of("deadline");
+    let path = fields.path_of("");
     fields.finish(errors);
+    let budget = budget.unwrap_or_else(|| default_budget(is_external));
     let default = Plan::of_groups("", Vec::new(), Target::default());
     let plan = Plan {
         name: default.name,
         namespace: default.namespace,
         nodes: nodes?,
         target: target.unwrap_or(default.target),
-        budget: budget.unwrap_or(default.budget),
+        provider: external.map_or(Provider::Automatic, |said| said.under(&budget)),
+        budget,
         order: order.unwrap_or(default.order),
         canary,
         pace: pace.unwrap_or(default.pace),
@@ -133,6 +139,7 @@ fn spec(at: At<'_>, errors: &mut Errors) -> Option<Plan> {
         deadline: deadline.unwrap_or(default.deadline),
         node_groups: node_groups.unwrap_or_default(),
     };
+    external::refuse(&plan, |field| format!("{path}{field}"), errors);
     let standstill = plan.standstill();
     if errors.0.is_empty() && plan.deadline <= standstill {
         errors.0.push(PlanError {
@@ -300,17 +307,27 @@ fn taint(at: At<'_>, errors: &mut Errors) -> Option<TaintChange> {
     }
 }
 
-fn budget(at: At<'_>, errors: &mut Errors) -> Option<Budget> {
+/// Where somebody else replaces nodes, one may be missing until they have.
+fn default_budget(is_external: bool) -> Budget {
+    let (surge, max_unavailable) = match is_external {
+        true => (Surge::from(0), IntOrString::Int(1)),
+        false => (Surge::PerZone, IntOrString::Int(0)),
+    };
+    Budget { surge, max_unavailable, min_ready_per_zone: 0 }
+}
+
+fn budget(at: At<'_>, is_external: bool, errors: &mut Errors) -> Option<Budget> {
     let mut fields = Fields::of(at, errors)?;
     let surge = fields.read("surge", errors, surge);
     let max_unavailable = fields.read("maxUnavailable", errors, nodes_or_percent);
     let min_ready = fields.read("minReadyPerZone", errors, |at, errors| count(at, 0, errors));
+    let default = default_budget(is_external);
     let budget = Budget {
-        surge: surge.unwrap_or(Surge::PerZone),
-        max_unavailable: max_unavailable.unwrap_or(IntOrString::Int(0)),
+        surge: surge.unwrap_or(default.surge),
+        max_unavailable: max_unavailable.unwrap_or(default.max_unavailable),
         min_ready_per_zone: min_ready.unwrap_or(0),
     };
-    if budget.surge.is_zero() && is_zero(&budget.max_unavailable) {
+    if !is_external && budget.is_nothing() {
         errors.0.push(PlanError {
             path: fields.path_of("surge"),
             found: "0 together with a maxUnavailable of 0".to_owned(),

@@ -120,8 +120,8 @@ fn every_error_is_reported_at_once_with_path_and_remedy() {
          write \"30s\" if seconds are meant\n\
          spec.batch.onDeadline: found \"kill\", expected pause, evict or skip\n\
          spec.orders: found the unknown field \"orders\", expected atEnd, bake, barePods, batch, blockingFindings, budget, canary, \
-         deadNodes, deadline, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
-         retain, selector, singletons, spread, stuckTerminating, target, waves or windows; \
+         deadNodes, deadline, external, groups, health, kubeletVersion, lifecycleHooks, loadBalancer, localStorage, nodeGroups, onFailure, order, pace, progressDeadline, \
+         provider, retain, selector, singletons, spread, stuckTerminating, target, waves or windows; \
          did you mean \"order\"?"
     );
 }
@@ -268,6 +268,54 @@ fn a_group_to_move_into_is_read_beside_groups_only() {
 }
 
 #[test]
+fn what_somebody_else_cannot_be_asked_for_is_refused() {
+    let with = |extra: Value| {
+        let mut spec = json!({"groups": ["web"], "provider": "external"});
+        for (key, value) in extra.as_object().expect("an object") {
+            spec[key] = value.clone();
+        }
+        with_spec(&spec)
+    };
+    let plan = Plan::read(&with(json!({}))).expect("a plan");
+    assert_eq!(plan.external().map(|external| external.wait), Some(Span::from_minutes(24 * 60)));
+    let allowance = |budget: Value| {
+        let plan = Plan::read(&with(json!({"budget": budget}))).expect("a plan");
+        let allowance = plan.budget.allowance(8, 2);
+        (allowance.surge, allowance.max_unavailable)
+    };
+    assert_eq!(plan.budget.allowance(8, 2).max_unavailable, 1);
+    assert_eq!(allowance(json!({"maxUnavailable": 0})), (0, 0), "a new node comes before an old one goes");
+    assert_eq!(allowance(json!({"maxUnavailable": "25%"})), (0, 2));
+    assert_eq!(allowance(json!({"maxUnavailable": "5%"})), (0, 1), "what is rounded away is not meant");
+    for (extra, wanted) in [
+        (
+            json!({"budget": {"surge": 2}}),
+            "spec.budget.surge: found 2 together with provider: external, expected 0 or nothing: Replank launches no nodes then; remove it; see budget.maxUnavailable",
+        ),
+        (json!({"target": {"group": "new"}}), "spec.target.group: found new together with"),
+        (json!({"target": {"image": "ami-1"}}), "spec.target.image: found ami-1 together with"),
+        (json!({"retain": {"capacity": "cordoned"}}), "spec.retain.capacity: found retained nodes together"),
+        (
+            json!({"stuckTerminating": {"action": "forceDelete"}}),
+            "spec.stuckTerminating.action: found forceDelete together",
+        ),
+        (json!({"onFailure": "rollback"}), "spec.onFailure: found rollback together with"),
+        (json!({"external": {"wait": "0s"}}), "spec.external.wait: found \"0s\""),
+        (
+            json!({"provider": "externel"}),
+            "spec.provider: found \"externel\", expected external; did you mean",
+        ),
+        (
+            json!({"provider": null, "external": {}}),
+            "spec.external: found external without a provider, expected provider: external together with it; add provider: external, or remove it",
+        ),
+    ] {
+        let found = errors(&with(extra));
+        assert!(found.starts_with(wanted), "{found}");
+    }
+}
+
+#[test]
 fn what_is_no_plan_is_said_to_be_none() {
     assert_eq!(errors(&json!([])), "the plan: found an empty list, expected an object");
     assert_eq!(
@@ -384,6 +432,8 @@ fn some() -> Vec<Value> {
             "loadBalancer": {"deregistrationDelay": "120s"}, "health": {"maxNotReady": 4},
             "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "26h", "onDeadline": "skip"},
             "windows": [{"start": "Sat-Mon 23:30", "duration": "4h", "timeZone": "Asia/Tokyo"}, {"start": "02:00", "duration": "30m"}]}),
+        json!({"groups": ["web"], "provider": "external", "external": {"wait": "90m", "oldNodes": "avoid"}, "budget": {"maxUnavailable": 0}}),
+        json!({"kubeletVersion": "<1.36", "provider": "external", "budget": {"surge": 0, "maxUnavailable": "10%"}}),
         json!({"groups": ["web"], "retain": {"capacity": "cordoned"}, "stuckTerminating": {"action": "replaceNode"}, "singletons": "skip",
             "nodeGroups": [{"name": "web", "min": 1, "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",
                 "zones": ["b", "a"], "tags": {"team": "shop", "empty": ""}}, {"name": "batch", "capacityType": "on-demand"}]}),

@@ -10,8 +10,8 @@ use replank_protocol::scaling::Market;
 use serde_json::{Map, Value, json};
 
 use super::{
-    API_VERSION, AtEnd, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OnDeadline,
-    OnFailure, Order, Plan, Retained, Singletons, Spread, Surge, TaintChange, Target, Window,
+    API_VERSION, AtEnd, BarePods, BlockingFindings, ChosenBy, DeadAction, KIND, LocalStorage, OldNodes,
+    OnDeadline, OnFailure, Order, Plan, Retained, Singletons, Spread, Surge, TaintChange, Target, Window,
 };
 use crate::group_facts::Facts;
 
@@ -139,6 +139,16 @@ impl Plan {
         }
         if !care.windows.0.is_empty() {
             spec["windows"] = care.windows.0.iter().map(window).collect();
+        }
+        if let Some(external) = self.external() {
+            spec["provider"] = "external".into();
+            spec["external"] = json!({
+                "wait": external.wait,
+                "oldNodes": match external.old_nodes {
+                    OldNodes::Avoid => "avoid",
+                    OldNodes::Cordon => "cordon",
+                },
+            });
         }
         if !self.node_groups.is_empty() {
             spec["nodeGroups"] = self.node_groups.iter().map(node_group).collect();

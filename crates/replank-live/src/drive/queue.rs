@@ -77,7 +77,9 @@ fn urgency(effect: &Effect) -> Urgency {
                 | NodeRole::Postponed { .. }
                 | NodeRole::Skipped
                 | NodeRole::Surplus
-                | NodeRole::Retained => Urgency::Usual,
+                | NodeRole::Retained
+                | NodeRole::Drained
+                | NodeRole::Listed => Urgency::Usual,
             },
             KubernetesEffect::Exclude { .. }
             | KubernetesEffect::RestartWorkload { .. }

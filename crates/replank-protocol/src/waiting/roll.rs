@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::finality::{Finality, counted};
 use crate::provisioner::Provisioner;
 use crate::subject::Hope;
+use crate::taker::Taker;
 
 /// What a roll waits on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +149,29 @@ pub enum RollWait {
         /// The Auto Scaling group.
         auto_scaling_group: Text,
     },
+    /// Somebody else takes a node away: it is left to them, and counts no more.
+    TakenAway {
+        /// Who.
+        by: Taker,
+    },
+    /// A node is empty, and somebody else is to replace it (`provider: external`).
+    Replacement {
+        /// Since when it is empty.
+        since: Time,
+        /// Until when that is waited for.
+        until: Time,
+    },
+    /// Nodes are gone, and somebody else is to bring others in their places (`provider: external`).
+    Successor {
+        /// Ready nodes of the group that stay.
+        ready: u32,
+        /// How many the group had before the run.
+        wanted: u32,
+        /// Since when one is missing.
+        since: Time,
+        /// Until when it is waited for.
+        until: Time,
+    },
 }
 
 impl RollWait {
@@ -173,6 +197,9 @@ impl RollWait {
             Self::ClaimLeaving { .. } => ("claimLeaving", "Karpenter to terminate a node"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
             Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
+            Self::TakenAway { .. } => ("takenAway", "somebody else to take a node away"),
+            Self::Replacement { .. } => ("replacement", "somebody else to replace a drained node"),
+            Self::Successor { .. } => ("successor", "somebody else to bring a new node"),
         }
     }
 
@@ -187,6 +214,8 @@ impl RollWait {
             | Self::Leaving { .. }
             | Self::Target { .. }
             | Self::NotReady { until: Some(_), .. }
+            | Self::Replacement { .. }
+            | Self::Successor { .. }
             | Self::NodegroupUpdate { .. } => Hope::Moving,
             Self::Wave { .. }
             | Self::Canary { .. }
@@ -195,6 +224,7 @@ impl RollWait {
             | Self::ZoneMinimum { .. }
             | Self::OtherUpdate { .. }
             | Self::ClaimLeaving { .. }
+            | Self::TakenAway { .. }
             | Self::Suspended { .. }
             | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
@@ -274,6 +304,16 @@ impl fmt::Display for RollWait {
                     "process {process} of Auto Scaling group {auto_scaling_group}, which is suspended: resume it"
                 )
             }
+            Self::TakenAway { by } => write!(f, "the node to be taken away by {by}"),
+            Self::Replacement { since, until } => {
+                write!(f, "somebody else to replace the node, empty since {since} (until {until})")
+            }
+            Self::Successor { ready, wanted, since, until } => {
+                write!(
+                    f,
+                    "somebody else to bring a new node: {ready} of {wanted} Ready, missing since {since} (until {until})"
+                )
+            }
         }
     }
 }
@@ -340,6 +380,34 @@ pub enum RollEnd {
         /// What the plan asks for.
         wanted: Text,
     },
+    /// Nobody has replaced an empty node in the time that the plan gives (`provider: external`).
+    NotReplaced {
+        /// Since when it is empty.
+        since: Time,
+        /// How long that was waited for.
+        limit: Span,
+    },
+    /// Nobody has brought a new node in the time that the plan gives (`provider: external`).
+    NoSuccessor {
+        /// Ready nodes of the group that stay.
+        ready: u32,
+        /// How many the group had before the run.
+        wanted: u32,
+        /// Since when one is missing.
+        since: Time,
+        /// How long that was waited for.
+        limit: Span,
+    },
+    /// A node that somebody else has brought is not what the plan asks for (`provider: external`).
+    OtherNode {
+        /// Its kubelet.
+        kubelet: Text,
+    },
+    /// Nodes that somebody else has replaced stay as they are: nobody here can take that back (`provider: external`).
+    ReplacedByOthers {
+        /// How many.
+        nodes: u32,
+    },
 }
 
 impl RollEnd {
@@ -357,12 +425,18 @@ impl RollEnd {
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
             Self::OtherKubelet { .. } => ("otherKubelet", "image of another Kubernetes version"),
+            Self::NotReplaced { .. } => ("notReplaced", "drained nodes that nobody has replaced"),
+            Self::NoSuccessor { .. } => ("noSuccessor", "new nodes that nobody has brought"),
+            Self::OtherNode { .. } => ("otherNode", "new nodes that are not as the plan says"),
+            Self::ReplacedByOthers { .. } => ("replacedByOthers", "replaced by somebody else"),
         }
     }
 
     pub(super) fn finality(&self) -> Finality {
         match self {
-            Self::ManagedBy { .. } | Self::DoNotDisrupt | Self::Skipped => Finality::Kept,
+            Self::ManagedBy { .. } | Self::DoNotDisrupt | Self::Skipped | Self::ReplacedByOthers { .. } => {
+                Finality::Kept
+            }
             Self::GroupMinimum { .. }
             | Self::PartOfManaged { .. }
             | Self::Reopened
@@ -371,7 +445,10 @@ impl RollEnd {
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::UpdateFailed { .. }
-            | Self::OtherKubelet { .. } => Finality::Blocked,
+            | Self::OtherKubelet { .. }
+            | Self::NotReplaced { .. }
+            | Self::NoSuccessor { .. }
+            | Self::OtherNode { .. } => Finality::Blocked,
         }
     }
 }
@@ -414,6 +491,25 @@ impl fmt::Display for RollEnd {
                     f,
                     "image {image} contains kubelet {kubelet}, but the plan requires {wanted}: specify an image for {wanted}, or omit image"
                 )
+            }
+            Self::NotReplaced { since, limit } => {
+                write!(
+                    f,
+                    "nobody has replaced the node, empty since {since}, within {limit}: replace it, then run the plan again"
+                )
+            }
+            Self::NoSuccessor { ready, wanted, since, limit } => {
+                write!(
+                    f,
+                    "nobody has brought a new node within {limit}: {ready} of {wanted} Ready, missing since {since}; add one, then run the plan again"
+                )
+            }
+            Self::OtherNode { kubelet } => {
+                write!(f, "the new node is not as spec.target says (its kubelet is {kubelet}): replace it")
+            }
+            Self::ReplacedByOthers { nodes } => {
+                let stay = if *nodes == 1 { "stays as it is" } else { "stay as they are" };
+                write!(f, "{} that somebody else has replaced {stay}", counted(*nodes, "node"))
             }
             Self::Bounds { size, original } => {
                 write!(f, "its size is {size}, before the run it was {original}")

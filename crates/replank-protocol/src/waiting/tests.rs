@@ -15,6 +15,7 @@ use crate::policy::{PodClass, Refused, StuckAction};
 use crate::provisioner::Provisioner;
 use crate::release::Release;
 use crate::scaling::{GroupWhy, Hold};
+use crate::taker::Taker;
 
 fn at(minute: i64) -> Time {
     "2026-01-01T00:00:00Z".parse::<Time>().expect("a time") + Span::from_minutes(minute)
@@ -140,6 +141,13 @@ fn roll() -> Vec<WaitingOn> {
             .into(),
         RollWait::NodegroupUpdate { id: "u-1".into(), since: at(1), nodes: 2 }.into(),
         RollWait::OtherUpdate { id: "u-1".into(), since: at(1) }.into(),
+        RollWait::TakenAway { by: Taker::ClusterAutoscaler }.into(),
+        RollWait::Replacement { since: at(1), until: at(60) }.into(),
+        RollWait::Successor { ready: 2, wanted: 3, since: at(1), until: at(60) }.into(),
+        RollEnd::NotReplaced { since: at(1), limit: Span::from_minutes(60) }.into(),
+        RollEnd::NoSuccessor { ready: 2, wanted: 3, since: at(1), limit: Span::from_minutes(60) }.into(),
+        RollEnd::OtherNode { kubelet: "v1.34.2".into() }.into(),
+        RollEnd::ReplacedByOthers { nodes: 2 }.into(),
         RollWait::ClaimLeaving { since: at(1), pods: 2, by: None }.into(),
         RollWait::ClaimLeaving { since: at(1), pods: 1, by: Some(at(60)) }.into(),
         RollEnd::OtherKubelet { image: "ami-1".into(), kubelet: "v1.34.2".into(), wanted: "1.36".into() }
@@ -235,7 +243,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 85, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 92, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

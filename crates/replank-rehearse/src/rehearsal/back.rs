@@ -13,6 +13,8 @@ use serde::Serialize;
 pub(super) struct Before {
     instances: BTreeSet<InstanceId>,
     groups: BTreeMap<GroupName, (LaunchTemplate, usize)>,
+    /// Whether somebody else replaces nodes: what they have replaced is nobody's to take back.
+    are_replaced_by_others: bool,
 }
 
 /// How far nodes are what they were before the run.
@@ -58,8 +60,14 @@ impl Before {
             groups: groups
                 .map(|group| (group.name.clone(), (group.template().clone(), count(&group.name))))
                 .collect(),
+            are_replaced_by_others: false,
             instances: alive.iter().map(|one| one.id.clone()).collect(),
         }
+    }
+
+    /// Somebody else replaces nodes, and nobody takes that back.
+    pub(super) fn let_others_replace(&mut self) {
+        self.are_replaced_by_others = true;
     }
 
     /// What of it is there.
@@ -70,8 +78,9 @@ impl Before {
             let (kept, new): (Vec<&Instance>, Vec<&Instance>) =
                 of_group.iter().partition(|one| self.instances.contains(&one.id));
             let made_from = |one: &Instance| view.groups().get(name).and_then(|group| group.made_from(one));
-            let (like, unlike): (Vec<&Instance>, Vec<&Instance>) =
-                new.into_iter().partition(|one| made_from(one) == Some(template));
+            let (like, unlike): (Vec<&Instance>, Vec<&Instance>) = new
+                .into_iter()
+                .partition(|one| self.are_replaced_by_others || made_from(one) == Some(template));
             found.kept += kept.len();
             let places = before.saturating_sub(kept.len());
             let beyond = like.iter().skip(places);

@@ -11,7 +11,8 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{InstanceId, NodeName, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
-use replank_protocol::command::{Effect, GroupEffect};
+use replank_protocol::command::{Effect, GroupEffect, NodeRole};
+use replank_protocol::mark;
 use serde::{Serialize, Serializer};
 
 use replank_sim::Observer;
@@ -190,7 +191,10 @@ impl Notes {
         let is_known = self.of(node).next().is_some();
         let is_going =
             new.is_none_or(|new| new.lifecycle == Lifecycle::TerminatingWait || !new.state.is_alive());
-        if !is_known && old.is_counted() && is_going && !self.ours.contains(&old.id) {
+        // Who replaces what is drained was told to.
+        let is_handed_out = view.node(node).and_then(|node| mark::of(node));
+        let is_handed_out = is_handed_out.is_some_and(|found| found.mark.role == NodeRole::Drained);
+        if !is_known && old.is_counted() && is_going && !is_handed_out && !self.ours.contains(&old.id) {
             self.begin(at, old, InterruptionKind::Ended, view);
         }
         if new.is_some_and(|new| new.state != InstanceState::Terminated) {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use replank_facts::plan::Plan;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::{Decision, End};
@@ -87,6 +88,15 @@ impl Rehearsal {
     /// Says which nodes are to be replaced, where they are not all nodes of the groups.
     pub fn narrow_to(&mut self, chosen: BTreeSet<NodeName>) {
         self.notes.borrow_mut().chosen = Some(chosen);
+    }
+
+    /// Has somebody replace drained nodes, where the plan says that somebody else does; that is an assumption.
+    pub fn let_others_replace(&mut self, plan: &Plan) {
+        if plan.external().is_some() {
+            let assumed = self.world.assume_replacer(plan.target.clone());
+            self.assumptions.push(assumed);
+            self.before.let_others_replace();
+        }
     }
 
     /// Counts what such clients would lose from here on.

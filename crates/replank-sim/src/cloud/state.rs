@@ -15,6 +15,7 @@ use super::hooks::Holds;
 use super::market::Markets;
 use super::queue::Queue;
 use super::registrations::Targets;
+use super::replacer::Replacer;
 use super::updates::Nodegroups;
 use crate::timing::CloudTimings;
 
@@ -55,6 +56,9 @@ pub(crate) struct SimulatedCloud {
     /// Instances whose status checks fail.
     pub(super) impaired: BTreeSet<InstanceId>,
     pub(super) targets: Targets,
+    /// Who replaces drained nodes, if somebody does: a rehearsal is never remembered.
+    #[serde(skip)]
+    pub(super) replacer: Replacer,
 }
 
 /// Instances of a group that are alive.

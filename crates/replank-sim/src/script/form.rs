@@ -255,6 +255,11 @@ static HANDS: &[Form] = &[
         |args| hand(Hand::EndInstance(args.word())),
     ),
     form(
+        "nobody replaces NODE",
+        "with `provider: external`: the node stays when it is drained, and no other comes in its place",
+        |args| hand(Hand::LeaveDrained(args.word())),
+    ),
+    form(
         "somebody scales group GROUP to COUNT",
         "the group's desired size is set; its bounds are widened if necessary",
         |args| hand(Hand::ScaleGroup(args.group(), args.count())),

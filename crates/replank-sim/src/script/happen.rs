@@ -151,6 +151,11 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             let is_ended = world.end_instance(&name);
             is_ended.then_some(()).ok_or_else(|| NotPossible(format!("node {node} has no running instance")))
         }
+        Hand::LeaveDrained(node) => {
+            let name = there(world, names, node)?;
+            let is_left = world.leave_drained(&name);
+            is_left.then_some(()).ok_or_else(|| NotPossible(format!("node {node} not found")))
+        }
         Hand::ScaleGroup(group, count) => change_group(world, group, |group| {
             group.size.desired = *count;
             group.size.min = group.size.min.min(*count);

@@ -171,6 +171,8 @@ pub enum Hand {
     Drain(Vec<String>),
     /// Taints it.
     Taint(String, Value),
+    /// Leaves a drained node as it is, where somebody else replaces nodes.
+    LeaveDrained(String),
     /// Ends the instance behind a node; its group launches another.
     EndInstance(String),
     /// Changes how many nodes a group wants; its bounds follow where they must.

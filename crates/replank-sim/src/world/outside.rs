@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use replank_apiserver::draw::Purpose;
 use replank_facts::groups::instance_id_of;
+use replank_facts::plan::Target;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{HealthStatus, Instance, Market};
 use replank_model::object::meta::Key;
@@ -13,6 +14,7 @@ use super::run::World;
 use crate::cloud::{self, Capacity, Delivery, Hazard, StatusCheck, TargetChecks, Told};
 use crate::context::Ctx;
 use crate::controllers::drains::StandingDrain;
+use crate::durations::Assumption;
 use crate::kubelet::{ImageFault, ImageName, PodAct};
 
 impl World {
@@ -91,6 +93,19 @@ impl World {
         self.cloud.terminate(&mut ctx, &instance);
         self.settle();
         true
+    }
+
+    /// Somebody replaces the nodes that Replank has drained from now on, by such nodes; returns what that assumes.
+    pub fn assume_replacer(&mut self, target: Target) -> Assumption {
+        self.cloud.assume_replacer(target);
+        self.cloud.replacer_assumption()
+    }
+
+    /// They leave a node as it is; whether there is such a node.
+    pub(crate) fn leave_drained(&mut self, node: &NodeName) -> bool {
+        let node = self.api.view().node(node).cloned();
+        node.iter().for_each(|node| self.cloud.leave_drained(node));
+        node.is_some()
     }
 
     /// EC2's status checks of the instance behind a node fail, and its kubelet does not report; or both are well again. Whether there is one that is alive.

@@ -150,6 +150,7 @@ impl Capacity {
             }
             // What takes such a node away is nobody's here: no node that the run loses.
             NodeRole::Interrupted { .. } => {}
+            NodeRole::Listed => {}
             NodeRole::Queued => {
                 // Others do not take it away after all. The run has it as it has all old nodes before their turn comes: closed, Ready, with what is on it.
                 if self.taken.remove(node) {
@@ -161,7 +162,7 @@ impl Capacity {
                     self.lose(promised, truth, node, "the beginning of the drain of", sights, found);
                 }
             }
-            NodeRole::Postponed { .. } | NodeRole::Skipped | NodeRole::Retained => {}
+            NodeRole::Postponed { .. } | NodeRole::Skipped | NodeRole::Retained | NodeRole::Drained => {}
         }
     }
 

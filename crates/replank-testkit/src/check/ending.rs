@@ -213,7 +213,8 @@ impl Ending {
     ) {
         let Some(old) = old.filter(|old| old.state.is_alive()) else { return };
         let goes = new.is_none_or(|new| !new.state.is_alive());
-        let is_ours = promised.limits_of(&old.group).is_some() && !taken(&old.id);
+        // Somebody else takes machines away then, and not Replank.
+        let is_ours = promised.limits_of(&old.group).is_some() && !promised.is_external && !taken(&old.id);
         if goes && is_ours && !self.ended.contains(&old.id) {
             found.broken(Promise::S5, format!("group {} terminates {} by its own choice", old.group, old.id));
         }

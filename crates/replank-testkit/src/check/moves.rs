@@ -60,6 +60,8 @@ impl Moves {
             | NodeRole::Skipped
             | NodeRole::Surplus
             | NodeRole::Retained
+            | NodeRole::Drained
+            | NodeRole::Listed
             | NodeRole::Interrupted { .. } => {}
         }
     }
@@ -100,7 +102,9 @@ impl Moves {
             return;
         };
         let role = node.meta.annotations.value("replank.dev/role");
-        let is_left_out = promised.skips && role == Some("skipped") || role == Some("postponed");
+        // One that is listed takes pods that have no room elsewhere.
+        let is_left_out =
+            promised.skips && role == Some("skipped") || matches!(role, Some("postponed" | "listed"));
         let instance = truth.instance_of(node);
         // That a run has halted is written where the new nodes come up.
         let landing = promised.family.as_ref().map(|family| &family.landing);
@@ -110,7 +114,8 @@ impl Moves {
         let halted = group.and_then(|group| group.tags.value("replank.dev/halted"));
         let is_halted = halted.is_some_and(|halted| !promised.is_way_back || halted.contains("-back "));
         // While it rests, a run lets nodes take pods that it has not begun.
-        let is_released = promised.rests && role.is_none();
+        // So does one that has halted; where somebody else replaces nodes, no group says so.
+        let is_released = (promised.rests || promised.is_external) && role.is_none();
         if bears_cordons(pod) || is_released {
             sights.unknowable += 1;
         } else if !is_left_out && !is_halted {

@@ -60,6 +60,8 @@ pub struct Promised {
     pub(super) restarts: bool,
     /// Whether the run is on its way back.
     pub(super) is_way_back: bool,
+    /// Whether somebody else replaces nodes.
+    pub(super) is_external: bool,
     /// Instances that were there before the run.
     pub(super) instances: BTreeSet<InstanceId>,
     /// Nodes of a group at any moment, as the plan says.
@@ -329,6 +331,7 @@ impl Promised {
             refuses_disks: plan.local_storage == LocalStorage::Refuse,
             restarts: plan.care.singletons == Singletons::Surge,
             is_way_back: false,
+            is_external: plan.external().is_some(),
             instances: view.instances().keys().cloned().collect(),
             budget: plan.budget.clone(),
             lately: Vec::new(),

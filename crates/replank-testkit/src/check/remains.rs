@@ -104,7 +104,7 @@ impl Ended<'_> {
         let role = annotations.value(ROLE);
         let may_stay = match role {
             Some("skipped") => true,
-            Some("draining" | "retained") => matches!(self.end, Some(End::Blocked(_))),
+            Some("draining" | "drained" | "retained") => matches!(self.end, Some(End::Blocked(_))),
             Some("queued") => self.promised.keeps_cordons && matches!(self.end, Some(End::Blocked(_))),
             Some(_) | None => false,
         };

@@ -11,6 +11,7 @@ mod care;
 mod cluster;
 mod elastic;
 mod elasticity;
+mod external;
 mod network;
 mod nodes;
 mod plan;

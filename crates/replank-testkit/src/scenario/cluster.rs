@@ -163,6 +163,7 @@ fn timings() -> CloudTimings {
         health_check: secs(90),
         target_check: secs(30),
         controller: secs(3),
+        replace: secs(300),
         provision: secs(2),
         attach: secs(3),
         detach: secs(3),

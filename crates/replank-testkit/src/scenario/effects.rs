@@ -38,11 +38,12 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
             NodeRole::Postponed { .. } => format!("postpones {}", names.node(&node.name)),
             NodeRole::Skipped => format!("skips {}", names.node(&node.name)),
             NodeRole::Retained => format!("retains {}", names.node(&node.name)),
+            NodeRole::Drained => format!("leaves to others {}", names.node(&node.name)),
             NodeRole::Interrupted { by, from: Some(_), .. } if by.may_pass() => {
                 format!("drains {}", names.node(&node.name))
             }
             NodeRole::Interrupted { .. } => format!("cordons {}", names.node(&node.name)),
-            NodeRole::Queued | NodeRole::Surplus => return None,
+            NodeRole::Queued | NodeRole::Listed | NodeRole::Surplus => return None,
         },
         Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => format!("evicts {}", names.pod(&pod.key)),
         Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {

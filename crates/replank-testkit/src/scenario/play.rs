@@ -220,6 +220,7 @@ impl Show {
         };
         let chosen = plan.as_ref().map(|plan| nodes_to_replace(&setup.view, plan, &options));
         let flags = scenario.autoscaler.as_ref();
+        let rolled_plan = plan.clone();
         let cores = Cores {
             plan,
             options,
@@ -235,6 +236,9 @@ impl Show {
             }
         };
         let mut rehearsal = Rehearsal::new(setup, engine);
+        if let Some(plan) = &rolled_plan {
+            rehearsal.let_others_replace(plan);
+        }
         rehearsal.narrow_to(chosen.unwrap_or_default());
         rehearsal.observe(Box::new(Teller(story.clone())));
         rehearsal.world_mut().load(loads(scenario, stage.start)?);

@@ -227,6 +227,8 @@ impl Story {
                     (NodeRole::Skipped, false) => "skips ",
                     (NodeRole::Surplus, false) => "cordons surplus ",
                     (NodeRole::Retained, false) => "retains ",
+                    (NodeRole::Listed, false) => "lists ",
+                    (NodeRole::Drained, false) => "leaves to others ",
                     (NodeRole::Interrupted { by, from: Some(_), .. }, false) if by.may_pass() => "drains ",
                     (NodeRole::Interrupted { .. }, false) => "cordons ",
                 };
@@ -241,7 +243,9 @@ impl Story {
                     | NodeRole::Postponed { .. }
                     | NodeRole::Skipped
                     | NodeRole::Surplus
-                    | NodeRole::Retained => String::new(),
+                    | NodeRole::Retained
+                    | NodeRole::Drained
+                    | NodeRole::Listed => String::new(),
                 };
                 (before.to_owned(), names.node(&node.name), after)
             }

@@ -157,6 +157,9 @@ fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) ->
         let is_late = network.late_deliveries > 0;
         checkers.borrow_mut().disturbed(if is_late { LATE_DELIVERY_MAX } else { Span::ZERO });
     }
+    if cluster.plan.external().is_some() {
+        world.assume_replacer(cluster.plan.target.clone());
+    }
     let nodes = world.view().nodes.len();
     let mut acts = Acts::of(cluster, start);
     let mut intruder = cluster.has_intruder.then(Intruder::default);

@@ -13,6 +13,7 @@ use replank_oracle::tell::tell;
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{BY_HAND, ByHand};
+use replank_protocol::noticed::Noticed;
 use replank_protocol::policy::PodClass;
 use replank_protocol::waiting::{DrainEnd, PodWait, Subject, WaitingOn};
 use replank_sim::PodAct;
@@ -419,4 +420,31 @@ fn what_is_waited_for_says_which_nodes_come_first() {
     let on = stage.waits(&node_of("n2")).map(|on| on.to_string());
     assert_eq!(on.as_deref(), Some("its turn: 1 of at most 1 being drained"));
     assert_eq!(stage.end(), Some(End::Done));
+}
+
+#[test]
+fn a_node_that_somebody_takes_away_is_told_once_and_stays_cordoned() {
+    let mut stage = Stage::of(&["a", "b"], &[deployment("web", 2, json!({}))]);
+    let taken =
+        json!({"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}]}});
+    stage.patch("a", taken);
+    let options = Options { on_interrupt: OnInterrupt::Uncordon, ..with(all()) };
+    stage.drain(&["a", "b"], options);
+    let mut told = 0;
+    for _ in 0..40 {
+        stage.pass(Span::from_millis(500));
+        told += stage.world.decision().map_or(0, |decision| {
+            let is_taken =
+                |noticed: &&Noticed| matches!(noticed, Noticed::TakenAway(node, _) if node.as_str() == "a");
+            decision.noticed.iter().filter(is_taken).count()
+        });
+        if stage.node("a").spec.unschedulable {
+            break;
+        }
+    }
+    assert!(told > 0, "it is told");
+    stage.world.intend(Intent::Cancelled);
+    assert!(matches!(stage.end(), Some(End::Cancelled(_))));
+    assert!(stage.node("a").spec.unschedulable, "who takes it away relies on the cordon");
+    assert!(!stage.node("b").spec.unschedulable);
 }

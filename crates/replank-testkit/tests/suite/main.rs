@@ -7,6 +7,7 @@ mod crash;
 mod drain;
 mod driver_bugs;
 mod elastic;
+mod external;
 mod fuzz;
 mod interruption_bugs;
 mod interruptions;

@@ -275,6 +275,7 @@ impl<'a> Prepared<'a> {
             }
         };
         let mut rehearsal = Rehearsal::new(setup, engine);
+        rehearsal.let_others_replace(&scene.plan);
         rehearsal.count_connections(&scene.demands);
         if let Some(until) = scene.until {
             rehearsal.meet(scene.loads.clone(), until);

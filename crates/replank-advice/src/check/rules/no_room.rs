@@ -19,7 +19,7 @@ use super::super::survey::{Subject, Survey};
 use super::change::surge_per_zone;
 use replank_facts::drain::{Fate, Otherwise};
 use replank_facts::places::Places;
-use replank_facts::plan::Target;
+use replank_facts::plan::{OldNodes, Target};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let nothing = Target::default();
@@ -52,6 +52,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 /// That no old node of groups without a surge can be emptied first, though all pods have a place once there are new nodes.
 fn without_surge(survey: &Survey<'_>, movers: &[&Subject]) -> Option<Finding> {
     let plan = survey.plan.filter(|plan| plan.target.group.is_none())?;
+    let external = plan.external();
+    // Old nodes take pods then.
+    if external.is_some_and(|external| external.old_nodes == OldNodes::Avoid) {
+        return None;
+    }
     let has_surge =
         |group: &&Arc<NodeGroup>| plan.budget.allowance(group.size.desired, group.zones.len()).surge > 0;
     let (with, without): (Vec<_>, Vec<_>) = survey.groups_renewed().into_iter().partition(has_surge);
@@ -73,15 +78,27 @@ fn without_surge(survey: &Survey<'_>, movers: &[&Subject]) -> Option<Finding> {
         return None;
     }
     let zones = group.zones.len().max(1);
+    let (why, remedy) = match external {
+        Some(_) => (
+            "somebody else launches new nodes (provider: external), all old ones are cordoned",
+            "# have a node added to the group before the run, or set external.oldNodes: avoid"
+                .to_owned()
+                .into(),
+        ),
+        None => (
+            "budget.surge is 0, so a new node is launched only after an old one is gone",
+            surge_per_zone(u32::try_from(zones).unwrap_or(u32::MAX)),
+        ),
+    };
     Some(Finding {
         rule: Rule::NoRoom,
         severity: Severity::Blocking,
         object: ObjectName::new("NodeGroup", Key::cluster(group.name.as_str())),
         reason: format!(
-            "budget.surge is 0, so a new node is launched only after an old one is gone, and none of {} can be drained onto the remaining nodes: pod {pod}, for example, is unschedulable: {message}",
+            "{why}, and none of {} can be drained onto the remaining nodes: pod {pod}, for example, is unschedulable: {message}",
             names.len()
         ),
-        remedy: surge_per_zone(u32::try_from(zones).unwrap_or(u32::MAX)),
+        remedy,
     })
 }
 

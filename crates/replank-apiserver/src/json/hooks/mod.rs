@@ -19,7 +19,7 @@ use super::patch;
 use super::path::Address;
 use super::policies::{Attempt, Names, expression, matches};
 use super::{custom, defaults, form};
-use crate::server::{Api, ApiError, HookCall, Hooks};
+use crate::server::{Api, ApiError, HookCall, HookPurpose, Hooks};
 use configured::{Hook, Kind};
 use verdict::Verdict;
 
@@ -88,6 +88,35 @@ impl Api {
             }
             if again.is_empty() {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has webhooks change what is written to a part of an object.
+    ///
+    /// # Errors
+    /// As [`Api::change_by_hooks`].
+    pub(super) fn change_part_by_hooks(
+        &self,
+        address: &Address,
+        attempt: &Attempt<'_>,
+        value: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError> {
+        let Some(hooks) = self.hooks() else { return Ok(()) };
+        for hook in self.configured(Kind::Mutating) {
+            let current = value.clone();
+            let attempt = Attempt { object: Some(&current), ..*attempt };
+            let asked = self.asked(&hooks, &hook, &attempt, (address, 0, None))?;
+            let Some(answer) = asked else { continue };
+            if hooks.waits() {
+                return Err(waiting());
+            }
+            let Some(verdict) = verdict::read(&hook, answer)? else { continue };
+            warnings.extend(verdict.warnings);
+            if let Some(patch) = &verdict.patch {
+                patch::apply_json(value, patch).map_err(|why| ApiError::internal_error(&why))?;
             }
         }
         Ok(())
@@ -163,7 +192,7 @@ impl Api {
             id,
             client: hook.client.clone(),
             timeout_seconds: hook.timeout_seconds,
-            may_patch: hook.may_patch,
+            purpose: HookPurpose::Admission { may_patch: hook.may_patch },
             review,
         };
         Ok(Some(hooks.ask(call).unwrap_or(Ok(Value::Null))))
@@ -221,6 +250,34 @@ impl Api {
     }
 }
 
+/// Asks the webhooks that may refuse what is written to a part of an object.
+///
+/// # Errors
+/// As [`Api::change_by_hooks`].
+pub(super) fn deny_or_go_on(
+    api: &Api,
+    address: &Address,
+    attempt: &Attempt<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(), ApiError> {
+    let Some(hooks) = api.hooks() else { return Ok(()) };
+    let mut answers = Vec::new();
+    for hook in api.configured(Kind::Validating) {
+        if let Some(answer) = api.asked(&hooks, &hook, attempt, (address, ROUNDS, None))? {
+            answers.push((hook, answer));
+        }
+    }
+    if hooks.waits() {
+        return Err(waiting());
+    }
+    for (hook, answer) in answers {
+        if let Some(verdict) = verdict::read(&hook, answer)? {
+            warnings.extend(verdict.warnings);
+        }
+    }
+    Ok(())
+}
+
 /// An object as it is served.
 fn shown(address: &Address, value: &Value) -> Value {
     let mut value = value.clone();
@@ -237,6 +294,7 @@ fn deletion<'a>(address: &'a Address, old: Option<&'a Value>, effect: Effect) ->
     Attempt {
         operation: "DELETE",
         resource: &address.resource,
+        of: None,
         subresource: "",
         namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
         name,

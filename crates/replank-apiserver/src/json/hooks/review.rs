@@ -25,7 +25,7 @@ pub(super) fn review(
     };
     let name = &attempt.resource.name;
     let (group, of) = (&*name.group, &*attempt.resource.version);
-    let kind = json!({"group": group, "version": of, "kind": &*name.kind});
+    let kind = attempt.kind();
     let resource = json!({"group": group, "version": of, "resource": &*name.plural});
     let mut request = Map::new();
     let mut set = |member: &str, value: Value| drop(request.insert(member.to_owned(), value));
@@ -58,6 +58,8 @@ pub(super) fn review(
 
 fn options(attempt: &Attempt<'_>, address: &Address, given: Option<&Value>) -> Value {
     let kind = match attempt.operation {
+        // Who connects has no options beside what is connected to.
+        "CONNECT" => return Value::Null,
         "CREATE" => "CreateOptions",
         "DELETE" => "DeleteOptions",
         _ => "UpdateOptions",

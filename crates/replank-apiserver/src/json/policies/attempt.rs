@@ -1,8 +1,16 @@
 //! A write, as policies see it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::server::ResourceType;
+
+/// A kind that is written to a part of an object, or that says how to connect to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Of {
+    pub(in super::super) group: &'static str,
+    pub(in super::super) version: &'static str,
+    pub(in super::super) kind: &'static str,
+}
 
 /// A write that a client asks for.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +18,8 @@ pub(in super::super) struct Attempt<'a> {
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     pub(in super::super) operation: &'static str,
     pub(in super::super) resource: &'a ResourceType,
+    /// What is written, where that is no object of the resource.
+    pub(in super::super) of: Option<Of>,
     /// Empty for the object itself.
     pub(in super::super) subresource: &'a str,
     pub(in super::super) namespace: &'a str,
@@ -22,6 +32,17 @@ pub(in super::super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
+    /// Group, version and kind of what is written.
+    pub(in super::super) fn kind(&self) -> Value {
+        match self.of {
+            Some(Of { group, version, kind }) => json!({"group": group, "version": version, "kind": kind}),
+            None => {
+                let (name, version) = (&self.resource.name, &*self.resource.version);
+                json!({"group": &*name.group, "version": version, "kind": &*name.kind})
+            }
+        }
+    }
+
     /// Policies do not decide about policies.
     pub(super) fn is_exempt(&self) -> bool {
         &*self.resource.name.group == "admissionregistration.k8s.io"

@@ -79,8 +79,7 @@ impl Names {
 
 fn request(attempt: &Attempt<'_>, user: &Value) -> Value {
     let resource = attempt.resource;
-    let kind =
-        json!({"group": &*resource.name.group, "version": &*resource.version, "kind": &*resource.name.kind});
+    let kind = attempt.kind();
     let plural = json!({"group": &*resource.name.group, "version": &*resource.version, "resource": &*resource.name.plural});
     json!({"kind": kind, "resource": plural, "subResource": attempt.subresource, "requestKind": kind,
         "requestResource": plural, "requestSubResource": attempt.subresource, "name": attempt.name,

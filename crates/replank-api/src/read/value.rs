@@ -3,6 +3,7 @@
 use replank_apiserver::json::served_at;
 use serde_json::{Value, json};
 
+use super::json as written;
 use super::list::Listed;
 use crate::mirror::Stored;
 use crate::route::Target;
@@ -10,7 +11,8 @@ use crate::route::Target;
 /// One object.
 #[must_use]
 pub fn value(target: &Target, stored: &Stored) -> Value {
-    let value = served_at(&target.resource, &stored.object);
+    let known = written::known(&target.resource, stored);
+    let value = known.unwrap_or_else(|| served_at(&target.resource, &stored.object));
     match &target.older {
         Some(older) => older.shown(value),
         None => value,

@@ -48,6 +48,7 @@ impl Api {
         let attempt = Attempt {
             operation: write.operation,
             resource: &address.resource,
+            requested: None,
             of: Some(write.of),
             subresource: write.part,
             namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),

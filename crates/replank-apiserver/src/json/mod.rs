@@ -12,6 +12,7 @@ mod check;
 mod custom;
 mod defaults;
 mod deletion;
+mod equivalent;
 mod differs;
 mod event_changes;
 mod events;
@@ -171,6 +172,7 @@ impl Api {
         let attempt = policies::Attempt {
             operation: "DELETE",
             resource: &address.resource,
+            requested: None,
             of: None,
             subresource: "",
             namespace: known.meta().namespace.as_str(),

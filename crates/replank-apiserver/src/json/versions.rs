@@ -95,6 +95,11 @@ impl Api {
         }
     }
 
+    /// Whether webhooks are to be called before a request can be answered.
+    pub(super) fn waits(&self) -> bool {
+        self.caller.as_ref().and_then(|caller| caller.hooks.as_ref()).is_some_and(|hooks| hooks.waits())
+    }
+
     /// The versions of a resource, for those who manage fields in them.
     pub(super) fn versions<'a>(&'a self, resource: &'a ResourceType, spoken: Option<&'a Spoken>) -> Versions<'a> {
         Versions { api: self, resource, spoken, schemas: self.schemas_of(resource) }

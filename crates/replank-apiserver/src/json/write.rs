@@ -793,6 +793,7 @@ pub(super) fn attempt<'a>(
     Attempt {
         operation: if old.is_some() { "UPDATE" } else { "CREATE" },
         resource: &address.resource,
+        requested: None,
         of: None,
         subresource,
         namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),

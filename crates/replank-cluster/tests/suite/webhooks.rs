@@ -327,6 +327,43 @@ fn versions_that_a_webhook_converts_are_watched_and_listed_at_a_version() {
     served.end();
 }
 
+#[test]
+fn rules_that_name_another_version_are_asked_about_it() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    define(&served, &hooked);
+    let rules = json!([{"apiGroups": ["example.com"], "apiVersions": ["v2"], "operations": ["CREATE"], "resources": ["things"]}]);
+    let hooks = vec![
+        hooked.hook("equivalent.example.com", "/allow", json!({"rules": rules})),
+        hooked.hook("exact.example.com", "/deny", json!({"rules": rules, "matchPolicy": "Exact"})),
+    ];
+    configure(&served, "validating", "versions", hooks);
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    let policy = json!({"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": rules},
+        "validations": [{"expression": "object.spec.hostPort != 'bad:1'", "message": "bad"}]}});
+    assert_eq!(send(&served, "POST", policies, policy).code, 201);
+    let binding = json!({"metadata": {"name": "p"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
+    let bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+    assert_eq!(send(&served, "POST", bindings, binding).code, 201);
+    let thing = |name: &str, host: &str| json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name},
+        "spec": {"host": host, "port": "1"}});
+    hooked.take_asked();
+    assert_eq!(send(&served, "POST", &things("v1"), thing("a", "good")).code, 201);
+    let asked = hooked.take_asked();
+    let asked: Vec<&Value> = asked.iter().filter(|review| review["kind"] == "AdmissionReview").collect();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let request = &asked[0]["request"];
+    assert_eq!(
+        (&request["kind"]["version"], &request["requestKind"]["version"], &request["object"]["spec"]),
+        (&json!("v2"), &json!("v1"), &json!({"hostPort": "good:1"}))
+    );
+    let refused = send(&served, "POST", &things("v1"), thing("b", "bad"));
+    let why =
+        "things.example.com \"b\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: bad";
+    assert_eq!((refused.code, refused.message()), (422, why));
+    served.end();
+}
+
 const EXEC: &str = "/api/v1/namespaces/default/pods/p/exec";
 
 #[test]

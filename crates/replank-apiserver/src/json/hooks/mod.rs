@@ -15,6 +15,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Effect;
+use super::equivalent::Fit;
 use super::patch;
 use super::path::Address;
 use super::policies::{Attempt, Names, expression, matches};
@@ -72,6 +73,12 @@ impl Api {
                 }
                 let current = shown(address, value);
                 let attempt = super::write::attempt(address, old.as_ref(), &current, effect);
+                let fit = self.fit(&hook.constraints, &attempt)?;
+                let attempt = match &fit {
+                    Fit::Not => continue,
+                    Fit::AsItIs => attempt,
+                    Fit::As(fitted) => fitted.attempt(&attempt),
+                };
                 let Some(answer) = self.asked(&hooks, hook, &attempt, (address, round, None))? else {
                     continue;
                 };
@@ -80,7 +87,8 @@ impl Api {
                 }
                 let Some(verdict) = verdict::read(hook, answer)? else { continue };
                 warnings.extend(verdict.warnings.iter().cloned());
-                if self.changed(address, &verdict, value, &current)? && round == 0 {
+                let seen = attempt.object.unwrap_or(&current);
+                if self.changed(address, &verdict, value, seen)? && round == 0 {
                     let earlier = invoked.iter().copied().filter(|index| configured[*index].is_reinvoked);
                     again.extend(earlier);
                 }
@@ -108,6 +116,9 @@ impl Api {
         for hook in self.configured(Kind::Mutating) {
             let current = value.clone();
             let attempt = Attempt { object: Some(&current), ..*attempt };
+            if !matches(self, &hook.constraints, &attempt) {
+                continue;
+            }
             let asked = self.asked(&hooks, &hook, &attempt, (address, 0, None))?;
             let Some(answer) = asked else { continue };
             if hooks.waits() {
@@ -150,6 +161,12 @@ impl Api {
                 Some(new) => super::write::attempt(address, old.as_ref(), new, effect),
                 None => deletion(address, old.as_ref(), effect),
             };
+            let fit = self.fit(&hook.constraints, &attempt)?;
+            let attempt = match &fit {
+                Fit::Not => continue,
+                Fit::AsItIs => attempt,
+                Fit::As(fitted) => fitted.attempt(&attempt),
+            };
             if let Some(answer) = self.asked(&hooks, &hook, &attempt, (address, ROUNDS, options))? {
                 answers.push((hook, answer));
             }
@@ -177,7 +194,7 @@ impl Api {
         let kind = &*attempt.resource.name.plural;
         let is_exempt = &*attempt.resource.name.group == "admissionregistration.k8s.io"
             && (kind.ends_with("webhookconfigurations") || kind.contains("admissionpolic"));
-        if is_exempt || !matches(self, &hook.constraints, attempt) || !self.meets(hook, attempt)? {
+        if is_exempt || !self.meets(hook, attempt)? {
             return Ok(None);
         }
         if attempt.is_dry && !hook.is_free_of_effects {
@@ -240,6 +257,9 @@ impl Api {
         if patched == *current {
             return Ok(false);
         }
+        if resource.custom.is_some() {
+            patched = self.in_version(resource, &patched, &resource.api_version())?;
+        }
         if let Some(of) = super::body::go_type(resource) {
             patched = form::decode(of, &patched).map_err(|why| ApiError::internal_error(&why))?.object;
         }
@@ -263,6 +283,9 @@ pub(super) fn deny_or_go_on(
     let Some(hooks) = api.hooks() else { return Ok(()) };
     let mut answers = Vec::new();
     for hook in api.configured(Kind::Validating) {
+        if !matches(api, &hook.constraints, attempt) {
+            continue;
+        }
         if let Some(answer) = api.asked(&hooks, &hook, attempt, (address, ROUNDS, None))? {
             answers.push((hook, answer));
         }
@@ -294,6 +317,7 @@ fn deletion<'a>(address: &'a Address, old: Option<&'a Value>, effect: Effect) ->
     Attempt {
         operation: "DELETE",
         resource: &address.resource,
+        requested: None,
         of: None,
         subresource: "",
         namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),

@@ -153,7 +153,10 @@ fn workload(real: &Value, ours: &Value) {
         of("/cpus")
     );
     let load = |figures: &Value, at: &str| {
-        figures.pointer(at).and_then(Value::as_f64).map_or_else(|| "?".to_owned(), |load| format!("{load:.1}"))
+        figures
+            .pointer(at)
+            .and_then(Value::as_f64)
+            .map_or_else(|| "?".to_owned(), |load| format!("{load:.1}"))
     };
     for (name, figures) in [("1.36.2", real), ("replank", ours)] {
         let (start, end) = (load(figures, "/loadavg_start/0"), load(figures, "/loadavg_end/0"));

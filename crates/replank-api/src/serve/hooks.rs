@@ -50,7 +50,8 @@ pub(super) fn begin(mirror: &Mirror) -> Option<Arc<Hooks>> {
 
 /// Whether there are policies that may refuse something.
 pub(super) fn has_policies(mirror: &Mirror) -> bool {
-    let policies = ResourceType::built_in("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies");
+    let policies =
+        ResourceType::built_in("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies");
     policies.is_some_and(|of| mirror.snapshot().collection(&StorageId::of_resource(of)).size() > 0)
 }
 
@@ -104,7 +105,8 @@ pub(super) async fn convert(
 ) -> Result<Vec<Value>, String> {
     let uid = uid();
     review["request"]["uid"] = uid.as_str().into();
-    let answer = post(Called { client: &client, within: CONVERSION_WITHIN, review: &review }, snapshot).await?;
+    let answer =
+        post(Called { client: &client, within: CONVERSION_WITHIN, review: &review }, snapshot).await?;
     let response = &answer["response"];
     if text(response, "/uid") != uid {
         return Err(format!("expected response.uid={uid:?}, got {:?}", text(response, "/uid")));

@@ -85,7 +85,8 @@ impl Stream {
             }
             Self::Proxy => {
                 let behind = target.part.as_deref().and_then(|part| part.split_once('/'));
-                let path = behind.map(|(_, path)| format!("/{path}")).or(query.text("path").map(str::to_owned));
+                let path =
+                    behind.map(|(_, path)| format!("/{path}")).or(query.text("path").map(str::to_owned));
                 if let Some(path) = path {
                     options["path"] = path.into();
                 }

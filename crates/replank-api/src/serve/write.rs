@@ -56,8 +56,7 @@ pub(super) async fn write(
     let Some(method) = method(&asked) else {
         return render.refusal(&ApiError::method_not_allowed());
     };
-    let path =
-        kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
+    let path = kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());

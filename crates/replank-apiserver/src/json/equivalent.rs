@@ -70,7 +70,8 @@ impl Api {
 
     fn fitted(&self, attempt: &Attempt<'_>, other: &ResourceType) -> Result<Fitted, ApiError> {
         let to = other.api_version();
-        let convert = |value: Option<&Value>| value.map(|value| self.in_version(attempt.resource, value, &to));
+        let convert =
+            |value: Option<&Value>| value.map(|value| self.in_version(attempt.resource, value, &to));
         Ok(Fitted {
             resource: other.clone(),
             object: convert(attempt.object).transpose()?,

@@ -100,7 +100,12 @@ impl Api {
 }
 
 impl Api {
-    fn admit_binding(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Value, ApiError> {
+    fn admit_binding(
+        &mut self,
+        address: &Address,
+        body: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
         if terms.client.is_none() {
             return Ok(body.clone());
         }

@@ -73,12 +73,11 @@ impl Api {
             ApiError::internal(&format!("conversion webhook for {from}, Kind={kind} failed: {why}"))
         };
         let Some(hooks) = self.caller.as_ref().and_then(|caller| caller.hooks.clone()) else {
-            return Err(failed(
-                "webhooks are not called: the cluster was started without --call-webhooks",
-            ));
+            return Err(failed("webhooks are not called: the cluster was started without --call-webhooks"));
         };
         let version = conversion.reviews.iter().find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
-        let version = version.ok_or_else(|| failed("it speaks no version of ConversionReview that is known"))?;
+        let version =
+            version.ok_or_else(|| failed("it speaks no version of ConversionReview that is known"))?;
         let review = json!({"kind": "ConversionReview", "apiVersion": format!("apiextensions.k8s.io/{version}"),
             "request": {"desiredAPIVersion": to, "objects": [value]}});
         let call = HookCall {
@@ -101,7 +100,11 @@ impl Api {
     }
 
     /// The versions of a resource, for those who manage fields in them.
-    pub(super) fn versions<'a>(&'a self, resource: &'a ResourceType, spoken: Option<&'a Spoken>) -> Versions<'a> {
+    pub(super) fn versions<'a>(
+        &'a self,
+        resource: &'a ResourceType,
+        spoken: Option<&'a Spoken>,
+    ) -> Versions<'a> {
         Versions { api: self, resource, spoken, schemas: self.schemas_of(resource) }
     }
 }

@@ -612,7 +612,9 @@ impl Api {
     pub(super) fn schemas_of(&self, resource: &ResourceType) -> Vec<(String, Value)> {
         let name = format!("{}.{}", resource.name.plural, resource.name.group);
         let key = Key::cluster(name.as_str());
-        let Some(definition) = self.view().custom_resource_definitions.by_key(&key) else { return Vec::new() };
+        let Some(definition) = self.view().custom_resource_definitions.by_key(&key) else {
+            return Vec::new();
+        };
         let definition = render(&Object::CustomResourceDefinition(definition.clone()));
         let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
         let schema = |version: &Value| {

@@ -244,9 +244,7 @@ fn managers(object: &Value) -> Vec<(String, String, Value)> {
     let all = object["metadata"]["managedFields"].as_array().into_iter().flatten();
     let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
     let mut all: Vec<_> = all
-        .map(|entry| {
-            (text(entry, "manager"), text(entry, "apiVersion"), entry["fieldsV1"]["f:spec"].clone())
-        })
+        .map(|entry| (text(entry, "manager"), text(entry, "apiVersion"), entry["fieldsV1"]["f:spec"].clone()))
         .collect();
     all.sort_by(|one, other| one.0.cmp(&other.0));
     all
@@ -284,8 +282,10 @@ fn each_version_that_a_webhook_converts_takes_every_patch_and_names_its_managers
     let joined = patch("v2", "m4", "merge-patch+json", json!({"spec": {"hostPort": "c:3"}}));
     let two = vec![managed("m4", "v2", json!({"f:hostPort": {}})), managed("probe", "v1", json!({}))];
     assert_eq!((joined.code, managers(&joined.body)), (200, two), "{joined:?}");
-    let configuration = |version: &str, spec: Value| json!({"apiVersion": format!("example.com/{version}"), "kind": "Thing",
-        "metadata": {"name": "t"}, "spec": spec});
+    let configuration = |version: &str, spec: Value| {
+        json!({"apiVersion": format!("example.com/{version}"), "kind": "Thing",
+        "metadata": {"name": "t"}, "spec": spec})
+    };
     let applied = patch("v1", "ap", "apply-patch+yaml", configuration("v1", json!({"color": "red"})));
     assert_eq!(applied.body["spec"], json!({"host": "c", "port": "3", "color": "red"}), "{applied:?}");
     let refused = patch("v1", "ap2", "apply-patch+yaml", configuration("v1", json!({"host": "z"})));
@@ -342,11 +342,14 @@ fn rules_that_name_another_version_are_asked_about_it() {
     let policy = json!({"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": rules},
         "validations": [{"expression": "object.spec.hostPort != 'bad:1'", "message": "bad"}]}});
     assert_eq!(send(&served, "POST", policies, policy).code, 201);
-    let binding = json!({"metadata": {"name": "p"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
+    let binding =
+        json!({"metadata": {"name": "p"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
     let bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
     assert_eq!(send(&served, "POST", bindings, binding).code, 201);
-    let thing = |name: &str, host: &str| json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name},
-        "spec": {"host": host, "port": "1"}});
+    let thing = |name: &str, host: &str| {
+        json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name},
+        "spec": {"host": host, "port": "1"}})
+    };
     hooked.take_asked();
     assert_eq!(send(&served, "POST", &things("v1"), thing("a", "good")).code, 201);
     let asked = hooked.take_asked();
@@ -358,8 +361,7 @@ fn rules_that_name_another_version_are_asked_about_it() {
         (&json!("v2"), &json!("v1"), &json!({"hostPort": "good:1"}))
     );
     let refused = send(&served, "POST", &things("v1"), thing("b", "bad"));
-    let why =
-        "things.example.com \"b\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: bad";
+    let why = "things.example.com \"b\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: bad";
     assert_eq!((refused.code, refused.message()), (422, why));
     served.end();
 }
@@ -428,11 +430,7 @@ fn admission_is_asked_about_connections_and_about_parts() {
         .iter()
         .map(|review| (review["request"]["kind"]["kind"].clone(), review["request"]["operation"].clone()))
         .collect();
-    assert_eq!(
-        kinds,
-        [(json!("Scale"), json!("UPDATE")), (json!("Eviction"), json!("CREATE"))],
-        "{asked:?}"
-    );
+    assert_eq!(kinds, [(json!("Scale"), json!("UPDATE")), (json!("Eviction"), json!("CREATE"))], "{asked:?}");
     assert_eq!(asked[0]["request"]["object"]["spec"], json!({"replicas": 1}));
     served.end();
 

@@ -359,9 +359,8 @@ fn names_type(text: &[u8]) -> bool {
     fn behind<'t>(text: &'t [u8], what: &[u8]) -> Option<&'t [u8]> {
         text.trim_ascii_start().strip_prefix(what)
     }
-    let first = behind(text, b"{").and_then(|rest| {
-        behind(rest, b"\"apiVersion\"").or_else(|| behind(rest, b"\"kind\""))
-    });
+    let first = behind(text, b"{")
+        .and_then(|rest| behind(rest, b"\"apiVersion\"").or_else(|| behind(rest, b"\"kind\"")));
     let value = first.and_then(|rest| behind(rest, b":")).and_then(|rest| behind(rest, b"\""));
     value.is_some_and(|rest| rest.first().is_some_and(|&byte| byte != b'"'))
 }

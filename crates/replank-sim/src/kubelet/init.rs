@@ -13,7 +13,7 @@ use replank_model::view::Ix;
 use serde_json::Value;
 
 use super::crash::BackOff;
-use super::{Kubelets, KubeletModel, conditions::set_condition, containers, delays, fake, report, told};
+use super::{KubeletModel, Kubelets, conditions::set_condition, containers, delays, fake, report, told};
 use crate::context::Ctx;
 use crate::event::Step;
 

@@ -59,7 +59,7 @@ fn an_apply_takes_away_what_it_names_no_more() {
 fn a_conflict_names_who_manages_the_field() {
     let keeper = keeper("");
     let mut made = map(json!({"x": "1"}));
-    keeper.update(None, &mut made, "one");
+    keeper.update(None, &mut made, "one").expect("it is one version");
     let refusal =
         keeper.apply(Some(&made), &map(json!({"x": "2"})), "two", false).err().expect("it is managed");
     assert_eq!(refusal.message, "Apply failed with 1 conflict: conflict with \"one\" using v1: .data.x");

@@ -38,18 +38,30 @@ const fn time(name: &'static str, at: &'static str) -> Figure {
     Figure { name, at, unit: "s", is_less_better: true }
 }
 
-const FIGURES: [Figure; 13] = [
+const fn millis(name: &'static str, at: &'static str) -> Figure {
+    Figure { name, at, unit: "ms", is_less_better: true }
+}
+
+const FIGURES: [Figure; 21] = [
     rate("create nodes", "/create_nodes/per_second"),
     rate("create pods", "/create_pods/per_second"),
+    millis("create a pod, median", "/create_pods/p50_ms"),
+    millis("create a pod, 99th percentile", "/create_pods/p99_ms"),
     time("list all pods, resourceVersion=0", "/list_full_rv0_json/seconds"),
     time("list all pods", "/list_full_quorum_json/seconds"),
     time("list all pods as a Table", "/list_full_rv0_table/seconds"),
     time("list all pods, metadata only", "/list_full_rv0_metadata/seconds"),
     time("list all pods, 500 a page", "/list_paged_500/seconds"),
     rate("updates while watched", "/watch_fanout/write/per_second"),
+    millis("an update while watched, median", "/watch_fanout/write/p50_ms"),
+    millis("an update while watched, 99th percentile", "/watch_fanout/write/p99_ms"),
+    millis("until a watcher has an update, median", "/watch_fanout/latency_p50_ms"),
+    millis("until a watcher has an update, 99th percentile", "/watch_fanout/latency_p99_ms"),
     time("until every watcher has every update", "/watch_fanout/all_delivered_s"),
     rate("list the pods of a node", "/list_one_node_fieldselector/per_second"),
     rate("get a pod", "/get_pod/per_second"),
+    millis("get a pod, median", "/get_pod/p50_ms"),
+    millis("get a pod, 99th percentile", "/get_pod/p99_ms"),
     time("delete all pods at once", "/deletecollection_pods/seconds"),
     rate("delete nodes", "/delete_nodes/per_second"),
 ];
@@ -74,7 +86,9 @@ pub(crate) fn run(binary: &Path, script: Option<&Path>) -> Result<()> {
 /// The load on a real control plane.
 fn real(script: &Path, folder: &Path) -> Result<Value> {
     let assets = replank_judge::find_assets(&root(), &root().join("target/control-plane"))?;
+    let began = Instant::now();
     let plane = ControlPlane::up(&assets, &folder.join("real"))?;
+    println!("1.36.2, an empty cluster: served after {:.2} s", began.elapsed().as_secs_f64());
     let processes = plane.processes().map(|(name, id)| format!("{name}={id}")).collect();
     load(script, &plane.kubeconfig(), processes, &folder.join("real.json"))
 }
@@ -84,8 +98,10 @@ const WITHOUT_ACCOUNTS: &str = "--disable-admission-plugins=ServiceAccount";
 
 /// The load on a served cluster.
 fn ours(binary: &Path, script: &Path, folder: &Path) -> Result<Value> {
+    let began = Instant::now();
     let (mut child, kubeconfig) =
         up(binary, &["--nodes", "0", WITHOUT_ACCOUNTS], &folder.join("kubeconfig"))?;
+    println!("replank, an empty cluster: served after {:.2} s", began.elapsed().as_secs_f64());
     let figures =
         load(script, &kubeconfig, vec![format!("replank={}", child.id())], &folder.join("ours.json"));
     child.kill()?;
@@ -124,7 +140,32 @@ fn load(script: &Path, kubeconfig: &Path, processes: Vec<String>, out: &Path) ->
     Ok(serde_json::from_slice(&fs::read(out)?)?)
 }
 
+/// What both were loaded with.
+fn workload(real: &Value, ours: &Value) {
+    let of = |at: &str| ours.pointer(at).map(ToString::to_string).unwrap_or_default();
+    println!(
+        "{} nodes, {} pods, {} connections; {} watches of all pods while {} statuses are patched; {} processors",
+        of("/nodes"),
+        of("/pods"),
+        of("/workers"),
+        of("/watch_fanout/watchers"),
+        of("/watch_fanout/updates"),
+        of("/cpus")
+    );
+    let load = |figures: &Value, at: &str| {
+        figures
+            .pointer(at)
+            .and_then(Value::as_f64)
+            .map_or_else(|| "?".to_owned(), |load| format!("{load:.1}"))
+    };
+    for (name, figures) in [("1.36.2", real), ("replank", ours)] {
+        let (start, end) = (load(figures, "/loadavg_start/0"), load(figures, "/loadavg_end/0"));
+        println!("load average of the machine, {name}: {start} before, {end} after");
+    }
+}
+
 fn table(real: &Value, ours: &Value) {
+    workload(real, ours);
     println!("{:<40} {:>12} {:>12} {:>8}", "", "1.36.2", "replank", "times");
     for figure in &FIGURES {
         let (real, ours) = (number(real, figure.at), number(ours, figure.at));

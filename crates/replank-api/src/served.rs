@@ -135,6 +135,10 @@ impl OtherVersion for Older {
         &self.version.version
     }
 
+    fn group(&self) -> Option<&str> {
+        Some(&self.version.group)
+    }
+
     fn shown(&self, object: Value) -> Value {
         Older::shown(self, object)
     }

@@ -16,8 +16,9 @@ mod template_hash;
 pub use clock::Clock;
 pub use json::Store;
 pub use server::{
-    About, Api, ApiError, Caller, Cause, Custom, DISRUPTION_TARGET, DeleteOptions, Effect, EventRecord,
-    EventType, Eviction, EvictionRefusal, FOREGROUND, HookCall, Hooks, ORPHAN, Propagation, ResourceName,
-    ResourceType, Serving, Teller, quota, set_allowed_condition, set_disruption_condition,
+    About, Api, ApiError, Caller, Cause, Conversion, Custom, DISRUPTION_TARGET, DeleteOptions, Effect,
+    EventRecord, EventType, Eviction, EvictionRefusal, FOREGROUND, HookCall, HookPurpose, Hooks, ORPHAN,
+    Propagation, ResourceName, ResourceType, Serving, Teller, quota, set_allowed_condition,
+    set_disruption_condition,
 };
 pub use template_hash::template_hash;

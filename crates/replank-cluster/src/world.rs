@@ -389,6 +389,126 @@ mod tests {
         assert_eq!(map["data"], json!({"ca.crt": "the authority"}));
     }
 
+    fn make_pod(served: &mut Served, name: &str, spec: Value) {
+        let mut spec = spec;
+        spec["nodeName"] = "node-1".into();
+        let annotations = json!({"fake.kubelet/run-ms": "5000"});
+        let pod = json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec});
+        assert_eq!(send(served, Method::Post, "/api/v1/namespaces/default/pods", pod).code, 201);
+    }
+
+    fn status_of(served: &Served, name: &str) -> Value {
+        let pod = served.world.view().pods.by_key(&Key::new("default", name)).expect("it is there");
+        replank_model::object::render(&Object::Pod(pod.clone()))["status"].clone()
+    }
+
+    fn condition(status: &Value, kind: &str) -> (String, String, String) {
+        let all = status["conditions"].as_array().into_iter().flatten();
+        let found = all.into_iter().find(|one| one["type"] == kind).unwrap_or_else(|| panic!("{status}"));
+        let text = |member: &str| found[member].as_str().unwrap_or_default().to_owned();
+        (text("status"), text("reason"), text("message"))
+    }
+
+    fn container(name: &str, command: &[&str]) -> Value {
+        json!({"name": name, "image": "busybox", "command": command})
+    }
+
+    #[test]
+    fn init_containers_run_in_turn_and_one_that_fails_is_started_again_ever_more_slowly() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let first = container("first", &["sleep", "3"]);
+        let second = container("second", &["sh", "-c", "exit 3"]);
+        make_pod(
+            &mut served,
+            "p",
+            json!({"initContainers": [first, second], "containers": [container("c", &[])]}),
+        );
+        pass(&mut served, Span::from_secs(2));
+        let runs = status_of(&served, "p");
+        assert_eq!(runs["phase"], "Pending");
+        assert!(runs["initContainerStatuses"][0]["state"]["running"].is_object(), "{runs}");
+        let waits = json!({"waiting": {"reason": "PodInitializing"}});
+        assert_eq!(runs["initContainerStatuses"][1]["state"], waits);
+        let why = |names: &str| {
+            ("False", "ContainersNotInitialized", format!("containers with incomplete status: [{names}]"))
+        };
+        let initialized = |status: &Value| condition(status, "Initialized");
+        let told_so = |names: &str| {
+            let (is, reason, message) = why(names);
+            (is.to_owned(), reason.to_owned(), message)
+        };
+        assert_eq!(initialized(&runs), told_so("first second"));
+        pass(&mut served, Span::from_millis(1_900));
+        let failed = status_of(&served, "p");
+        assert_eq!(failed["initContainerStatuses"][0]["state"]["terminated"]["reason"], "Completed");
+        let ended = &failed["initContainerStatuses"][1]["state"]["terminated"];
+        assert_eq!((&ended["reason"], &ended["exitCode"]), (&json!("Error"), &json!(3)), "{failed}");
+        assert_eq!(initialized(&failed), told_so("second"));
+        pass(&mut served, Span::from_secs(3));
+        let backs_off = status_of(&served, "p");
+        let second = &backs_off["initContainerStatuses"][1];
+        assert_eq!(second["state"]["waiting"]["reason"], "CrashLoopBackOff", "{backs_off}");
+        assert_eq!(second["lastState"]["terminated"]["exitCode"], 3);
+        assert_eq!((&second["restartCount"], &backs_off["phase"]), (&json!(1), &json!("Pending")));
+        pass(&mut served, Span::from_secs(10));
+        assert_eq!(status_of(&served, "p")["initContainerStatuses"][1]["restartCount"], 2);
+        pass(&mut served, Span::from_secs(10));
+        assert_eq!(status_of(&served, "p")["initContainerStatuses"][1]["restartCount"], 2, "it waits 20 s");
+        let told = told(&served, "p");
+        let of = |part: &str, reason: &str| {
+            told.iter().filter(|(_, why, where_, _)| why == reason && where_ == part).count()
+        };
+        assert_eq!(of("spec.initContainers{first}", "Started"), 1, "{told:?}");
+        assert_eq!(of("spec.initContainers{second}", "BackOff"), 1);
+        assert_eq!(of("spec.containers{c}", "Started"), 0);
+    }
+
+    #[test]
+    fn a_pod_that_is_not_restarted_fails_with_its_init_container() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let spec = json!({"restartPolicy": "Never", "initContainers": [container("i", &["false"])],
+            "containers": [container("c", &[])]});
+        make_pod(&mut served, "q", spec);
+        pass(&mut served, Span::from_secs(20));
+        let status = status_of(&served, "q");
+        assert_eq!(status["phase"], "Failed", "{status}");
+        assert_eq!(status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"], 1);
+        assert_eq!(
+            status["containerStatuses"][0]["state"],
+            json!({"waiting": {"reason": "PodInitializing"}}),
+            "{status}"
+        );
+        assert_eq!(condition(&status, "Initialized").0, "False");
+        assert_eq!(condition(&status, "Ready").1, "PodFailed");
+    }
+
+    #[test]
+    fn sidecars_start_before_the_others_and_stop_after_them() {
+        let mut served = served();
+        pass(&mut served, Span::from_millis(50));
+        let mut sidecar = container("s", &["proxy"]);
+        sidecar["restartPolicy"] = "Always".into();
+        let spec = json!({"restartPolicy": "Never", "initContainers": [sidecar, container("i", &["sleep", "2"])],
+            "containers": [container("c", &[])]});
+        make_pod(&mut served, "r", spec);
+        pass(&mut served, Span::from_millis(1_500));
+        let begins = status_of(&served, "r");
+        let sidecar = &begins["initContainerStatuses"][0];
+        assert_eq!((&sidecar["started"], &sidecar["ready"]), (&json!(true), &json!(true)), "{begins}");
+        assert!(begins["initContainerStatuses"][1]["state"]["running"].is_object(), "{begins}");
+        assert_eq!(condition(&begins, "Initialized").2, "containers with incomplete status: [i]");
+        pass(&mut served, Span::from_secs(3));
+        let runs = status_of(&served, "r");
+        assert_eq!((&runs["phase"], condition(&runs, "Ready").0.as_str()), (&json!("Running"), "True"));
+        assert!(runs["initContainerStatuses"][0]["state"]["running"].is_object(), "{runs}");
+        pass(&mut served, Span::from_secs(10));
+        let done = status_of(&served, "r");
+        assert_eq!(done["phase"], "Succeeded", "{done}");
+        assert_eq!(done["initContainerStatuses"][0]["state"]["terminated"]["exitCode"], 143);
+    }
+
     /// What was told of an object: who, why, which part of it, and how.
     fn told(served: &Served, about: &str) -> Vec<(String, String, String, String)> {
         let events = served.world.view().others().filter(|other| &*other.kind == "Event");

@@ -12,6 +12,9 @@ use serde_json::Value;
 pub trait Converter {
     /// Brings one object to the version in which its kind is read, in place.
     fn convert(&mut self, object: &mut Value) -> Converted;
+
+    /// Another one that converts in the same way: objects are read by several threads.
+    fn another(&self) -> Box<dyn Converter + Send>;
 }
 
 /// What became of an object.
@@ -78,5 +81,9 @@ pub struct AsWritten;
 impl Converter for AsWritten {
     fn convert(&mut self, _: &mut Value) -> Converted {
         Converted::AsWritten
+    }
+
+    fn another(&self) -> Box<dyn Converter + Send> {
+        Box::new(*self)
     }
 }

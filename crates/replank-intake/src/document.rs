@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::json::stream::ItemText;
 use crate::limits::Limits;
 use crate::problem::{Lost, Place, Problem, ProblemKind};
 
@@ -113,13 +114,23 @@ pub(crate) fn incomplete(metadata: &Value) -> Option<ProblemKind> {
     Some(ProblemKind::Incomplete { remaining })
 }
 
+/// What is handed on.
+pub(crate) enum Part {
+    /// Something that was found.
+    Found(Found),
+    /// The text of an item of a list, of which it is known where it ends.
+    Text(ItemText),
+}
+
 /// Hands on what is found in one source.
 pub(crate) struct Emit<'a> {
     pub(crate) source: Arc<str>,
     pub(crate) limits: &'a Limits,
     /// Number of the current document.
     pub(crate) index: u32,
-    pub(crate) each: &'a mut dyn FnMut(Found),
+    /// Whether items of lists are handed on as text, for others to read.
+    pub(crate) defers: bool,
+    pub(crate) each: &'a mut dyn FnMut(Part),
 }
 
 impl Emit<'_> {
@@ -137,7 +148,7 @@ impl Emit<'_> {
     pub(crate) fn list(&mut self, head: &ListHead) {
         if let Some(kind) = head.kind.as_ref().filter(|kind| head.is_typed_list() && *kind != "List") {
             let api_version = head.api_version.clone().unwrap_or_default();
-            (self.each)(Found::List { api_version, kind: kind.clone() });
+            (self.each)(Part::Found(Found::List { api_version, kind: kind.clone() }));
         }
     }
 
@@ -145,7 +156,7 @@ impl Emit<'_> {
         let Some((head, items)) = take_list(&mut value) else {
             let source = self.source.clone();
             let document = Document { source, index: self.index, item, line, value };
-            (self.each)(Found::Document(document));
+            (self.each)(Part::Found(Found::Document(document)));
             return;
         };
         self.list(&head);
@@ -172,7 +183,7 @@ impl Emit<'_> {
             line: at.map(|(line, _)| line),
             column: at.and_then(|(_, column)| column),
         };
-        (self.each)(Found::Problem(Problem { place, kind, lost }));
+        (self.each)(Part::Found(Found::Problem(Problem { place, kind, lost })));
     }
 }
 

@@ -37,6 +37,7 @@
 //! **Everything is bounded** ([`limits::Limits`]): input, document, nesting, values, what aliases repeat. No bytes
 //! make this crate panic (tests/suite/random.rs, tests/suite/bounds.rs).
 
+mod ahead;
 pub mod base64;
 pub mod check;
 pub mod convert;

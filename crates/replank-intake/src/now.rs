@@ -95,6 +95,19 @@ impl NowFinder {
         }
     }
 
+    /// What two finders have found of the same snapshot.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.heartbeat = self.heartbeat.max(other.heartbeat);
+        self.lease = self.lease.max(other.lease);
+        self.made = self.made.max(other.made);
+        for (minute, time) in other.times {
+            let newest = self.times.entry(minute).or_insert(time);
+            *newest = time.max(*newest);
+        }
+        self
+    }
+
     /// What was found, if anything.
     pub fn now(&self) -> Option<Now> {
         let written = self.heartbeat.map(|time| Now { time, basis: Basis::Heartbeat });

@@ -32,21 +32,21 @@ pub(crate) enum Packing {
 
 /// A stream of what should be UTF-8 text.
 pub(crate) struct Text {
-    pub(crate) reader: Box<dyn Read>,
+    pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) packing: Packing,
 }
 
 /// Unpacks by content: gzip by its magic bytes, UTF-16 (as PowerShell's `>` writes) by its byte order mark.
-pub(crate) fn open(stored: Box<dyn Read>) -> Result<Text, ProblemKind> {
+pub(crate) fn open(stored: Box<dyn Read + Send>) -> Result<Text, ProblemKind> {
     let (head, stored) = look(stored).map_err(|error| read_problem(&error))?;
-    let (head, unpacked, packing): (_, Box<dyn Read>, _) = if head.starts_with(GZIP) {
+    let (head, unpacked, packing): (_, Box<dyn Read + Send>, _) = if head.starts_with(GZIP) {
         let (head, rest) =
             look(Box::new(MultiGzDecoder::new(stored))).map_err(|error| failure(&error, Packing::Gzip))?;
         (head, Box::new(rest), Packing::Gzip)
     } else {
         (head, Box::new(stored), Packing::Plain)
     };
-    let reader: Box<dyn Read> = match head.as_slice() {
+    let reader: Box<dyn Read + Send> = match head.as_slice() {
         [0xff, 0xfe, ..] => Box::new(Utf16::new(unpacked, u16::from_le_bytes)),
         [0xfe, 0xff, ..] => Box::new(Utf16::new(unpacked, u16::from_be_bytes)),
         head => match binary(head) {
@@ -73,16 +73,16 @@ pub(crate) fn failure(error: &io::Error, packing: Packing) -> ProblemKind {
     ProblemKind::Read { message: error.to_string(), cause }
 }
 
-type Looked = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
+type Looked = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 /// Reads the first bytes and puts them back. An error after some bytes will come again when these are used up.
-fn look(mut stored: Box<dyn Read>) -> io::Result<(Vec<u8>, Looked)> {
+fn look(mut stored: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Looked)> {
     let mut head = Vec::new();
     let result = stored.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
     match result {
         Err(error) if head.is_empty() => Err(error),
         Err(error) => {
-            let rest: Box<dyn Read> = Box::new(Broken(Some(error)));
+            let rest: Box<dyn Read + Send> = Box::new(Broken(Some(error)));
             Ok((head.clone(), Cursor::new(head).chain(rest)))
         }
         Ok(_) => Ok((head.clone(), Cursor::new(head).chain(stored))),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::document::{Emit, Found};
+use crate::document::{Emit, Found, Part};
 use crate::json;
 use crate::limits::Limits;
 use crate::open::{self, Text};
@@ -35,41 +35,58 @@ pub struct Report {
 /// # Errors
 /// Where a source that was named cannot be found or opened at all; nothing is read then.
 pub fn read(sources: Vec<Source>, limits: &Limits, each: &mut dyn FnMut(Found)) -> Result<Report, Fatal> {
+    let mut each = |part: Part| match part {
+        Part::Found(found) => each(found),
+        Part::Text(text) => text.read(limits, each),
+    };
+    parts(sources, limits, false, &mut each)
+}
+
+/// As [`read`], with items of lists as text if `defers`, where others can read them.
+///
+/// # Errors
+/// As there.
+pub(crate) fn parts(
+    sources: Vec<Source>,
+    limits: &Limits,
+    defers: bool,
+    each: &mut dyn FnMut(Part),
+) -> Result<Report, Fatal> {
     let inputs = source::find(sources, limits)?;
     let mut report = Report { passed_over: inputs.passed_over, ..Report::default() };
     for problem in inputs.problems {
-        each(Found::Problem(problem));
+        each(Part::Found(Found::Problem(problem)));
     }
     for input in inputs.inputs {
-        let (name, reader): (_, Box<dyn Read>) = match input {
+        let (name, reader): (_, Box<dyn Read + Send>) = match input {
             Input::Open { name, reader } => (name, reader),
             Input::File { name, path } => match File::open(path) {
                 Ok(file) => (name, Box::new(file)),
                 Err(error) => {
                     let place = problem::Place::source(name);
-                    each(Found::Problem(Problem { place, kind: read_problem(&error), lost: Lost::Source }));
+                    let kind = read_problem(&error);
+                    each(Part::Found(Found::Problem(Problem { place, kind, lost: Lost::Source })));
                     continue;
                 }
             },
         };
         report.sources.push(name.clone());
         match open::open(reader) {
-            Ok(text) => one(name, text, limits, each, &mut report),
+            Ok(text) => {
+                let emit = Emit { source: name, limits, index: 0, defers, each: &mut *each };
+                one(text, emit, &mut report);
+            }
             Err(kind) => {
-                each(Found::Problem(Problem {
-                    place: problem::Place::source(name),
-                    kind,
-                    lost: Lost::Source,
-                }));
+                let place = problem::Place::source(name);
+                each(Part::Found(Found::Problem(Problem { place, kind, lost: Lost::Source })));
             }
         }
     }
     Ok(report)
 }
 
-fn one(name: Arc<str>, text: Text, limits: &Limits, each: &mut dyn FnMut(Found), report: &mut Report) {
-    let mut window = Window::new(text, limits);
-    let mut emit = Emit { source: name.clone(), limits, index: 0, each };
+fn one(text: Text, mut emit: Emit<'_>, report: &mut Report) {
+    let mut window = Window::new(text, emit.limits);
     let mut stream = Stream { window: &mut window, emit: &mut emit, empty: 0 };
     while stream.next() {}
     report.empty_documents += u64::from(stream.empty);
@@ -78,7 +95,7 @@ fn one(name: Arc<str>, text: Text, limits: &Limits, each: &mut dyn FnMut(Found),
         let line = window.place().line;
         emit.problem(None, Some((line, None)), kind, Lost::RestOfSource);
     } else if emit.index == 0 {
-        report.empty_sources.push(name);
+        report.empty_sources.push(emit.source);
     }
 }
 

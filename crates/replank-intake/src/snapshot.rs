@@ -2,20 +2,25 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::thread;
 
 use replank_model::object::meta::Key;
+use replank_model::object::pod::PodSpec;
 use replank_model::object::{Kind, Object, Projector, render};
 use replank_model::text::Text;
 use replank_model::time::Time;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
+use crate::ahead;
 use crate::check::{Identity, identify};
 use crate::convert::{AsWritten, Conversion, Converted, Converter, Stands};
 use crate::document::{Document, Found};
 use crate::limits::Limits;
 use crate::now::{Basis, Now, NowFinder};
 use crate::problem::{Lost, Place, Problem, ProblemKind};
-use crate::read::{Report, read};
+use crate::read::Report;
 use crate::refused::refusal;
 use crate::source::{Fatal, PassedOver, Source};
 
@@ -80,7 +85,7 @@ pub struct Summary {
 }
 
 /// What tells one object from another. Versions of one group are views of the same object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Slot {
     kind: Kind,
     /// Kind and group where the kind is not typed, else nothing.
@@ -123,41 +128,74 @@ impl Snapshot {
         options: &Options,
         converter: &mut dyn Converter,
     ) -> Result<Self, Fatal> {
-        let mut loading = Loading {
-            converter,
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+        let making = || Making {
+            converter: converter.another(),
             projector: Projector::default(),
-            objects: BTreeMap::new(),
             now: NowFinder::new(options.not_after),
-            summary: Summary::default(),
-            problems: Vec::new(),
         };
-        let report = read(sources, &options.limits, &mut |found| match found {
-            Found::Document(document) => loading.document(document),
-            Found::List { kind, .. } => loading.list(&kind),
-            Found::Problem(problem) => loading.problem(problem),
+        let mut loading = Loading::default();
+        let makers = std::iter::repeat_with(making).take(threads).collect();
+        let (report, makers) = ahead::read(sources, &options.limits, makers, &mut |made| match made {
+            Made::Object(object, place) => loading.object(object, place),
+            Made::Document => loading.summary.documents += 1,
+            Made::Converted(conversion) => *loading.summary.converted.entry(conversion).or_default() += 1,
+            Made::List(kind) => loading.list(&kind),
+            Made::Lost(kind, problem) => loading.problem_of(kind, problem),
+            Made::Problem(problem) => loading.problem(problem),
         })?;
-        loading.finish(report, options)
+        let now = makers.into_iter().map(|maker| maker.now).reduce(NowFinder::and);
+        loading.finish(report, now.and_then(|now| now.now()), options)
     }
 }
 
-struct Loading<'c> {
-    converter: &'c mut dyn Converter,
-    projector: Projector,
-    objects: BTreeMap<Slot, (Object, Place)>,
-    now: NowFinder,
-    summary: Summary,
-    problems: Vec<Problem>,
+/// Threads that make objects at the most: the one that finds their texts has no more for them.
+const THREADS_MAX: usize = 4;
+
+/// What one thread makes of what is found.
+enum Made {
+    /// A document or an item of a list, whatever becomes of it.
+    Document,
+    /// An object.
+    Object(Object, Place),
+    /// What was read in other words than those that were written.
+    Converted(Conversion),
+    /// A list that says of which kind its items are.
+    List(String),
+    /// A problem because of which an object of a kind is missing.
+    Lost(Option<String>, Problem),
+    /// Any other.
+    Problem(Problem),
 }
 
-impl Loading<'_> {
-    fn document(&mut self, mut document: Document) {
-        self.summary.documents += 1;
+/// Makes objects of documents.
+struct Making {
+    converter: Box<dyn Converter + Send>,
+    projector: Projector,
+    now: NowFinder,
+}
+
+impl ahead::Maker for Making {
+    type Made = Made;
+
+    fn take(&mut self, found: Found, made: &mut Vec<Made>) {
+        match found {
+            Found::Document(document) => self.document(document, made),
+            Found::List { kind, .. } => made.push(Made::List(kind)),
+            Found::Problem(problem) => made.push(Made::Problem(problem)),
+        }
+    }
+}
+
+impl Making {
+    fn document(&mut self, mut document: Document, made: &mut Vec<Made>) {
+        made.push(Made::Document);
         if let Err(kind) = identify(&document.value) {
             let name = kind_of(&document.value);
-            return self.problem_of(name, document.problem(kind));
+            return made.push(Made::Lost(name, document.problem(kind)));
         }
         self.now.see(&document.value);
-        if !self.convert(&mut document) {
+        if !self.convert(&mut document, made) {
             return;
         }
         settle_namespace(&mut document.value);
@@ -165,49 +203,88 @@ impl Loading<'_> {
         let value = std::mem::take(&mut document.value);
         match self.projector.object(value) {
             Ok(object) => match refusal(&object) {
-                None => self.object(object, &document),
+                None => made.push(Made::Object(object, document.place())),
                 Some(why) => {
                     let object = format!("{} {}", object.kind_name(), object.meta().key());
-                    self.problem_of(name, document.problem(ProblemKind::Refused { object, why }));
+                    made.push(Made::Lost(name, document.problem(ProblemKind::Refused { object, why })));
                 }
             },
             Err(error) => {
                 let kind = ProblemKind::Projection { message: error.to_string() };
-                self.problem_of(name, document.problem(kind));
+                made.push(Made::Lost(name, document.problem(kind)));
             }
         }
     }
 
-    fn list(&mut self, kind: &str) {
-        self.summary.listed.insert(kind.strip_suffix("List").unwrap_or(kind).to_owned());
-    }
-
     /// Brings a document to the version in which its kind is read; whether it is to be read at all.
-    fn convert(&mut self, document: &mut Document) -> bool {
+    fn convert(&mut self, document: &mut Document, made: &mut Vec<Made>) -> bool {
         let (why, stands) = match self.converter.convert(&mut document.value) {
             Converted::AsWritten => return true,
             Converted::To(conversion) => {
-                *self.summary.converted.entry(conversion).or_default() += 1;
+                made.push(Made::Converted(conversion));
                 return true;
             }
             Converted::Not { why, stands } => (why, stands),
         };
         let object = identify(&document.value).map_or_else(|_| String::new(), |identity| in_words(&identity));
         let problem = document.problem(ProblemKind::OldVersion { object, why });
-        match stands {
-            Stands::Read => self.problem(Problem { lost: Lost::Nothing, ..problem }),
-            Stands::Unknown => self.problem_of(kind_of(&document.value), problem),
-        }
+        made.push(match stands {
+            Stands::Read => Made::Problem(Problem { lost: Lost::Nothing, ..problem }),
+            Stands::Unknown => Made::Lost(kind_of(&document.value), problem),
+        });
         stands == Stands::Read
     }
+}
 
-    fn object(&mut self, object: Object, document: &Document) {
+#[derive(Default)]
+struct Loading {
+    objects: Vec<(Slot, Object, Place)>,
+    /// Where each object is among them: for look-up only.
+    places: FxHashMap<Slot, usize>,
+    /// Pods of one template share its spec, whoever has read them: by where a spec stands, the spec itself (so that no other comes to stand there) and the one
+    /// that is shared.
+    specs: FxHashMap<usize, (Arc<PodSpec>, Arc<PodSpec>)>,
+    /// Those that are shared, by a part of what they say.
+    shared: FxHashMap<Text, Vec<Arc<PodSpec>>>,
+    summary: Summary,
+    problems: Vec<Problem>,
+}
+
+impl Loading {
+    /// Has a pod share the spec of its siblings that another thread has read.
+    fn share(&mut self, object: Object) -> Object {
+        let Object::Pod(mut pod) = object else { return object };
+        let at = Arc::as_ptr(&pod.spec) as usize;
+        let shared = &mut self.shared;
+        let (_, shared) = self.specs.entry(at).or_insert_with(|| {
+            let image = pod.spec.containers.first().map(|container| container.image.clone());
+            let alike = shared.entry(image.unwrap_or_default()).or_default();
+            if let Some(known) = alike.iter().find(|known| ***known == *pod.spec) {
+                return (pod.spec.clone(), known.clone());
+            }
+            alike.push(pod.spec.clone());
+            (pod.spec.clone(), pod.spec.clone())
+        });
+        if !Arc::ptr_eq(shared, &pod.spec) {
+            let shared = shared.clone();
+            Arc::make_mut(&mut pod).spec = shared;
+        }
+        Object::Pod(pod)
+    }
+
+    fn list(&mut self, kind: &str) {
+        self.summary.listed.insert(kind.strip_suffix("List").unwrap_or(kind).to_owned());
+    }
+
+    fn object(&mut self, object: Object, place: Place) {
+        let object = self.share(object);
         let slot = Slot::of(&object);
-        let place = document.place();
-        let Some((known, known_place)) = self.objects.get_mut(&slot) else {
-            self.objects.insert(slot, (object, place));
+        let Some(&at) = self.places.get(&slot) else {
+            self.places.insert(slot.clone(), self.objects.len());
+            self.objects.push((slot, object, place));
             return;
         };
+        let (_, known, known_place) = &mut self.objects[at];
         self.summary.duplicates += 1;
         let (order, why) = newer(&object, known);
         let (taken, left) = match order {
@@ -218,7 +295,7 @@ impl Loading<'_> {
                 (place.clone(), std::mem::replace(known_place, place))
             }
         };
-        let object = format!("{} {}", self.objects[&slot].0.kind_name(), slot.key);
+        let object = format!("{} {}", self.objects[at].1.kind_name(), slot.key);
         let kind = ProblemKind::Duplicate { object, taken: taken.to_string(), why };
         self.problem(Problem { place: left, kind, lost: Lost::Nothing });
     }
@@ -239,7 +316,7 @@ impl Loading<'_> {
         }
     }
 
-    fn finish(mut self, report: Report, options: &Options) -> Result<Snapshot, Fatal> {
+    fn finish(mut self, report: Report, now: Option<Now>, options: &Options) -> Result<Snapshot, Fatal> {
         self.summary.sources = report.sources.len();
         self.summary.empty_sources = report.empty_sources;
         self.summary.empty_documents = report.empty_documents;
@@ -247,11 +324,12 @@ impl Loading<'_> {
         if self.objects.is_empty() {
             return Err(Fatal::NoObject { sources: report.sources, problems: self.problems });
         }
+        self.objects.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         let places = match options.with_places {
-            true => self.objects.values().map(|(_, place)| place.clone()).collect(),
+            true => self.objects.iter().map(|(.., place)| place.clone()).collect(),
             false => Vec::new(),
         };
-        let objects: Vec<Object> = self.objects.into_values().map(|(object, _)| object).collect();
+        let objects: Vec<Object> = self.objects.into_iter().map(|(_, object, _)| object).collect();
         for object in &objects {
             let name = match (object.kind(), group(object)) {
                 (Kind::Other, group) if !group.is_empty() => format!("{}.{group}", object.kind_name()),
@@ -259,7 +337,7 @@ impl Loading<'_> {
             };
             *self.summary.objects.entry(name).or_default() += 1;
         }
-        let now = options.now.map(|time| Now { time, basis: Basis::Given }).or_else(|| self.now.now());
+        let now = options.now.map(|time| Now { time, basis: Basis::Given }).or(now);
         Ok(Snapshot { objects, places, now, summary: self.summary, problems: self.problems })
     }
 }

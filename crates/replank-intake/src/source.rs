@@ -23,7 +23,7 @@ pub enum Source {
         /// What messages call it.
         name: Arc<str>,
         /// The bytes.
-        reader: Box<dyn Read>,
+        reader: Box<dyn Read + Send>,
     },
 }
 
@@ -144,7 +144,7 @@ fn why_none(problems: &[Problem]) -> String {
 /// One stream of bytes to be read.
 pub(crate) enum Input {
     File { name: Arc<str>, path: PathBuf },
-    Open { name: Arc<str>, reader: Box<dyn Read> },
+    Open { name: Arc<str>, reader: Box<dyn Read + Send> },
 }
 
 /// The streams that a list of sources comes to, in the order in which they are read.

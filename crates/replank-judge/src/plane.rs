@@ -46,12 +46,12 @@ impl ControlPlane {
         &self.client
     }
 
-    /// Its processes: the name and the id of each.
+    /// Its processes: the name and the id of each, of the program itself and not of the shell that ends it.
     pub fn processes(&self) -> impl Iterator<Item = (&'static str, u32)> + '_ {
         self.processes
             .iter()
             .filter(|(name, _)| *name != "kubectl proxy")
-            .map(|(name, child)| (*name, child.id()))
+            .map(|(name, child)| (*name, first_child(child.id()).unwrap_or(child.id())))
     }
 
     /// The kubeconfig of its administrator.
@@ -213,6 +213,12 @@ fn bound_to_us(program: &Path) -> Command {
         .arg(program)
         .stdin(Stdio::piped());
     command
+}
+
+/// The first child of a process, where the system tells it.
+fn first_child(id: u32) -> Option<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok()
 }
 
 /// Three ports that nobody listens on.

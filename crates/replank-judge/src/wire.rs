@@ -1,11 +1,12 @@
 //! One request over TLS, and the whole answer: status, headers, bytes.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Request;
@@ -17,6 +18,8 @@ pub struct Endpoint {
     server: String,
     token: String,
     agent: Agent,
+    /// The same, on a connection of its own each time.
+    afresh: Agent,
 }
 
 impl fmt::Debug for Endpoint {
@@ -75,18 +78,23 @@ impl Endpoint {
             .provider(TlsProvider::Rustls)
             .unversioned_rustls_crypto_provider(provider)
             .disable_verification(true);
-        let config = Agent::config_builder()
-            .tls_config(tls.build())
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent("replank-judge/v1")
-            .accept("")
-            .accept_encoding("")
-            .timeout_connect(Some(Duration::from_secs(5)))
-            .timeout_global(Some(Duration::from_secs(60)));
-        Self { server: server.into(), token: token.into(), agent: config.build().into() }
+        let tls = tls.build();
+        let agent = |idle: usize| -> Agent {
+            let config = Agent::config_builder()
+                .tls_config(tls.clone())
+                .http_status_as_error(false)
+                .allow_non_standard_methods(true)
+                .max_redirects(0)
+                .max_redirects_will_error(false)
+                .max_idle_connections(idle)
+                .user_agent("replank-judge/v1")
+                .accept("")
+                .accept_encoding("")
+                .timeout_connect(Some(Duration::from_secs(5)))
+                .timeout_global(Some(Duration::from_secs(60)));
+            config.build().into()
+        };
+        Self { server: server.into(), token: token.into(), agent: agent(IDLE_MAX), afresh: agent(0) }
     }
 
     /// The server and the token that a kubeconfig names: one that `replank cluster up` or a plane of ours has written, with one cluster and one user.
@@ -119,11 +127,19 @@ impl Endpoint {
         &self.token
     }
 
-    /// Sends one request, and waits for the whole answer.
+    /// Sends one request, and waits for the whole answer. Where a connection that was kept has been closed meanwhile, it is sent once more on a new one,
+    /// as every client does: a server that closes a connection has not looked at what comes after.
     ///
     /// # Errors
     /// There was none within a minute.
     pub fn exchange(&self, sent: &Sent) -> Result<Received> {
+        match self.exchange_by(&self.agent, sent) {
+            Err(error) if is_closed(&error) => self.exchange_by(&self.afresh, sent),
+            answered => answered,
+        }
+    }
+
+    fn exchange_by(&self, agent: &Agent, sent: &Sent) -> Result<Received> {
         let mut request =
             Request::builder().method(sent.method.as_str()).uri(format!("{}{}", self.server, sent.path));
         if !sent.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
@@ -134,8 +150,8 @@ impl Endpoint {
         }
         let asked = || format!("{} {}", sent.method, sent.path);
         let answer = match &sent.body {
-            Some(body) => self.agent.run(request.body(body.clone())?),
-            None => self.agent.run(request.body(())?),
+            Some(body) => agent.run(request.body(body.clone())?),
+            None => agent.run(request.body(())?),
         };
         let mut answer = answer.with_context(|| format!("no answer to {}", asked()))?;
         let headers = answer.headers().iter().map(|(name, value)| {
@@ -144,9 +160,25 @@ impl Endpoint {
         let headers = headers.collect();
         let status = answer.status().as_u16();
         let read = answer.body_mut().with_config().limit(1 << 30).read_to_vec();
-        let body = read.with_context(|| format!("the answer to {} broke off", asked()))?;
+        // An answer that has begun is not asked for again: its connection was not closed before.
+        let body = read.map_err(|error| anyhow!("the answer to {} broke off: {error}", asked()))?;
         Ok(Received { status, headers, body })
     }
+}
+
+/// Connections that are kept at the most.
+const IDLE_MAX: usize = 10;
+
+/// Whether there is no answer because the connection was closed.
+fn is_closed(error: &anyhow::Error) -> bool {
+    let Some(ureq::Error::Io(error)) = error.downcast_ref::<ureq::Error>() else { return false };
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+    )
 }
 
 impl Sent {
@@ -181,5 +213,50 @@ impl Sent {
         self.headers.retain(|(name, _)| name != "Accept");
         self.headers.push(("Accept".to_owned(), accept.to_owned()));
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Answers one request on each connection, and closes it at the second without a word.
+    fn forgetful() -> (String, std::thread::JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let address = listener.local_addr().expect("it has one");
+        let serve = move || {
+            let mut asked = Vec::new();
+            for (number, stream) in listener.incoming().take(2).enumerate() {
+                let mut stream = stream.expect("a client comes");
+                let mut lines = BufReader::new(stream.try_clone().expect("it is open")).lines();
+                let mut head = || {
+                    let all: Vec<String> =
+                        lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+                    all.first().cloned().unwrap_or_default()
+                };
+                asked.push(head());
+                let body = number.to_string();
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+                    .expect("the client waits");
+                asked.push(head());
+            }
+            asked
+        };
+        (format!("http://{address}"), std::thread::spawn(serve))
+    }
+
+    #[test]
+    fn a_request_on_a_connection_that_was_closed_is_sent_again_on_another() {
+        let (server, thread) = forgetful();
+        let endpoint = Endpoint::new(server, "token");
+        let ask = |path: &str| endpoint.exchange(&Sent::new("DELETE", path));
+        assert_eq!(ask("/one").expect("it is answered").body, b"0");
+        assert_eq!(ask("/two").expect("it is answered on the second try").body, b"1");
+        drop(endpoint);
+        let asked = thread.join().expect("it serves");
+        assert_eq!(asked[..3], ["DELETE /one HTTP/1.1", "DELETE /two HTTP/1.1", "DELETE /two HTTP/1.1"]);
     }
 }

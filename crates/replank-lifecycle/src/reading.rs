@@ -29,7 +29,7 @@ use crate::table::{DATA_NEWEST, Gvk, Product, Stage, Table};
 use crate::tree::Tree;
 
 /// Brings objects to the versions in which they are read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reader {
     table: Table,
     newest: Release,
@@ -158,6 +158,10 @@ impl Converter for Reader {
                 Converted::Not { why: hold.to_string(), stands }
             }
         }
+    }
+
+    fn another(&self) -> Box<dyn Converter + Send> {
+        Box::new(self.clone())
     }
 }
 

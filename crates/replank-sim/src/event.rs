@@ -204,6 +204,10 @@ pub(crate) struct KubeletDue {
 pub(crate) enum Step {
     /// Containers run.
     Start,
+    /// The init container that runs ends.
+    InitEnd,
+    /// The init container that has failed is started again.
+    InitAgain,
     /// The readiness probe says yes.
     Ready,
     /// What has changed of the pod is taken up.

@@ -7,6 +7,7 @@ mod deadline;
 mod delays;
 mod fake;
 mod faults;
+mod init;
 mod learnt;
 mod model;
 mod pod_delays;
@@ -206,6 +207,8 @@ impl Kubelets {
             }
             Step::Observe
             | Step::Deadline
+            | Step::InitEnd
+            | Step::InitAgain
             | Step::Start
             | Step::Exit
             | Step::Restart
@@ -241,6 +244,8 @@ impl Kubelets {
                 }
             }
             Step::Start => self.start(ctx, due.slot, &pod),
+            Step::InitEnd => self.init_ends(ctx, due.slot, &pod),
+            Step::InitAgain => self.init_again(ctx, due.slot, &pod),
             Step::Ready if pod.status.phase == PodPhase::Running && !crash::is_waiting(&pod) => {
                 set_ready(ctx, &pod, true);
             }
@@ -367,6 +372,10 @@ impl Kubelets {
         if pod.is_terminating() || pod.status.phase != PodPhase::Pending {
             return;
         }
+        if !self.initialize(ctx, slot, pod) {
+            self.await_deadline(ctx, slot, pod);
+            return;
+        }
         let delays = Delays::of(&self.model, ctx, pod);
         let fault = self.fault(ctx, pod);
         let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
@@ -380,7 +389,7 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(started.is_ok(), "the pod was just read");
-        told::started(ctx, pod, true);
+        told::started(ctx, pod);
         self.await_deadline(ctx, slot, pod);
         if fault == Some(ImageFault::Crashes) {
             self.after(ctx, crash::CRASH, slot, Step::Crash);
@@ -405,6 +414,7 @@ impl Kubelets {
             if ends {
                 pod.status.phase = if code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
                 containers::terminate(pod, code, now);
+                init::stop(pod, init::SIGTERM, now);
             } else {
                 containers::count_restart(pod, code, now);
             }
@@ -429,7 +439,7 @@ impl Kubelets {
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(restarted.is_ok(), "the pod was just read");
-        told::started(ctx, pod, false);
+        told::started(ctx, pod);
         if let Some(ready) = delays.ready.filter(|_| !is_ready) {
             self.after(ctx, ready, slot, Step::Ready);
         }
@@ -468,7 +478,7 @@ impl Kubelets {
         let now = ctx.api.timestamp();
         let written = report::write(ctx, &pod.meta.key(), |pod| crash::started_again(pod, now));
         debug_assert!(written.is_ok(), "the pod was just read");
-        told::started(ctx, pod, false);
+        told::started(ctx, pod);
         if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
             record.back_off = Some(BackOff::next(record.back_off, now));
         }
@@ -487,6 +497,7 @@ impl Kubelets {
                 let is_done = pod.status.phase != PodPhase::Pending && code == 0;
                 pod.status.phase = if is_done { PodPhase::Succeeded } else { PodPhase::Failed };
                 containers::terminate(pod, code, now);
+                init::stop(pod, init::SIGTERM, now);
             }
             if condition::find(&pod.status.conditions, "Ready").is_some() {
                 set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);

@@ -59,6 +59,11 @@ impl Ask<'_> {
         all
     }
 
+    /// Whether the client takes JSON, as go-restful asks of what it serves alone: by its name or as one of all.
+    pub(crate) fn takes_json(&self) -> bool {
+        self.accepts().iter().any(|media| matches!(media.name.as_str(), "*/*" | "application/json"))
+    }
+
     /// Whether the client has what stands behind a tag.
     pub(crate) fn has_tag(&self, tag: &str) -> bool {
         let known = self.header(&IF_NONE_MATCH).unwrap_or_default();
@@ -93,6 +98,22 @@ mod tests {
         let names: Vec<&str> = accepted.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["application/json", "application/yaml", "text/html"]);
         assert_eq!(accepted[0].parameter("as"), Some("APIGroupDiscoveryList"));
+    }
+
+    #[test]
+    fn json_is_taken_by_its_name_or_as_one_of_all() {
+        for (text, takes) in [
+            ("text/html", false),
+            ("application/*", false),
+            ("text/html, */*", true),
+            ("application/json;as=Table", true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(text));
+            let ask =
+                Ask { method: &Method::GET, path: "/version", query: &Query::default(), headers: &headers };
+            assert_eq!(ask.takes_json(), takes, "{text}");
+        }
     }
 
     #[test]

@@ -84,9 +84,13 @@ impl Meta {
         let parts: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
         match parts.as_slice() {
             [""] => Some(written::laid_out(&index::index(&self.known(snapshot).catalog))),
-            ["version"] => {
-                Some(only_read(ask, || written::laid_out(&version::info(self.versions.release()))))
-            }
+            ["version"] => Some(only_read(ask, || match ask.takes_json() {
+                true => written::laid_out(&version::info(self.versions.release())),
+                false => {
+                    let why = "406: Not Acceptable\n\nAvailable representations: application/json";
+                    answer::refusal(&ApiError::unrouted(406, "NotAcceptable", why))
+                }
+            })),
             ["api"] => Some(only_read(ask, || {
                 let plain = discovery::api_versions(&self.address.to_string());
                 self.discovery(ask, snapshot, |known| &known.core, || written::json(ask, &plain))

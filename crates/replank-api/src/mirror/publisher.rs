@@ -29,9 +29,7 @@ impl Publisher {
     #[must_use]
     pub fn new(objects: impl IntoIterator<Item = Object>, custom: Vec<ResourceType>, version: u64) -> Self {
         let mut next = Snapshot::new(version, custom);
-        for object in objects {
-            next.apply(&StorageId::of(&object), None, Some(object));
-        }
+        next.fill(objects);
         let (sender, receiver) = watch::channel(version);
         let mirror = Mirror {
             now: ArcSwap::from_pointee(next.clone()),

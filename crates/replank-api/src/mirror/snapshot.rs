@@ -6,6 +6,7 @@ use replank_apiserver::ResourceType;
 use replank_model::object::Object;
 use replank_model::object::meta::{Key, ResourceVersion};
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
+use rustc_hash::FxHashMap;
 
 use super::event::{Event, Happening};
 use super::key::ListKey;
@@ -42,6 +43,26 @@ impl Snapshot {
         self.objects.get(id)?.get(&ListKey(key.clone()))
     }
 
+    /// Takes in objects that are there from the beginning.
+    pub(super) fn fill(&mut self, objects: impl IntoIterator<Item = Object>) {
+        let mut held: FxHashMap<StorageId, Collection> = FxHashMap::default();
+        for object in objects {
+            let key = ListKey(object.meta().key());
+            let collection = held.entry(StorageId::of(&object)).or_default();
+            collection.insert_mut(key, Arc::new(Stored::new(object)));
+        }
+        for (id, collection) in held {
+            self.objects.insert_mut(id, collection);
+        }
+    }
+
+    fn take(&mut self, id: &StorageId) -> Collection {
+        match self.objects.get_mut(id) {
+            Some(held) => std::mem::take(held),
+            None => Collection::default(),
+        }
+    }
+
     /// Takes in what happened to an object.
     pub(super) fn apply(
         &mut self,
@@ -51,7 +72,8 @@ impl Snapshot {
     ) -> Option<Event> {
         let meta = new.as_ref().or(old)?.meta();
         let key = ListKey(meta.key());
-        let mut collection = self.collection(id);
+        // It is taken out while it changes: what nobody else holds is changed where it stands.
+        let mut collection = self.take(id);
         let before = collection.get(&key).cloned();
         let event = match new {
             Some(object) => {

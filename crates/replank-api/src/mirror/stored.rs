@@ -73,7 +73,8 @@ impl Stored {
         bytes
     }
 
-    fn known(&self, form: &Form) -> Option<Bytes> {
+    /// The object in a form, if somebody has asked for it.
+    pub fn known(&self, form: &Form) -> Option<Bytes> {
         let forms = self.forms.lock().expect("nobody panics while holding it");
         forms.iter().find(|(known, _)| known == form).map(|(_, bytes)| bytes.clone())
     }

@@ -16,6 +16,15 @@ pub(crate) fn tail(resource: &ResourceType, stored: &Stored) -> Bytes {
     stored.form(&form(resource), |object| tail_of(served_at(resource, object)))
 }
 
+/// What an object is served as, read from what has been written out, where it has: that takes a fraction of the time of putting it together anew.
+pub(super) fn known(resource: &ResourceType, stored: &Stored) -> Option<Value> {
+    let tail = stored.known(&form(resource))?;
+    let mut value: Value = serde_json::from_slice(&[b"{", &*tail].concat()).ok()?;
+    value["kind"] = (*resource.name.kind).into();
+    value["apiVersion"] = resource.api_version().into();
+    Some(value)
+}
+
 /// An object that has been written out for somebody else is taken for the one that is stored: it has the same version.
 pub(crate) fn keep(resource: &ResourceType, stored: &Stored, value: Value) -> Bytes {
     stored.keep(&form(resource), tail_of(value))

@@ -19,4 +19,4 @@ pub use list::{Listed, list};
 pub use proto::Protobuf;
 pub(crate) use shaped::{Shaped, ShapedWatch};
 pub use value::{list_value, value};
-pub use watch::{check_watch, watch};
+pub use watch::{Showing, Shown, check_watch, watch};

@@ -3,6 +3,7 @@
 use replank_apiserver::json::served_at;
 use serde_json::{Value, json};
 
+use super::json as written;
 use super::list::Listed;
 use crate::mirror::Stored;
 use crate::route::Target;
@@ -10,7 +11,8 @@ use crate::route::Target;
 /// One object.
 #[must_use]
 pub fn value(target: &Target, stored: &Stored) -> Value {
-    let value = served_at(&target.resource, &stored.object);
+    let known = written::known(&target.resource, stored);
+    let value = known.unwrap_or_else(|| served_at(&target.resource, &stored.object));
     match &target.older {
         Some(older) => older.shown(value),
         None => value,
@@ -60,6 +62,29 @@ mod tests {
     use replank_apiserver::ResourceType;
 
     use super::*;
+
+    #[test]
+    fn what_has_been_written_out_is_read_as_what_is_put_together() {
+        let resource = ResourceType::built_in("apps", "v1", "deployments").expect("it is served").clone();
+        let target = Target {
+            resource: resource.clone(),
+            namespace: None,
+            name: None,
+            part: None,
+            is_custom: false,
+            is_watch: false,
+            older: None,
+        };
+        let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "b",
+            "annotations": {"x": "\"y\"\n"}}, "spec": {"replicas": 3, "unknown": [1.5, null, {}]}});
+        let stored =
+            Stored::new(replank_model::object::Object::from_json(object).expect("it is well formed"));
+        let together = value(&target, &stored);
+        assert_eq!(written::known(&resource, &stored), None);
+        written::tail(&resource, &stored);
+        assert_eq!(written::known(&resource, &stored), Some(together.clone()));
+        assert_eq!(value(&target, &stored), together);
+    }
 
     #[test]
     fn lists_of_custom_resources_always_say_where_they_go_on() {

@@ -1,5 +1,7 @@
 //! Watches: what is there, then what comes. A watcher that reads too slowly is cut off; nothing is buffered for it.
 
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +41,7 @@ pub async fn watch(
     mirror: Arc<Mirror>,
     target: Target,
     query: &Query,
-    encode: Arc<dyn Encode>,
+    (encode, shown): (Arc<dyn Encode>, Option<Arc<dyn Shown>>),
 ) -> Result<mpsc::Receiver<Bytes>, ApiError> {
     let name = target.name.as_ref().map(|name| format!("metadata.name={name}"));
     let fields = name.as_deref().or(query.get("fieldSelector"));
@@ -55,7 +57,8 @@ pub async fn watch(
     let (sender, pieces) = mpsc::channel(PIECES_MAX);
     let has_bookmarks = query.is_set("allowWatchBookmarks");
     let piece = BytesMut::new();
-    let watcher = Watcher { mirror, ring, target, selection, encode, sender, piece, until, has_bookmarks };
+    let watcher =
+        Watcher { mirror, ring, target, selection, encode, shown, sender, piece, until, has_bookmarks };
     tokio::spawn(watcher.run(begin));
     Ok(pieces)
 }
@@ -71,12 +74,23 @@ pub fn check_watch(target: &Target, query: &Query) -> Result<(), ApiError> {
     options::of_watch(query).map(|_| ())
 }
 
+/// What becomes of an object that is shown.
+pub type Showing<'a> = Pin<Box<dyn Future<Output = Result<Arc<Stored>, ApiError>> + Send + 'a>>;
+
+/// Shows objects as something else than they are kept as.
+pub trait Shown: fmt::Debug + Send + Sync {
+    /// An object as it is shown.
+    fn shown<'a>(&'a self, stored: &'a Stored) -> Showing<'a>;
+}
+
 struct Watcher {
     mirror: Arc<Mirror>,
     ring: Arc<Ring>,
     target: Target,
     selection: Selection,
     encode: Arc<dyn Encode>,
+    /// How objects become what is asked for, where they are kept as something else.
+    shown: Option<Arc<dyn Shown>>,
     sender: mpsc::Sender<Bytes>,
     /// What has been written and not handed on yet.
     piece: BytesMut,
@@ -180,7 +194,13 @@ impl Watcher {
 
     /// `version` is that of the change, where the object does not have it itself.
     async fn send(&mut self, what: Happening, stored: &Stored, version: Option<u64>) -> Result<(), Over> {
-        self.encode.event(&mut self.piece, what.as_str(), (&self.target, stored), version);
+        match self.shown.clone() {
+            None => self.encode.event(&mut self.piece, what.as_str(), (&self.target, stored), version),
+            Some(shown) => {
+                let shown = shown.shown(stored).await.map_err(Over::Refused)?;
+                self.encode.event(&mut self.piece, what.as_str(), (&self.target, &shown), version);
+            }
+        }
         match self.piece.len() < PIECE_LEN {
             true => Ok(()),
             false => self.flush().await,

@@ -4,20 +4,16 @@
 //! is converted before it is written.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use replank_apiserver::{ApiError, ResourceType, json};
+use replank_apiserver::{ApiError, ResourceType};
 use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use serde_json::{Value, json};
 
-use super::hooks::{self, Called};
+use super::hooks;
 use crate::mirror::{Mirror, Snapshot, StorageId, Stored};
-use crate::read::{self, Listed};
+use crate::read::{self, Listed, Showing, Shown};
 use crate::route::Target;
-
-/// How long a webhook may take, as upstream.
-const WITHIN: Duration = Duration::from_secs(30);
 
 /// A version that is asked for, and that is not the one that is kept.
 #[derive(Clone, Debug)]
@@ -63,24 +59,6 @@ impl Conversion {
         Some(Self { kept, asked: target.resource.api_version(), client, versions: reviews, is_called })
     }
 
-    /// A path in the version that is kept.
-    pub(super) fn kept_path(&self, path: &str) -> String {
-        let of = |api_version: &str| format!("/apis/{api_version}/");
-        path.replacen(&of(&self.asked), &of(&self.kept.resource.api_version()), 1)
-    }
-
-    /// Objects in the version that is kept.
-    ///
-    /// # Errors
-    /// Why they cannot be converted.
-    pub(super) async fn kept(
-        &self,
-        objects: Vec<Value>,
-        snapshot: &Snapshot,
-    ) -> Result<Vec<Value>, ApiError> {
-        self.convert(objects, &self.kept.resource.api_version(), snapshot).await
-    }
-
     /// Objects in the version that is asked for.
     ///
     /// # Errors
@@ -98,7 +76,7 @@ impl Conversion {
     /// # Errors
     /// Why it cannot be converted.
     pub(super) async fn list(&self, listed: Listed, snapshot: &Snapshot) -> Result<Listed, ApiError> {
-        let objects = listed.items.iter().map(|stored| read::value(&self.kept, stored)).collect();
+        let objects: Vec<Value> = listed.items.iter().map(|stored| read::value(&self.kept, stored)).collect();
         let items = self.shown(objects, snapshot).await?;
         let items: Result<Vec<_>, _> = items.into_iter().map(|item| self.stored(item)).collect();
         Ok(Listed { metadata: listed.metadata, items: items? })
@@ -120,38 +98,10 @@ impl Conversion {
             .map_err(|error| self.failed(&error.to_string()))
     }
 
-    /// The whole object that a merge patch makes of the one that is there, in the version that is kept.
-    ///
-    /// # Errors
-    /// 404, and why it cannot be converted. Other patches are refused: what they would change is known to the webhook alone.
-    pub(super) async fn patched(
-        &self,
-        mirror: &Mirror,
-        content_type: &str,
-        patch: &Value,
-    ) -> Result<Value, ApiError> {
-        let known = read::get(mirror, &self.kept)?;
-        if !content_type.starts_with("application/merge-patch+json") {
-            let why =
-                "only merge patches are taken in a version that a webhook converts; patch the stored version";
-            return Err(self.failed(why));
-        }
-        let snapshot = mirror.snapshot();
-        let shown = self.shown(vec![read::value(&self.kept, &known)], &snapshot).await?;
-        let mut shown = shown.into_iter().next().unwrap_or_default();
-        json::merge_patch(&mut shown, patch);
-        let kept = self.kept(vec![shown], &snapshot).await?;
-        Ok(kept.into_iter().next().unwrap_or_default())
-    }
-
-    /// Events cannot be converted one by one while they come.
-    pub(super) fn unwatched(&self) -> ApiError {
-        self.failed("a watch is served in the stored version alone")
-    }
-
+    /// The version is that of the objects that are to be converted.
     fn failed(&self, why: &str) -> ApiError {
-        let kind = &self.kept.resource.name.kind;
-        ApiError::internal(&format!("conversion webhook for {}, Kind={kind} failed: {why}", self.asked))
+        let (kind, kept) = (&self.kept.resource.name.kind, self.kept.resource.api_version());
+        ApiError::internal(&format!("conversion webhook for {kept}, Kind={kind} failed: {why}"))
     }
 
     async fn convert(
@@ -171,32 +121,23 @@ impl Conversion {
         let version = self.versions.iter().find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
         let version =
             version.ok_or_else(|| self.failed("it speaks no version of ConversionReview that is known"))?;
-        let count = objects.len();
-        let uid = hooks::uid();
         let review = json!({"kind": "ConversionReview", "apiVersion": format!("apiextensions.k8s.io/{version}"),
-            "request": {"uid": uid, "desiredAPIVersion": to, "objects": objects}});
-        let called = Called { client: &self.client, within: WITHIN, review: &review };
-        let answer = hooks::post(called, snapshot).await.map_err(|why| self.failed(&why))?;
-        let response = &answer["response"];
-        let text = |path: &str| response.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        if text("/uid") != uid {
-            return Err(self.failed(&format!("expected response.uid={uid:?}, got {:?}", text("/uid"))));
-        }
-        if text("/result/status") != "Success" {
-            return Err(self.failed(text("/result/message")));
-        }
-        let converted =
-            response.get("convertedObjects").and_then(Value::as_array).cloned().unwrap_or_default();
-        if converted.len() != count {
-            let why = format!("webhook returned {} objects, expected {count}", converted.len());
-            return Err(self.failed(&why));
-        }
-        match converted.iter().find(|object| object["apiVersion"] != to) {
-            None => Ok(converted),
-            Some(other) => {
-                let given = other["apiVersion"].as_str().unwrap_or_default();
-                Err(self.failed(&format!("invalid groupVersion (expected {to}, received {given})")))
-            }
-        }
+            "request": {"desiredAPIVersion": to, "objects": objects}});
+        hooks::convert(self.client.clone(), review, snapshot).await.map_err(|why| self.failed(&why))
+    }
+}
+
+/// A watch shows what it tells of as it comes.
+#[derive(Debug)]
+pub(super) struct Watched {
+    /// How it is converted.
+    pub(super) conversion: Conversion,
+    /// Where Services are looked up.
+    pub(super) mirror: Arc<Mirror>,
+}
+
+impl Shown for Watched {
+    fn shown<'a>(&'a self, stored: &'a Stored) -> Showing<'a> {
+        Box::pin(async move { self.conversion.one(stored, &self.mirror.snapshot()).await })
     }
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
-use replank_apiserver::{About, ApiError};
+use replank_apiserver::json::{self, Connect, Wire};
+use replank_apiserver::{About, ApiError, Caller};
 use replank_model::object::Object;
 use replank_schema::discovery;
+use serde_json::Value;
 
 use super::access::{Access, Admitted};
-use super::conversion::Conversion;
+use super::conversion::{Conversion, Watched};
 use super::hooks;
 use super::manage;
 use super::peer::Peer;
@@ -21,7 +23,7 @@ use crate::answer::{self, Answer, Body};
 use crate::meta::{Ask, Labels, Meta, not_found};
 use crate::owner::Owner;
 use crate::query::Query;
-use crate::read::{self, Shaped};
+use crate::read::{self, Shaped, Shown};
 use crate::route::{Route, Target, no_resource, not_allowed, route};
 use crate::served::{Deprecation, Versions};
 use crate::wire::{self, Endpoint, Media, Shapes};
@@ -166,17 +168,36 @@ impl Handler {
                 true => self.access.check_action(admitted),
                 false => Ok(()),
             };
-            let answered = is_allowed.and_then(|()| {
+            let asked = match (is_allowed, stream.connect(&target, &query)) {
+                (Err(error), _) | (Ok(()), Err(error)) => Err(error),
+                (Ok(()), Ok(None)) => Ok(()),
+                (Ok(()), Ok(Some(options))) => {
+                    if let Some(refused) = self.refused(&request, admitted, options).await {
+                        return render.value(refused.code, &target, refused.body);
+                    }
+                    Ok(())
+                }
+            };
+            let answered = asked.and_then(|()| {
                 stream::answer(self.owner.mirror(), &target, stream, &query, request.headers())
             });
             return answered.unwrap_or_else(|error| render.refusal(&error));
         }
         let conversion = Conversion::of(&target, &self.owner.mirror().snapshot(), self.calls_webhooks);
         if let Some(conversion) = conversion.as_ref().filter(|_| is_get && is_plain) {
-            return self.converted(conversion, &target, &query, &render, is_watch).await;
+            if is_watch {
+                let mirror = self.owner.mirror().clone();
+                let watched = Watched { conversion: conversion.clone(), mirror };
+                return self.watch(target, &query, render, Some(Arc::new(watched))).await;
+            }
+            return self.converted(conversion, &target, &query, &render).await;
         }
         if !is_get || !is_plain {
-            let hooks = if self.calls_webhooks { hooks::begin(self.owner.mirror()) } else { None };
+            let converts = target.resource.custom.as_ref().is_some_and(|custom| custom.conversion.is_some());
+            let hooks = match self.calls_webhooks {
+                true => hooks::begin(self.owner.mirror()).or_else(|| converts.then(Arc::default)),
+                false => None,
+            };
             let gate = Gate { access: &self.access, admitted, hooks, conversion };
             return write::write(&self.owner, gate, request, &target, &render).await;
         }
@@ -188,7 +209,7 @@ impl Handler {
             self.owner.look().await;
         }
         if is_watch {
-            let watch = self.watch(target, &query, render).await;
+            let watch = self.watch(target, &query, render, None).await;
             return if is_of_leases {
                 watch.map(|body| body.keeping(self.owner.keep_looking()))
             } else {
@@ -215,6 +236,46 @@ impl Handler {
         found.unwrap_or_else(|error| render.refusal(&error))
     }
 
+    /// What admission refuses a connection with, if there is anybody to ask and it is refused.
+    async fn refused(
+        &self,
+        request: &Request<Incoming>,
+        admitted: &Admitted,
+        connect: Connect,
+    ) -> Option<json::Response> {
+        let hooks = if self.calls_webhooks { hooks::begin(self.owner.mirror()) } else { None };
+        if hooks.is_none() && !hooks::has_policies(self.owner.mirror()) {
+            return None;
+        }
+        let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
+        let caller = Caller { user: admitted.user.info(), request_fault: None, hooks: hooks.clone() };
+        // What stands behind a proxy's part may look like one as well: the first is it.
+        let path = request.uri().path();
+        let object = path.split_once(&format!("/{}", connect.part)).map_or(path, |(object, _)| object);
+        let wire = Wire {
+            user_agent: user_agent.unwrap_or_default().to_owned(),
+            caller,
+            connect: Some(connect.clone()),
+            ..Wire::default()
+        };
+        let asked = json::Request {
+            method: json::Method::Post,
+            path: object.to_owned(),
+            content_type: String::new(),
+            body: Value::Null,
+            wire: Some(wire),
+        };
+        let response = match &hooks {
+            Some(hooks) => hooks::answered(&self.owner, asked, hooks).await,
+            None => self.owner.request(asked).await,
+        };
+        let stopped = || {
+            let error = ApiError::internal("the cluster is being stopped");
+            json::Response { code: error.code, body: error.to_status(), warnings: Vec::new() }
+        };
+        Some(response.unwrap_or_else(stopped)).filter(|response| response.code >= 300)
+    }
+
     /// Reads in a version that a webhook converts.
     async fn converted(
         &self,
@@ -222,13 +283,9 @@ impl Handler {
         target: &Target,
         query: &Query,
         render: &Renderer,
-        is_watch: bool,
     ) -> Answer {
         let mirror = self.owner.mirror();
         let snapshot = mirror.snapshot();
-        if is_watch {
-            return render.refusal(&conversion.unwatched());
-        }
         let found = match target.name {
             Some(_) => match read::get(mirror, &conversion.kept) {
                 Ok(stored) => {
@@ -283,9 +340,15 @@ impl Handler {
         }
     }
 
-    async fn watch(&self, target: Target, query: &Query, render: Renderer) -> Answer {
+    async fn watch(
+        &self,
+        target: Target,
+        query: &Query,
+        render: Renderer,
+        shown: Option<Arc<dyn Shown>>,
+    ) -> Answer {
         let (encode, media_type) = render.watch(&target);
-        match read::watch(self.owner.mirror().clone(), target, query, encode).await {
+        match read::watch(self.owner.mirror().clone(), target, query, (encode, shown)).await {
             Ok(pieces) => answer::stream(media_type, pieces),
             Err(error) => render.refusal(&error),
         }

@@ -12,7 +12,7 @@ use hyper::Request;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper_util::rt::TokioIo;
 use replank_apiserver::json::Response;
-use replank_apiserver::{ApiError, HookCall, Hooks, ResourceType, json};
+use replank_apiserver::{ApiError, HookCall, HookPurpose, Hooks, ResourceType, json};
 use replank_model::object::meta::Key;
 use replank_model::object::render;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -31,6 +31,8 @@ use crate::owner::Owner;
 
 /// The largest answer that is read.
 const ANSWER_MAX: usize = 3 * 1024 * 1024;
+/// How long a webhook may take to convert, as upstream.
+const CONVERSION_WITHIN: Duration = Duration::from_secs(30);
 /// How often a request is made again: an object that others change all the time is given up.
 const TRIES_MAX: usize = 64;
 
@@ -44,6 +46,13 @@ pub(super) fn begin(mirror: &Mirror) -> Option<Arc<Hooks>> {
     let is_any =
         is_configured("mutatingwebhookconfigurations") || is_configured("validatingwebhookconfigurations");
     is_any.then(Arc::default)
+}
+
+/// Whether there are policies that may refuse something.
+pub(super) fn has_policies(mirror: &Mirror) -> bool {
+    let policies =
+        ResourceType::built_in("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies");
+    policies.is_some_and(|of| mirror.snapshot().collection(&StorageId::of_resource(of)).size() > 0)
 }
 
 /// Has a request answered, and the webhooks called that it needs. `None` when the cluster has been stopped.
@@ -74,15 +83,60 @@ pub(super) async fn answered(owner: &Owner, request: json::Request, hooks: &Hook
     Some(Response { code: refusal.code, body: refusal.to_status(), warnings: Vec::new() })
 }
 
-/// Calls a webhook: its AdmissionReview, or why there is none.
+/// Calls a webhook: its answer, or why there is none.
 async fn call(hook: &HookCall, snapshot: &Snapshot) -> Result<Value, String> {
+    match hook.purpose {
+        HookPurpose::Admission { may_patch } => admit(hook, may_patch, snapshot).await,
+        HookPurpose::Conversion => {
+            let converted = convert(hook.client.clone(), hook.review.clone(), snapshot).await?;
+            converted.into_iter().next().ok_or_else(|| "no object in the answer".to_owned())
+        }
+    }
+}
+
+/// Has a webhook convert the objects of a ConversionReview, which says to which version.
+///
+/// # Errors
+/// Why they are not converted.
+pub(super) async fn convert(
+    client: Value,
+    mut review: Value,
+    snapshot: &Snapshot,
+) -> Result<Vec<Value>, String> {
+    let uid = uid();
+    review["request"]["uid"] = uid.as_str().into();
+    let answer =
+        post(Called { client: &client, within: CONVERSION_WITHIN, review: &review }, snapshot).await?;
+    let response = &answer["response"];
+    if text(response, "/uid") != uid {
+        return Err(format!("expected response.uid={uid:?}, got {:?}", text(response, "/uid")));
+    }
+    if text(response, "/result/status") != "Success" {
+        return Err(text(response, "/result/message").to_owned());
+    }
+    let converted = response.get("convertedObjects").and_then(Value::as_array).cloned().unwrap_or_default();
+    let count = review["request"]["objects"].as_array().map_or(0, Vec::len);
+    if converted.len() != count {
+        return Err(format!("webhook returned {} objects, expected {count}", converted.len()));
+    }
+    let to = &review["request"]["desiredAPIVersion"];
+    match converted.iter().find(|object| object["apiVersion"] != *to) {
+        None => Ok(converted),
+        Some(other) => {
+            let (to, given) = (to.as_str().unwrap_or_default(), text(other, "/apiVersion"));
+            Err(format!("invalid groupVersion (expected {to}, received {given})"))
+        }
+    }
+}
+
+async fn admit(hook: &HookCall, may_patch: bool, snapshot: &Snapshot) -> Result<Value, String> {
     let uid = uid();
     let mut review = hook.review.clone();
     review["request"]["uid"] = uid.as_str().into();
     let within = Duration::from_secs(hook.timeout_seconds);
     let called = Called { client: &hook.client, within, review: &review };
     let answer = post(called, snapshot).await.map_err(|why| format!("failed to call webhook: {why}"))?;
-    check(&answer, &review, &uid, hook.may_patch)
+    check(&answer, &review, &uid, may_patch)
         .map_err(|why| format!("received invalid webhook response: {why}"))?;
     Ok(answer)
 }

@@ -4,10 +4,11 @@
 
 use hyper::HeaderMap;
 use hyper::header::CONNECTION;
+use replank_apiserver::json::Connect;
 use replank_apiserver::{ApiError, ResourceType};
 use replank_model::object::meta::Key;
 use replank_model::object::render;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::log::{self, LogOptions};
 use crate::answer::{self, Answer};
@@ -46,6 +47,55 @@ impl Stream {
         }
     }
 
+    /// What admission is asked about, if it is.
+    ///
+    /// # Errors
+    /// 400 where the options cannot be read.
+    pub(super) fn connect(self, target: &Target, query: &Query) -> Result<Option<Connect>, ApiError> {
+        let (part, kind) = match (self, &*target.resource.name.plural) {
+            (Self::Log, _) => return Ok(None),
+            (Self::Exec, _) => ("exec", "PodExecOptions"),
+            (Self::Attach, _) => ("attach", "PodAttachOptions"),
+            (Self::PortForward, _) => ("portforward", "PodPortForwardOptions"),
+            (Self::Proxy, "services") => ("proxy", "ServiceProxyOptions"),
+            (Self::Proxy, "nodes") => ("proxy", "NodeProxyOptions"),
+            (Self::Proxy, _) => ("proxy", "PodProxyOptions"),
+        };
+        let mut options = json!({"kind": kind, "apiVersion": "v1"});
+        match self {
+            Self::Exec | Self::Attach => {
+                for name in ["stdin", "stdout", "stderr", "tty"] {
+                    if query.is_set(name) {
+                        options[name] = true.into();
+                    }
+                }
+                if let Some(container) = query.text("container") {
+                    options["container"] = container.into();
+                }
+                if self == Self::Exec {
+                    let words: Vec<&str> = query.all("command").collect();
+                    options["command"] = if words.is_empty() { Value::Null } else { words.into() };
+                }
+            }
+            Self::PortForward => {
+                let ports = ports(query)?;
+                if !ports.is_empty() {
+                    options["ports"] = ports.into();
+                }
+            }
+            Self::Proxy => {
+                let behind = target.part.as_deref().and_then(|part| part.split_once('/'));
+                let path =
+                    behind.map(|(_, path)| format!("/{path}")).or(query.text("path").map(str::to_owned));
+                if let Some(path) = path {
+                    options["path"] = path.into();
+                }
+            }
+            Self::Log => {}
+        }
+        Ok(Some(Connect { part, kind, options }))
+    }
+
     /// Whether it lets a client act inside a container: then it takes the right to create, whatever the method is
     /// (feature AuthorizePodWebsocketUpgradeCreatePermission).
     pub(super) fn is_action(self) -> bool {
@@ -77,12 +127,13 @@ pub(super) fn answer(
             if !has_node(&pod) {
                 return Ok(answer::whole(204, answer::TEXT, ""));
             }
+            objects.require_node(target, &pod)?;
             Ok(answer::whole(200, "text/plain", log::text(&pod, &container, &options)?))
         }
         Stream::Exec | Stream::Attach => {
             let pod = objects.pod(target, name(target))?;
             let container = container(&pod, query.get("container").unwrap_or_default())?;
-            require_node(&pod)?;
+            objects.require_node(target, &pod)?;
             require_upgrade(headers)?;
             let what = if stream == Stream::Exec {
                 "no command can be run in"
@@ -95,7 +146,7 @@ pub(super) fn answer(
         Stream::PortForward => {
             ports(query)?;
             let pod = objects.pod(target, name(target))?;
-            require_node(&pod)?;
+            objects.require_node(target, &pod)?;
             require_upgrade(headers)?;
             Err(nothing(&format!("pod {:?} listens on no port", name(target))))
         }
@@ -118,8 +169,8 @@ impl Objects {
     /// An object of the core group.
     fn get(&self, plural: &str, target: &Target, name: &str) -> Result<Value, ApiError> {
         let resource = ResourceType::built_in("", "v1", plural).ok_or_else(ApiError::no_resource)?;
-        let namespace = target.namespace.as_ref().map_or("", |namespace| namespace.as_str());
-        let key = Key::new(namespace, name);
+        let namespace = target.namespace.as_ref().filter(|_| resource.is_namespaced);
+        let key = Key::new(namespace.map_or("", |namespace| namespace.as_str()), name);
         let found = self.0.get(&StorageId::of_resource(resource), &key);
         let found = found.ok_or_else(|| ApiError::not_found(resource.name.clone(), &key))?;
         Ok(render(&found.object))
@@ -127,6 +178,20 @@ impl Objects {
 
     fn pod(&self, target: &Target, name: &str) -> Result<Value, ApiError> {
         self.get("pods", target, name)
+    }
+
+    /// The kubelet is asked for that the pod's node has; where there is no such node, upstream says that the pod is not there, by the node's name.
+    fn require_node(&self, target: &Target, pod: &Value) -> Result<(), ApiError> {
+        let text = |path: &str| pod.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        if !has_node(pod) {
+            let name = text("/metadata/name");
+            return Err(ApiError::bad_request(&format!("pod {name} does not have a host assigned")));
+        }
+        let node = text("/spec/nodeName");
+        match self.get("nodes", target, node) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ApiError::not_found(target.resource.name.clone(), &Key::cluster(node))),
+        }
     }
 
     /// Why what a proxy leads to cannot be reached. What cannot be asked for at all is the error.
@@ -242,12 +307,6 @@ fn has_node(pod: &Value) -> bool {
     pod.pointer("/spec/nodeName").and_then(Value::as_str).is_some_and(|node| !node.is_empty())
 }
 
-fn require_node(pod: &Value) -> Result<(), ApiError> {
-    let name = pod.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    let why = || ApiError::bad_request(&format!("pod {name} does not have a host assigned"));
-    has_node(pod).then_some(()).ok_or_else(why)
-}
-
 /// Streams go over an upgraded connection: WebSocket or SPDY.
 fn require_upgrade(headers: &HeaderMap) -> Result<(), ApiError> {
     let mut values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
@@ -256,9 +315,12 @@ fn require_upgrade(headers: &HeaderMap) -> Result<(), ApiError> {
 }
 
 /// Ports that are to be forwarded are numbers.
-fn ports(query: &Query) -> Result<(), ApiError> {
+fn ports(query: &Query) -> Result<Vec<u16>, ApiError> {
+    let mut ports = Vec::new();
     for text in query.all("ports").flat_map(|text| text.split(',')) {
-        if text.parse::<u16>().is_err() {
+        if let Ok(port) = text.parse::<u16>() {
+            ports.push(port);
+        } else {
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let why = if is_number { "value out of range" } else { "invalid syntax" };
             return Err(ApiError::bad_request(&format!(
@@ -266,7 +328,7 @@ fn ports(query: &Query) -> Result<(), ApiError> {
             )));
         }
     }
-    Ok(())
+    Ok(ports)
 }
 
 #[cfg(test)]

@@ -53,11 +53,10 @@ pub(super) async fn write(
     render: &Renderer,
 ) -> Answer {
     let asked = request.method().clone();
-    let Some(mut method) = method(&asked) else {
+    let Some(method) = method(&asked) else {
         return render.refusal(&ApiError::method_not_allowed());
     };
-    let mut path =
-        kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
+    let path = kept_path(request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(), target);
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
@@ -80,7 +79,7 @@ pub(super) async fn write(
         Err(error) => return render.refusal(&error),
     };
     let duplicates = body.duplicates;
-    let spoken = spoken(target);
+    let (spoken, named) = spoken(target);
     let body = match kept_body(body.value, method, target, spoken.is_some()) {
         Ok(body) => body,
         Err(error) => return render.refusal(&error),
@@ -90,22 +89,7 @@ pub(super) async fn write(
     }
     let request_fault = signing::fault(&asked, target, &body);
     let caller = Caller { user: gate.admitted.user.info(), request_fault, hooks: gate.hooks.clone() };
-    let wire = Wire { user_agent, duplicates, spoken, caller };
-    let mut body = body;
-    if let Some(conversion) =
-        gate.conversion.as_ref().filter(|_| target.part.as_deref().is_none_or(|part| part == "status"))
-    {
-        match converted(conversion, owner.mirror(), method, (&content_type, body)).await {
-            Ok(kept) => body = kept,
-            Err(error) => return render.refusal(&error),
-        }
-        if method == json::Method::Patch {
-            method = json::Method::Put;
-        }
-    }
-    if let Some(conversion) = &gate.conversion {
-        path = conversion.kept_path(&path);
-    }
+    let wire = Wire { user_agent, duplicates, spoken, named, caller, connect: None };
     // What a dry run answers is stored nowhere, and what a deletion answers is stored no more.
     let is_stored = match method {
         json::Method::Post | json::Method::Put | json::Method::Patch => !path.contains("dryRun"),
@@ -154,23 +138,6 @@ pub(super) async fn write(
     }
 }
 
-/// A body in the version that is kept, where a webhook converts. A patch becomes the whole object.
-async fn converted(
-    conversion: &Conversion,
-    mirror: &Mirror,
-    method: json::Method,
-    (content_type, body): (&str, Value),
-) -> Result<Value, ApiError> {
-    match method {
-        json::Method::Get | json::Method::Delete => Ok(body),
-        json::Method::Post | json::Method::Put => {
-            let kept = conversion.kept(vec![body], &mirror.snapshot()).await?;
-            Ok(kept.into_iter().next().unwrap_or_default())
-        }
-        json::Method::Patch => conversion.patched(mirror, content_type, &body).await,
-    }
-}
-
 /// The path of the version that is kept.
 fn kept_path(path: String, target: &Target) -> String {
     let Some(older) = &target.older else { return path };
@@ -182,15 +149,16 @@ fn kept_path(path: String, target: &Target) -> String {
 }
 
 /// The version in which a client writes, where its types are known as well as those of the one that is kept. Parts of objects have one version alone.
-fn spoken(target: &Target) -> Option<json::Spoken> {
-    let older = target.older.as_ref()?;
+/// Where they are not known, it only names the fields that are managed.
+fn spoken(target: &Target) -> (Option<json::Spoken>, Option<json::Spoken>) {
+    let is_whole = target.part.as_deref().is_none_or(|part| part == "status");
+    let Some(older) = target.older.as_ref().filter(|_| is_whole) else { return (None, None) };
     let of = &older.version;
-    types().of_kind(&of.group, &of.version, &of.kind)?;
-    target
-        .part
-        .as_deref()
-        .is_none_or(|part| part == "status")
-        .then(|| json::Spoken(Arc::new((**older).clone())))
+    let spoken = Some(json::Spoken(Arc::new((**older).clone())));
+    match types().of_kind(&of.group, &of.version, &of.kind) {
+        Some(_) => (spoken, None),
+        None => (None, spoken),
+    }
 }
 
 /// A body in the version that is kept. Patches are taken as they are: they say only what changes.

@@ -33,7 +33,9 @@ fn account(api: &Api, known: &Object, object: Object) -> Object {
     let subresource = (live.get("spec") == new.get("spec")).then_some(Subresource::Status);
     let address = Address::new(resource, None, None);
     let address = subresource.into_iter().fold(address, Address::with);
-    api.keeper(&address, None).update(Some(&live), &mut new, CONTROLLERS);
+    if api.keeper(&address, None).update(Some(&live), &mut new, CONTROLLERS).is_err() {
+        return object;
+    }
     let managers = new.pointer("/metadata/managedFields").cloned();
     let mut value = replank_model::object::render(&object);
     if let (Some(managers), Value::Object(meta)) = (managers, member(&mut value, "metadata")) {

@@ -4,7 +4,7 @@ use replank_model::admission::qos_class;
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
-use super::{custom, events, form};
+use super::{custom, events, form, versions};
 use crate::server::ResourceType;
 
 /// The object as it is served.
@@ -26,7 +26,9 @@ pub(super) fn served(object: &Object) -> Value {
 #[must_use]
 pub fn served_at(resource: &ResourceType, object: &Object) -> Value {
     let mut value = served(object);
-    if let Object::Other(_) = object {
+    if let Object::Other(_) = object
+        && !versions::is_foreign(resource, object)
+    {
         value["apiVersion"] = resource.api_version().into();
         events::show(resource, &mut value);
         custom::bring_out(resource, &mut value);

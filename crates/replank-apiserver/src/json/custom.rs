@@ -101,8 +101,7 @@ fn replicas(resource: &ResourceType, value: &Value) -> Vec<Problem> {
 }
 
 fn replicas_at(path: &str, value: &Value) -> Option<Problem> {
-    let text =
-        |value: &Value| value.as_str().map_or_else(|| replank_custom::problem::shown(value), str::to_owned);
+    let text = super::form::go_map;
     let of_type = |value: &Value, wanted: &str| {
         let why = format!(
             "{path} accessor error: {} is of the type {}, expected {wanted}",

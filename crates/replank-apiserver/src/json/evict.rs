@@ -3,7 +3,9 @@
 use replank_model::object::meta::Key;
 use serde_json::{Value, json};
 
+use super::admit::PartWrite;
 use super::path::Address;
+use super::policies::Of;
 use super::{Effect, read_delete_options};
 use crate::server::Eviction;
 use crate::server::{Api, ApiError, Cause, ResourceName};
@@ -31,6 +33,15 @@ impl Api {
         }
         let options = body.get("deleteOptions").filter(|options| !options.is_null());
         let (effect, options) = read_options(address, options.unwrap_or(&Value::Null))?;
+        if self.caller.is_some() {
+            let of = Of { group: "policy", version: "v1", kind: "Eviction" };
+            let write = PartWrite { operation: "CREATE", of, part: "eviction", old: None, effect };
+            let mut asked = body.clone();
+            asked["apiVersion"] = "policy/v1".into();
+            asked["kind"] = "Eviction".into();
+            // What is warned of is told with nothing that is written.
+            self.admit_part(address, &write, asked, &mut Vec::new())?;
+        }
         let eviction = Eviction { pod, options, effect };
         self.evict(&eviction).map_err(|refusal| refusal.into_error(&eviction.pod))?;
         let success =

@@ -5,6 +5,7 @@
 //! does, what it refuses is refused with the same Status.
 
 mod account;
+mod admit;
 mod answer;
 mod body;
 mod check;
@@ -12,6 +13,7 @@ mod custom;
 mod defaults;
 mod deletion;
 mod differs;
+mod equivalent;
 mod event_changes;
 mod events;
 mod evict;
@@ -41,6 +43,7 @@ mod strategy;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod versions;
 mod warn;
 mod write;
 
@@ -61,6 +64,7 @@ pub use crate::server::{Effect, ResourceType};
 use crate::server::{Api, ApiError};
 use deletion::{delete_options, not_a_number};
 
+pub use admit::Connect;
 pub use request::{Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options};
 
 impl Api {
@@ -163,11 +167,13 @@ impl Api {
         if !refuses && !has_hooks {
             return Ok(());
         }
-        let old = answer::served_at(&address.resource, known);
+        let old = self.shown_at(&address.resource, known)?;
         let mut warnings = Vec::new();
         let attempt = policies::Attempt {
             operation: "DELETE",
             resource: &address.resource,
+            requested: None,
+            of: None,
             subresource: "",
             namespace: known.meta().namespace.as_str(),
             name: known.meta().name.as_str(),

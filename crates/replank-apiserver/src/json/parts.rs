@@ -8,8 +8,10 @@ use replank_model::text::{Name, NodeName};
 use serde_json::{Value, json};
 
 use super::Effect;
+use super::admit::PartWrite;
 use super::answer::member;
 use super::path::{Address, Subresource};
+use super::policies::Of;
 use super::terms::Terms;
 use crate::condition;
 use crate::server::{Api, ApiError, ResourceName};
@@ -23,7 +25,7 @@ impl Api {
         &mut self,
         address: &Address,
         body: &Value,
-        terms: &Terms,
+        terms: &mut Terms,
     ) -> Result<Value, ApiError> {
         let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let named = text("/metadata/name");
@@ -31,6 +33,9 @@ impl Api {
             return Err(ApiError::bad_request("name in URL does not match name in Binding object"));
         }
         let address = Address { name: Some(Name::from(named)), ..address.clone() };
+        let admitted = self.admit_binding(&address, body, terms)?;
+        let body = &admitted;
+        let text = |path: &str| body.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (kind, node) = (text("/target/kind"), text("/target/name"));
         // Of a binding that is no good upstream says the bare error, without a reason.
         let mut wrong = Vec::new();
@@ -91,6 +96,26 @@ impl Api {
             })?;
         }
         Ok(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}))
+    }
+}
+
+impl Api {
+    fn admit_binding(
+        &mut self,
+        address: &Address,
+        body: &Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
+        if terms.client.is_none() {
+            return Ok(body.clone());
+        }
+        let of = Of { group: "", version: "v1", kind: "Binding" };
+        let effect = terms.effect;
+        let write = PartWrite { operation: "CREATE", of, part: "binding", old: None, effect };
+        let mut binding = body.clone();
+        binding["apiVersion"] = "v1".into();
+        binding["kind"] = "Binding".into();
+        self.admit_part(address, &write, binding, &mut terms.warnings)
     }
 }
 

@@ -55,9 +55,10 @@ impl Question {
                 subresource: "",
                 reset: &[],
                 now: now.to_string(),
+                versions: None,
             };
             form::encode_kind(resource, &mut value);
-            keeper.update(None, &mut value, &client.manager);
+            keeper.update(None, &mut value, &client.manager)?;
         }
         Ok(Self { value, warnings: terms.warnings })
     }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::admit::Connect;
 use super::path::Address;
-use crate::server::{ApiError, Caller, Cause, DeleteOptions, Propagation, ResourceName};
+use crate::server::{ApiError, Caller, Cause, DeleteOptions, Propagation, ResourceName, ResourceType};
 
 /// What a request wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +49,19 @@ pub struct Wire {
     pub caller: Caller,
     /// The version in which the client writes, where that is not the one that is kept.
     pub spoken: Option<Spoken>,
+    /// The same where its types are not known: what is written is converted before, and only who manages fields is told by it.
+    pub named: Option<Spoken>,
+    /// That it is no write, but a connection to what runs.
+    pub connect: Option<Connect>,
 }
 
 /// Another version of a kind, in which clients read and write its objects.
 pub trait OtherVersion: std::fmt::Debug + Send + Sync {
     /// The version, without the group.
     fn version(&self) -> &str;
+
+    /// The group, where it is another than that of the version that is kept.
+    fn group(&self) -> Option<&str>;
 
     /// An object as it is in this version.
     fn shown(&self, object: Value) -> Value;
@@ -83,6 +91,12 @@ impl Spoken {
         let mut spoken = address.clone();
         spoken.resource.version = self.0.version().into();
         spoken
+    }
+
+    /// `apiVersion` of its objects.
+    pub(super) fn api_version(&self, resource: &ResourceType) -> String {
+        let group = self.0.group().unwrap_or(&resource.name.group);
+        if group.is_empty() { self.0.version().to_owned() } else { format!("{group}/{}", self.0.version()) }
     }
 
     /// An object in the version that is kept.

@@ -5,9 +5,11 @@ use replank_model::selector::{LabelSelector, Selector};
 use serde_json::{Value, json};
 
 use super::Effect;
+use super::admit::PartWrite;
 use super::answer::{member, served_at};
 use super::patch::{self, PatchType};
 use super::path::Address;
+use super::policies::Of;
 use super::terms::Terms;
 use super::{body, managed};
 use crate::server::{Api, ApiError, Cause, ResourceName, ResourceType};
@@ -123,7 +125,7 @@ impl Api {
         let part = as_scale(address);
         let live = managed_scale(address, &self.existing(address)?)?;
         let mut managed = after.clone();
-        self.keeper(&part, None).update(Some(&live), &mut managed, &client.manager);
+        self.keeper(&part, None).update(Some(&live), &mut managed, &client.manager)?;
         self.write_scale_as(address, after, &managed, terms)
     }
 
@@ -138,9 +140,10 @@ impl Api {
         let replicas = after.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into());
         let path = address.resource.scale.as_ref().map_or("", |scale| &*scale.spec_replicas_path);
         let known = self.existing(address)?;
+        let replicas = self.admit_scale(address, &known, replicas, terms)?;
         check_replicas(address, &known, &replicas)?;
         let mut whole = match terms.client {
-            Some(_) => served_at(&address.resource, &known),
+            Some(_) => self.shown_at(&address.resource, &known)?,
             None => render(&known),
         };
         set(&mut whole, path, replicas);
@@ -158,6 +161,34 @@ impl Api {
         }
         let written = self.write_over(address, &known, whole, terms)?;
         scale(address, &written)
+    }
+}
+
+impl Api {
+    /// Asks those who decide about writes about a Scale; the replicas that they leave it with.
+    fn admit_scale(
+        &mut self,
+        address: &Address,
+        known: &Object,
+        replicas: Value,
+        terms: &mut Terms,
+    ) -> Result<Value, ApiError> {
+        if terms.client.is_none() {
+            return Ok(replicas);
+        }
+        let old = managed_scale(address, known)?;
+        let mut new = old.clone();
+        // Go leaves out a wish for none.
+        if replicas == 0 {
+            new["spec"] = json!({});
+        } else {
+            set(&mut new, ".spec.replicas", replicas);
+        }
+        let of = Of { group: "autoscaling", version: "v1", kind: "Scale" };
+        let effect = terms.effect;
+        let write = PartWrite { operation: "UPDATE", of, part: "scale", old: Some(&old), effect };
+        let admitted = self.admit_part(address, &write, new, &mut terms.warnings)?;
+        Ok(admitted.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into()))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answer::served_at;
-use super::{Address, Effect, Method, PatchType, Request, Response, Subresource, Terms};
+use super::{Address, Connect, Effect, Method, PatchType, Request, Response, Subresource, Terms};
 use crate::server::{Api, ApiError};
 
 /// Objects behind addresses, as JSON. A server on a wire needs nothing else of the simulated cluster; [`Api`] is the
@@ -70,6 +70,17 @@ pub trait Store {
     /// # Errors
     /// 404, 409 where the pod has a node already, or may have none yet.
     fn bind(&mut self, address: &Address, body: &Value, terms: &mut Terms) -> Result<Value, ApiError>;
+
+    /// Asks admission about a connection to what runs at an address.
+    ///
+    /// # Errors
+    /// What it is refused with.
+    fn connect(
+        &mut self,
+        address: &Address,
+        connect: &Connect,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError>;
 }
 
 impl Store for Api {
@@ -156,6 +167,15 @@ impl Store for Api {
         let read = super::body::read(&part, body.clone(), terms)?;
         self.bind_json(address, &read, terms)
     }
+
+    fn connect(
+        &mut self,
+        address: &Address,
+        connect: &Connect,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError> {
+        self.connect_json(address, connect, warnings)
+    }
 }
 
 /// Answers a request.
@@ -173,6 +193,9 @@ fn answer(
     warnings: &mut Vec<String>,
 ) -> Result<(u16, Value), ApiError> {
     let address = store.address(&request.path)?;
+    if let Some(connect) = request.wire.as_ref().and_then(|wire| wire.connect.as_ref()) {
+        return store.connect(&address, connect, warnings).map(|()| (200, Value::Null));
+    }
     let mut terms = Terms::read(&address, request)?;
     let answered = answer_as(store, &address, request, &mut terms);
     warnings.append(&mut terms.warnings);

@@ -36,6 +36,8 @@ pub(super) struct Client {
     pub(super) force: bool,
     /// The version in which it writes, where that is not the one that is kept.
     pub(super) spoken: Option<Spoken>,
+    /// The version by which it manages fields, where its types are not known.
+    pub(super) named: Option<Spoken>,
 }
 
 /// What becomes of unknown and duplicate fields.
@@ -125,6 +127,7 @@ impl Terms {
             duplicates: wire.duplicates.clone(),
             force,
             spoken: wire.spoken.clone(),
+            named: wire.named.clone(),
         };
         Ok(Self {
             effect,

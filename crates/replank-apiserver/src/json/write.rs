@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use replank_schema::types;
 
-use super::answer::{member, served_at};
+use super::answer::member;
 use super::differs::{counts, says_the_same};
 use super::kept::{
     SERVERS_OWN, keep_member, keep_other_parts, keep_same_template, keep_servers_own, merged_meta,
@@ -102,7 +102,7 @@ impl Api {
         if signing::is_request(resource) && terms.client.is_some() {
             signing::at_creation(self.caller.as_ref(), &mut value);
         }
-        self.keep_account(address, None, &mut value, terms);
+        self.keep_account(address, None, &mut value, terms)?;
         if resource.kind == Kind::Service && terms.client.is_some() {
             self.ready_service(&mut value, None)?;
         }
@@ -135,7 +135,8 @@ impl Api {
             causes.retain(|cause| cause.field.as_deref() == Some("metadata.name"));
         }
         refuse(resource, &value, causes)?;
-        let object = self.project(resource, value.clone())?;
+        let kept = self.stored_as(resource, value.clone())?;
+        let object = self.project(resource, kept)?;
         self.agree_with_policies(address, None, &value, terms)?;
         let object = match resource.generation {
             Generation::Counted | Generation::Fixed => object.map_meta(|meta| meta.generation = 1),
@@ -238,7 +239,7 @@ impl Api {
         patch::check_type(&address.resource, kind)?;
         let known = self.existing(address)?;
         let mut value = match terms.client {
-            Some(_) => served_at(&address.resource, &known),
+            Some(_) => self.shown_at(&address.resource, &known)?,
             None => {
                 let mut value = render(&known);
                 events::show(&address.resource, &mut value);
@@ -275,12 +276,16 @@ impl Api {
             return Err(self.missing(address));
         }
         let resource = &address.resource;
-        let mut live = known.as_ref().map(|known| served_at(resource, known));
+        let mut live = known.as_ref().map(|known| self.shown_at(resource, known)).transpose()?;
         if let Some(spoken) = &spoken {
             live = live.map(|live| spoken.0.shown(live));
         }
         let schema = self.schema_of(resource);
-        let keeper = self.keeper(&of, schema.as_ref());
+        let versions = self.versions(resource, spoken.as_ref());
+        let mut keeper = Keeper { versions: Some(&versions), ..self.keeper(&of, schema.as_ref()) };
+        if let Some(named) = &client.named {
+            keeper.api_version = named.api_version(resource);
+        }
         let applied = keeper.apply(live.as_ref(), body, &client.manager, client.force)?;
         let mut value = body::applied(&of, applied.object)?;
         if let Some(spoken) = &spoken {
@@ -313,9 +318,7 @@ impl Api {
     ) -> Result<Object, ApiError> {
         let resource = &address.resource;
         custom::take_in(resource, &mut value)?;
-        let mut old = render(known);
-        events::show(resource, &mut old);
-        custom::bring_out(resource, &mut old);
+        let mut old = self.old_at(resource, known)?;
         defaults::fill(resource.kind, &mut old);
         self.check_version(resource, known, &value, terms)?;
         check_kind(address, &value)?;
@@ -323,7 +326,7 @@ impl Api {
         if terms.client.is_some() {
             defaults::fill_scheme(resource.kind, &mut value);
         }
-        self.keep_account(address, Some(known), &mut value, terms);
+        self.keep_account(address, Some(known), &mut value, terms)?;
         keep_servers_own(&old, &mut value, terms.client.is_some());
         keep_other_parts(address, &old, &mut value);
         if signing::is_request(resource) {
@@ -348,8 +351,12 @@ impl Api {
             pod_update::admit(&old, &mut value);
         }
         defaults::fill_other(resource, &mut value);
-        self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
-        self.change_by_hooks(address, Some(&old), &mut value, (terms.effect, &mut terms.warnings))?;
+        // Who decides about a Scale has been asked about the Scale.
+        let is_scaled = address.subresource == Some(Subresource::Scale);
+        if !is_scaled {
+            self.change_by_policies(address, Some(&old), &mut value, terms.effect)?;
+            self.change_by_hooks(address, Some(&old), &mut value, (terms.effect, &mut terms.warnings))?;
+        }
         let mut causes = wrong(address, &old, &value, &given);
         if signing::is_request(resource) && terms.client.is_some() {
             let part = address.subresource;
@@ -364,13 +371,16 @@ impl Api {
             }
         }
         refuse(resource, &value, causes)?;
-        let object = self.project(resource, value.clone())?;
+        let kept = self.stored_as(resource, value.clone())?;
+        let object = self.project(resource, kept)?;
         let object = self.reallocate(known, object)?;
         if let (Some(Subresource::Resize), Object::Pod(pod)) = (address.subresource, &object) {
             // The only change of a pod that plugin LimitRanger looks at.
             self.check_limits(pod)?;
         }
-        self.agree_with_policies(address, Some(&old), &value, terms)?;
+        if !is_scaled {
+            self.agree_with_policies(address, Some(&old), &value, terms)?;
+        }
         if terms.client.is_some() && address.subresource.is_none() {
             let is_changed = old.get("spec") != value.get("spec");
             terms.warnings.extend(warn::warnings(resource, Some(&old), &value, is_changed));
@@ -527,10 +537,19 @@ impl Api {
     }
 
     /// Records in a new state who manages what, if the write came over the wire.
-    fn keep_account(&self, address: &Address, known: Option<&Object>, value: &mut Value, terms: &Terms) {
-        let Some(client) = terms.client.as_ref().filter(|_| !terms.is_accounted) else { return };
+    ///
+    /// # Errors
+    /// Where the states cannot be compared in the versions of others.
+    fn keep_account(
+        &self,
+        address: &Address,
+        known: Option<&Object>,
+        value: &mut Value,
+        terms: &Terms,
+    ) -> Result<(), ApiError> {
+        let Some(client) = terms.client.as_ref().filter(|_| !terms.is_accounted) else { return Ok(()) };
         let resource = &address.resource;
-        let mut live = known.map(|known| served_at(resource, known));
+        let mut live = known.map(|known| self.shown_at(resource, known)).transpose()?;
         let mut new = value.clone();
         form::encode_sent(resource, &mut new);
         let mut of = address.clone();
@@ -540,7 +559,16 @@ impl Api {
             of = spoken.of(address);
         }
         let schema = self.schema_of(resource);
-        self.keeper(&of, schema.as_ref()).update(live.as_ref(), &mut new, &client.manager);
+        let versions = self.versions(resource, client.spoken.as_ref());
+        let mut keeper = Keeper { versions: Some(&versions), ..self.keeper(&of, schema.as_ref()) };
+        if let Some(named) = &client.named {
+            // Its types are those of the version that is kept, as far as they agree.
+            live = live.map(|live| named.0.shown(live));
+            new = named.0.shown(new);
+            keeper.api_version = named.api_version(resource);
+            keeper.versions = None;
+        }
+        keeper.update(live.as_ref(), &mut new, &client.manager)?;
         let managers = new.get("metadata").and_then(|meta| meta.get("managedFields")).cloned();
         if let Value::Object(meta) = member(value, "metadata") {
             match managers {
@@ -548,6 +576,7 @@ impl Api {
                 None => meta.remove("managedFields"),
             };
         }
+        Ok(())
     }
 
     /// How fields of the objects at an address are managed.
@@ -568,18 +597,31 @@ impl Api {
             subresource: address.subresource.map_or("", Subresource::as_str),
             reset: strategy::reset_fields(resource, address.subresource),
             now: self.timestamp().to_string(),
+            versions: None,
         }
     }
 
     /// The schema of a custom resource in its version.
     fn schema_of(&self, resource: &ResourceType) -> Option<Value> {
+        let version = resource.api_version();
+        let mut all = self.schemas_of(resource).into_iter();
+        all.find(|(known, _)| *known == version).map(|(_, schema)| schema).filter(|schema| !schema.is_null())
+    }
+
+    /// `apiVersion` of each version of a custom resource, and its schema; null without one.
+    pub(super) fn schemas_of(&self, resource: &ResourceType) -> Vec<(String, Value)> {
         let name = format!("{}.{}", resource.name.plural, resource.name.group);
         let key = Key::cluster(name.as_str());
-        let definition = self.view().custom_resource_definitions.by_key(&key)?;
+        let Some(definition) = self.view().custom_resource_definitions.by_key(&key) else {
+            return Vec::new();
+        };
         let definition = render(&Object::CustomResourceDefinition(definition.clone()));
-        let versions = definition.pointer("/spec/versions")?.as_array()?;
-        let version = versions.iter().find(|version| version["name"] == *resource.version)?;
-        version.pointer("/schema/openAPIV3Schema").cloned()
+        let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+        let schema = |version: &Value| {
+            let api_version = format!("{}/{}", resource.name.group, version["name"].as_str()?);
+            Some((api_version, version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default()))
+        };
+        versions.into_iter().flatten().filter_map(schema).collect()
     }
 
     fn request_fault(&self) -> Option<&str> {
@@ -753,6 +795,8 @@ pub(super) fn attempt<'a>(
     Attempt {
         operation: if old.is_some() { "UPDATE" } else { "CREATE" },
         resource: &address.resource,
+        requested: None,
+        of: None,
         subresource,
         namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
         name: text("/metadata/name"),

@@ -50,10 +50,22 @@ pub struct HookCall {
     pub client: Value,
     /// How long it may take.
     pub timeout_seconds: u64,
-    /// Whether it may change the object.
-    pub may_patch: bool,
-    /// The AdmissionReview, less the uid of its request.
+    /// What it is called for.
+    pub purpose: HookPurpose,
+    /// The review, less the uid of its request.
     pub review: Value,
+}
+
+/// What a webhook is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookPurpose {
+    /// Whether a write is allowed: the answer is an AdmissionReview.
+    Admission {
+        /// Whether it may change the object.
+        may_patch: bool,
+    },
+    /// An object in another version: the answer is the object.
+    Conversion,
 }
 
 impl Hooks {
@@ -65,7 +77,7 @@ impl Hooks {
         std::mem::take(&mut *self.wanted.lock().expect("nobody panics while holding it"))
     }
 
-    /// Takes in an answer: an AdmissionReview, or why there is none.
+    /// Takes in an answer, or why there is none.
     ///
     /// # Panics
     /// Never: nobody panics while holding it.

@@ -24,10 +24,23 @@ pub struct Custom {
     pub fields: Vec<String>,
     /// What clients of this version are warned of.
     pub deprecation: Option<String>,
+    /// How objects come to this version, if a webhook converts them.
+    pub conversion: Option<Conversion>,
     /// Whether the definition is on its way out.
     pub(crate) is_going: bool,
     /// The state of the definition that it was read from.
     pub revision: ResourceVersion,
+}
+
+/// A webhook that converts the objects of a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// `apiVersion` of what is stored.
+    pub stored: String,
+    /// `clientConfig`.
+    pub client: Value,
+    /// Versions of ConversionReview that it speaks.
+    pub reviews: Vec<String>,
 }
 
 /// The same state of the same definition.
@@ -64,6 +77,17 @@ impl Customs {
     }
 }
 
+/// The webhook that converts the objects of a definition, if one does.
+fn conversion(definition: &Value, group: &str) -> Option<Conversion> {
+    let conversion = definition.pointer("/spec/conversion").filter(|one| one["strategy"] == "Webhook")?;
+    let versions = definition.pointer("/spec/versions")?.as_array()?;
+    let stored = versions.iter().find(|version| version["storage"] == true)?["name"].as_str()?;
+    let reviews = conversion.pointer("/webhook/conversionReviewVersions").and_then(Value::as_array);
+    let reviews = reviews.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let client = conversion.pointer("/webhook/clientConfig").cloned().unwrap_or_default();
+    Some(Conversion { stored: format!("{group}/{stored}"), client, reviews })
+}
+
 fn versions(
     definition: &Arc<CustomResourceDefinition>,
     revision: ResourceVersion,
@@ -76,6 +100,7 @@ fn versions(
         return Vec::new();
     }
     let versions = value.pointer("/spec/versions").and_then(Value::as_array);
+    let conversion = conversion(&value, &definition.spec.group);
     let custom = |version: &Value| {
         // A snapshot may have left the schema out: then it takes nothing out.
         let without = || Schema { preserves: true, ..Schema::default() };
@@ -91,6 +116,7 @@ fn versions(
             schema,
             fields: fields.filter_map(path).collect(),
             deprecation: is_deprecated.then(|| warning.map_or_else(usual, str::to_owned)),
+            conversion: conversion.clone(),
             is_going: definition.meta.is_terminating(),
             revision,
         };

@@ -28,8 +28,8 @@ mod serving;
 mod store;
 
 pub use budget::{DISRUPTION_TARGET, set_allowed_condition, set_disruption_condition};
-pub use caller::{Caller, HookCall, Hooks};
-pub use custom::Custom;
+pub use caller::{Caller, HookCall, HookPurpose, Hooks};
+pub use custom::{Conversion, Custom};
 pub use delete::{DeleteOptions, FOREGROUND, ORPHAN, Propagation};
 pub use error::{About, ApiError, Cause, ResourceName};
 pub use events::{EventRecord, EventType, Teller};

@@ -144,6 +144,9 @@ fn converted(review: &Value) -> Value {
                 json!({"host": host, "port": port})
             }
         };
+        if let Some(color) = spec.get("color") {
+            object["spec"]["color"] = color.clone();
+        }
         object
     };
     let objects: Vec<Value> = objects.into_iter().map(convert).collect();
@@ -163,7 +166,8 @@ fn define(served: &Served, hooked: &Hooked) {
         json!({"url": format!("https://127.0.0.1:{}/convert", hooked.port), "caBundle": hooked.bundle});
     let definition = json!({"metadata": {"name": "things.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
         "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
-        "versions": [version("v1", false, json!({"host": text, "port": text})), version("v2", true, json!({"hostPort": text}))],
+        "versions": [version("v1", false, json!({"host": text, "port": text, "color": text})),
+            version("v2", true, json!({"hostPort": text, "color": text}))],
         "conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}}});
     let made = send(served, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
     assert_eq!(made.code, 201, "{made:?}");
@@ -233,6 +237,225 @@ fn configure(served: &Served, kind: &str, name: &str, hooks: Vec<Value>) {
 
 fn map(name: &str) -> Value {
     json!({"metadata": {"name": name}, "data": {"a": "b"}})
+}
+
+/// Manager, `apiVersion` and fields of each entry, as a running 1.36.2 has them.
+fn managers(object: &Value) -> Vec<(String, String, Value)> {
+    let all = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+    let mut all: Vec<_> = all
+        .map(|entry| (text(entry, "manager"), text(entry, "apiVersion"), entry["fieldsV1"]["f:spec"].clone()))
+        .collect();
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all
+}
+
+fn managed(name: &str, version: &str, fields: Value) -> (String, String, Value) {
+    (name.to_owned(), format!("example.com/{version}"), fields)
+}
+
+#[test]
+fn each_version_that_a_webhook_converts_takes_every_patch_and_names_its_managers() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    define(&served, &hooked);
+    let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"host": "a", "port": "1"}});
+    let made = send(&served, "POST", &format!("{}?fieldManager=probe", things("v1")), thing);
+    let own = json!({".": {}, "f:host": {}, "f:port": {}});
+    assert_eq!((made.code, managers(&made.body)), (201, vec![managed("probe", "v1", own)]), "{made:?}");
+    let patch = |version: &str, manager: &str, kind: &str, body: Value| {
+        let path = format!("{}/t?fieldManager={manager}", things(version));
+        let kind = format!("application/{kind}");
+        ask(served.connect(), ("PATCH", &path, &kind), &[], &body)
+    };
+    let merged = patch("v1", "m2", "merge-patch+json", json!({"spec": {"port": "2"}}));
+    assert_eq!((merged.code, &merged.body["spec"]["port"]), (200, &json!("2")), "{merged:?}");
+    let operations = json!([{"op": "replace", "path": "/spec/host", "value": "b"}]);
+    let patched = patch("v1", "m3", "json-patch+json", operations);
+    let three = vec![
+        managed("m2", "v1", json!({"f:port": {}})),
+        managed("m3", "v1", json!({"f:host": {}})),
+        managed("probe", "v1", json!({})),
+    ];
+    assert_eq!((patched.code, managers(&patched.body)), (200, three), "{patched:?}");
+    // What one version has as one field, the other has as two: it is taken from both managers.
+    let joined = patch("v2", "m4", "merge-patch+json", json!({"spec": {"hostPort": "c:3"}}));
+    let two = vec![managed("m4", "v2", json!({"f:hostPort": {}})), managed("probe", "v1", json!({}))];
+    assert_eq!((joined.code, managers(&joined.body)), (200, two), "{joined:?}");
+    let configuration = |version: &str, spec: Value| {
+        json!({"apiVersion": format!("example.com/{version}"), "kind": "Thing",
+        "metadata": {"name": "t"}, "spec": spec})
+    };
+    let applied = patch("v1", "ap", "apply-patch+yaml", configuration("v1", json!({"color": "red"})));
+    assert_eq!(applied.body["spec"], json!({"host": "c", "port": "3", "color": "red"}), "{applied:?}");
+    let refused = patch("v1", "ap2", "apply-patch+yaml", configuration("v1", json!({"host": "z"})));
+    let why = "Apply failed with 1 conflict: conflict with \"m4\" using example.com/v2: .spec.hostPort";
+    assert_eq!((refused.code, refused.message()), (409, why));
+    let again = patch("v2", "ap", "apply-patch+yaml", configuration("v2", json!({"color": "blue"})));
+    let three = vec![
+        managed("ap", "v2", json!({"f:color": {}})),
+        managed("m4", "v2", json!({"f:hostPort": {}})),
+        managed("probe", "v1", json!({})),
+    ];
+    assert_eq!((again.code, managers(&again.body)), (200, three), "{again:?}");
+    assert_eq!(again.body["spec"], json!({"hostPort": "c:3", "color": "blue"}));
+    served.end();
+}
+
+#[test]
+fn versions_that_a_webhook_converts_are_watched_and_listed_at_a_version() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    define(&served, &hooked);
+    let thing = |name: &str| json!({"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": name}, "spec": {"hostPort": "a:1"}});
+    assert_eq!(send(&served, "POST", &things("v2"), thing("t")).code, 201);
+    let list = send(&served, "GET", &things("v1"), Value::Null);
+    let version = list.body["metadata"]["resourceVersion"].as_str().expect("it has one").to_owned();
+    let change = json!({"spec": {"hostPort": "b:2"}});
+    assert_eq!(send(&served, "PATCH", &format!("{}/t", things("v2")), change).code, 200);
+    let path = format!("{}?resourceVersion={version}&resourceVersionMatch=Exact", things("v1"));
+    let then = send(&served, "GET", &path, Value::Null);
+    assert_eq!(then.body["items"][0]["spec"], json!({"host": "a", "port": "1"}), "{then:?}");
+    let path = format!("{}?watch=1&timeoutSeconds=1&resourceVersion={version}", things("v1"));
+    let watched = send(&served, "GET", &path, Value::Null);
+    assert_eq!((watched.code, &watched.body["type"]), (200, &json!("MODIFIED")), "{watched:?}");
+    let object = &watched.body["object"];
+    assert_eq!(
+        (&object["apiVersion"], &object["spec"]),
+        (&json!("example.com/v1"), &json!({"host": "b", "port": "2"}))
+    );
+    served.end();
+}
+
+#[test]
+fn rules_that_name_another_version_are_asked_about_it() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    define(&served, &hooked);
+    let rules = json!([{"apiGroups": ["example.com"], "apiVersions": ["v2"], "operations": ["CREATE"], "resources": ["things"]}]);
+    let hooks = vec![
+        hooked.hook("equivalent.example.com", "/allow", json!({"rules": rules})),
+        hooked.hook("exact.example.com", "/deny", json!({"rules": rules, "matchPolicy": "Exact"})),
+    ];
+    configure(&served, "validating", "versions", hooks);
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    let policy = json!({"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": rules},
+        "validations": [{"expression": "object.spec.hostPort != 'bad:1'", "message": "bad"}]}});
+    assert_eq!(send(&served, "POST", policies, policy).code, 201);
+    let binding =
+        json!({"metadata": {"name": "p"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}});
+    let bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+    assert_eq!(send(&served, "POST", bindings, binding).code, 201);
+    let thing = |name: &str, host: &str| {
+        json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name},
+        "spec": {"host": host, "port": "1"}})
+    };
+    hooked.take_asked();
+    assert_eq!(send(&served, "POST", &things("v1"), thing("a", "good")).code, 201);
+    let asked = hooked.take_asked();
+    let asked: Vec<&Value> = asked.iter().filter(|review| review["kind"] == "AdmissionReview").collect();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let request = &asked[0]["request"];
+    assert_eq!(
+        (&request["kind"]["version"], &request["requestKind"]["version"], &request["object"]["spec"]),
+        (&json!("v2"), &json!("v1"), &json!({"hostPort": "good:1"}))
+    );
+    let refused = send(&served, "POST", &things("v1"), thing("b", "bad"));
+    let why = "things.example.com \"b\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: bad";
+    assert_eq!((refused.code, refused.message()), (422, why));
+    served.end();
+}
+
+const EXEC: &str = "/api/v1/namespaces/default/pods/p/exec";
+
+#[test]
+fn admission_is_asked_about_connections_and_about_parts() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    let about = |operations: &[&str], resources: &[&str]| json!([{"apiGroups": ["*"], "apiVersions": ["*"], "operations": operations, "resources": resources}]);
+    let connects = about(&["CONNECT"], &["pods/exec", "pods/portforward", "nodes/proxy"]);
+    let bad = json!([{"name": "bad", "expression": "object.command[0] == 'rm'"}]);
+    let only = json!({"rules": about(&["CONNECT"], &["pods/exec"]), "matchConditions": bad});
+    let hooks = vec![
+        hooked.hook("see.example.com", "/allow", json!({"rules": connects})),
+        hooked.hook("deny.example.com", "/deny", only),
+    ];
+    configure(&served, "validating", "connects", hooks);
+    let answered = send(&served, "POST", &format!("{EXEC}?command=ls&command=-l&stdout=1"), Value::Null);
+    assert_eq!((answered.code, answered.message()), (404, "pods \"p\" not found"));
+    let asked = hooked.take_asked();
+    let request = &asked[0]["request"];
+    assert_eq!(
+        request["object"],
+        json!({"kind": "PodExecOptions", "apiVersion": "v1", "stdout": true, "command": ["ls", "-l"]})
+    );
+    assert_eq!(request["kind"], json!({"group": "", "version": "v1", "kind": "PodExecOptions"}));
+    assert_eq!(
+        (&request["operation"], &request["subResource"], &request["resource"]["resource"], &request["name"]),
+        (&json!("CONNECT"), &json!("exec"), &json!("pods"), &json!("p"))
+    );
+    assert_eq!((&request["options"], &request["oldObject"]), (&Value::Null, &Value::Null));
+    let denied = send(&served, "POST", &format!("{EXEC}?command=rm"), Value::Null);
+    let why = "admission webhook \"deny.example.com\" denied the request: not here";
+    assert_eq!((denied.code, denied.message()), (418, why));
+    hooked.take_asked();
+    let proxy = send(&served, "GET", "/api/v1/nodes/node-1/proxy/stats", Value::Null);
+    assert_eq!(proxy.code, 503, "{proxy:?}");
+    let asked = hooked.take_asked();
+    assert_eq!(
+        asked[0]["request"]["object"],
+        json!({"kind": "NodeProxyOptions", "apiVersion": "v1", "path": "/stats"})
+    );
+
+    let parts =
+        about(&["CREATE", "UPDATE"], &["replicationcontrollers/scale", "pods/eviction", "pods/binding"]);
+    configure(
+        &served,
+        "validating",
+        "parts",
+        vec![hooked.hook("parts.example.com", "/allow", json!({"rules": parts}))],
+    );
+    let controller = json!({"metadata": {"name": "r"}, "spec": {"replicas": 0, "selector": {"a": "b"}, "template": {
+        "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    let controllers = "/api/v1/namespaces/default/replicationcontrollers";
+    assert_eq!(send(&served, "POST", controllers, controller).code, 201);
+    let scale = json!({"spec": {"replicas": 1}});
+    assert_eq!(send(&served, "PATCH", &format!("{controllers}/r/scale"), scale).code, 200);
+    let pod = json!({"metadata": {"name": "q"}, "spec": {"schedulerName": "none", "containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(send(&served, "POST", "/api/v1/namespaces/default/pods", pod).code, 201);
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "q", "namespace": "default"}});
+    assert_eq!(send(&served, "POST", "/api/v1/namespaces/default/pods/q/eviction", eviction).code, 201);
+    let asked = hooked.take_asked();
+    let kinds: Vec<_> = asked
+        .iter()
+        .map(|review| (review["request"]["kind"]["kind"].clone(), review["request"]["operation"].clone()))
+        .collect();
+    assert_eq!(kinds, [(json!("Scale"), json!("UPDATE")), (json!("Eviction"), json!("CREATE"))], "{asked:?}");
+    assert_eq!(asked[0]["request"]["object"]["spec"], json!({"replicas": 1}));
+    served.end();
+
+    // Policies are asked without webhooks, too.
+    let served = Served::begin(1);
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    let policy = json!({"metadata": {"name": "no-rm"}, "spec": {"matchConstraints": {"resourceRules": about(&["CONNECT"], &["pods/exec"])},
+        "validations": [{"expression": "object.command[0] != 'rm'", "message": "no rm"}]}});
+    assert_eq!(send(&served, "POST", policies, policy).code, 201);
+    let binding = json!({"metadata": {"name": "no-rm"}, "spec": {"policyName": "no-rm", "validationActions": ["Deny"]}});
+    assert_eq!(
+        send(
+            &served,
+            "POST",
+            "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+            binding
+        )
+        .code,
+        201
+    );
+    let denied = send(&served, "POST", &format!("{EXEC}?command=rm"), Value::Null);
+    let why = "pods \"p\" is forbidden: ValidatingAdmissionPolicy 'no-rm' with binding 'no-rm' denied request: no rm";
+    assert_eq!((denied.code, denied.message()), (422, why));
+    assert_eq!(send(&served, "POST", &format!("{EXEC}?command=ls"), Value::Null).code, 404);
+    served.end();
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! JSON documents in a stream. Lists are taken apart on the way: only one item is held at a time.
 
-use crate::document::{Emit, ListHead, incomplete, lacks_type};
+use std::sync::Arc;
+
+use crate::document::{Emit, Found, ListHead, Part, incomplete, lacks_type};
 use crate::json::scan::{self, ScanError};
 use crate::json::value::{self, ParseError};
+use crate::limits::Limits;
 use crate::problem::{Lost, ProblemKind};
 use crate::window::{Place, Window};
 use serde_json::Value;
@@ -283,6 +286,14 @@ fn separator(window: &mut Window) -> Result<Separator, ScanError> {
 
 impl List {
     fn item(&mut self, window: &mut Window, emit: &mut Emit<'_>, item: u32, start: Place) {
+        if emit.defers && self.deferred.is_empty() {
+            let text = window.since(start.position);
+            if self.head.kind.is_some() || names_type(text) {
+                let (source, index, head) = (emit.source.clone(), emit.index, self.head.clone());
+                let text = ItemText { source, index, item, start, head, text: text.into() };
+                return (emit.each)(Part::Text(text));
+            }
+        }
         let bytes = window.len_since(start.position);
         let fits = self.deferred_bytes + bytes <= emit.limits.held_bytes_max;
         let value = if self.deferred.is_empty() || !fits {
@@ -310,6 +321,48 @@ impl List {
             }
         }
     }
+}
+
+/// The text of an item of a list, and where it stands.
+pub(crate) struct ItemText {
+    source: Arc<str>,
+    index: u32,
+    item: u32,
+    start: Place,
+    head: ListHead,
+    text: Box<[u8]>,
+}
+
+impl ItemText {
+    /// How long it is, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Reads it.
+    pub(crate) fn read(self, limits: &Limits, each: &mut dyn FnMut(Found)) {
+        let Self { source, index, item, start, head, text } = self;
+        let mut each = |part: Part| match part {
+            Part::Found(found) => each(found),
+            Part::Text(text) => text.read(limits, each),
+        };
+        let mut emit = Emit { source, limits, index, defers: false, each: &mut each };
+        if let Some(mut value) = parse(&text, &mut emit, Some(item), start) {
+            head.fill(&mut value);
+            emit.item(item, start.line, value);
+        }
+    }
+}
+
+/// Whether the text of an object begins with its version or its kind, as kubectl prints it.
+fn names_type(text: &[u8]) -> bool {
+    fn behind<'t>(text: &'t [u8], what: &[u8]) -> Option<&'t [u8]> {
+        text.trim_ascii_start().strip_prefix(what)
+    }
+    let first = behind(text, b"{")
+        .and_then(|rest| behind(rest, b"\"apiVersion\"").or_else(|| behind(rest, b"\"kind\"")));
+    let value = first.and_then(|rest| behind(rest, b":")).and_then(|rest| behind(rest, b"\""));
+    value.is_some_and(|rest| rest.first().is_some_and(|&byte| byte != b'"'))
 }
 
 /// The tree of what lies between the start of a unit and the window's next byte; `None` where it was reported.

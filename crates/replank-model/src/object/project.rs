@@ -51,6 +51,8 @@ pub enum ProjectError {
 #[derive(Debug, Default)]
 pub struct Projector {
     specs: FxHashMap<Box<str>, Arc<PodSpec>>,
+    /// The spec that was read last: in lists, pods of one template stand side by side.
+    last: Option<(Value, Arc<PodSpec>)>,
     maps: FxHashSet<TextMap>,
     texts: FxHashSet<Text>,
     /// How much is known when what nobody has is forgotten next.
@@ -182,13 +184,20 @@ impl Projector {
 
     fn spec(&mut self, head: &Head, spec: Map<String, Value>) -> Result<Arc<PodSpec>, ProjectError> {
         let value = Value::Object(spec);
-        let key = value.to_string().into_boxed_str();
-        if let Some(shared) = self.specs.get(&key) {
+        if let Some((_, shared)) = self.last.as_ref().filter(|(last, _)| *last == value) {
             return Ok(shared.clone());
         }
-        let spec = pod_wire::spec_from_value(value).map_err(|wrong| head.wrong("spec", &wrong))?;
-        let spec = Arc::new(spec);
-        self.specs.insert(key, spec.clone());
+        let key = value.to_string().into_boxed_str();
+        let spec = match self.specs.get(&key) {
+            Some(shared) => shared.clone(),
+            None => {
+                let spec = pod_wire::spec_from_value(value.clone());
+                let spec = Arc::new(spec.map_err(|wrong| head.wrong("spec", &wrong))?);
+                self.specs.insert(key, spec.clone());
+                spec
+            }
+        };
+        self.last = Some((value, spec.clone()));
         Ok(spec)
     }
 

@@ -5,7 +5,7 @@ use replank_model::text::Text;
 use replank_model::time::Span;
 
 use super::conditions::set_condition;
-use super::{containers, report};
+use super::{containers, init, report};
 use crate::context::Ctx;
 
 /// What containers end with that are killed.
@@ -31,6 +31,7 @@ pub(super) fn pass(ctx: &mut Ctx<'_>, pod: &Pod) {
         pod.status.reason = Text::from("DeadlineExceeded");
         pod.status.message = Text::from("Pod was active on the node longer than the specified deadline");
         containers::terminate(pod, KILLED, now);
+        init::stop(pod, KILLED, now);
         set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
     });
     debug_assert!(ended.is_ok(), "the pod was just read");

@@ -22,7 +22,7 @@ const JOB: Span = Span::from_secs(5);
 const JOB_AT_MOST: Span = Span::from_minutes(1);
 
 /// How long a command takes that says it is over at once.
-const AT_ONCE: Span = Span::from_millis(200);
+pub(super) const AT_ONCE: Span = Span::from_millis(200);
 
 /// The same for a cluster that clients use: containers of Jobs end by themselves, and so do those of pods that are not to be restarted, where their commands say
 /// how.
@@ -77,15 +77,21 @@ impl Told {
         let containers = spec.as_ref().and_then(|spec| spec["containers"].as_array());
         let mut told = Self { run: None, exit_code: 0 };
         for container in containers.into_iter().flatten() {
-            let words = [&container["command"], &container["args"]];
-            let words: Vec<&str> =
-                words.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
-            let (sleeps, code) = (slept(words.iter().copied()), code(&words));
-            told.run = told.run.max(sleeps.or(code.map(|_| AT_ONCE)));
+            let (run, code) = told_by(container);
+            told.run = told.run.max(run);
             told.exit_code = told.exit_code.max(code.unwrap_or(0));
         }
         told
     }
+}
+
+/// How long a container runs and what it ends with, where its command says so.
+pub(super) fn told_by(container: &Value) -> (Option<Span>, Option<i32>) {
+    let words = [&container["command"], &container["args"]];
+    let words: Vec<&str> =
+        words.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+    let (sleeps, code) = (slept(words.iter().copied()), code(&words));
+    (sleeps.or(code.map(|_| AT_ONCE)), code)
 }
 
 /// The code that a command ends with: `true`, `false`, or a script whose last command is one of these or `exit 3`.

@@ -202,19 +202,22 @@ fn conditions(status: &mut Value, spec: &Value, now: Time) {
         _ => ("ContainersNotReady", format!("containers with unready status: [{}]", unready.join(" "))),
     };
     let is_ready = find("Ready").is_some_and(|ready| ready["status"] == "True");
-    let is_initialized = began || items(&spec["initContainers"]).next().is_none();
+    let incomplete: Vec<&str> = incomplete(status, spec).collect();
+    // Who has once started others has been initialized.
+    let others_started = items(&status["containerStatuses"]).any(has_started);
+    let is_initialized = incomplete.is_empty() || others_started;
     let of_init = match (is_initialized, phase) {
         (true, "Succeeded") => ("PodCompleted", String::new()),
         (true, _) => ("", String::new()),
         (false, _) => {
-            let names: Vec<&str> =
-                items(&spec["initContainers"]).filter_map(|one| one["name"].as_str()).collect();
-            ("ContainersNotInitialized", format!("containers with incomplete status: [{}]", names.join(" ")))
+            let names = incomplete.join(" ");
+            ("ContainersNotInitialized", format!("containers with incomplete status: [{names}]"))
         }
     };
+    let has_sandbox = began || items(&status["initContainerStatuses"]).any(has_started);
     let own = OWN.map(|kind| {
         let (holds, (reason, message)) = match kind {
-            "PodReadyToStartContainers" => (began && !is_over, ("", String::new())),
+            "PodReadyToStartContainers" => (has_sandbox && !is_over, ("", String::new())),
             "Initialized" => (is_initialized, of_init.clone()),
             "Ready" if is_ready => (true, ("", String::new())),
             "Ready" => (false, (reason, message.clone())),
@@ -233,6 +236,26 @@ fn conditions(status: &mut Value, spec: &Value, now: Time) {
     });
     let others = known.iter().filter(|one| !OWN.iter().any(|kind| one["type"] == *kind)).cloned();
     status["conditions"] = others.chain(own).collect::<Vec<_>>().into();
+}
+
+/// Names of the init containers that have not done their part (pkg/kubelet/status `GeneratePodInitializedCondition`).
+fn incomplete<'s>(status: &'s Value, spec: &'s Value) -> impl Iterator<Item = &'s str> {
+    let is_done = |container: &Value| {
+        let mut all = items(&status["initContainerStatuses"]);
+        let known = all.find(|one| one["name"] == container["name"]);
+        known.is_some_and(|one| match container["restartPolicy"] == "Always" {
+            true => one["started"] == true,
+            false => one["ready"] == true,
+        })
+    };
+    let all = items(&spec["initContainers"]).filter(move |container| !is_done(container));
+    all.filter_map(|container| container["name"].as_str())
+}
+
+/// Whether a container has ever run.
+fn has_started(status: &Value) -> bool {
+    let of = |state: &str| status["state"].get(state).is_some_and(Value::is_object);
+    of("running") || of("terminated") || status["lastState"].get("terminated").is_some_and(Value::is_object)
 }
 
 /// Names of the containers that are not ready.

@@ -30,15 +30,24 @@ fn parts(pod: &Value, list: &str) -> Vec<Part> {
     .collect()
 }
 
-/// The containers of a pod have started; `first`: those that come before them, too.
-pub(super) fn started(ctx: &mut Ctx<'_>, pod: &Pod, first: bool) {
+/// The containers of a pod have started.
+pub(super) fn started(ctx: &mut Ctx<'_>, pod: &Pod) {
+    begun(ctx, pod, ("containers", None));
+}
+
+/// An init container of a pod has started.
+pub(super) fn init_started(ctx: &mut Ctx<'_>, pod: &Pod, name: &str) {
+    begun(ctx, pod, ("initContainers", Some(name)));
+}
+
+/// The containers of a list have started, or one of them.
+fn begun(ctx: &mut Ctx<'_>, pod: &Pod, (list, name): (&str, Option<&str>)) {
     if !ctx.api.serving().traces {
         return;
     }
     let about = Object::from(pod.clone());
-    let value = render(&about);
-    let before = if first { parts(&value, "initContainers") } else { Vec::new() };
-    for part in before.into_iter().chain(parts(&value, "containers")) {
+    let parts = parts(&render(&about), list);
+    for part in parts.into_iter().filter(|part| name.is_none_or(|name| name == part.name)) {
         let image = &part.image;
         if part.is_pulled {
             say(ctx, pod, &about, &part.path, ("Pulling", &format!("Pulling image {image:?}")));
@@ -71,12 +80,22 @@ pub(super) fn stops(ctx: &mut Ctx<'_>, pod: &Pod) {
 
 /// Containers that have crashed wait before they are started again.
 pub(super) fn backs_off(ctx: &mut Ctx<'_>, pod: &Pod) {
+    waits(ctx, pod, ("containers", None));
+}
+
+/// An init container that has failed waits before it is started again.
+pub(super) fn init_backs_off(ctx: &mut Ctx<'_>, pod: &Pod, name: &str) {
+    waits(ctx, pod, ("initContainers", Some(name)));
+}
+
+fn waits(ctx: &mut Ctx<'_>, pod: &Pod, (list, name): (&str, Option<&str>)) {
     if !ctx.api.serving().traces {
         return;
     }
     let about = Object::from(pod.clone());
     let meta = &pod.meta;
-    for part in parts(&render(&about), "containers") {
+    let parts = parts(&render(&about), list);
+    for part in parts.into_iter().filter(|part| name.is_none_or(|name| name == part.name)) {
         let place = format!("{}_{}({})", meta.name, meta.namespace, meta.uid);
         let why = format!("Back-off restarting failed container {} in pod {place}", part.name);
         let host = pod.node.as_ref().map_or("", |node| node.as_str());

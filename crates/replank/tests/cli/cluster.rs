@@ -215,6 +215,32 @@ fn runtime_get(config: &Kubeconfig, path: &str) -> Value {
 }
 
 #[test]
+fn who_writes_in_an_older_version_manages_fields_in_it() {
+    let served = Served::up(&["--kubernetes-version", "1.20"]);
+    let budget = serde_json::json!({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}});
+    served.post("/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets", &budget);
+    let ingress = serde_json::json!({"apiVersion": "networking.k8s.io/v1beta1", "kind": "Ingress", "metadata": {"name": "i"},
+        "spec": {"backend": {"serviceName": "s", "servicePort": 80}}});
+    served.post("/apis/networking.k8s.io/v1beta1/namespaces/default/ingresses", &ingress);
+    let managed = |path: &str| {
+        let object = runtime_get(&served.config, path);
+        let all = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+        let of = |entry: &Value| (entry["apiVersion"].clone(), entry["fieldsV1"]["f:spec"].clone());
+        all.iter().filter(|entry| entry["subresource"].is_null()).map(of).collect::<Vec<_>>()
+    };
+    let spec = serde_json::json!({".": {}, "f:minAvailable": {}, "f:selector": {}});
+    let budget = managed("/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets/b");
+    assert_eq!(budget, [("policy/v1beta1".into(), spec)]);
+    // What the older version has under other names is managed by these.
+    let ingress = managed("/apis/networking.k8s.io/v1/namespaces/default/ingresses/i");
+    assert_eq!(ingress.len(), 1);
+    assert_eq!(ingress[0].0, "networking.k8s.io/v1beta1");
+    assert!(ingress[0].1["f:backend"]["f:serviceName"].is_object(), "{ingress:?}");
+    served.kill();
+}
+
+#[test]
 fn what_cannot_be_served_is_said_at_once() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
     let port = taken.local_addr().expect("it has one").port().to_string();

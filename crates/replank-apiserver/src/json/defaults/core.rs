@@ -1,6 +1,6 @@
 //! Defaults of pods, Services, volumes and autoscalers (`pkg/apis/{core,autoscaling,discovery}/v*/defaults.go`).
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{absent, items, member};
 
@@ -96,6 +96,36 @@ pub(super) fn claim(spec: &mut Value) {
     absent(spec, "volumeMode", "Filesystem");
 }
 
+/// What a new claim is filled from: the older member takes claims and snapshots alone, and both say the same
+/// (`EnforceDataSourceBackwardsCompatibility`, `NormalizeDataSources`).
+pub(super) fn settle_sources(spec: &mut Value) {
+    let Value::Object(members) = spec else { return };
+    let word = |source: &Value, name: &str| source[name].as_str().unwrap_or_default().to_owned();
+    let is_known = |source: &Value| {
+        matches!(
+            (word(source, "apiGroup").as_str(), word(source, "kind").as_str()),
+            ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+        )
+    };
+    let of =
+        |members: &Map<String, Value>, name: &str| members.get(name).filter(|one| one.is_object()).cloned();
+    if of(members, "dataSource").is_some_and(|source| !is_known(&source)) {
+        members.remove("dataSource");
+    }
+    match (of(members, "dataSource"), of(members, "dataSourceRef")) {
+        (Some(source), None) => {
+            members.insert("dataSourceRef".to_owned(), source);
+        }
+        (None, Some(mut source)) if word(&source, "namespace").is_empty() => {
+            if let Value::Object(source) = &mut source {
+                source.remove("namespace");
+            }
+            members.insert("dataSource".to_owned(), source);
+        }
+        (Some(_), Some(_)) | (None, _) => {}
+    }
+}
+
 pub(super) fn volume(spec: &mut Value) {
     absent(spec, "volumeMode", "Filesystem");
     absent(spec, "persistentVolumeReclaimPolicy", "Retain");
@@ -148,5 +178,26 @@ mod tests {
         let targets: Vec<&Value> =
             spec["ports"].as_array().expect("a list").iter().map(|port| &port["targetPort"]).collect();
         assert_eq!(targets, [&json!(80), &json!(81), &json!(82), &json!("http")]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_older_source_of_a_claim_takes_claims_and_snapshots_alone_and_both_say_the_same() {
+        let settled = |mut spec: Value| {
+            settle_sources(&mut spec);
+            spec
+        };
+        let other = json!({"apiGroup": "example.com", "kind": "Backup", "name": "a"});
+        assert_eq!(settled(json!({"dataSource": other})), json!({}));
+        let claim = json!({"kind": "PersistentVolumeClaim", "name": "a"});
+        let both = json!({"dataSource": claim, "dataSourceRef": claim});
+        assert_eq!(settled(json!({"dataSource": claim})), both);
+        assert_eq!(settled(json!({"dataSourceRef": claim})), both);
+        let far = json!({"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a", "namespace": "b"}});
+        assert_eq!(settled(far.clone()), far);
     }
 }

@@ -23,7 +23,12 @@ pub(super) fn at_creation(kind: Kind, value: &mut Value, now: Time) {
     let status = match kind {
         Kind::Pod => return prepare_pod_for_create(value, now),
         Kind::CustomResourceDefinition => return definition::begin(value),
-        Kind::PersistentVolumeClaim | Kind::PersistentVolume => json!({"phase": "Pending"}),
+        Kind::PersistentVolumeClaim | Kind::PersistentVolume => {
+            if kind == Kind::PersistentVolumeClaim {
+                core::settle_sources(member(value, "spec"));
+            }
+            json!({"phase": "Pending"})
+        }
         Kind::Namespace => json!({"phase": "Active"}),
         Kind::PodDisruptionBudget => {
             json!({"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0})

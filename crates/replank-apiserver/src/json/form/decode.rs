@@ -79,6 +79,7 @@ impl Reader {
                 }
                 Ok(None)
             }
+            (GoForm::Bytes, Value::Array(items)) => Ok(Some(base64(items).into())),
             (GoForm::Text, Value::String(_)) | (GoForm::Bool, Value::Bool(_)) => Ok(Some(value.clone())),
             (GoForm::Float, Value::Number(_)) => Ok(Some(value.clone())),
             (GoForm::Int(bits), Value::Number(number)) => {
@@ -233,6 +234,24 @@ impl Reader {
     }
 }
 
+/// Bytes that are given one by one, as they are written.
+fn base64(items: &[Value]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // Null is none of a number's values, and reads as the one that is there without it.
+    let bytes: Vec<u64> = items.iter().map(|item| item.as_u64().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let of = |at: usize| three.get(at).copied().unwrap_or(0);
+        let bits = of(0) << 16 | of(1) << 8 | of(2);
+        for at in 0..4 {
+            let is_there = at <= three.len();
+            let letter = usize::try_from(bits >> (18 - 6 * at) & 63).unwrap_or(0);
+            text.push(if is_there { char::from(LETTERS[letter]) } else { '=' });
+        }
+    }
+    text
+}
+
 fn is_byte(value: &Value) -> bool {
     value.is_null() || value.as_u64().is_some_and(|number| u8::try_from(number).is_ok())
 }
@@ -364,6 +383,9 @@ mod tests {
     #[test]
     fn base64_ends_where_it_is_wrong() {
         assert_eq!(wrong_byte("YQ=="), None);
+        assert_eq!(base64(&[json!(97)]), "YQ==");
+        assert_eq!(base64(&[json!(97), json!(98), json!(99), json!(255)]), "YWJj/w==");
+        assert_eq!(base64(&[Value::Null]), "AA==");
         assert_eq!(wrong_byte("not base64!"), Some(3));
         assert_eq!(wrong_byte("YWJj"), None);
     }

@@ -15,11 +15,12 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Effect;
+use super::equivalent::Fit;
 use super::patch;
 use super::path::Address;
 use super::policies::{Attempt, Names, expression, matches};
 use super::{custom, defaults, form};
-use crate::server::{Api, ApiError, HookCall, Hooks};
+use crate::server::{Api, ApiError, HookCall, HookPurpose, Hooks};
 use configured::{Hook, Kind};
 use verdict::Verdict;
 
@@ -72,6 +73,12 @@ impl Api {
                 }
                 let current = shown(address, value);
                 let attempt = super::write::attempt(address, old.as_ref(), &current, effect);
+                let fit = self.fit(&hook.constraints, &attempt)?;
+                let attempt = match &fit {
+                    Fit::Not => continue,
+                    Fit::AsItIs => attempt,
+                    Fit::As(fitted) => fitted.attempt(&attempt),
+                };
                 let Some(answer) = self.asked(&hooks, hook, &attempt, (address, round, None))? else {
                     continue;
                 };
@@ -80,7 +87,8 @@ impl Api {
                 }
                 let Some(verdict) = verdict::read(hook, answer)? else { continue };
                 warnings.extend(verdict.warnings.iter().cloned());
-                if self.changed(address, &verdict, value, &current)? && round == 0 {
+                let seen = attempt.object.unwrap_or(&current);
+                if self.changed(address, &verdict, value, seen)? && round == 0 {
                     let earlier = invoked.iter().copied().filter(|index| configured[*index].is_reinvoked);
                     again.extend(earlier);
                 }
@@ -88,6 +96,38 @@ impl Api {
             }
             if again.is_empty() {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has webhooks change what is written to a part of an object.
+    ///
+    /// # Errors
+    /// As [`Api::change_by_hooks`].
+    pub(super) fn change_part_by_hooks(
+        &self,
+        address: &Address,
+        attempt: &Attempt<'_>,
+        value: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError> {
+        let Some(hooks) = self.hooks() else { return Ok(()) };
+        for hook in self.configured(Kind::Mutating) {
+            let current = value.clone();
+            let attempt = Attempt { object: Some(&current), ..*attempt };
+            if !matches(self, &hook.constraints, &attempt) {
+                continue;
+            }
+            let asked = self.asked(&hooks, &hook, &attempt, (address, 0, None))?;
+            let Some(answer) = asked else { continue };
+            if hooks.waits() {
+                return Err(waiting());
+            }
+            let Some(verdict) = verdict::read(&hook, answer)? else { continue };
+            warnings.extend(verdict.warnings);
+            if let Some(patch) = &verdict.patch {
+                patch::apply_json(value, patch).map_err(|why| ApiError::internal_error(&why))?;
             }
         }
         Ok(())
@@ -121,6 +161,12 @@ impl Api {
                 Some(new) => super::write::attempt(address, old.as_ref(), new, effect),
                 None => deletion(address, old.as_ref(), effect),
             };
+            let fit = self.fit(&hook.constraints, &attempt)?;
+            let attempt = match &fit {
+                Fit::Not => continue,
+                Fit::AsItIs => attempt,
+                Fit::As(fitted) => fitted.attempt(&attempt),
+            };
             if let Some(answer) = self.asked(&hooks, &hook, &attempt, (address, ROUNDS, options))? {
                 answers.push((hook, answer));
             }
@@ -148,7 +194,7 @@ impl Api {
         let kind = &*attempt.resource.name.plural;
         let is_exempt = &*attempt.resource.name.group == "admissionregistration.k8s.io"
             && (kind.ends_with("webhookconfigurations") || kind.contains("admissionpolic"));
-        if is_exempt || !matches(self, &hook.constraints, attempt) || !self.meets(hook, attempt)? {
+        if is_exempt || !self.meets(hook, attempt)? {
             return Ok(None);
         }
         if attempt.is_dry && !hook.is_free_of_effects {
@@ -163,7 +209,7 @@ impl Api {
             id,
             client: hook.client.clone(),
             timeout_seconds: hook.timeout_seconds,
-            may_patch: hook.may_patch,
+            purpose: HookPurpose::Admission { may_patch: hook.may_patch },
             review,
         };
         Ok(Some(hooks.ask(call).unwrap_or(Ok(Value::Null))))
@@ -211,6 +257,9 @@ impl Api {
         if patched == *current {
             return Ok(false);
         }
+        if resource.custom.is_some() {
+            patched = self.in_version(resource, &patched, &resource.api_version())?;
+        }
         if let Some(of) = super::body::go_type(resource) {
             patched = form::decode(of, &patched).map_err(|why| ApiError::internal_error(&why))?.object;
         }
@@ -219,6 +268,37 @@ impl Api {
         *value = patched;
         Ok(true)
     }
+}
+
+/// Asks the webhooks that may refuse what is written to a part of an object.
+///
+/// # Errors
+/// As [`Api::change_by_hooks`].
+pub(super) fn deny_or_go_on(
+    api: &Api,
+    address: &Address,
+    attempt: &Attempt<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(), ApiError> {
+    let Some(hooks) = api.hooks() else { return Ok(()) };
+    let mut answers = Vec::new();
+    for hook in api.configured(Kind::Validating) {
+        if !matches(api, &hook.constraints, attempt) {
+            continue;
+        }
+        if let Some(answer) = api.asked(&hooks, &hook, attempt, (address, ROUNDS, None))? {
+            answers.push((hook, answer));
+        }
+    }
+    if hooks.waits() {
+        return Err(waiting());
+    }
+    for (hook, answer) in answers {
+        if let Some(verdict) = verdict::read(&hook, answer)? {
+            warnings.extend(verdict.warnings);
+        }
+    }
+    Ok(())
 }
 
 /// An object as it is served.
@@ -237,6 +317,8 @@ fn deletion<'a>(address: &'a Address, old: Option<&'a Value>, effect: Effect) ->
     Attempt {
         operation: "DELETE",
         resource: &address.resource,
+        requested: None,
+        of: None,
         subresource: "",
         namespace: address.namespace.as_ref().map_or("", |namespace| namespace.as_str()),
         name,

@@ -24,15 +24,13 @@ pub(super) fn review(
         ));
     };
     let name = &attempt.resource.name;
-    let (group, of) = (&*name.group, &*attempt.resource.version);
-    let kind = json!({"group": group, "version": of, "kind": &*name.kind});
-    let resource = json!({"group": group, "version": of, "resource": &*name.plural});
+    let group = &*name.group;
     let mut request = Map::new();
     let mut set = |member: &str, value: Value| drop(request.insert(member.to_owned(), value));
-    set("kind", kind.clone());
-    set("resource", resource.clone());
-    set("requestKind", kind);
-    set("requestResource", resource);
+    set("kind", attempt.kind());
+    set("resource", attempt.plural());
+    set("requestKind", attempt.requested_kind());
+    set("requestResource", attempt.requested_plural());
     if !attempt.subresource.is_empty() {
         set("subResource", attempt.subresource.into());
         set("requestSubResource", attempt.subresource.into());
@@ -58,6 +56,8 @@ pub(super) fn review(
 
 fn options(attempt: &Attempt<'_>, address: &Address, given: Option<&Value>) -> Value {
     let kind = match attempt.operation {
+        // Who connects has no options beside what is connected to.
+        "CONNECT" => return Value::Null,
         "CREATE" => "CreateOptions",
         "DELETE" => "DeleteOptions",
         _ => "UpdateOptions",

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::server::{ApiError, Cause};
 use entries::{Entries, Entry, Manager};
 use set::Set;
+use walk::Comparison;
 
 pub(super) use schema::Part;
 
@@ -19,7 +20,7 @@ pub(super) use schema::Part;
 const UPDATERS_MAX: usize = 10;
 
 /// What is the same for all writes of a kind at one address.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Keeper<'s> {
     /// The type of the object.
     pub(super) of: Part<'s>,
@@ -33,6 +34,31 @@ pub(super) struct Keeper<'s> {
     pub(super) reset: &'static [&'static str],
     /// The moment.
     pub(super) now: String,
+    /// The other versions in which fields are managed; `None` where there is one alone.
+    pub(super) versions: Option<&'s dyn Others>,
+}
+
+/// Other versions in which fields of an object are managed.
+pub(super) trait Others {
+    /// The type of the object in a version.
+    fn part(&self, api_version: &str) -> Option<Part<'_>>;
+
+    /// The object in a version.
+    ///
+    /// # Errors
+    /// Why it cannot be converted.
+    fn convert(&self, value: &Value, api_version: &str) -> Result<Other, ApiError>;
+}
+
+/// An object in another version.
+#[derive(Debug)]
+pub(super) enum Other {
+    /// What it is there.
+    Known(Value),
+    /// There is no such version any more: nobody manages fields in it.
+    Gone,
+    /// Nobody knows how it is there: it is taken to be the same.
+    Unknown,
 }
 
 /// Fields of which nobody keeps account.
@@ -62,13 +88,16 @@ pub(super) struct Applied {
 
 impl Keeper<'_> {
     /// Records an update or a creation (`live` is `None`) in the new state.
-    pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) {
+    ///
+    /// # Errors
+    /// Where the states cannot be compared in the versions of others.
+    pub(super) fn update(&self, live: Option<&Value>, new: &mut Value, name: &str) -> Result<(), ApiError> {
         let is_subresource = !self.subresource.is_empty();
         let was = live.unwrap_or(&self.empty);
         // Of what has no types nobody keeps account, and what there was is forgotten.
         if [was, new].into_iter().any(|value| walk::untypable(self.of, value).is_some()) {
             entries::write(new, &Entries::new());
-            return;
+            return Ok(());
         }
         let entries = if !is_subresource && entries::is_reset(new) {
             Entries::new()
@@ -79,12 +108,13 @@ impl Keeper<'_> {
         // What nobody has ever kept account of is not begun with by an update.
         if entries.is_empty() && live.is_some() {
             entries::write(new, &entries);
-            return;
+            return Ok(());
         }
         let manager = self.manager(name, false);
-        let mut entries = self.updated(was, new, entries, &manager);
+        let mut entries = self.updated(was, new, entries, &manager)?;
         cap(&mut entries);
         entries::write(new, &entries);
+        Ok(())
     }
 
     fn manager(&self, name: &str, applies: bool) -> Manager {
@@ -97,12 +127,25 @@ impl Keeper<'_> {
     }
 
     /// The entries after an update: what has changed is taken from all others.
-    fn updated(&self, was: &Value, new: &Value, mut entries: Entries, manager: &Manager) -> Entries {
-        let compared = walk::compare(self.of, &bare(was), &bare(new));
-        let seen = compared.without(&set::of_paths(self.reset));
-        let changed = seen.modified.union(&seen.added);
+    fn updated(
+        &self,
+        was: &Value,
+        new: &Value,
+        mut entries: Entries,
+        manager: &Manager,
+    ) -> Result<Entries, ApiError> {
+        let (was, new) = (bare(was), bare(new));
+        let mut compared = self.compared(&was, &new);
+        let own = compared.here();
+        let changed = own.modified.union(&own.added);
         for entry in entries.values_mut() {
-            entry.set = entry.set.difference(&changed).difference(&seen.removed);
+            match compared.at(&entry.api_version)? {
+                Some(seen) => {
+                    let changed = seen.modified.union(&seen.added);
+                    entry.set = entry.set.difference(&changed).difference(&seen.removed);
+                }
+                None => entry.set = Set::default(),
+            }
         }
         let own =
             changed.recursive_difference(&set::of_paths(self.reset)).difference(&set::of_paths(&STRIPPED));
@@ -113,7 +156,36 @@ impl Keeper<'_> {
             entry.time = Some(self.now.clone());
         }
         entries.retain(|_, entry| !entry.set.is_empty());
-        entries
+        Ok(entries)
+    }
+
+    /// What differs between two states, in each version in which somebody manages fields.
+    fn compared<'k>(&'k self, was: &'k Value, new: &'k Value) -> Compared<'k> {
+        let seen = walk::compare(self.of, was, new).without(&set::of_paths(self.reset));
+        Compared { keeper: self, was, new, known: vec![(self.api_version.clone(), Some(seen))] }
+    }
+
+    /// The type of the object in a version, and how a value is there.
+    fn other<'k>(&'k self, value: &Value, api_version: &str) -> Result<Option<(Part<'k>, Value)>, ApiError> {
+        let same = || Ok(Some((self.of, value.clone())));
+        let Some(versions) = self.versions.filter(|_| api_version != self.api_version) else { return same() };
+        match versions.convert(value, api_version)? {
+            Other::Gone => Ok(None),
+            Other::Unknown => same(),
+            Other::Known(there) => match versions.part(api_version) {
+                Some(of) => Ok(Some((of, there))),
+                None => same(),
+            },
+        }
+    }
+
+    /// A value of another version in that of the request.
+    fn back(&self, value: Value) -> Result<Value, ApiError> {
+        let Some(versions) = self.versions else { return Ok(value) };
+        match versions.convert(&value, &self.api_version)? {
+            Other::Known(value) => Ok(value),
+            Other::Gone | Other::Unknown => Ok(value),
+        }
     }
 
     /// Applies a configuration to an object that may not be there yet.
@@ -137,7 +209,7 @@ impl Keeper<'_> {
             }
             // Whatever is there was written before anybody kept account.
             let manager = self.manager("before-first-apply", false);
-            entries = self.updated(&self.empty, was, entries, &manager);
+            entries = self.updated(&self.empty, was, entries, &manager)?;
         }
         let result = match self.merged(was, applied, entries.clone(), name, force) {
             Err(Refused::Conflicts(conflicts)) if name == "kubectl" => {
@@ -172,24 +244,27 @@ impl Keeper<'_> {
         let live = bare(was);
         let merged = walk::merge(self.of, &live, &bare(applied)).map_err(Refused::Merge)?;
         let manager = self.manager(name, true);
-        let last = entries.get(&manager).map(|entry| entry.set.clone());
+        let last = entries.get(&manager).cloned();
         let reset = set::of_paths(self.reset);
         let set = walk::to_set(self.of, &bare(applied)).recursive_difference(&reset);
         let entry = Entry { set, api_version: self.api_version.clone(), time: Some(self.now.clone()) };
         let before = entries.insert(manager.clone(), entry);
-        let new = match last.filter(|last| !last.is_empty()) {
-            Some(last) => self.pruned(&merged, &entries, &last),
+        let new = match last.filter(|last| !last.set.is_empty()) {
+            Some(last) => self.pruned(&merged, &entries, &last)?,
             None => merged,
         };
-        let compared = walk::compare(self.of, &live, &new).without(&reset);
-        let changed = compared.modified.union(&compared.added);
+        let mut compared = self.compared(&live, &new);
         let mut conflicts = Vec::new();
         for (other, entry) in entries.iter_mut().filter(|(other, _)| **other != manager) {
-            let both = entry.set.intersection(&changed);
+            let Some(seen) = compared.at(&entry.api_version)? else {
+                entry.set = Set::default();
+                continue;
+            };
+            let both = entry.set.intersection(&seen.modified.union(&seen.added));
             if !both.is_empty() {
                 conflicts.push((other.clone(), both.clone()));
             }
-            entry.set = entry.set.difference(&both).difference(&compared.removed);
+            entry.set = entry.set.difference(&both).difference(&seen.removed);
         }
         if !force && !conflicts.is_empty() {
             return Err(Refused::Conflicts(conflicts));
@@ -206,16 +281,29 @@ impl Keeper<'_> {
     }
 
     /// What is merged, less what was applied before and is no more, unless somebody else manages it.
-    fn pruned(&self, merged: &Value, entries: &Entries, last: &Set) -> Value {
-        let named = |set: &Set| walk::with_named(self.of, set);
-        let all = named(&walk::to_set(self.of, merged));
-        let managed = entries.values().fold(Set::default(), |all, entry| all.union(&entry.set));
-        let pruned = walk::remove(self.of, merged, &named(last));
-        let kept = named(&walk::to_set(self.of, &pruned)).union(&named(&managed));
-        let pruned = walk::remove(self.of, merged, &all.difference(&kept));
+    /// Each manager's fields are looked at in its own version.
+    fn pruned(&self, merged: &Value, entries: &Entries, last: &Entry) -> Result<Value, ApiError> {
+        let Some((of, there)) = self.other(merged, &last.api_version)? else { return Ok(merged.clone()) };
+        let gone = walk::with_named(of, &last.set);
+        let mut pruned = self.back(walk::remove(of, &there, &gone))?;
+        let mut versions: Vec<&String> = entries.values().map(|entry| &entry.api_version).collect();
+        versions.sort();
+        versions.dedup();
+        for version in versions {
+            let Some((of, whole)) = self.other(merged, version)? else { continue };
+            let Some((_, left)) = self.other(&pruned, version)? else { continue };
+            let named = |set: &Set| walk::with_named(of, set);
+            let managed = entries.values().filter(|entry| entry.api_version == *version);
+            let managed = managed.fold(Set::default(), |all, entry| all.union(&entry.set));
+            let kept = named(&walk::to_set(of, &left)).union(&named(&managed));
+            let all = named(&walk::to_set(of, &whole));
+            pruned = self.back(walk::remove(of, &whole, &all.difference(&kept)))?;
+        }
         // What hangs on nobody stays, unless it was applied before.
-        let left = named(&walk::to_set(self.of, &pruned));
-        walk::remove(self.of, merged, &all.difference(&left).intersection(&named(last)))
+        let Some((_, left)) = self.other(&pruned, &last.api_version)? else { return Ok(pruned) };
+        let left = walk::with_named(of, &walk::to_set(of, &left));
+        let all = walk::with_named(of, &walk::to_set(of, &there));
+        self.back(walk::remove(of, &there, &all.difference(&left).intersection(&gone)))
     }
 
     /// Conflicts with what client-side apply has written are none for kubectl: it goes over to server-side apply.
@@ -245,19 +333,60 @@ impl Keeper<'_> {
     }
 }
 
+/// What differs between two states, version by version.
+struct Compared<'k> {
+    keeper: &'k Keeper<'k>,
+    was: &'k Value,
+    new: &'k Value,
+    known: Vec<(String, Option<Comparison>)>,
+}
+
+impl Compared<'_> {
+    /// In the version of the request.
+    fn here(&self) -> Comparison {
+        self.known.first().and_then(|(_, seen)| seen.clone()).unwrap_or_default()
+    }
+
+    /// In another version; `None` where there is none such any more.
+    fn at(&mut self, api_version: &str) -> Result<Option<Comparison>, ApiError> {
+        if let Some((_, seen)) = self.known.iter().find(|(known, _)| known == api_version) {
+            return Ok(seen.clone());
+        }
+        let reset = set::of_paths(self.keeper.reset);
+        // What is not there yet is in no version.
+        let was = match self.was.get("apiVersion") {
+            Some(_) => self.keeper.other(self.was, api_version)?.map(|(_, was)| was),
+            None => Some(self.was.clone()),
+        };
+        let new = self.keeper.other(self.new, api_version)?;
+        let seen = was.zip(new).map(|(was, (of, new))| walk::compare(of, &was, &new).without(&reset));
+        self.known.push((api_version.to_owned(), seen.clone()));
+        Ok(seen)
+    }
+}
+
 /// Others, and what of theirs would change.
 type Conflicts = Vec<(Manager, Set)>;
 
 enum Refused {
     Conflicts(Conflicts),
+    /// What is wrong with another version.
+    Other(ApiError),
     Schema(String),
     Merge(String),
+}
+
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Self {
+        Self::Other(error)
+    }
 }
 
 impl Refused {
     fn into_error(self, applied: &Value) -> ApiError {
         match self {
             Self::Conflicts(conflicts) => conflict(conflicts),
+            Self::Other(error) => error,
             Self::Schema(why) => ApiError::internal(&format!(
                 "failed to create typed patch object ({}): {why}",
                 shown(applied)

@@ -13,6 +13,7 @@ fn keeper(subresource: &'static str) -> Keeper<'static> {
         subresource,
         reset: &[],
         now: "2026-01-01T00:00:00Z".to_owned(),
+        versions: None,
     }
 }
 
@@ -24,7 +25,7 @@ fn map(data: Value) -> Value {
 #[test]
 fn a_creation_is_managed_by_its_client_and_a_change_by_its_own() {
     let mut made = map(json!({"x": "1", "y": "1"}));
-    keeper("").update(None, &mut made, "one");
+    keeper("").update(None, &mut made, "one").expect("it is one version");
     assert_eq!(
         made["metadata"]["managedFields"],
         json!([{"manager": "one", "operation": "Update", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
@@ -32,7 +33,7 @@ fn a_creation_is_managed_by_its_client_and_a_change_by_its_own() {
     );
     let mut changed = made.clone();
     changed["data"]["x"] = "2".into();
-    keeper("").update(Some(&made), &mut changed, "two");
+    keeper("").update(Some(&made), &mut changed, "two").expect("it is one version");
     let managers = &changed["metadata"]["managedFields"];
     assert_eq!(managers[0]["fieldsV1"], json!({"f:data": {".": {}, "f:y": {}}}));
     assert_eq!(
@@ -58,7 +59,7 @@ fn an_apply_takes_away_what_it_names_no_more() {
 fn a_conflict_names_who_manages_the_field() {
     let keeper = keeper("");
     let mut made = map(json!({"x": "1"}));
-    keeper.update(None, &mut made, "one");
+    keeper.update(None, &mut made, "one").expect("it is one version");
     let refusal =
         keeper.apply(Some(&made), &map(json!({"x": "2"})), "two", false).err().expect("it is managed");
     assert_eq!(refusal.message, "Apply failed with 1 conflict: conflict with \"one\" using v1: .data.x");
@@ -73,13 +74,13 @@ fn a_conflict_names_who_manages_the_field() {
 #[test]
 fn the_oldest_managers_are_joined() {
     let mut object = map(json!({}));
-    keeper("").update(None, &mut object, "nobody");
+    keeper("").update(None, &mut object, "nobody").expect("it is one version");
     let mut object = map(json!({"k": "0"}));
-    keeper("").update(None, &mut object, "m0");
+    keeper("").update(None, &mut object, "m0").expect("it is one version");
     for number in 1..12 {
         let mut next = object.clone();
         next["data"][format!("k{number}")] = "1".into();
-        keeper("").update(Some(&object), &mut next, &format!("m{number}"));
+        keeper("").update(Some(&object), &mut next, &format!("m{number}")).expect("it is one version");
         object = next;
     }
     let managers = object["metadata"]["managedFields"].as_array().expect("there are managers").clone();

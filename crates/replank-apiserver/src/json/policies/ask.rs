@@ -7,6 +7,7 @@ use replank_model::text::Name;
 use serde_json::{Value, json};
 
 use super::super::answer::served;
+use super::super::equivalent::Fit;
 use super::super::patch::{self, PatchType};
 use super::attempt::Attempt;
 use super::matching::{matches, selector};
@@ -28,7 +29,25 @@ pub(super) fn ask(
     attempt: &Attempt<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(), ApiError> {
-    if !matches(api, &policy.constraints, attempt) || !matches(api, &binding.resources, attempt) {
+    let requested = attempt;
+    let fit = match api.fit(&policy.constraints, attempt) {
+        Ok(fit) => fit,
+        Err(error) if api.waits() => return Err(error),
+        Err(_) if policy.ignores_failures => return Ok(()),
+        Err(error) => {
+            let why = format!(
+                "ValidatingAdmissionPolicy '{}' with binding '{}' denied request: failed to configure binding: failed to convert object version: {}",
+                policy.name, binding.name, error.message
+            );
+            return Err(refusal(attempt, &why, ""));
+        }
+    };
+    let attempt = &match &fit {
+        Fit::Not => return Ok(()),
+        Fit::AsItIs => *attempt,
+        Fit::As(fitted) => fitted.attempt(attempt),
+    };
+    if !matches(api, &binding.resources, requested) {
         return Ok(());
     }
     let mut denied = Vec::new();

@@ -83,8 +83,14 @@ fn in_namespace(api: &Api, value: &Value, attempt: &Attempt<'_>) -> bool {
 
 fn has_labels(value: &Value, attempt: &Attempt<'_>) -> bool {
     let Some(selector) = selector(value) else { return false };
+    // What has no metadata has no labels, not even none.
+    let has_metadata = |of: &&Value| attempt.of.is_none() || of.get("metadata").is_some();
     selector.is_empty()
-        || [attempt.object, attempt.old].into_iter().flatten().any(|of| selects(&selector, of))
+        || [attempt.object, attempt.old]
+            .into_iter()
+            .flatten()
+            .filter(has_metadata)
+            .any(|of| selects(&selector, of))
 }
 
 fn selects(selector: &Selector, object: &Value) -> bool {

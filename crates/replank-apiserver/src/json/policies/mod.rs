@@ -16,7 +16,7 @@ pub(super) use crate::server::policies::expression;
 
 use crate::server::policies::Policies;
 use crate::server::{Api, ApiError};
-pub(super) use attempt::Attempt;
+pub(super) use attempt::{Attempt, Of};
 pub(super) use matching::matches;
 pub(super) use scope::Names;
 pub(super) use types::warnings as type_warnings;

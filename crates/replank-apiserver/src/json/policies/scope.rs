@@ -78,12 +78,8 @@ impl Names {
 }
 
 fn request(attempt: &Attempt<'_>, user: &Value) -> Value {
-    let resource = attempt.resource;
-    let kind =
-        json!({"group": &*resource.name.group, "version": &*resource.version, "kind": &*resource.name.kind});
-    let plural = json!({"group": &*resource.name.group, "version": &*resource.version, "resource": &*resource.name.plural});
-    json!({"kind": kind, "resource": plural, "subResource": attempt.subresource, "requestKind": kind,
-        "requestResource": plural, "requestSubResource": attempt.subresource, "name": attempt.name,
+    json!({"kind": attempt.kind(), "resource": attempt.plural(), "subResource": attempt.subresource,
+        "requestKind": attempt.requested_kind(), "requestResource": attempt.requested_plural(), "requestSubResource": attempt.subresource, "name": attempt.name,
         "namespace": attempt.namespace, "operation": attempt.operation, "dryRun": attempt.is_dry,
         "userInfo": user})
 }

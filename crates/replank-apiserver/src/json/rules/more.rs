@@ -44,6 +44,7 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "resourceclaimtemplates.resource.k8s.io" => devices::template(spec, causes),
         "deviceclasses.resource.k8s.io" => devices::class(spec, causes),
         "apiservices.apiregistration.k8s.io" => service_of_group(spec, causes),
+        "persistentvolumeclaims" => sources(spec, causes),
         "endpoints" => subsets(value, causes),
         "endpointslices.discovery.k8s.io" => slices(value, causes),
         _ => {}
@@ -52,6 +53,18 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
 
 fn is_set(value: &Value, name: &str) -> bool {
     value.get(name).is_some_and(|one| !one.is_null())
+}
+
+/// What a claim is filled from (`validateDataSource`, `validateDataSourceRef`), beside what a source must name.
+fn sources(spec: &Value, causes: &mut Vec<Cause>) {
+    for name in ["dataSource", "dataSourceRef"] {
+        let Some(source) = spec.get(name).filter(|source| source.is_object()) else { continue };
+        let kind = text(source, "kind");
+        if text(source, "apiGroup").is_empty() && !kind.is_empty() && kind != "PersistentVolumeClaim" {
+            let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+            causes.push(Cause::invalid(format!("spec.{name}"), &quoted(kind), why));
+        }
+    }
 }
 
 fn node(spec: &Value, causes: &mut Vec<Cause>) {
@@ -267,7 +280,11 @@ fn policy(spec: &Value, causes: &mut Vec<Cause>) {
                     Some(port) => {
                         if let Some(port) = port.as_i64().filter(|port| end < *port) {
                             let why = "must be greater than or equal to `port`";
-                            causes.push(Cause::invalid(field, &port.to_string(), why));
+                            causes.push(Cause::invalid(field.as_str(), &port.to_string(), why));
+                        }
+                        if !(1..=65535).contains(&end) {
+                            let why = "must be between 1 and 65535, inclusive";
+                            causes.push(Cause::invalid(field, &end.to_string(), why));
                         }
                     }
                 }

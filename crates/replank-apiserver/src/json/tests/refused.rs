@@ -19,6 +19,8 @@ fn keys_that_stand_twice_are_told_by_their_lines() {
             content_type: "application/apply-patch+yaml".to_owned(),
             body: body.clone(),
             wire: Some(Wire {
+                named: None,
+                connect: None,
                 user_agent: String::new(),
                 duplicates: duplicates.clone(),
                 spoken: None,

@@ -55,6 +55,9 @@ pub(crate) struct SimulatedCloud {
     /// Instances whose status checks fail.
     pub(super) impaired: BTreeSet<InstanceId>,
     pub(super) targets: Targets,
+    /// Events that somebody beyond the world hears, where there is somebody: then the queue of the world gets none.
+    #[serde(skip)]
+    pub(super) heard: Option<Vec<String>>,
 }
 
 /// Instances of a group that are alive.

@@ -13,6 +13,7 @@ use replank_facts::coverage::Question;
 use replank_facts::groups::{GroupBy, from_nodes};
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
+use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
@@ -121,7 +122,11 @@ fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Sta
 /// The view with what stands behind its nodes, as a rehearsal has it: groups and instances, learnt from the nodes.
 fn with_groups(mut view: View, args: &UpArgs) -> View {
     for learnt in from_nodes(&view, &GroupBy::Label(args.read.group_label.clone())) {
-        view.apply(Delta::Group(learnt.group.into()));
+        let own = learnt.group.profile().labels.value(LABEL_EKS_NODEGROUP);
+        // EKS answers for the node groups that are its own.
+        let is_managed = args.aws && own == Some(learnt.group.name.as_str());
+        let group = if is_managed { learnt.group.managed_by_eks() } else { learnt.group };
+        view.apply(Delta::Group(group.into()));
         for instance in learnt.instances {
             view.apply(Delta::Instance(instance.into()));
         }

@@ -1,5 +1,6 @@
 //! Chores of the workspace: `cargo xtask help`.
 
+mod aws;
 mod bench;
 mod bench_cluster;
 mod bench_files;
@@ -59,6 +60,8 @@ enum Task {
     Conformance(conformance::Args),
     /// Runs kubectl, Helm and programs on client-go, kube-rs and the Python client on the served cluster, or on a real control plane.
     Clients(clients::Args),
+    /// Runs AWS's clients on the served cluster's AWS: boto3, its command line, Cluster Autoscaler, the node termination handler.
+    Aws(aws::Args),
     /// Sends generated requests to a real control plane and to the served cluster, and prints how far they agree.
     Differential(differential::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Task::ControlPlane(args) => control_plane::run(args),
         Task::Conformance(args) => conformance::run(args),
         Task::Clients(args) => clients::run(args),
+        Task::Aws(args) => aws::run(args),
         Task::Differential(args) => differential::run(args),
         Task::Docs(args) => docs::run(args),
         Task::Pictures(args) => pictures::run(args),

@@ -1,5 +1,6 @@
 //! The thread that owns the world: it alone changes it, and lets time pass in it.
 
+use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -60,6 +61,9 @@ pub trait Cluster {
     /// # Errors
     /// Why it cannot be done, in words.
     fn manage(&mut self, ask: &Manage) -> Result<Value, String>;
+
+    /// Answers what is asked by another API beside that of Kubernetes, in that one's own terms; `None` where no such API is served.
+    fn beside(&mut self, ask: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>>;
 }
 
 /// What the owner is asked.
@@ -67,6 +71,7 @@ enum Ask {
     Request(Box<Request>, oneshot::Sender<Response>),
     Manage(Manage, oneshot::Sender<Result<Value, String>>),
     Look(oneshot::Sender<()>),
+    Beside(Box<dyn Any + Send>, oneshot::Sender<Box<dyn Any + Send>>),
     Stop,
 }
 
@@ -75,6 +80,7 @@ enum Reply {
     Request(Response, oneshot::Sender<Response>),
     Manage(Result<Value, String>, oneshot::Sender<Result<Value, String>>),
     Looked(oneshot::Sender<()>),
+    Beside(Box<dyn Any + Send>, oneshot::Sender<Box<dyn Any + Send>>),
 }
 
 impl Reply {
@@ -84,6 +90,7 @@ impl Reply {
             Self::Request(response, reply) => reply.send(response).is_ok(),
             Self::Manage(answer, reply) => reply.send(answer).is_ok(),
             Self::Looked(reply) => reply.send(()).is_ok(),
+            Self::Beside(answer, reply) => reply.send(answer).is_ok(),
         };
     }
 }
@@ -184,6 +191,13 @@ impl Owner {
         answer.await.ok()
     }
 
+    /// Has what another API asks answered; `None` when the cluster has been stopped, or serves no such API.
+    pub async fn beside(&self, ask: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
+        let (reply, answer) = oneshot::channel();
+        self.asks.send(Ask::Beside(ask, reply)).ok()?;
+        answer.await.ok()
+    }
+
     /// Somebody looks at leases: those that are due have been renewed when this returns.
     pub(crate) async fn look(&self) {
         let (reply, answer) = oneshot::channel();
@@ -268,6 +282,11 @@ impl Own {
             Ask::Look(reply) => {
                 self.cluster.look();
                 self.replies.push(Reply::Looked(reply));
+            }
+            Ask::Beside(ask, reply) => {
+                if let Some(answer) = self.cluster.beside(ask) {
+                    self.replies.push(Reply::Beside(answer, reply));
+                }
             }
             Ask::Stop => {}
         }

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use replank_aws::Account;
 use replank_model::view::Change;
 use replank_sim::{Memory, World};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,24 @@ const MEMORY_PER_SECOND: usize = 8 * 1024 * 1024;
 pub(crate) struct Remembered {
     pub(crate) world: Memory,
     pub(crate) faults: Faults,
+    /// The account of AWS, where there was one.
+    #[serde(default)]
+    pub(crate) account: Option<Account>,
+}
+
+/// What is written down of a served cluster beside its objects.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside<'s> {
+    pub(crate) world: &'s World,
+    pub(crate) faults: &'s Faults,
+    pub(crate) account: Option<&'s Account>,
+}
+
+impl Beside<'_> {
+    /// A number that rises when it may have changed, but for the faults.
+    fn touched(self) -> u64 {
+        self.world.touched() + self.account.map_or(0, Account::touched)
+    }
 }
 
 /// Writes a served cluster down.
@@ -40,11 +59,11 @@ impl Keeper {
     /// What the system says.
     pub(crate) fn begin(
         files: Files,
-        world: &World,
-        faults: &Faults,
+        beside: Beside<'_>,
         kept: Option<(u64, u64)>,
     ) -> io::Result<Self> {
-        let memory = memory(world, faults);
+        let Beside { world, faults, .. } = beside;
+        let memory = memory(beside);
         let journal = match kept {
             // Nothing has been written since it was read, and there is little to read the next time.
             Some((version, log_len)) if version == world.version() && log_len < LOG_KEPT => {
@@ -52,21 +71,22 @@ impl Keeper {
             }
             Some(_) | None => Journal::begin(files, &whole(world, &memory))?,
         };
-        Ok(Self { journal, memory, known: (world.touched(), faults.clone()), written: Instant::now() })
+        Ok(Self { journal, memory, known: (beside.touched(), faults.clone()), written: Instant::now() })
     }
 
     /// Makes changes last.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn keep(&mut self, world: &World, faults: &Faults, changes: &[Change]) -> io::Result<()> {
+    pub(crate) fn keep(&mut self, beside: Beside<'_>, changes: &[Change]) -> io::Result<()> {
+        let Beside { world, faults, .. } = beside;
         let per_second = self.memory.len() as f64 / MEMORY_PER_SECOND as f64;
         let is_time = self.memory.len() < MEMORY_SMALL
             || self.written.elapsed() >= Duration::from_secs_f64(per_second)
             || self.known.1 != *faults;
-        if is_time && (self.known.0 != world.touched() || self.known.1 != *faults) {
-            self.memory = memory(world, faults);
-            self.known = (world.touched(), faults.clone());
+        if is_time && (self.known.0 != beside.touched() || self.known.1 != *faults) {
+            self.memory = memory(beside);
+            self.known = (beside.touched(), faults.clone());
             self.written = Instant::now();
         }
         self.journal.write(world.version(), world.now().as_millis(), changes, &self.memory)?;
@@ -75,14 +95,17 @@ impl Keeper {
     }
 }
 
-fn memory(world: &World, faults: &Faults) -> String {
+fn memory(beside: Beside<'_>) -> String {
     #[derive(Serialize)]
     struct Written<'w> {
         world: Box<serde_json::value::RawValue>,
         faults: &'w Faults,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        account: Option<&'w Account>,
     }
+    let Beside { world, faults, account } = beside;
     let world = serde_json::value::RawValue::from_string(world.memory()).expect("it is JSON");
-    serde_json::to_string(&Written { world, faults }).expect("it is plain data")
+    serde_json::to_string(&Written { world, faults, account }).expect("it is plain data")
 }
 
 fn whole(world: &World, memory: &str) -> Whole {

@@ -3,6 +3,7 @@
 //! The world knows nothing of the wire, and the wire nothing of the world; here they are joined.
 
 mod api_services;
+mod aws;
 mod bootstrap;
 mod controllers;
 mod faults;
@@ -11,10 +12,13 @@ mod keeper;
 mod leases;
 mod nodes;
 mod outside;
+mod start;
 mod trust;
 mod world;
 
+pub use aws::{AwsBackend, places};
 pub use journal::{Files, JournalError, Kept};
 pub use nodes::{Fleet, nodes};
 pub use trust::Trust;
-pub use world::{Begin, Start, begin};
+pub use start::Start;
+pub use world::{Begin, begin};

@@ -1,5 +1,6 @@
 //! A world as the owner of a served cluster sees it.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
@@ -7,6 +8,7 @@ use std::rc::Rc;
 use std::thread::JoinHandle;
 
 use replank_api::{Cluster, Manage, Owner, Pace};
+use replank_aws::{Account, Call, Setting};
 use replank_apiserver::json::{Method, Request, Response};
 use replank_apiserver::{ResourceType, Serving};
 use replank_model::delta::Delta;
@@ -20,12 +22,14 @@ use serde_json::{Value, json};
 use crate::api_services;
 use crate::faults::Faults;
 use crate::journal::{Files, Kept};
-use crate::keeper::{self, Keeper};
+use crate::aws;
+use crate::keeper::{self, Beside, Keeper};
 use crate::leases;
 
 use crate::bootstrap::{furnish, lead_to};
 use crate::controllers::Controllers;
 use crate::outside::{self, Sign};
+use crate::start::Start;
 use crate::trust::Trust;
 
 /// What a served cluster begins with.
@@ -49,17 +53,8 @@ pub struct Begin {
     pub address: SocketAddr,
     /// The files that it is kept in, if it is to survive the process.
     pub files: Option<Files>,
-}
-
-/// What a cluster starts from.
-#[derive(Debug)]
-pub enum Start {
-    /// Nodes of a cluster that begins now: nothing was before.
-    New(Box<View>),
-    /// Objects, from which everything else follows.
-    Objects(Box<View>),
-    /// What was kept of an earlier process.
-    Kept(Box<Kept>),
+    /// The account of AWS that it is served beside, if one is.
+    pub aws: Option<Setting>,
 }
 
 /// Begins a cluster in a thread of its own.
@@ -88,29 +83,38 @@ struct Served {
     has_definitions: bool,
     faults: Faults,
     keeper: Option<Keeper>,
+    account: Option<Account>,
     is_new: bool,
 }
 
 impl Served {
     fn new(begin: Begin) -> io::Result<Self> {
-        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address } = begin;
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws } = begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
         let is_new = matches!(start, Start::New(_));
-        let (mut world, faults, kept) = match start {
+        let (mut world, faults, known, kept) = match start {
             Start::New(view) | Start::Objects(view) => {
-                (World::new(settings, completed(*view)), Faults::default(), None)
+                (World::new(settings, completed(*view)), Faults::default(), None, None)
             }
             Start::Kept(kept) => {
-                let known = (kept.version, kept.log_len);
-                let (world, faults) = resume(settings, *kept)?;
-                (world, faults, Some(known))
+                let version = (kept.version, kept.log_len);
+                let (world, faults, account) = resume(settings, *kept)?;
+                (world, faults, account, Some(version))
             }
         };
+        let account = aws.map(|setting| {
+            world.hear_events();
+            match known {
+                Some(account) => account.resumed(setting),
+                None => Account::new(setting),
+            }
+        });
         world.assume_operators();
         let untold = Rc::<RefCell<Vec<Change>>>::default();
         // What is kept of an earlier process is what it had answered: whatever is made from here on is new to it.
-        let keeper = files.map(|files| Keeper::begin(files, &world, &faults, kept)).transpose()?;
+        let beside = Beside { world: &world, faults: &faults, account: account.as_ref() };
+        let keeper = files.map(|files| Keeper::begin(files, beside, kept)).transpose()?;
         let mut controllers = Controllers::new(trust);
         for change in world.view().as_changes() {
             controllers.note(world.now(), &change);
@@ -134,6 +138,7 @@ impl Served {
             has_definitions: false,
             faults,
             keeper,
+            account,
             is_new,
         };
         for service in api_services::built_in(begins) {
@@ -206,14 +211,14 @@ impl Served {
 }
 
 /// A world that goes on from what was kept.
-fn resume(settings: Settings, kept: Kept) -> io::Result<(World, Faults)> {
+fn resume(settings: Settings, kept: Kept) -> io::Result<(World, Faults, Option<Account>)> {
     let remembered = keeper::remembered(&kept).map_err(io::Error::other)?;
     // Names and uids are drawn by the seed and counters that begin anew: another seed draws others.
     let seed = settings.seed ^ kept.version.rotate_left(32) ^ settings.start.as_millis().unsigned_abs();
     let start = settings.start.max(Time::from_millis(kept.time));
     let view: View = kept.objects.into_iter().map(Delta::Put).collect();
     let world = World::resume(Settings { start, seed, ..settings }, view, remembered.world, kept.version);
-    Ok((world, remembered.faults))
+    Ok((world, remembered.faults, remembered.account))
 }
 
 /// Whether a change is one of a CustomResourceDefinition.
@@ -256,6 +261,9 @@ impl Cluster for Served {
         loop {
             let due = self.controllers.next_due().filter(|due| *due <= moment);
             self.world.run_until(due.unwrap_or(moment));
+            if let Some(account) = &mut self.account {
+                aws::hear(&mut self.world, account);
+            }
             self.tell();
             self.controllers.run(&mut self.world);
             self.tell();
@@ -296,7 +304,10 @@ impl Cluster for Served {
 
     fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
         match &mut self.keeper {
-            Some(keeper) => keeper.keep(&self.world, &self.faults, changes),
+            Some(keeper) => {
+                let beside = Beside { world: &self.world, faults: &self.faults, account: self.account.as_ref() };
+                keeper.keep(beside, changes)
+            }
             None => Ok(()),
         }
     }
@@ -310,6 +321,16 @@ impl Cluster for Served {
         };
         self.tell();
         answer
+    }
+
+    fn beside(&mut self, ask: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
+        let account = self.account.as_mut()?;
+        let call = ask.downcast::<Call>().ok()?;
+        let reply = aws::handle(&mut self.world, account, &call);
+        self.tell();
+        self.controllers.run(&mut self.world);
+        self.tell();
+        Some(Box::new(reply))
     }
 }
 
@@ -347,6 +368,7 @@ mod tests {
             serving: Serving { accounts: true, addresses: true, traces: true },
             address: SocketAddr::from(([127, 0, 0, 1], 6443)),
             files: None,
+            aws: None,
         };
         Served::new(begin).expect("nothing is kept")
     }

@@ -43,6 +43,12 @@ pub struct InstanceType {
     pub pods_max: i64,
 }
 
+/// All instance types that are known.
+#[must_use]
+pub fn all() -> &'static [InstanceType] {
+    TYPES
+}
+
 /// The instance type of a name, if it is known.
 #[must_use]
 pub fn instance_type(name: &str) -> Option<&'static InstanceType> {

@@ -14,6 +14,7 @@ mod hooks;
 mod market;
 mod name;
 mod nodegroup;
+mod own;
 mod policy;
 mod queue;
 mod registrations;
@@ -53,6 +54,7 @@ pub use eks::TERMINATION_HOOK;
 pub use events::Told;
 pub use health::StatusCheck;
 pub(crate) use health::mark;
+pub use own::OwnCloud;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub(crate) use name::{free_name, instance_id};
 pub use queue::Delivery;
@@ -96,12 +98,13 @@ impl SimulatedCloud {
             impaired: BTreeSet::new(),
             targets: Targets::default(),
             replacer: Replacer::default(),
+            heard: None,
         }
     }
 
     /// Takes in what another has remembered; how long things take stays as it is.
     pub(crate) fn remember(&mut self, memory: Self) {
-        *self = Self { timings: self.timings, ..memory };
+        *self = Self { timings: self.timings, heard: self.heard.take(), ..memory };
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
@@ -408,8 +411,27 @@ impl SimulatedCloud {
         self.queue.left()
     }
 
+    /// Somebody beyond the world hears events from now on.
+    pub(crate) fn hear(&mut self) {
+        self.heard.get_or_insert_default();
+    }
+
+    /// Events that were not taken yet.
+    pub(crate) fn take_heard(&mut self) -> Vec<String> {
+        self.heard.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Tells of an instance's state where somebody beyond the world hears it: the queue of a rehearsal is for what an engine acts on.
+    fn tell_state(&mut self, ctx: &Ctx<'_>, instance: &Instance) {
+        if let Some(heard) = &mut self.heard {
+            heard.push(events::state(instance, ctx.api.now()));
+        }
+    }
+
     fn send(&mut self, ctx: &mut Ctx<'_>, body: String) {
-        if self.has_queue {
+        if let Some(heard) = &mut self.heard {
+            heard.push(body);
+        } else if self.has_queue {
             self.queue.send(ctx, body);
         }
     }
@@ -457,6 +479,7 @@ impl SimulatedCloud {
         if running.lifecycle == Lifecycle::InService {
             self.add_to_load_balancers(ctx, &mut running);
         }
+        self.tell_state(ctx, &running);
         ctx.api.apply_cloud(Delta::Instance(Arc::new(running)));
         let span = self.timings.ready.draw(ctx.draws.draw(instance.id.as_str(), Purpose::NodeReady, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Ready(number)));
@@ -484,6 +507,7 @@ impl SimulatedCloud {
             targets: Vec::new(),
             ..Instance::clone(&instance)
         };
+        self.tell_state(ctx, &gone);
         ctx.api.apply_cloud(Delta::Instance(Arc::new(gone)));
         let span = self.timings.node_gone.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 1));
         ctx.agenda.after(span, Event::Cloud(CloudDue::NodeGone(number)));

@@ -29,7 +29,7 @@ mod world;
 
 pub use cloud::{
     Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, StatusCheck, TERMINATION_HOOK, TargetChecks,
-    Told, VersionNamed,
+    Told, VersionNamed, OwnCloud,
 };
 pub use controllers::drains::{Asked, StandingDrain};
 pub use controllers::{

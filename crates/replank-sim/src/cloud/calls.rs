@@ -17,8 +17,8 @@ use crate::context::Ctx;
 
 /// The simulated cloud, with what it may touch while it answers a call.
 pub(crate) struct Calls<'c, 'a> {
-    cloud: &'c mut SimulatedCloud,
-    ctx: &'c mut Ctx<'a>,
+    pub(super) cloud: &'c mut SimulatedCloud,
+    pub(super) ctx: &'c mut Ctx<'a>,
 }
 
 impl<'c, 'a> Calls<'c, 'a> {

@@ -197,6 +197,7 @@ impl SimulatedCloud {
         let number = self.instance_number(&id);
         let held = Instance { lifecycle: Lifecycle::PendingWait, ..instance.clone() };
         let is_held = self.hold(ctx, held, Transition::Launching);
+        self.tell_state(ctx, &instance);
         let instance = Arc::new(instance);
         if !is_held {
             ctx.api.apply_cloud(Delta::Instance(instance.clone()));
@@ -259,7 +260,7 @@ impl SimulatedCloud {
     }
 
     /// The type of an instance: what it was launched as, or what its node shows.
-    pub(super) fn type_of(&self, view: &View, instance: &Instance) -> Text {
+    pub(crate) fn type_of(&self, view: &View, instance: &Instance) -> Text {
         let template = view.groups().get(&instance.group).and_then(|group| group.made_from(instance));
         let shape = |at: usize| template.and_then(|template| template.profile.shapes.get(at));
         let chosen = self.chosen.get(&instance.id).and_then(|at| shape(*at));

@@ -62,7 +62,7 @@ impl SimulatedCloud {
         group.current = group.version_of(to);
         group.templates.entry(group.current.clone()).or_insert_with(|| to.clone());
         let before = group.size;
-        let size = surged(&group);
+        let size = surged(&group, self.at_once(&group.name));
         group.size = size;
         let change = NodegroupChange::Version { to: group.current.clone() };
         let phase = Phase::ScaleUp { since: ctx.api.now() };
@@ -118,6 +118,11 @@ impl SimulatedCloud {
         self.nodegroups.updates.insert(group.name.clone(), update);
         self.look_again(ctx, &group.name);
         ctx.api.apply_cloud(Delta::Group(Arc::new(group)));
+    }
+
+    /// How many nodes of a group are replaced at once.
+    fn at_once(&self, group: &GroupName) -> u32 {
+        self.nodegroups.max_unavailable.get(group).copied().unwrap_or(MAX_UNAVAILABLE)
     }
 
     fn look_again(&mut self, ctx: &mut Ctx<'_>, group: &GroupName) {
@@ -187,7 +192,7 @@ impl SimulatedCloud {
         drains.retain(|id, _| ctx.view().instances().get(id).is_some_and(|one| one.is_counted()));
         let mut left: Vec<Arc<Instance>> = old(ctx, group);
         left.retain(|instance| !drains.contains_key(&instance.id));
-        while drains.len() < MAX_UNAVAILABLE as usize && !left.is_empty() {
+        while drains.len() < self.at_once(&group.name) as usize && !left.is_empty() {
             let count = u64::try_from(left.len()).unwrap_or(u64::MAX);
             let draw = ctx.draws.draw(group.name.as_str(), Purpose::Order, count);
             let chosen = left.swap_remove(usize::try_from(draw.below(count)).expect("a position"));
@@ -242,9 +247,9 @@ fn failed(code: u16, exception: &str, message: &str) -> Refusal {
     Refusal::Failed { code, message: Text::from(format!("{exception}: {message}")) }
 }
 
-fn surged(group: &NodeGroup) -> GroupSize {
+fn surged(group: &NodeGroup, at_once: u32) -> GroupSize {
     let zones = u32::try_from(group.zones.len()).unwrap_or(u32::MAX);
-    let surge = zones.saturating_mul(2).max(MAX_UNAVAILABLE);
+    let surge = zones.saturating_mul(2).max(at_once);
     GroupSize { max: group.size.max + surge, desired: group.size.desired + surge, ..group.size }
 }
 

@@ -59,6 +59,9 @@ pub(crate) struct SimulatedCloud {
     /// Who replaces drained nodes, if somebody does: a rehearsal is never remembered.
     #[serde(skip)]
     pub(super) replacer: Replacer,
+    /// Events that somebody beyond the world hears, where there is somebody: then the queue of the world gets none.
+    #[serde(skip)]
+    pub(super) heard: Option<Vec<String>>,
 }
 
 /// Instances of a group that are alive.

@@ -13,6 +13,9 @@ pub(super) struct Nodegroups {
     pub(super) updates: BTreeMap<GroupName, Update>,
     /// How many updates there have been: each has an id of its own.
     pub(super) count: u64,
+    /// Nodes that are replaced at once, where a group says so.
+    #[serde(default)]
+    pub(super) max_unavailable: BTreeMap<GroupName, u32>,
 }
 
 /// An update under way.

@@ -1,5 +1,6 @@
 //! The world: everything simulated, moved forward event by event.
 
+mod account;
 mod observer;
 mod outside;
 mod run;

@@ -146,6 +146,19 @@ pub(crate) struct UpArgs {
     #[arg(long)]
     pub(crate) call_webhooks: bool,
 
+    /// Serve AWS' APIs as well, over plain HTTP: EKS, EC2 Auto Scaling, EC2, SQS, EventBridge, SSM and STS, for the node groups of this cluster
+    /// (docs/cluster-aws.md). Prints the variables that AWS' clients read.
+    #[arg(long)]
+    pub(crate) aws: bool,
+
+    /// Port of AWS' APIs; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "aws")]
+    pub(crate) aws_port: u16,
+
+    /// Name of the cluster in EKS. By default the one that nodes tell, else `rehearsal`.
+    #[arg(long, value_name = "NAME", requires = "aws")]
+    pub(crate) cluster_name: Option<String>,
+
     /// Directory that the cluster is kept in: it is there again after the process has ended, however that was. Begins with what the directory holds; only an
     /// empty one takes a snapshot.
     #[arg(long, value_name = "DIR")]

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use replank_aws::Credentials;
 use replank_api::Secrets;
 use replank_cluster::{Files, JournalError, Kept};
 
@@ -12,6 +13,8 @@ use crate::failure::Failure;
 
 /// The file of what makes the cluster's identity.
 const SECRETS: &str = "identity.json";
+/// The file with the key of AWS' clients.
+const CREDENTIALS: &str = "aws-credentials.json";
 
 /// Takes a directory for this process, and reads what it holds.
 ///
@@ -52,6 +55,29 @@ pub(super) fn secrets(dir: Option<&Path>) -> Result<Secrets, Failure> {
             let text = serde_json::to_vec(&secrets).map_err(Failure::internal)?;
             keep(dir, &path, &text).with_context(|| told("write")).map_err(Failure::usage)?;
             Ok(secrets)
+        }
+        Err(error) => Err(Failure::usage(anyhow::Error::new(error).context(told("read")))),
+    }
+}
+
+/// The key that AWS' clients sign with, kept like the identity.
+///
+/// # Errors
+/// Where the file cannot be read or written.
+pub(super) fn credentials(dir: Option<&Path>) -> Result<Credentials, Failure> {
+    let make = || Credentials::generate().map_err(|_| Failure::internal(anyhow::anyhow!("the system has no randomness")));
+    let Some(dir) = dir else { return make() };
+    let path = dir.join(CREDENTIALS);
+    let told = |what: &str| format!("cannot {what} {}", path.display());
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .with_context(|| told("read"))
+            .map_err(|error| Failure::usage(error).next("remove it: another key is made")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let made = make()?;
+            let text = serde_json::to_vec(&made).map_err(Failure::internal)?;
+            keep(dir, &path, &text).with_context(|| told("write")).map_err(Failure::usage)?;
+            Ok(made)
         }
         Err(error) => Err(Failure::usage(anyhow::Error::new(error).context(told("read")))),
     }

@@ -1,9 +1,11 @@
 //! `replank cluster`: the simulated cluster as a Kubernetes API server.
 
 mod args;
+mod aws;
 mod call;
 mod data_dir;
 mod kubeconfig;
+mod listening;
 mod up;
 mod versions;
 

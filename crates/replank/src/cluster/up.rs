@@ -13,6 +13,7 @@ use replank_facts::coverage::Question;
 use replank_facts::groups::{GroupBy, from_nodes};
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
+use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_sim::{CloudTimings, KubeletModel};
@@ -20,6 +21,8 @@ use tokio::sync::watch;
 
 use super::args::{Clock, Plugin, UpArgs};
 use super::versions::Lifecycle;
+use super::aws::Aws;
+use super::listening::listen;
 use super::{data_dir, kubeconfig};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,7 +39,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// # Errors
 /// Where the snapshot or the directory cannot be read, or the address cannot be listened on.
 pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    let listener = listen(SocketAddr::new(args.address, args.port))?;
+    let listener = listen(SocketAddr::new(args.address, args.port), "--port")?;
     let (files, kept) = match &args.data_dir {
         Some(dir) => data_dir::open(dir, &args.kubernetes_version.to_string())
             .map(|(files, kept)| (Some(files), kept))?,
@@ -61,13 +64,16 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let kubelet = KubeletModel::Served { speed: args.speed };
     let cloud = CloudTimings::default().faster(args.speed);
     let address = listener.local_addr().context("cannot tell the address").map_err(Failure::internal)?;
-    let begun = begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, address, files });
+    let aws = args.aws.then(|| Aws::begin(args, &start, address, &identity.authority)).transpose()?;
+    let setting = aws.as_ref().map(|aws| aws.setting.clone());
+    let begun =
+        begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, address, files, aws: setting });
     let (owner, world) = begun.context("cannot begin the cluster").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
     let until = || interrupt.is_pressed() || world.is_finished();
     let served =
-        runtime.block_on(serve(args, (owner.clone(), listener, identity), printer, interrupt, until));
+        runtime.block_on(serve(args, (owner.clone(), listener, identity, aws), printer, interrupt, until));
     owner.stop();
     // What is still open is cut off; what was answered lasts.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -76,14 +82,6 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let next = "make room, and start it again: what was answered is there";
     ended.context("the cluster cannot be kept").map_err(|error| Failure::internal(error).next(next))?;
     served
-}
-
-/// Takes an address: before anything else, since nothing else is so likely to fail.
-fn listen(address: SocketAddr) -> Result<std::net::TcpListener, Failure> {
-    let bound = std::net::TcpListener::bind(address);
-    bound
-        .with_context(|| format!("cannot listen on {address}"))
-        .map_err(|error| Failure::usage(error).next("take another port: --port 0 takes a free one"))
 }
 
 /// How time passes; never back to before what was kept.
@@ -124,7 +122,11 @@ fn start(args: &UpArgs, kept: Option<Kept>, printer: &mut Printer) -> Result<Sta
 /// The view with what stands behind its nodes, as a rehearsal has it: groups and instances, learnt from the nodes.
 fn with_groups(mut view: View, args: &UpArgs) -> View {
     for learnt in from_nodes(&view, &GroupBy::Label(args.read.group_label.clone())) {
-        view.apply(Delta::Group(learnt.group.into()));
+        let own = learnt.group.profile().labels.value(LABEL_EKS_NODEGROUP);
+        // EKS answers for the node groups that are its own.
+        let is_managed = args.aws && own == Some(learnt.group.name.as_str());
+        let group = if is_managed { learnt.group.managed_by_eks() } else { learnt.group };
+        view.apply(Delta::Group(group.into()));
         for instance in learnt.instances {
             view.apply(Delta::Instance(instance.into()));
         }
@@ -134,7 +136,7 @@ fn with_groups(mut view: View, args: &UpArgs) -> View {
 
 async fn serve(
     args: &UpArgs,
-    (owner, listener, identity): (Owner, std::net::TcpListener, Identity),
+    (owner, listener, identity, aws): (Owner, std::net::TcpListener, Identity, Option<Aws>),
     printer: &mut Printer,
     interrupt: &Interrupt,
     until: impl Fn() -> bool,
@@ -145,6 +147,7 @@ async fn serve(
     let mirror = owner.mirror().clone();
     let (stop, stopped) = watch::channel(false);
     let how = Listen::Tls(identity, args.authorization_mode.into());
+    let aws = aws.map(|aws| aws.serve(&owner, stopped.clone())).transpose()?;
     let server = Server::begin(listener, how, owner, versions, stopped);
     let server = server.context("cannot serve").map_err(Failure::internal)?;
     let server = if args.call_webhooks { server.calling_webhooks() } else { server };
@@ -162,6 +165,11 @@ async fn serve(
     printer.story(&format!("serving {held} as Kubernetes {} on https://{address}", args.kubernetes_version));
     printer.story("try: kubectl get nodes   (Ctrl-C ends it)");
     printer.data(&format!("export KUBECONFIG={}\n", file.display()))?;
+    if let Some((running, told)) = aws {
+        tokio::spawn(running.run());
+        printer.story(&told.story);
+        printer.data(&told.exports)?;
+    }
     let mut has_told = args.call_webhooks;
     wait(until, || {
         if !has_told && has_webhooks(&mirror) {

@@ -1,0 +1,129 @@
+//! An account of AWS: what its services keep beside the machines, and their answers. Time and machines are the region's.
+
+mod activities;
+mod addons;
+mod autoscaling;
+mod changes;
+mod cluster;
+mod deliver;
+mod ec2;
+mod eks;
+mod events;
+mod extra;
+mod groups;
+mod hooks;
+mod insights;
+mod instances;
+mod kept;
+mod launch;
+mod md5;
+mod members;
+mod names;
+mod nodegroups;
+mod own;
+mod pattern;
+mod queues;
+mod rules;
+mod sqs;
+mod ssm;
+mod sts;
+mod templates;
+mod types;
+mod unknown;
+mod updates;
+mod versions;
+
+use crate::call::{Call, Reply};
+use crate::fault::Fault;
+use crate::input::Input;
+use crate::region::Region;
+use crate::service::Service;
+pub use names::Setting;
+pub use own::Account;
+
+/// Tokens of requests that are remembered.
+const TOKENS_MAX: usize = 2_000;
+
+impl Account {
+    /// Answers a call.
+    ///
+    /// # Errors
+    /// As the service refuses it.
+    pub fn handle(&mut self, region: &mut dyn Region, call: &Call) -> Reply {
+        self.settle(region);
+        let key = self.token_key(call);
+        if let Some(key) = &key
+            && let Some((_, asked, answered)) = self.tokens.iter().find(|(known, ..)| known == key)
+        {
+            return if *asked == call.input {
+                Ok(answered.clone())
+            } else {
+                Err(other_request(call.service))
+            };
+        }
+        let input = Input(&call.input);
+        let reply = match call.service {
+            Service::AutoScaling => self.autoscaling(region, &call.action, input),
+            Service::Ec2 => self.ec2(region, &call.action, input),
+            Service::Eks => self.eks(region, &call.action, input),
+            Service::Sqs => self.sqs(region.now(), &call.action, input),
+            Service::Events => self.events(region.now(), &call.action, input),
+            Service::Ssm => ssm::answer(&self.names, &call.action, input),
+            Service::Sts => sts::answer(&self.names, &call.action),
+        };
+        if !is_read(&call.action) {
+            self.touched += 1;
+        }
+        if let (Some(key), Ok(answer)) = (key, &reply) {
+            self.tokens.push((key, call.input.clone(), answer.clone()));
+            if self.tokens.len() > TOKENS_MAX {
+                self.tokens.remove(0);
+            }
+        }
+        self.settle(region);
+        reply
+    }
+
+    /// Does what follows from what has happened in the region.
+    pub fn settle(&mut self, region: &mut dyn Region) {
+        self.adopt(region);
+        self.follow_deletions(region);
+        self.follow_updates(region);
+    }
+
+    /// Takes in events of the region, as EventBridge bodies: rules lead them to queues.
+    pub fn hear(&mut self, region: &dyn Region, bodies: Vec<String>) {
+        for body in bodies {
+            self.touched += 1;
+            self.event_of_region(region, &body);
+        }
+    }
+
+    /// The token of a request that is carried out once, whatever it is sent.
+    fn token_key(&self, call: &Call) -> Option<String> {
+        let input = Input(&call.input);
+        let token = match call.service {
+            Service::Eks => input.text("clientRequestToken"),
+            Service::Ec2 => input.text("ClientToken"),
+            Service::AutoScaling | Service::Sqs | Service::Events | Service::Ssm | Service::Sts => None,
+        };
+        token.filter(|token| !token.is_empty()).map(|token| format!("{}/{}/{token}", call.service.signing_name(), call.action))
+    }
+}
+
+fn other_request(service: Service) -> Fault {
+    match service {
+        Service::Eks => Fault::bad("InvalidParameterException", "A client request token was used for two requests with different parameters"),
+        Service::Ec2
+        | Service::AutoScaling
+        | Service::Sqs
+        | Service::Events
+        | Service::Ssm
+        | Service::Sts => Fault::bad("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s)."),
+    }
+}
+
+/// Whether an operation changes nothing; a receive does.
+fn is_read(action: &str) -> bool {
+    ["Describe", "List", "Get"].iter().any(|word| action.starts_with(word))
+}

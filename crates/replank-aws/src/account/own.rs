@@ -1,0 +1,60 @@
+//! What an account keeps.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::extra::Extra;
+use super::kept::Eks;
+use super::names::{Names, Setting};
+use super::queues::Queues;
+use super::rules::Rules;
+use super::templates::Templates;
+
+/// An account.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Account {
+    #[serde(skip)]
+    pub(crate) names: Names,
+    pub(crate) templates: Templates,
+    pub(crate) groups: BTreeMap<String, Extra>,
+    pub(crate) eks: Eks,
+    pub(crate) queues: Queues,
+    pub(crate) rules: Rules,
+    /// Requests by their tokens: what was asked, and what was answered.
+    pub(crate) tokens: Vec<(String, Value, Value)>,
+    #[serde(skip)]
+    pub(crate) touched: u64,
+}
+
+impl Account {
+    /// An account that begins.
+    #[must_use]
+    pub fn new(setting: Setting) -> Self {
+        let eks = Eks::new(&setting);
+        Self {
+            names: Names::new(setting),
+            templates: Templates::default(),
+            groups: BTreeMap::new(),
+            eks,
+            queues: Queues::default(),
+            rules: Rules::default(),
+            tokens: Vec::new(),
+            touched: 0,
+        }
+    }
+
+    /// Goes on in another process.
+    #[must_use]
+    pub fn resumed(mut self, setting: Setting) -> Self {
+        self.names = Names::new(setting);
+        self
+    }
+
+    /// A number that rises when what is remembered may have changed.
+    #[must_use]
+    pub fn touched(&self) -> u64 {
+        self.touched
+    }
+}

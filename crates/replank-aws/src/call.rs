@@ -1,0 +1,23 @@
+//! A call and its answer, without the wire.
+
+use serde_json::Value;
+
+use crate::fault::Fault;
+use crate::service::Service;
+
+/// What somebody asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Of which service.
+    pub service: Service,
+    /// The operation, such as `DescribeAutoScalingGroups`.
+    pub action: String,
+    /// Its members: with texts as leaves where it came by a query.
+    pub input: Value,
+}
+
+/// The members of the answer, by the names they have on the wire.
+pub type Reply = Result<Value, Fault>;
+
+/// A member of an answer that says: nothing yet, ask again, for so many seconds.
+pub(crate) const WAIT: &str = "replank:wait";

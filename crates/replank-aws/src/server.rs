@@ -1,0 +1,233 @@
+//! Connections in plain HTTP, and what becomes of a request: verified, read, answered, written.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use replank_model::time::Time;
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use crate::call::{Call, Reply, WAIT};
+use crate::fault::Fault;
+use crate::service::{Protocol, Service};
+use crate::sigv4::{Authorization, Credentials, Doubt, Signed};
+use crate::text::uuid;
+use crate::wire::{self, Answer};
+
+/// Connections at once.
+const CONNECTIONS_MAX: usize = 1_024;
+/// How long a client may take for the head of a request.
+const IDLE_MAX: Duration = Duration::from_secs(90);
+/// A batch of messages is 1 MiB at most.
+const BODY_MAX: usize = 4 * 1024 * 1024;
+/// How often a receiver that waits is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Who answers calls.
+pub trait Backend: Send + Sync {
+    /// Answers a call; `None` when there is nobody any more.
+    fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Option<Reply>> + Send + '_>>;
+}
+
+/// The endpoint of all services.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    stop: watch::Receiver<bool>,
+}
+
+struct Shared {
+    backend: Box<dyn Backend>,
+    credentials: Credentials,
+    requests: AtomicU64,
+}
+
+impl Server {
+    /// Serves on an address that has been taken, in the runtime that it is called in; `stop` ends it when it becomes true.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(
+        listener: std::net::TcpListener,
+        credentials: Credentials,
+        backend: Box<dyn Backend>,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let shared = Arc::new(Shared { backend, credentials, requests: AtomicU64::new(0) });
+        Ok(Self { listener: TcpListener::from_std(listener)?, shared, stop })
+    }
+
+    /// The address that it is reached at.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until it is stopped.
+    pub async fn run(self) {
+        let free = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut stop = self.stop.clone();
+        loop {
+            let Ok(permit) = free.clone().acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                _ = stop.wait_for(|stop| *stop) => return,
+            };
+            let Ok((stream, _)) = accepted else {
+                // Too many open files, most likely: connections that end make room.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            drop(stream.set_nodelay(true));
+            let (shared, stop) = (self.shared.clone(), self.stop.clone());
+            tokio::spawn(async move {
+                talk(stream, shared, stop).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+async fn talk(stream: TcpStream, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
+    let service = service_fn(move |request| {
+        let shared = shared.clone();
+        async move { Ok::<_, std::convert::Infallible>(shared.handle(request).await) }
+    });
+    let talk = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(talk);
+    tokio::select! {
+        // What a client does wrong on the wire ends its connection, and nothing else.
+        _ = talk.as_mut() => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+}
+
+impl Shared {
+    async fn handle(&self, request: hyper::Request<Incoming>) -> hyper::Response<Full<Bytes>> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let id = uuid(&format!("request {number}"));
+        let (parts, body) = request.into_parts();
+        let headers: Vec<(String, String)> = parts
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect();
+        let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
+        let target = headers.iter().find(|(name, _)| name == "x-amz-target").map(|(_, value)| value.clone());
+        let body = match Limited::new(body, BODY_MAX).collect().await {
+            Ok(whole) => whole.to_bytes(),
+            Err(_) => {
+                let fault = Fault::new(413, "RequestEntityTooLarge", "the body is too large");
+                return sent(wire::write(Service::Eks, false, "", &Err(fault), &id));
+            }
+        };
+        let authorization = Authorization::read(&headers);
+        let service = authorization.as_ref().ok().and_then(|found| Service::of_signing_name(&found.service));
+        let service = service.unwrap_or_else(|| guessed(path, target.as_deref(), &body));
+        let signed = Signed { method: parts.method.as_str(), path, query, headers: &headers, body: &body };
+        let verified = authorization.and_then(|found| {
+            let known = Service::of_signing_name(&found.service).ok_or_else(|| Doubt::Incomplete(format!("Credential should be scoped to a service that is served here, not to '{}'.", found.service)));
+            known.and_then(|_| found.verify(&signed, &self.credentials, now()))
+        });
+        let has_target = target.is_some();
+        if let Err(doubt) = verified {
+            return sent(wire::write(service, has_target, "", &Err(refused(service, has_target, doubt)), &id));
+        }
+        let request = wire::Request { method: parts.method.as_str(), path, query, target: target.as_deref(), body: &body };
+        let call = match wire::read(service, &request) {
+            Ok(call) => call,
+            Err(fault) => return sent(wire::write(service, has_target, "", &Err(fault), &id)),
+        };
+        let action = call.action.clone();
+        let reply = self.answered(call).await;
+        sent(wire::write(service, has_target, &action, &reply, &id))
+    }
+
+    /// Has a call answered. Who receives messages may wait for one.
+    async fn answered(&self, call: Call) -> Reply {
+        let begun = Instant::now();
+        let mut call = call;
+        loop {
+            let reply = self.backend.call(call.clone()).await;
+            let reply = reply.unwrap_or_else(|| Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped")))?;
+            let Some(wait) = reply.get(WAIT).and_then(Value::as_u64) else { return Ok(reply) };
+            if begun.elapsed() >= Duration::from_secs(wait) {
+                if let Some(input) = call.input.as_object_mut() {
+                    input.insert("WaitTimeSeconds".to_owned(), 0.into());
+                }
+                let last = self.backend.call(call).await;
+                return last.unwrap_or_else(|| Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped")));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+/// The machine's clock: signatures are made by clients that know no other.
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The service of a request that does not say so, for the form of its refusal.
+fn guessed(path: &str, target: Option<&str>, body: &[u8]) -> Service {
+    let prefix = target.and_then(|target| target.split_once('.')).map(|(prefix, _)| prefix);
+    let by_target = Service::ALL.into_iter().find(|service| service.target_prefix() == prefix && prefix.is_some());
+    let has_action = String::from_utf8_lossy(body).contains("Action=");
+    by_target.unwrap_or(match path {
+        "/" | "" if has_action => Service::Sts,
+        _ => Service::Eks,
+    })
+}
+
+/// How a service refuses what it does not believe.
+fn refused(service: Service, has_target: bool, doubt: Doubt) -> Fault {
+    let mismatch = "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.";
+    match (service.protocol(has_target), doubt) {
+        (Protocol::Ec2, Doubt::Skewed(_)) => Fault::bad("RequestExpired", "Request has expired."),
+        (Protocol::Ec2, Doubt::Missing) => Fault::bad("MissingParameter", "The request must contain the parameter AWSAccessKeyId"),
+        (Protocol::Ec2, Doubt::UnknownKey | Doubt::Mismatch) => Fault::new(401, "AuthFailure", "AWS was not able to validate the provided access credentials"),
+        (Protocol::Query, Doubt::Missing) => Fault::new(403, "MissingAuthenticationToken", "Request is missing Authentication Token"),
+        (Protocol::Query, Doubt::UnknownKey) => Fault::new(403, "InvalidClientTokenId", "The security token included in the request is invalid."),
+        (Protocol::Query, Doubt::Mismatch) => Fault::new(403, "SignatureDoesNotMatch", mismatch),
+        (Protocol::Query, Doubt::Skewed(words)) => Fault::new(403, "SignatureDoesNotMatch", words),
+        (Protocol::Json, Doubt::Missing) => Fault::bad("MissingAuthenticationTokenException", "Missing Authentication Token"),
+        (Protocol::Json, Doubt::UnknownKey) => Fault::bad("UnrecognizedClientException", "The security token included in the request is invalid."),
+        (Protocol::Json, Doubt::Mismatch) => Fault::bad("InvalidSignatureException", mismatch),
+        (Protocol::Json, Doubt::Skewed(words)) => Fault::bad("InvalidSignatureException", words),
+        (Protocol::Rest, Doubt::Missing) => Fault::new(403, "MissingAuthenticationTokenException", "Missing Authentication Token"),
+        (Protocol::Rest, Doubt::UnknownKey) => Fault::new(403, "UnrecognizedClientException", "The security token included in the request is invalid."),
+        (Protocol::Rest, Doubt::Mismatch) => Fault::new(403, "InvalidSignatureException", mismatch),
+        (Protocol::Rest, Doubt::Skewed(words)) => Fault::new(403, "InvalidSignatureException", words),
+        (Protocol::Rest, Doubt::Incomplete(words)) => Fault::new(403, "IncompleteSignatureException", words),
+        (Protocol::Ec2 | Protocol::Query | Protocol::Json, Doubt::Incomplete(words)) => Fault::bad("IncompleteSignature", words),
+    }
+}
+
+fn sent(answer: Answer) -> hyper::Response<Full<Bytes>> {
+    let mut response = hyper::Response::new(Full::new(Bytes::from(answer.body)));
+    *response.status_mut() =
+        hyper::StatusCode::from_u16(answer.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in answer.headers {
+        if let Ok(value) = hyper::header::HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}

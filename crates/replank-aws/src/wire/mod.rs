@@ -1,0 +1,76 @@
+//! Requests and answers by protocol.
+
+mod form;
+mod json;
+mod rest;
+mod sqs;
+mod xml;
+
+use serde_json::Value;
+
+use crate::call::{Call, Reply};
+use crate::fault::Fault;
+use crate::service::{Protocol, Service};
+
+/// A request that has been believed.
+#[derive(Debug)]
+pub(crate) struct Request<'r> {
+    pub(crate) method: &'r str,
+    pub(crate) path: &'r str,
+    pub(crate) query: &'r str,
+    /// The header `X-Amz-Target`.
+    pub(crate) target: Option<&'r str>,
+    pub(crate) body: &'r [u8],
+}
+
+/// An answer, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: String,
+}
+
+/// Reads a call.
+///
+/// # Errors
+/// Where there is no such operation, or it cannot be read.
+pub(crate) fn read(service: Service, request: &Request<'_>) -> Result<Call, Fault> {
+    let (action, input) = match service.protocol(request.target.is_some()) {
+        Protocol::Rest => rest::read(request)?,
+        Protocol::Json => json::read(service, request)?,
+        Protocol::Query | Protocol::Ec2 => form::read(request)?,
+    };
+    let input = if service == Service::Sqs && request.target.is_none() {
+        sqs::input(&action, input, request.path)
+    } else {
+        input
+    };
+    Ok(Call { service, action, input })
+}
+
+/// Writes an answer.
+pub(crate) fn write(service: Service, has_target: bool, action: &str, reply: &Reply, id: &str) -> Answer {
+    match (service.protocol(has_target), reply) {
+        (Protocol::Rest, Ok(value)) => json::rest(value, id),
+        (Protocol::Rest, Err(fault)) => json::rest_fault(fault, id),
+        (Protocol::Json, Ok(value)) => json::answer(service, value, id),
+        (Protocol::Json, Err(fault)) => json::fault(service, fault, id),
+        (Protocol::Query, Ok(value)) if service == Service::Sqs => {
+            xml::answer(service, action, &sqs::output(action, value), id)
+        }
+        (Protocol::Query, Ok(value)) => xml::answer(service, action, value, id),
+        (Protocol::Query, Err(fault)) => xml::fault(service, fault, id),
+        (Protocol::Ec2, Ok(value)) => xml::ec2_answer(service, action, value, id),
+        (Protocol::Ec2, Err(fault)) => xml::ec2_fault(fault, id),
+    }
+}
+
+/// A text of a leaf.
+fn leaf(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}

@@ -1,0 +1,80 @@
+//! AWS' APIs beside the Kubernetes API of a served cluster.
+
+use std::net::{SocketAddr, TcpListener};
+
+use anyhow::Context;
+use replank_api::{Owner, Release};
+use replank_aws::{Credentials, Server, Setting};
+use replank_cluster::{AwsBackend, Start, places};
+use tokio::sync::watch;
+
+use super::args::UpArgs;
+use super::{data_dir, listening::listen};
+use crate::failure::Failure;
+
+/// The account's number: the one that AWS' documentation uses.
+const ACCOUNT: &str = "111122223333";
+
+/// What is to be served.
+#[derive(Debug)]
+pub(super) struct Aws {
+    /// What the account is told.
+    pub(super) setting: Setting,
+    listener: TcpListener,
+    credentials: Credentials,
+}
+
+/// What somebody who uses it has to know.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// For people.
+    pub(super) story: String,
+    /// For a shell.
+    pub(super) exports: String,
+}
+
+impl Aws {
+    /// Takes an address, and a key.
+    ///
+    /// # Errors
+    /// Where the address is taken, or the key cannot be read or written.
+    pub(super) fn begin(args: &UpArgs, start: &Start, kubernetes: SocketAddr, authority: &str) -> Result<Self, Failure> {
+        let listener = listen(SocketAddr::new(args.address, args.aws_port), "--aws-port")?;
+        let own = listener.local_addr().context("cannot tell the address").map_err(Failure::internal)?;
+        let Release { minor, .. } = args.kubernetes_version;
+        let (region, cluster) = places(start);
+        let setting = Setting {
+            account: ACCOUNT.to_owned(),
+            region,
+            cluster: args.cluster_name.clone().unwrap_or(cluster),
+            version: format!("1.{minor}"),
+            endpoint: format!("https://{kubernetes}"),
+            authority: authority.to_owned(),
+            own: format!("http://{own}"),
+        };
+        Ok(Self { setting, listener, credentials: data_dir::credentials(args.data_dir.as_deref())? })
+    }
+
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn serve(self, owner: &Owner, stopped: watch::Receiver<bool>) -> Result<(Server, Told), Failure> {
+        let Self { setting, listener, credentials } = self;
+        let Credentials { access_key, secret_key } = credentials.clone();
+        let server = Server::begin(listener, credentials, Box::new(AwsBackend(owner.clone())), stopped);
+        let server = server.context("cannot serve AWS").map_err(Failure::internal)?;
+        let own = &setting.own;
+        let region = setting.region.clone();
+        let exports = [
+            ("AWS_ENDPOINT_URL", own.as_str()),
+            ("AWS_ACCESS_KEY_ID", &access_key),
+            ("AWS_SECRET_ACCESS_KEY", &secret_key),
+            ("AWS_REGION", &region),
+            ("AWS_DEFAULT_REGION", &region),
+        ];
+        let exports = exports.map(|(name, value)| format!("export {name}={value}\n")).concat();
+        let story = format!("serving EKS, Auto Scaling, EC2, SQS, EventBridge, SSM and STS on {own}");
+        Ok((server, Told { story, exports }))
+    }
+}

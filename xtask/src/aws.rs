@@ -1,0 +1,97 @@
+//! AWS's clients on `replank cluster up --aws`: boto3, the command line, the real Cluster Autoscaler and node termination handler.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::judged::replank;
+use crate::root;
+
+/// Programs of others, by the beginnings of their archives' names.
+const AUTOSCALER: &str = "cluster-autoscaler-";
+const HANDLER: &str = "node-termination-handler-";
+/// Names the folder with their archives.
+const PEERS: &str = "REPLANK_PEERS";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only one part: `calls`, `commands`, `autoscaler` or `termination`.
+    #[arg(long)]
+    only: Option<String>,
+    /// The program that serves; built if it is not given.
+    #[arg(long)]
+    replank: Option<PathBuf>,
+    /// Where logs go.
+    #[arg(long, default_value = "target/aws/run")]
+    folder: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let python = environment()?;
+    let peers = peers()?;
+    let served = replank(args.replank.as_deref())?;
+    let served = served.canonicalize().with_context(|| format!("{} is not there", served.display()))?;
+    let mut command = Command::new(python);
+    command.arg(root().join("peers/aws-clients/main.py")).arg("--replank").arg(served);
+    command.arg("--autoscaler").arg(unpacked(&peers, AUTOSCALER)?);
+    command.arg("--handler").arg(unpacked(&peers, HANDLER)?);
+    command.arg("--folder").arg(root().join(&args.folder));
+    if let Some(only) = &args.only {
+        command.args(["--only", only]);
+    }
+    let done = command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUNBUFFERED", "1").status()?;
+    ensure!(done.success(), "what AWS's clients met is told above; logs are in {}", args.folder.display());
+    Ok(())
+}
+
+/// Python with boto3 and the command line.
+fn environment() -> Result<PathBuf> {
+    let wanted = root().join("peers/aws-clients/requirements.txt");
+    let folder = root().join("target/aws/python");
+    let (program, installed) = (folder.join("bin/python"), folder.join("requirements.txt"));
+    let list = std::fs::read(&wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
+    if std::fs::read(&installed).ok().as_ref() != Some(&list) {
+        let made = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).status();
+        let made = made.context("python3 cannot be started: install Python 3 with venv")?;
+        ensure!(made.success(), "python3 cannot make an environment: install Python 3 with venv");
+        let pip = ["-m", "pip", "install", "--quiet", "--requirement"];
+        let done = Command::new(&program).args(pip).arg(&wanted).status()?;
+        ensure!(done.success(), "boto3 and awscli cannot be installed");
+        std::fs::write(&installed, &list)?;
+    }
+    Ok(program)
+}
+
+/// The folder with the archives: the one that is named, or `shared/peers` beside the checkout.
+fn peers() -> Result<PathBuf> {
+    let named = std::env::var_os(PEERS).map(PathBuf::from);
+    let beside = root().parent().map(|parent| parent.join("shared/peers"));
+    let found = named.or(beside).filter(|folder| folder.is_dir());
+    found.with_context(|| format!("Cluster Autoscaler and the node termination handler are not there: name the folder of their archives, {PEERS}=DIR"))
+}
+
+/// The program of an archive, unpacked once.
+fn unpacked(peers: &Path, begins: &str) -> Result<PathBuf> {
+    let entries = std::fs::read_dir(peers).with_context(|| format!("cannot read {}", peers.display()))?;
+    for entry in entries {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let Some(own) = name.strip_suffix(".xz").filter(|own| own.starts_with(begins)) else { continue };
+        let folder = root().join("target/aws/bin");
+        let program = folder.join(own);
+        if !program.exists() {
+            std::fs::create_dir_all(&folder)?;
+            let output = Command::new("xz").args(["-dkc"]).arg(peers.join(&name)).output();
+            let output = output.context("xz cannot be started: install xz-utils")?;
+            ensure!(output.status.success(), "{name} cannot be unpacked: {}", String::from_utf8_lossy(&output.stderr));
+            let beside = folder.join(format!("{own}.new"));
+            std::fs::write(&beside, &output.stdout)?;
+            let mut rights = std::fs::metadata(&beside)?.permissions();
+            std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
+            std::fs::set_permissions(&beside, rights)?;
+            std::fs::rename(&beside, &program)?;
+        }
+        return Ok(program);
+    }
+    bail!("{} has no {begins}*.xz", peers.display())
+}

@@ -46,7 +46,11 @@ impl Account {
                 update.status = "Successful".to_owned();
                 self.touched += 1;
                 if update.kind == "VersionUpdate" && update.nodegroup.is_none() {
-                    let to = update.params.iter().find(|(name, _)| name == "Version").map(|(_, value)| value.clone());
+                    let to = update
+                        .params
+                        .iter()
+                        .find(|(name, _)| name == "Version")
+                        .map(|(_, value)| value.clone());
                     self.eks.version = to.unwrap_or_else(|| self.eks.version.clone());
                 }
                 continue;
@@ -76,7 +80,9 @@ impl Account {
         if let Some(name) = nodegroup {
             let group = self.nodegroup(region, name)?;
             // An update that the region began with.
-            if let Some(one) = group.update.as_ref().filter(|one| !self.eks.updates.iter().any(|known| *known.id == *one.id)) {
+            if let Some(one) =
+                group.update.as_ref().filter(|one| !self.eks.updates.iter().any(|known| *known.id == *one.id))
+            {
                 let (kind, params) = super::nodegroups::params_of(&group, one);
                 self.eks.updates.push(Update {
                     id: one.id.to_string(),
@@ -91,14 +97,19 @@ impl Account {
                 });
             }
         }
-        let is_of = |update: &&Update| update.nodegroup.as_deref() == nodegroup && update.addon.as_deref() == addon;
+        let is_of =
+            |update: &&Update| update.nodegroup.as_deref() == nodegroup && update.addon.as_deref() == addon;
         Ok(self.eks.updates.iter().filter(is_of).cloned().collect())
     }
 
     pub(crate) fn list_updates(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
-        let all = self.updates_of(region, input)?.into_iter().map(|update| (format!("{:020}{}", i64::MAX - update.created.as_millis(), update.id), update.id));
+        let all = self
+            .updates_of(region, input)?
+            .into_iter()
+            .map(|update| (format!("{:020}{}", i64::MAX - update.created.as_millis(), update.id), update.id));
         let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
-        let (ids, next) = page(all.collect(), size, input.text("nextToken"), &super::eks::invalid("Invalid nextToken"))?;
+        let (ids, next) =
+            page(all.collect(), size, input.text("nextToken"), &super::eks::invalid("Invalid nextToken"))?;
         Ok(json!({"updateIds": ids, "nextToken": next}))
     }
 
@@ -106,7 +117,10 @@ impl Account {
         let id = input.text("updateId").unwrap_or_default();
         let all = self.updates_of(region, input)?;
         let found = all.iter().find(|update| update.id == id);
-        let missing = || Fault::new(404, "ResourceNotFoundException", format!("No update found for ID: {id}")).with("clusterName", self.names.cluster());
+        let missing = || {
+            Fault::new(404, "ResourceNotFoundException", format!("No update found for ID: {id}"))
+                .with("clusterName", self.names.cluster())
+        };
         Ok(json!({"update": shown(found.ok_or_else(missing)?)}))
     }
 }
@@ -122,6 +136,7 @@ fn word(status: UpdateStatus) -> &'static str {
 
 /// An update, as it is answered.
 pub(crate) fn shown(update: &Update) -> Value {
-    let params: Vec<Value> = update.params.iter().map(|(name, value)| json!({"type": name, "value": value})).collect();
+    let params: Vec<Value> =
+        update.params.iter().map(|(name, value)| json!({"type": name, "value": value})).collect();
     json!({"id": update.id, "status": update.status, "type": update.kind, "params": params, "createdAt": epoch(update.created), "errors": update.errors})
 }

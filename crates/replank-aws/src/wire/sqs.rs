@@ -51,7 +51,8 @@ pub(super) fn output(action: &str, value: &Value) -> Value {
             }
             ("Tags", _) => {
                 let tags = value.as_object().cloned().unwrap_or_default();
-                let tags: Vec<Value> = tags.into_iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
+                let tags: Vec<Value> =
+                    tags.into_iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
                 out.insert("*Tag".to_owned(), Value::Array(tags));
                 continue;
             }

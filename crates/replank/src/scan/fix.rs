@@ -16,7 +16,8 @@ use replank_lifecycle::waiver::{Waived, Waivers};
 use super::args::ScanArgs;
 use super::found::{Found, cores, found_by, sorted};
 use super::pass::{Outcome, Pass, Passed, as_written, heads};
-use super::rewritten::{Done, Rewritten, difference, of_fixed, of_releases, write};
+use super::replacing::Replacing;
+use super::rewritten::{Done, Rewritten, difference, of_fixed, of_releases};
 use super::show::print;
 use super::today;
 use super::told::{self, Told};
@@ -43,6 +44,7 @@ pub(super) fn run(
         };
     }
     let (roots, scanner, today) = (Roots::new(args), Scanner::new(measure, &schema), today());
+    let replacing = Replacing::default();
     let (mut passed, mut holds): (Vec<Passed>, bool) = (Vec::new(), false);
     let found = found_by(args, measure, printer, &mut |walk, threads, step| {
         if args.helm_release {
@@ -50,8 +52,17 @@ pub(super) fn run(
         }
         holds = roots.have_kustomizations(&walk.kustomizations);
         let held = AtomicUsize::new(0);
-        let pass =
-            Pass { args, measure, scanner: &scanner, waivers, today: &today, roots: &roots, holds, held };
+        let pass = Pass {
+            args,
+            measure,
+            scanner: &scanner,
+            waivers,
+            today: &today,
+            roots: &roots,
+            replacing: &replacing,
+            holds,
+            held,
+        };
         let mut all = files::on_threads(&walk.files, threads, &|file| {
             let passed = pass.file(file);
             step();
@@ -72,7 +83,15 @@ pub(super) fn run(
     } else {
         kustomize::kustomized(measure, &schema, &directories, &tree)
     };
-    let fixer = Fixer { args, measure, schema: &schema, roots: &roots, tree: &tree, kustomized: &kustomized };
+    let fixer = Fixer {
+        args,
+        measure,
+        schema: &schema,
+        roots: &roots,
+        replacing: &replacing,
+        tree: &tree,
+        kustomized: &kustomized,
+    };
     let mut passed = passed.into_iter();
     let concerned: Vec<Concerned<'_>> = files
         .iter()
@@ -129,6 +148,7 @@ struct Fixer<'f> {
     measure: &'f Measure,
     schema: &'f Schema,
     roots: &'f Roots,
+    replacing: &'f Replacing,
     tree: &'f WrittenTree,
     kustomized: &'f Kustomized,
 }
@@ -169,7 +189,7 @@ impl Fixer<'_> {
             Outcome::Done(done) => done,
             Outcome::Held { done, text } => {
                 if done.lines.is_some() && !self.args.diff {
-                    write(&file.real, &text, false)?;
+                    self.replacing.put(&file.real, &text, false)?;
                 }
                 Ok(done)
             }
@@ -187,7 +207,7 @@ impl Fixer<'_> {
             if let Some(why) = self.roots.refuses(file) {
                 return Ok(Done::refused(why));
             }
-            write(&file.real, &of.after, self.args.helm_release)?;
+            self.replacing.put(&file.real, &of.after, self.args.helm_release)?;
         }
         Ok(Done::of(of, difference))
     }

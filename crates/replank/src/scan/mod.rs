@@ -9,6 +9,7 @@ mod json;
 mod markdown;
 mod pass;
 mod render;
+mod replacing;
 mod rewritten;
 mod sarif;
 mod show;

@@ -13,7 +13,8 @@ use replank_lifecycle::scan::Report;
 use replank_lifecycle::waiver::Waivers;
 
 use super::args::ScanArgs;
-use super::rewritten::{Done, difference, of_fixed, write};
+use super::replacing::Replacing;
+use super::rewritten::{Done, difference, of_fixed};
 use super::written::Roots;
 use crate::failure::Failure;
 
@@ -28,6 +29,7 @@ pub(super) struct Pass<'p> {
     pub(super) waivers: &'p Waivers,
     pub(super) today: &'p str,
     pub(super) roots: &'p Roots,
+    pub(super) replacing: &'p Replacing,
     /// Whether nothing is written yet: kustomizations are decided as a whole.
     pub(super) holds: bool,
     pub(super) held: AtomicUsize,
@@ -110,7 +112,7 @@ impl Pass<'_> {
         let text = std::mem::take(&mut of.after);
         let done = Done::of(of, difference);
         let outcome = if !self.holds {
-            let written = if is_written { write(&file.real, &text, false) } else { Ok(()) };
+            let written = if is_written { self.replacing.put(&file.real, &text, false) } else { Ok(()) };
             Outcome::Done(written.map(|()| done))
         } else if !is_written {
             Outcome::Held { done, text: String::new() }

@@ -1,13 +1,10 @@
 //! One text, before and after, and what is told of it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use replank_lifecycle::Measure;
 use replank_lifecycle::fix::{self, Change, Fixed, Hunk, Left};
 use replank_lifecycle::schema::Schema;
-
-use crate::failure::Failure;
 
 /// One text, before and after.
 pub(super) struct Rewritten {
@@ -113,33 +110,4 @@ pub(super) fn difference(name: &str, of: &Rewritten) -> String {
     }
     // What is stored is packed: shown is what is packed.
     of.within.iter().map(|(name, text, hunks)| fix::unified(name, text, hunks)).collect()
-}
-
-/// Puts a text in the place of a file, by its real path so that a link stays a link; whole or not at all, with its rights. Of a
-/// dump the old one is kept beside it.
-pub(super) fn write(path: &Path, text: &str, backup: bool) -> Result<(), Failure> {
-    let failure = |path: &Path, error: std::io::Error| {
-        Failure::internal(anyhow::Error::new(error).context(format!("{} cannot be written", path.display())))
-    };
-    let beside = |ending: &str| {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(ending);
-        path.with_file_name(name)
-    };
-    if backup {
-        let kept = beside(".bak");
-        if kept.exists() {
-            let message = format!("{} already exists and was not overwritten", kept.display());
-            return Err(Failure::usage_message(message).next("move the earlier backup away"));
-        }
-        std::fs::copy(path, &kept).map_err(|error| failure(&kept, error))?;
-    }
-    let new = beside(".replank-new");
-    let written = std::fs::write(&new, text)
-        .and_then(|()| std::fs::set_permissions(&new, std::fs::metadata(path)?.permissions()))
-        .and_then(|()| std::fs::rename(&new, path));
-    written.map_err(|error| {
-        drop(std::fs::remove_file(&new));
-        failure(path, error)
-    })
 }

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use replank_model::labels::TextMap;
 use replank_model::object::cluster::Other;
 use replank_model::text::{GroupName, Text};
 use replank_protocol::command::CommandKey;
@@ -25,16 +24,14 @@ pub(super) fn written(
 ) -> BTreeMap<GroupName, GroupRecord> {
     for (name, changes) in notes {
         let Some(group) = groups.get_mut(name) else { continue };
-        group.notes = changes.iter().fold(std::mem::take(&mut group.notes), changed);
+        for (key, value) in changes {
+            group.notes = match value {
+                Some(value) => group.notes.with(key.clone(), value.clone()),
+                None => group.notes.without(key),
+            };
+        }
     }
     groups
-}
-
-fn changed(notes: TextMap, (key, value): (&Text, &Option<Text>)) -> TextMap {
-    match value {
-        Some(value) => notes.with(key.clone(), value.clone()),
-        None => notes.without(key),
-    }
 }
 
 /// The key of a write of the record. That the run halts is told apart: until it is seen, nothing else may be begun.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use replank_apiserver::draw::Purpose;
+use replank_facts::groups::instance_id_of;
 use replank_facts::plan::Target;
 use replank_facts::target;
 use replank_model::delta::Delta;
@@ -16,7 +17,7 @@ use replank_protocol::command::NodeRole;
 use replank_protocol::mark;
 
 use super::state::SimulatedCloud;
-use super::{Ctx, instance_of_node};
+use crate::context::Ctx;
 use crate::durations::Assumption;
 use crate::event::{CloudDue, Event};
 use crate::timing::Range;
@@ -49,7 +50,7 @@ impl SimulatedCloud {
         if !self.replacer.seen.insert(node.meta.uid.clone()) {
             return;
         }
-        let id = instance_of_node(node);
+        let id = instance_id_of(node);
         let number = self.instance_number(&id);
         let span = self.timings.replace.draw(ctx.draws.draw(id.as_str(), Purpose::Replacement, 0));
         self.replacer.drained.insert(number, id);

@@ -19,6 +19,7 @@ mod policy;
 mod queue;
 mod registrations;
 mod replacer;
+mod replacing;
 mod retry;
 mod state;
 mod targets;

@@ -13,7 +13,7 @@ use replank_model::view::View;
 use super::fleet::{Fleet, GroupNodes};
 use super::health::Vitals;
 use super::member::{Member, Scope};
-use super::notes::{self, Notes};
+use super::notes::Notes;
 use super::prepare::LATE_AFTER;
 use crate::builder::{DecisionBuilder, Wish};
 use crate::moving::Mover;
@@ -349,13 +349,25 @@ impl<'a> Context<'a> {
     pub(super) fn note(&mut self, group: &GroupName, key: &str, value: Option<Text>) {
         self.notes.entry(group.clone()).or_default().insert(key.into(), value);
         let is_refused = |holder| {
-            let keys = [true, false].map(|halts| notes::key(self, holder, halts));
+            let keys = [true, false].map(|halts| self.record_key(holder, halts));
             keys.iter().any(|key| self.sent.is_refused(self.now, key))
         };
         // Where the record is not there yet, it is written first.
         self.is_moving |= !self.holder.as_ref().is_some_and(is_refused);
         let on = WaitingOn::Run(RunWait::Effect { what: Text::from("note in the record of the run") });
         self.wait(Subject::Group(group.clone()), on);
+    }
+
+    /// The key of a write of the record. That the run halts is told apart: until it is seen, nothing else may be begun.
+    pub(super) fn record_key(&self, holder: &Arc<Other>, halts: bool) -> CommandKey {
+        let effect = if halts { "record-halt" } else { "record" };
+        self.key(effect, format!("{}/{}", holder.meta.key(), holder.meta.resource_version.0))
+    }
+
+    /// Whether the note that the run has halted is on its way.
+    pub(super) fn is_halting(&self) -> bool {
+        let is_under_way = |holder| self.sent.is_under_way(self.now, &self.record_key(holder, true));
+        self.scope.is_external() && self.holder.as_ref().is_some_and(is_under_way)
     }
 
     pub(super) fn member(&self, name: &NodeName) -> &'a Member {

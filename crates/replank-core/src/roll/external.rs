@@ -15,28 +15,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{External, OldNodes};
-use replank_facts::target;
 use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
-use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
-use replank_model::view::View;
 use replank_protocol::command::{Mark, NodeRole};
-use replank_protocol::mark::{self, Begun, Moment, size_tag};
+use replank_protocol::mark::{self, Moment};
 use replank_protocol::owner::Owner;
-use replank_protocol::provisioner::Provisioner;
 use replank_protocol::record::GroupRecord;
-use replank_protocol::taker::Taker;
 use replank_protocol::waiting::{RollEnd, RollWait, Subject};
 
-use super::arrivals::is_on_time;
-use super::clear;
-use super::close::release;
 use super::context::{Context, GroupRoll};
-use super::dead;
 use super::fleet::Fleet;
-use super::health;
-use super::member::{Member, NodeState, Scope, last_step, new_state, old_state};
-use super::prepare::{Readiness, is_other_runs};
+use super::member::{Member, NodeState, last_step};
+use super::on_time::is_on_time;
 use super::tags::{tag, untag};
 use super::terms::MARK_LIFE;
 
@@ -57,70 +47,6 @@ pub(super) fn stand_ins(
         Some((name.clone(), group))
     });
     known.collect()
-}
-
-/// What a node of one of the run's groups is to it.
-pub(super) fn node_state(
-    view: &View,
-    scope: &Scope,
-    node: &Node,
-    is_chosen: bool,
-    found: Option<mark::Found>,
-) -> NodeState {
-    if node.meta.is_terminating() || Taker::of(node).is_some() {
-        return NodeState::Leaving;
-    }
-    let started = scope.options.started;
-    let is_new = node.meta.creation_timestamp.is_some_and(|created| created > started);
-    let is_as_planned = target::meets_node(&scope.plan.target, started, node, None, None);
-    if is_new {
-        return match is_as_planned {
-            true => new_state(view, scope, (node, None), found),
-            false => NodeState::OtherNode,
-        };
-    }
-    let is_ours = found.as_ref().is_some_and(|found| found.is_of_run(&scope.run));
-    if is_as_planned {
-        return if is_ours && node.is_ready() { NodeState::Upgraded } else { NodeState::Bystander };
-    }
-    if !is_chosen {
-        return NodeState::Bystander;
-    }
-    match Provisioner::of(node) {
-        // Machines that a person looks after are what this is for.
-        Provisioner::Hybrid | Provisioner::ManagedGroup | Provisioner::SelfManaged => {
-            old_state(view, scope, node, found)
-        }
-        by @ (Provisioner::Karpenter(_) | Provisioner::AutoMode | Provisioner::Fargate) => {
-            NodeState::Kept { by }
-        }
-    }
-}
-
-/// Writes down what the run begins with; there is nothing else to be prepared.
-pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
-    let is_clearing = clear::clear(ctx, roll);
-    for name in &roll.nodes.upgraded {
-        release(ctx, name);
-    }
-    if roll.begun.is_some() {
-        arrivals(ctx, roll);
-        return Readiness::Open;
-    }
-    if roll.nodes.old_left() == 0 {
-        return if is_clearing { Readiness::Preparing } else { Readiness::Open };
-    }
-    let Some(group) = roll.group else { return Readiness::Preparing };
-    if is_clearing || is_other_runs(ctx, roll) {
-        return Readiness::Preparing;
-    }
-    health::write_before(ctx, roll);
-    let nodes = roll.nodes.old_left();
-    let dead = dead::left(ctx, roll);
-    let begun = Begun { run: ctx.scope.run.clone(), nodes, surge: 0, extra: 0, dead };
-    tag(ctx, roll.name, "original size", mark::ORIGINAL_SIZE, size_tag(group.size));
-    tag(ctx, roll.name, "beginning", mark::BEGUN, begun.to_text());
-    Readiness::Preparing
 }
 
 /// What a node is to be marked as that waits for its turn. Where nodes go before others come, pods may have no room but on nodes that go later; they move once more then.

@@ -34,7 +34,6 @@ use super::departure;
 use super::evict::{Spare, Works, came_back};
 use super::external;
 use super::member::{Member, NodeState};
-use super::notes;
 use super::prepare::{arrivals, queue, set_template};
 use super::raise::raise;
 use super::retain;
@@ -117,7 +116,7 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
 
 /// Whether a halt was written a moment ago and is not seen yet: until then nothing else may be begun.
 pub(super) fn is_under_way(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
-    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll))) || notes::is_halting(ctx)
+    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll))) || ctx.is_halting()
 }
 
 /// Whether something that is to be released was refused a moment ago, and will be tried again.

@@ -24,7 +24,6 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::View;
 
-use super::external;
 use super::targets::{self, NotHealthy};
 use replank_facts::groups;
 use replank_facts::node_pods::NodePods;
@@ -260,7 +259,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     let is_open = found.as_ref().is_some_and(|found| found.mark.role == NodeRole::Listed);
     let expires = found.as_ref().filter(|found| found.is_of_run(&scope.run)).map(|found| found.mark.expires);
     let state = match scope.is_external() {
-        true => external::node_state(view, scope, node, is_chosen, found),
+        true => state_of_others(view, scope, node, is_chosen, found),
         false => node_state(view, scope, node, instance, &group, is_chosen, found),
     };
     // What was in the target group before is held to the same as a new node.
@@ -346,6 +345,44 @@ fn node_state(
     }
 }
 
+/// What a node is to a run that somebody else replaces nodes for.
+fn state_of_others(
+    view: &View,
+    scope: &Scope,
+    node: &Node,
+    is_chosen: bool,
+    found: Option<mark::Found>,
+) -> NodeState {
+    if node.meta.is_terminating() || Taker::of(node).is_some() {
+        return NodeState::Leaving;
+    }
+    let started = scope.options.started;
+    let is_new = node.meta.creation_timestamp.is_some_and(|created| created > started);
+    let is_as_planned = target::meets_node(&scope.plan.target, started, node, None, None);
+    if is_new {
+        return match is_as_planned {
+            true => new_state(view, scope, (node, None), found),
+            false => NodeState::OtherNode,
+        };
+    }
+    let is_ours = found.as_ref().is_some_and(|found| found.is_of_run(&scope.run));
+    if is_as_planned {
+        return if is_ours && node.is_ready() { NodeState::Upgraded } else { NodeState::Bystander };
+    }
+    if !is_chosen {
+        return NodeState::Bystander;
+    }
+    match Provisioner::of(node) {
+        // Machines that a person looks after are what this is for.
+        Provisioner::Hybrid | Provisioner::ManagedGroup | Provisioner::SelfManaged => {
+            old_state(view, scope, node, found)
+        }
+        by @ (Provisioner::Karpenter(_) | Provisioner::AutoMode | Provisioner::Fargate) => {
+            NodeState::Kept { by }
+        }
+    }
+}
+
 /// Whether a node whose instance is no longer listed carries a mark of the run or of an interruption: it was terminated, by us or by another actor; news of
 /// the node come later than news of the instance.
 fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
@@ -354,7 +391,7 @@ fn is_ended(scope: &Scope, found: Option<&mark::Found>) -> bool {
     })
 }
 
-pub(super) fn new_state(
+fn new_state(
     view: &View,
     scope: &Scope,
     (node, instance): (&Node, Option<&Arc<Instance>>),
@@ -384,7 +421,7 @@ pub(super) fn new_state(
     }
 }
 
-pub(super) fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
+fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
     if let Some(version) = mark::newer_on_node(node) {
         return NodeState::Newer { version };
     }

@@ -76,6 +76,7 @@ mod managed_source;
 mod member;
 mod nodegroup;
 mod notes;
+mod on_time;
 mod pool;
 mod postpone;
 mod prepare;

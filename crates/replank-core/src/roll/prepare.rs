@@ -35,6 +35,7 @@ use replank_model::text::{GroupName, NodeName, Text};
 use replank_model::time::Span;
 
 use super::clear;
+use super::close::release;
 use super::context::{Context, GroupRoll, Watched};
 use super::dead;
 use super::external;
@@ -95,7 +96,7 @@ pub(super) fn is_missing(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 /// Brings a group's template and size to where the roll can begin.
 pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
     if ctx.scope.is_external() {
-        return external::prepare(ctx, roll);
+        return prepare_for_others(ctx, roll);
     }
     if roll.begun.is_some() {
         return capacity(ctx, roll);
@@ -148,6 +149,32 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     Readiness::Preparing
 }
 
+/// Writes down what the run begins with; there is nothing else to be prepared.
+fn prepare_for_others(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness {
+    let is_clearing = clear::clear(ctx, roll);
+    for name in &roll.nodes.upgraded {
+        release(ctx, name);
+    }
+    if roll.begun.is_some() {
+        arrivals(ctx, roll);
+        return Readiness::Open;
+    }
+    if roll.nodes.old_left() == 0 {
+        return if is_clearing { Readiness::Preparing } else { Readiness::Open };
+    }
+    let Some(group) = roll.group else { return Readiness::Preparing };
+    if is_clearing || is_other_runs(ctx, roll) {
+        return Readiness::Preparing;
+    }
+    health::write_before(ctx, roll);
+    let nodes = roll.nodes.old_left();
+    let dead = dead::left(ctx, roll);
+    let begun = Begun { run: ctx.scope.run.clone(), nodes, surge: 0, extra: 0, dead };
+    tag(ctx, roll.name, "original size", mark::ORIGINAL_SIZE, size_tag(group.size));
+    tag(ctx, roll.name, "beginning", mark::BEGUN, begun.to_text());
+    Readiness::Preparing
+}
+
 /// Whether a process is suspended that the roll needs: Launch where new nodes come up, AddToLoadBalancer where they are to be registered, Terminate where old ones go. Then it does not begin, and waits
 /// until somebody resumes it.
 pub(super) fn is_suspended(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
@@ -183,7 +210,7 @@ pub(super) fn other_kubelet(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: 
 
 /// Whether another run has marked nodes of the group, or has raised the group and has marked nodes anywhere: then nothing is
 /// done to it.
-pub(super) fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+fn is_other_runs(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut found = false;
     let begun = roll.group.and_then(|group| group.tags.value(mark::BEGUN)).and_then(Begun::read);
     if let Some(Begun { run, .. }) = begun.filter(|begun| begun.run != ctx.scope.run) {

@@ -121,7 +121,7 @@ pub(super) fn note(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], known: &RunRe
         return;
     }
     let record = RunRecord { intent: ctx.intent, groups, ..known.clone() };
-    let id = notes::key(ctx, holder, notes::halts(&ctx.notes));
+    let id = ctx.record_key(holder, notes::halts(&ctx.notes));
     let key = holder.meta.key();
     let effect = Effect::Kubernetes(KubernetesEffect::Replace { object: record.rewritten(holder) });
     ctx.send(subject(&key), "record of the run", id, effect);

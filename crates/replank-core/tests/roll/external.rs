@@ -158,11 +158,11 @@ fn a_successor_that_does_not_come_is_named() {
     }
     assert!(stage.resume());
     let End::Blocked(why) = stage.run(DAY) else { panic!("{}", stage.story()) };
-    let missing = why.iter().find_map(|waiting| match &waiting.on {
-        WaitingOn::RollEnd(RollEnd::NoSuccessor { ready, wanted, since, .. }) => {
-            Some((*ready, *wanted, *since))
-        }
-        _ => None,
+    let missing = why.iter().find_map(|waiting| {
+        let WaitingOn::RollEnd(RollEnd::NoSuccessor { ready, wanted, since, .. }) = &waiting.on else {
+            return None;
+        };
+        Some((*ready, *wanted, *since))
     });
     let (ready, wanted, since) = missing.unwrap_or_else(|| panic!("{why:?}"));
     assert_eq!((ready, wanted), (2, 3));

@@ -2,8 +2,6 @@
 
 use replank_model::time::Span;
 
-use super::Plan;
-
 /// Who replaces nodes that are drained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
@@ -34,14 +32,3 @@ pub enum OldNodes {
 
 /// How long an empty node may take to be replaced, where the plan does not say.
 pub(crate) const WAIT_DEFAULT: Span = Span::from_minutes(24 * 60);
-
-impl Plan {
-    /// Who else replaces nodes, if somebody does.
-    #[must_use]
-    pub fn external(&self) -> Option<&External> {
-        match &self.provider {
-            Provider::Automatic => None,
-            Provider::External(external) => Some(external),
-        }
-    }
-}

@@ -140,3 +140,14 @@ impl Plan {
         spec::plan(value)
     }
 }
+
+impl Plan {
+    /// Who else replaces nodes, if somebody does.
+    #[must_use]
+    pub fn external(&self) -> Option<&External> {
+        match &self.provider {
+            Provider::Automatic => None,
+            Provider::External(external) => Some(external),
+        }
+    }
+}

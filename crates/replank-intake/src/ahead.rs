@@ -79,7 +79,7 @@ fn work<M: Maker>(
             match part {
                 Part::Found(found) => maker.take(found, &mut made),
                 Part::Text(text) => {
-                    stream::read_item(text, limits, &mut |found| maker.take(found, &mut made))
+                    stream::read_item(text, limits, &mut |found| maker.take(found, &mut made));
                 }
             }
         }

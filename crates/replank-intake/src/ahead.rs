@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
 use crate::document::{Found, Part};
+use crate::json::stream;
 use crate::limits::Limits;
 use crate::read::{self, Report};
 use crate::source::{Fatal, Source};
@@ -77,7 +78,9 @@ fn work<M: Maker>(
         for part in parts {
             match part {
                 Part::Found(found) => maker.take(found, &mut made),
-                Part::Text(text) => text.read(limits, &mut |found| maker.take(found, &mut made)),
+                Part::Text(text) => {
+                    stream::read_item(text, limits, &mut |found| maker.take(found, &mut made));
+                }
             }
         }
         // Who takes no more has panicked, and is heard of.
@@ -98,7 +101,7 @@ struct Batch {
 impl Batch {
     fn push(&mut self, part: Part) {
         self.len += match &part {
-            Part::Text(text) => text.len(),
+            Part::Text(item) => item.text.len(),
             Part::Found(_) => 0,
         };
         self.parts.push(part);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::json::stream::ItemText;
 use crate::limits::Limits;
 use crate::problem::{Lost, Place, Problem, ProblemKind};
+use crate::window;
 
 /// One JSON value that was read: a document, or an item of a document that is a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +112,18 @@ pub(crate) fn incomplete(metadata: &Value) -> Option<ProblemKind> {
         None => "some items remain".into(),
     };
     Some(ProblemKind::Incomplete { remaining })
+}
+
+/// The text of an item of a list, and where it stands.
+pub(crate) struct ItemText {
+    pub(crate) source: Arc<str>,
+    /// Number of the document that is the list.
+    pub(crate) index: u32,
+    pub(crate) item: u32,
+    pub(crate) start: window::Place,
+    /// What was known of the list where the item stands.
+    pub(crate) head: ListHead,
+    pub(crate) text: Box<[u8]>,
 }
 
 /// What is handed on.

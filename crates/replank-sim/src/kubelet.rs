@@ -37,6 +37,7 @@ use delays::Delays;
 pub(crate) use fake::STUCK;
 pub(crate) use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
+use init::Progress;
 use replank_apiserver::DeleteOptions;
 
 /// What somebody has a kubelet do with a pod out of turn.
@@ -372,8 +373,10 @@ impl Kubelets {
         if pod.is_terminating() || pod.status.phase != PodPhase::Pending {
             return;
         }
-        if !self.initialize(ctx, slot, pod) {
+        let progress = init::initialize(ctx, pod, containers::address(self.next_address(slot)));
+        if progress != Progress::Done {
             self.await_deadline(ctx, slot, pod);
+            self.await_init(ctx, slot, &progress);
             return;
         }
         let delays = Delays::of(&self.model, ctx, pod);
@@ -400,6 +403,56 @@ impl Kubelets {
         }
         if let Some(run) = delays.run {
             self.after(ctx, run, slot, Step::Exit);
+        }
+    }
+
+    /// Waits for what is next of the init containers of a pod.
+    fn await_init(&self, ctx: &mut Ctx<'_>, slot: u32, progress: &Progress) {
+        match progress {
+            Progress::Done | Progress::Over => {}
+            Progress::Runs(run) => {
+                let speed = match &self.model {
+                    KubeletModel::Served { speed } => *speed,
+                    KubeletModel::Fake | KubeletModel::Learnt(_) => 1.0,
+                };
+                self.after(ctx, run.divided(speed), slot, Step::InitEnd);
+            }
+            Progress::Failed => self.after(ctx, delays::RESTART, slot, Step::InitAgain),
+            Progress::Waits(pause) => self.after(ctx, *pause, slot, Step::InitAgain),
+        }
+    }
+
+    /// The init container that runs ends: the next one starts, or it is to be started again, or the pod has failed.
+    fn init_ends(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        let is_initializing = self.is_initializing(slot, pod);
+        let Some(progress) = is_initializing.then(|| init::ends(ctx, pod)).flatten() else { return };
+        self.await_init(ctx, slot, &progress);
+        let current = ctx.view().pods.get(Ix::new(slot)).cloned();
+        if let (Progress::Done, Some(pod)) = (progress, current) {
+            // What is remembered of crashes is remembered of one container.
+            self.remember_back_off(slot, None);
+            self.start(ctx, slot, &pod);
+        }
+    }
+
+    /// An init container that has failed is started again, or waits first.
+    fn init_again(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        if !self.is_initializing(slot, pod) {
+            return;
+        }
+        let mut back_off = self.record(slot).and_then(|record| record.back_off);
+        let Some(progress) = init::again(ctx, pod, &mut back_off) else { return };
+        self.remember_back_off(slot, back_off);
+        self.await_init(ctx, slot, &progress);
+    }
+
+    fn is_initializing(&self, slot: u32, pod: &Pod) -> bool {
+        pod.status.phase == PodPhase::Pending && !pod.is_terminating() && !self.is_stopping(slot)
+    }
+
+    fn remember_back_off(&mut self, slot: u32, back_off: Option<BackOff>) {
+        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+            record.back_off = back_off;
         }
     }
 

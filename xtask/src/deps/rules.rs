@@ -285,7 +285,16 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-intake",
         ours: &["replank-model"],
-        others: &["anstyle", "flate2", "granit-parser", "serde", "serde_json", "serde-saphyr", "thiserror"],
+        others: &[
+            "anstyle",
+            "flate2",
+            "granit-parser",
+            "rustc-hash",
+            "serde",
+            "serde_json",
+            "serde-saphyr",
+            "thiserror",
+        ],
         below: &[],
         dev: &["proptest", "replank-oracle"],
         purity: Purity::Effects,

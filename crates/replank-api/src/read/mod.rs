@@ -11,6 +11,7 @@ pub mod proto;
 mod shaped;
 mod value;
 mod watch;
+mod written;
 
 pub use components::{are_components, component, components, not_watched};
 pub use encode::{Converted, Encode, Json};

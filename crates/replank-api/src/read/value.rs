@@ -3,8 +3,8 @@
 use replank_apiserver::json::served_at;
 use serde_json::{Value, json};
 
-use super::json as written;
 use super::list::Listed;
+use super::written;
 use crate::mirror::Stored;
 use crate::route::Target;
 

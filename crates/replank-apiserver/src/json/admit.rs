@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::hooks::deny_or_go_on;
 use super::path::Address;
 use super::policies::{Attempt, Of};
+use super::request::Connect;
 use crate::server::{Api, ApiError, Effect};
 
 /// What is asked of a part of an object.
@@ -20,17 +20,6 @@ pub(super) struct PartWrite<'a> {
     /// What is there, where it is changed.
     pub(super) old: Option<&'a Value>,
     pub(super) effect: Effect,
-}
-
-/// A connection to what runs, or to what is behind a proxy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connect {
-    /// The part of the object, such as `exec`.
-    pub part: &'static str,
-    /// The kind of its options, such as `PodExecOptions`.
-    pub kind: &'static str,
-    /// The options, with `kind` and `apiVersion`.
-    pub options: Value,
 }
 
 impl Api {
@@ -60,7 +49,7 @@ impl Api {
         self.change_part_by_hooks(address, &attempt, &mut value, warnings)?;
         let attempt = Attempt { object: Some(&value), ..attempt };
         warnings.extend(self.ask_policies(&attempt)?);
-        deny_or_go_on(self, address, &attempt, warnings)?;
+        self.agree_part_with_hooks(address, &attempt, warnings)?;
         Ok(value)
     }
 

@@ -4,7 +4,7 @@ use replank_model::admission::qos_class;
 use replank_model::object::{Object, render};
 use serde_json::{Map, Value, json};
 
-use super::{custom, events, form, versions};
+use super::{custom, events, form};
 use crate::server::ResourceType;
 
 /// The object as it is served.
@@ -27,7 +27,7 @@ pub(super) fn served(object: &Object) -> Value {
 pub fn served_at(resource: &ResourceType, object: &Object) -> Value {
     let mut value = served(object);
     if let Object::Other(_) = object
-        && !versions::is_foreign(resource, object)
+        && !resource.is_foreign(object)
     {
         value["apiVersion"] = resource.api_version().into();
         events::show(resource, &mut value);

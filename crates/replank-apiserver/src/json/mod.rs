@@ -64,8 +64,9 @@ pub use crate::server::{Effect, ResourceType};
 use crate::server::{Api, ApiError};
 use deletion::{delete_options, not_a_number};
 
-pub use admit::Connect;
-pub use request::{Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options};
+pub use request::{
+    Connect, Method, OtherVersion, Repeated, Request, Response, Spoken, Wire, read_delete_options,
+};
 
 impl Api {
     /// Answers a request.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::admit::Connect;
 use super::path::Address;
 use crate::server::{ApiError, Caller, Cause, DeleteOptions, Propagation, ResourceName, ResourceType};
 
@@ -106,6 +105,17 @@ impl Spoken {
     pub(super) fn kept(&self, object: &Value) -> Result<Value, ApiError> {
         self.0.kept(object).map_err(|why| ApiError::bad_request(&why))
     }
+}
+
+/// A connection to what runs, or to what is behind a proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connect {
+    /// The part of the object, such as `exec`.
+    pub part: &'static str,
+    /// The kind of its options, such as `PodExecOptions`.
+    pub kind: &'static str,
+    /// The options, with `kind` and `apiVersion`.
+    pub options: Value,
 }
 
 /// A member that stands twice in its object, as the reader of its form tells of it.

@@ -12,7 +12,7 @@ use super::answer::{served, served_at};
 use super::managed::{Other, Others, Part};
 use super::request::Spoken;
 use super::{custom, events};
-use crate::server::{Api, ApiError, Conversion, HookCall, HookPurpose, ResourceType};
+use crate::server::{Api, ApiError, HookCall, HookPurpose, ResourceType};
 
 /// How long a webhook may take, as upstream.
 const WITHIN_SECONDS: u64 = 30;
@@ -23,7 +23,7 @@ impl Api {
     /// # Errors
     /// Why it cannot be converted. While the webhook is to be called, an error that nobody is told.
     pub(super) fn shown_at(&self, resource: &ResourceType, object: &Object) -> Result<Value, ApiError> {
-        if webhook(resource).is_none() || *object.api_version() == *resource.api_version() {
+        if resource.webhook().is_none() || *object.api_version() == *resource.api_version() {
             return Ok(served_at(resource, object));
         }
         let mut value = self.converted(resource, served(object), &resource.api_version())?;
@@ -36,7 +36,7 @@ impl Api {
     /// # Errors
     /// As [`Api::shown_at`].
     pub(super) fn old_at(&self, resource: &ResourceType, known: &Object) -> Result<Value, ApiError> {
-        if webhook(resource).is_some() && *known.api_version() != *resource.api_version() {
+        if resource.webhook().is_some() && *known.api_version() != *resource.api_version() {
             return self.shown_at(resource, known);
         }
         let mut old = render(known);
@@ -50,7 +50,7 @@ impl Api {
     /// # Errors
     /// As [`Api::shown_at`].
     pub(super) fn stored_as(&self, resource: &ResourceType, value: Value) -> Result<Value, ApiError> {
-        match webhook(resource) {
+        match resource.webhook() {
             Some(conversion) => {
                 let mut value = value;
                 if value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty) {
@@ -64,7 +64,7 @@ impl Api {
 
     /// An object in another version, by the webhook of its definition.
     fn converted(&self, resource: &ResourceType, value: Value, to: &str) -> Result<Value, ApiError> {
-        let Some(conversion) = webhook(resource).filter(|_| value["apiVersion"] != to) else {
+        let Some(conversion) = resource.webhook().filter(|_| value["apiVersion"] != to) else {
             return Ok(value);
         };
         let from = value["apiVersion"].as_str().unwrap_or_default().to_owned();
@@ -107,16 +107,6 @@ impl Api {
     ) -> Versions<'a> {
         Versions { api: self, resource, spoken, schemas: self.schemas_of(resource) }
     }
-}
-
-/// How a definition converts, if a webhook does.
-fn webhook(resource: &ResourceType) -> Option<&Conversion> {
-    resource.custom.as_ref()?.conversion.as_ref()
-}
-
-/// Whether an object is stored in a version that only a webhook can bring to the one of its address.
-pub(super) fn is_foreign(resource: &ResourceType, object: &Object) -> bool {
-    webhook(resource).is_some() && *object.api_version() != *resource.api_version()
 }
 
 /// A webhook changes neither who an object is nor what the server keeps of it (`restoreObjectMeta`).
@@ -162,7 +152,7 @@ impl Others for Versions<'_> {
             if !self.schemas.iter().any(|(version, _)| version == to) {
                 return Ok(Other::Gone);
             }
-            if webhook(self.resource).is_some() {
+            if self.resource.webhook().is_some() {
                 return self.api.converted(self.resource, value.clone(), to).map(Other::Known);
             }
             let mut value = value.clone();

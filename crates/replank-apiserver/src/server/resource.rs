@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use replank_model::object::Kind;
 use replank_model::object::cluster::{CustomResourceDefinition, CustomResourceScale, CustomResourceVersion};
+use replank_model::object::{Kind, Object};
 use replank_model::text::Text;
 use replank_schema::{Resource, Scope, discovery};
 
-use super::custom::Custom;
+use super::custom::{Conversion, Custom};
 use super::error::{ApiError, ResourceName};
 use super::store::Api;
 
@@ -99,6 +99,18 @@ fn is_kept(resource: &Resource) -> bool {
 fn is_only_asked(resource: &Resource) -> bool {
     resource.resource == "componentstatuses"
         || resource.resource.ends_with("reviews") && resource.verbs.iter().all(|verb| verb == "create")
+}
+
+impl ResourceType {
+    /// How a definition converts, if a webhook does.
+    pub(crate) fn webhook(&self) -> Option<&Conversion> {
+        self.custom.as_ref()?.conversion.as_ref()
+    }
+
+    /// Whether an object is stored in a version that only a webhook can bring to the one of this resource.
+    pub(crate) fn is_foreign(&self, object: &Object) -> bool {
+        self.webhook().is_some() && *object.api_version() != *self.api_version()
+    }
 }
 
 impl ResourceType {

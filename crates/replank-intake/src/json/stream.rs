@@ -1,8 +1,6 @@
 //! JSON documents in a stream. Lists are taken apart on the way: only one item is held at a time.
 
-use std::sync::Arc;
-
-use crate::document::{Emit, Found, ListHead, Part, incomplete, lacks_type};
+use crate::document::{Emit, Found, ItemText, ListHead, Part, incomplete, lacks_type};
 use crate::json::scan::{self, ScanError};
 use crate::json::value::{self, ParseError};
 use crate::limits::Limits;
@@ -323,34 +321,17 @@ impl List {
     }
 }
 
-/// The text of an item of a list, and where it stands.
-pub(crate) struct ItemText {
-    source: Arc<str>,
-    index: u32,
-    item: u32,
-    start: Place,
-    head: ListHead,
-    text: Box<[u8]>,
-}
-
-impl ItemText {
-    /// How long it is, in bytes.
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
-    }
-
-    /// Reads it.
-    pub(crate) fn read(self, limits: &Limits, each: &mut dyn FnMut(Found)) {
-        let Self { source, index, item, start, head, text } = self;
-        let mut each = |part: Part| match part {
-            Part::Found(found) => each(found),
-            Part::Text(text) => text.read(limits, each),
-        };
-        let mut emit = Emit { source, limits, index, defers: false, each: &mut each };
-        if let Some(mut value) = parse(&text, &mut emit, Some(item), start) {
-            head.fill(&mut value);
-            emit.item(item, start.line, value);
-        }
+/// Reads the text of an item of a list.
+pub(crate) fn read_item(text: ItemText, limits: &Limits, each: &mut dyn FnMut(Found)) {
+    let ItemText { source, index, item, start, head, text } = text;
+    let mut each = |part: Part| match part {
+        Part::Found(found) => each(found),
+        Part::Text(text) => read_item(text, limits, each),
+    };
+    let mut emit = Emit { source, limits, index, defers: false, each: &mut each };
+    if let Some(mut value) = parse(&text, &mut emit, Some(item), start) {
+        head.fill(&mut value);
+        emit.item(item, start.line, value);
     }
 }
 

@@ -9,13 +9,12 @@ use replank_model::object::pod::{
 };
 use replank_model::text::Text;
 use replank_model::time::{GoForm, Span, Time};
-use replank_model::view::Ix;
 use serde_json::Value;
 
+use super::conditions::set_condition;
 use super::crash::BackOff;
-use super::{KubeletModel, Kubelets, conditions::set_condition, containers, delays, fake, report, told};
+use super::{fake, report, told};
 use crate::context::Ctx;
-use crate::event::Step;
 
 /// An init container, and what its command says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,114 +39,85 @@ enum Next {
     Failed(Init),
 }
 
-impl Kubelets {
-    /// Lets init containers run first. Whether the others may start.
-    pub(super) fn initialize(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) -> bool {
-        if !ctx.api.serving().traces {
-            return true;
-        }
-        match next(pod) {
-            Next::Done => true,
-            Next::Runs(one) => {
-                self.await_init(ctx, slot, &one);
-                false
-            }
-            Next::Failed(_) => {
-                self.after(ctx, Span::ZERO, slot, Step::InitAgain);
-                false
-            }
-            Next::Begin(these) => {
-                let (now, address) = (ctx.api.timestamp(), containers::address(self.next_address(slot)));
-                let begun = report::write(ctx, &pod.meta.key(), |pod| {
-                    pod.status.start_time = pod.status.start_time.or(Some(now));
-                    pod.status.pod_ip = address;
-                    these.iter().for_each(|one| begin(pod, one, now));
-                });
-                debug_assert!(begun.is_ok(), "the pod was just read");
-                these.iter().for_each(|one| told::init_started(ctx, pod, &one.name));
-                match these.last().filter(|one| !one.is_sidecar) {
-                    Some(one) => {
-                        self.await_init(ctx, slot, one);
-                        false
-                    }
-                    None => true,
-                }
-            }
-        }
-    }
+/// How far the init containers of a pod have come.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// All have done their part: the others may start.
+    Done,
+    /// One runs, for so long.
+    Runs(Span),
+    /// One has failed, and is to be started again.
+    Failed,
+    /// One has failed, and waits so long.
+    Waits(Span),
+    /// The pod has failed with one.
+    Over,
+}
 
-    fn await_init(&self, ctx: &mut Ctx<'_>, slot: u32, one: &Init) {
-        let run = match &self.model {
-            KubeletModel::Served { speed } => one.run.divided(*speed),
-            KubeletModel::Fake | KubeletModel::Learnt(_) => one.run,
-        };
-        self.after(ctx, run, slot, Step::InitEnd);
+/// Lets init containers run that are due; a pod's address is given with its first container.
+pub(super) fn initialize(ctx: &mut Ctx<'_>, pod: &Pod, address: Text) -> Progress {
+    if !ctx.api.serving().traces {
+        return Progress::Done;
     }
+    let these = match next(pod) {
+        Next::Done => return Progress::Done,
+        Next::Runs(one) => return Progress::Runs(one.run),
+        Next::Failed(_) => return Progress::Failed,
+        Next::Begin(these) => these,
+    };
+    let now = ctx.api.timestamp();
+    let begun = report::write(ctx, &pod.meta.key(), |pod| {
+        pod.status.start_time = pod.status.start_time.or(Some(now));
+        pod.status.pod_ip = address;
+        these.iter().for_each(|one| begin(pod, one, now));
+    });
+    debug_assert!(begun.is_ok(), "the pod was just read");
+    these.iter().for_each(|one| told::init_started(ctx, pod, &one.name));
+    match these.last().filter(|one| !one.is_sidecar) {
+        Some(one) => Progress::Runs(one.run),
+        None => Progress::Done,
+    }
+}
 
-    /// The init container that runs ends: the next one starts, or it is to be started again, or the pod has failed.
-    pub(super) fn init_ends(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
-        let Next::Runs(one) = next(pod) else { return };
-        if !self.is_initializing(slot, pod) {
-            return;
+/// The init container that runs ends; nothing where none does.
+pub(super) fn ends(ctx: &mut Ctx<'_>, pod: &Pod) -> Option<Progress> {
+    let Next::Runs(one) = next(pod) else { return None };
+    let (now, code) = (ctx.api.timestamp(), one.exit_code);
+    let is_over = code != 0 && pod.spec.restart_policy == Some(RestartPolicy::Never);
+    let ended = report::write(ctx, &pod.meta.key(), |pod| {
+        end(pod, &one.name, code, now);
+        if is_over {
+            pod.status.phase = PodPhase::Failed;
+            stop(pod, SIGTERM, now);
+            set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
         }
-        let (now, code) = (ctx.api.timestamp(), one.exit_code);
-        let is_over = code != 0 && pod.spec.restart_policy == Some(RestartPolicy::Never);
-        let ended = report::write(ctx, &pod.meta.key(), |pod| {
-            end(pod, &one.name, code, now);
-            if is_over {
-                pod.status.phase = PodPhase::Failed;
-                stop(pod, SIGTERM, now);
-                set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
-            }
-        });
-        debug_assert!(ended.is_ok(), "the pod was just read");
-        if code != 0 {
-            if !is_over {
-                self.after(ctx, delays::RESTART, slot, Step::InitAgain);
-            }
-            return;
-        }
-        // What is remembered of crashes is remembered of one container.
-        self.remember_back_off(slot, None);
-        if let Some(pod) = ctx.view().pods.get(Ix::new(slot)).cloned() {
-            self.start(ctx, slot, &pod);
-        }
-    }
+    });
+    debug_assert!(ended.is_ok(), "the pod was just read");
+    Some(match (code, is_over) {
+        (0, _) => Progress::Done,
+        (_, true) => Progress::Over,
+        (_, false) => Progress::Failed,
+    })
+}
 
-    /// An init container that has failed is started again, or waits first.
-    pub(super) fn init_again(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
-        let Next::Failed(one) = next(pod) else { return };
-        if !self.is_initializing(slot, pod) {
-            return;
-        }
-        let (moment, now) = (ctx.api.now(), ctx.api.timestamp());
-        let known = self.record(slot).and_then(|record| record.back_off);
-        let has_waited = status(pod, &one.name).is_some_and(|status| status.state.waiting.is_some());
-        let pause = if has_waited { Span::ZERO } else { BackOff::pause(known, moment) };
-        let written = report::write(ctx, &pod.meta.key(), |pod| match pause > Span::ZERO {
-            true => wait(pod, &one.name, pause),
-            false => again(pod, &one.name, now),
-        });
-        debug_assert!(written.is_ok(), "the pod was just read");
-        if pause > Span::ZERO {
-            told::init_backs_off(ctx, pod, &one.name);
-            self.after(ctx, pause, slot, Step::InitAgain);
-            return;
-        }
-        told::init_started(ctx, pod, &one.name);
-        self.remember_back_off(slot, Some(BackOff::next(known, moment)));
-        self.await_init(ctx, slot, &one);
+/// An init container that has failed is started again, or waits first; nothing where none has. What is remembered of crashes changes with it.
+pub(super) fn again(ctx: &mut Ctx<'_>, pod: &Pod, back_off: &mut Option<BackOff>) -> Option<Progress> {
+    let Next::Failed(one) = next(pod) else { return None };
+    let (moment, now) = (ctx.api.now(), ctx.api.timestamp());
+    let has_waited = status(pod, &one.name).is_some_and(|status| status.state.waiting.is_some());
+    let pause = if has_waited { Span::ZERO } else { BackOff::pause(*back_off, moment) };
+    let written = report::write(ctx, &pod.meta.key(), |pod| match pause > Span::ZERO {
+        true => wait(pod, &one.name, pause),
+        false => run_again(pod, &one.name, now),
+    });
+    debug_assert!(written.is_ok(), "the pod was just read");
+    if pause > Span::ZERO {
+        told::init_backs_off(ctx, pod, &one.name);
+        return Some(Progress::Waits(pause));
     }
-
-    fn is_initializing(&self, slot: u32, pod: &Pod) -> bool {
-        pod.status.phase == PodPhase::Pending && !pod.is_terminating() && !self.is_stopping(slot)
-    }
-
-    fn remember_back_off(&mut self, slot: u32, back_off: Option<BackOff>) {
-        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
-            record.back_off = back_off;
-        }
-    }
+    told::init_started(ctx, pod, &one.name);
+    *back_off = Some(BackOff::next(*back_off, moment));
+    Some(Progress::Runs(one.run))
 }
 
 /// What a container ends with that is told to stop and does not say otherwise.
@@ -246,7 +216,7 @@ fn wait(pod: &mut Pod, name: &Text, pause: Span) {
     status.last_state = std::mem::replace(&mut status.state, waits);
 }
 
-fn again(pod: &mut Pod, name: &Text, now: Time) {
+fn run_again(pod: &mut Pod, name: &Text, now: Time) {
     let status = status_mut(pod, name);
     let was = std::mem::replace(&mut status.state, runs(now));
     if was.terminated.is_some() {

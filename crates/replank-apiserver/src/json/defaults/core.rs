@@ -179,11 +179,6 @@ mod tests {
             spec["ports"].as_array().expect("a list").iter().map(|port| &port["targetPort"]).collect();
         assert_eq!(targets, [&json!(80), &json!(81), &json!(82), &json!("http")]);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn the_older_source_of_a_claim_takes_claims_and_snapshots_alone_and_both_say_the_same() {

@@ -183,6 +183,37 @@ impl Api {
         Ok(())
     }
 
+    /// Asks the webhooks that may refuse what is written to a part of an object.
+    ///
+    /// # Errors
+    /// As [`Api::change_by_hooks`].
+    pub(super) fn agree_part_with_hooks(
+        &self,
+        address: &Address,
+        attempt: &Attempt<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError> {
+        let Some(hooks) = self.hooks() else { return Ok(()) };
+        let mut answers = Vec::new();
+        for hook in self.configured(Kind::Validating) {
+            if !matches(self, &hook.constraints, attempt) {
+                continue;
+            }
+            if let Some(answer) = self.asked(&hooks, &hook, attempt, (address, ROUNDS, None))? {
+                answers.push((hook, answer));
+            }
+        }
+        if hooks.waits() {
+            return Err(waiting());
+        }
+        for (hook, answer) in answers {
+            if let Some(verdict) = verdict::read(&hook, answer)? {
+                warnings.extend(verdict.warnings);
+            }
+        }
+        Ok(())
+    }
+
     /// The answer of a webhook that is asked about a write; one that says nothing where the call is still to be made.
     fn asked(
         &self,
@@ -268,37 +299,6 @@ impl Api {
         *value = patched;
         Ok(true)
     }
-}
-
-/// Asks the webhooks that may refuse what is written to a part of an object.
-///
-/// # Errors
-/// As [`Api::change_by_hooks`].
-pub(super) fn deny_or_go_on(
-    api: &Api,
-    address: &Address,
-    attempt: &Attempt<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<(), ApiError> {
-    let Some(hooks) = api.hooks() else { return Ok(()) };
-    let mut answers = Vec::new();
-    for hook in api.configured(Kind::Validating) {
-        if !matches(api, &hook.constraints, attempt) {
-            continue;
-        }
-        if let Some(answer) = api.asked(&hooks, &hook, attempt, (address, ROUNDS, None))? {
-            answers.push((hook, answer));
-        }
-    }
-    if hooks.waits() {
-        return Err(waiting());
-    }
-    for (hook, answer) in answers {
-        if let Some(verdict) = verdict::read(&hook, answer)? {
-            warnings.extend(verdict.warnings);
-        }
-    }
-    Ok(())
 }
 
 /// An object as it is served.

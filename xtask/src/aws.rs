@@ -83,7 +83,11 @@ fn unpacked(peers: &Path, begins: &str) -> Result<PathBuf> {
             std::fs::create_dir_all(&folder)?;
             let output = Command::new("xz").args(["-dkc"]).arg(peers.join(&name)).output();
             let output = output.context("xz cannot be started: install xz-utils")?;
-            ensure!(output.status.success(), "{name} cannot be unpacked: {}", String::from_utf8_lossy(&output.stderr));
+            ensure!(
+                output.status.success(),
+                "{name} cannot be unpacked: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             let beside = folder.join(format!("{own}.new"));
             std::fs::write(&beside, &output.stdout)?;
             let mut rights = std::fs::metadata(&beside)?.permissions();

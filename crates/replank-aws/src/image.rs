@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn parameters_lead_to_images_and_back() {
-        let name = "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id";
+        let name =
+            "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id";
         let (found, id) = parameter(name).expect("it is published");
         assert_eq!(image(&id), Some(found.clone()));
         assert_eq!((&*found.release, found.is_newest), ("1.36.2-20261120", true));

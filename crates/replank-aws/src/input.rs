@@ -38,7 +38,12 @@ impl<'v> Input<'v> {
     /// # Errors
     /// AWS' words for a missing parameter.
     pub fn required(self, name: &str) -> Result<&'v str, Fault> {
-        let missing = || Fault::validation(format!("1 validation error detected: Value null at '{}' failed to satisfy constraint: Member must not be null", lower_first(name)));
+        let missing = || {
+            Fault::validation(format!(
+                "1 validation error detected: Value null at '{}' failed to satisfy constraint: Member must not be null",
+                lower_first(name)
+            ))
+        };
         self.text(name).ok_or_else(missing)
     }
 

@@ -5,10 +5,10 @@
 
 pub mod account;
 mod call;
-mod image;
-mod page;
 mod fault;
+mod image;
 mod input;
+mod page;
 mod region;
 mod server;
 mod service;

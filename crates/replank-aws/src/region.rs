@@ -98,7 +98,12 @@ pub trait Region {
     ///
     /// # Errors
     /// Why it is refused.
-    fn update_nodegroup_config(&mut self, group: &GroupName, token: &Text, to: GroupSize) -> Result<(), Refusal>;
+    fn update_nodegroup_config(
+        &mut self,
+        group: &GroupName,
+        token: &Text,
+        to: GroupSize,
+    ) -> Result<(), Refusal>;
 
     /// How many nodes of a managed node group an update replaces at once.
     fn set_max_unavailable(&mut self, group: &GroupName, nodes: u32);

@@ -126,7 +126,9 @@ impl Shared {
         let headers: Vec<(String, String)> = parts
             .headers
             .iter()
-            .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
             .collect();
         let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
         let target = headers.iter().find(|(name, _)| name == "x-amz-target").map(|(_, value)| value.clone());
@@ -142,14 +144,31 @@ impl Shared {
         let service = service.unwrap_or_else(|| guessed(path, target.as_deref(), &body));
         let signed = Signed { method: parts.method.as_str(), path, query, headers: &headers, body: &body };
         let verified = authorization.and_then(|found| {
-            let known = Service::of_signing_name(&found.service).ok_or_else(|| Doubt::Incomplete(format!("Credential should be scoped to a service that is served here, not to '{}'.", found.service)));
+            let known = Service::of_signing_name(&found.service).ok_or_else(|| {
+                Doubt::Incomplete(format!(
+                    "Credential should be scoped to a service that is served here, not to '{}'.",
+                    found.service
+                ))
+            });
             known.and_then(|_| found.verify(&signed, &self.credentials, now()))
         });
         let has_target = target.is_some();
         if let Err(doubt) = verified {
-            return sent(wire::write(service, has_target, "", &Err(refused(service, has_target, doubt)), &id));
+            return sent(wire::write(
+                service,
+                has_target,
+                "",
+                &Err(refused(service, has_target, doubt)),
+                &id,
+            ));
         }
-        let request = wire::Request { method: parts.method.as_str(), path, query, target: target.as_deref(), body: &body };
+        let request = wire::Request {
+            method: parts.method.as_str(),
+            path,
+            query,
+            target: target.as_deref(),
+            body: &body,
+        };
         let call = match wire::read(service, &request) {
             Ok(call) => call,
             Err(fault) => return sent(wire::write(service, has_target, "", &Err(fault), &id)),
@@ -165,14 +184,18 @@ impl Shared {
         let mut call = call;
         loop {
             let reply = self.backend.call(call.clone()).await;
-            let reply = reply.unwrap_or_else(|| Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped")))?;
+            let reply = reply.unwrap_or_else(|| {
+                Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped"))
+            })?;
             let Some(wait) = reply.get(WAIT).and_then(Value::as_u64) else { return Ok(reply) };
             if begun.elapsed() >= Duration::from_secs(wait) {
                 if let Some(input) = call.input.as_object_mut() {
                     input.insert("WaitTimeSeconds".to_owned(), 0.into());
                 }
                 let last = self.backend.call(call).await;
-                return last.unwrap_or_else(|| Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped")));
+                return last.unwrap_or_else(|| {
+                    Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped"))
+                });
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
@@ -188,7 +211,8 @@ fn now() -> Time {
 /// The service of a request that does not say so, for the form of its refusal.
 fn guessed(path: &str, target: Option<&str>, body: &[u8]) -> Service {
     let prefix = target.and_then(|target| target.split_once('.')).map(|(prefix, _)| prefix);
-    let by_target = Service::ALL.into_iter().find(|service| service.target_prefix() == prefix && prefix.is_some());
+    let by_target =
+        Service::ALL.into_iter().find(|service| service.target_prefix() == prefix && prefix.is_some());
     let has_action = String::from_utf8_lossy(body).contains("Action=");
     by_target.unwrap_or(match path {
         "/" | "" if has_action => Service::Sts,
@@ -201,22 +225,43 @@ fn refused(service: Service, has_target: bool, doubt: Doubt) -> Fault {
     let mismatch = "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.";
     match (service.protocol(has_target), doubt) {
         (Protocol::Ec2, Doubt::Skewed(_)) => Fault::bad("RequestExpired", "Request has expired."),
-        (Protocol::Ec2, Doubt::Missing) => Fault::bad("MissingParameter", "The request must contain the parameter AWSAccessKeyId"),
-        (Protocol::Ec2, Doubt::UnknownKey | Doubt::Mismatch) => Fault::new(401, "AuthFailure", "AWS was not able to validate the provided access credentials"),
-        (Protocol::Query, Doubt::Missing) => Fault::new(403, "MissingAuthenticationToken", "Request is missing Authentication Token"),
-        (Protocol::Query, Doubt::UnknownKey) => Fault::new(403, "InvalidClientTokenId", "The security token included in the request is invalid."),
+        (Protocol::Ec2, Doubt::Missing) => {
+            Fault::bad("MissingParameter", "The request must contain the parameter AWSAccessKeyId")
+        }
+        (Protocol::Ec2, Doubt::UnknownKey | Doubt::Mismatch) => {
+            Fault::new(401, "AuthFailure", "AWS was not able to validate the provided access credentials")
+        }
+        (Protocol::Query, Doubt::Missing) => {
+            Fault::new(403, "MissingAuthenticationToken", "Request is missing Authentication Token")
+        }
+        (Protocol::Query, Doubt::UnknownKey) => {
+            Fault::new(403, "InvalidClientTokenId", "The security token included in the request is invalid.")
+        }
         (Protocol::Query, Doubt::Mismatch) => Fault::new(403, "SignatureDoesNotMatch", mismatch),
         (Protocol::Query, Doubt::Skewed(words)) => Fault::new(403, "SignatureDoesNotMatch", words),
-        (Protocol::Json, Doubt::Missing) => Fault::bad("MissingAuthenticationTokenException", "Missing Authentication Token"),
-        (Protocol::Json, Doubt::UnknownKey) => Fault::bad("UnrecognizedClientException", "The security token included in the request is invalid."),
+        (Protocol::Json, Doubt::Missing) => {
+            Fault::bad("MissingAuthenticationTokenException", "Missing Authentication Token")
+        }
+        (Protocol::Json, Doubt::UnknownKey) => Fault::bad(
+            "UnrecognizedClientException",
+            "The security token included in the request is invalid.",
+        ),
         (Protocol::Json, Doubt::Mismatch) => Fault::bad("InvalidSignatureException", mismatch),
         (Protocol::Json, Doubt::Skewed(words)) => Fault::bad("InvalidSignatureException", words),
-        (Protocol::Rest, Doubt::Missing) => Fault::new(403, "MissingAuthenticationTokenException", "Missing Authentication Token"),
-        (Protocol::Rest, Doubt::UnknownKey) => Fault::new(403, "UnrecognizedClientException", "The security token included in the request is invalid."),
+        (Protocol::Rest, Doubt::Missing) => {
+            Fault::new(403, "MissingAuthenticationTokenException", "Missing Authentication Token")
+        }
+        (Protocol::Rest, Doubt::UnknownKey) => Fault::new(
+            403,
+            "UnrecognizedClientException",
+            "The security token included in the request is invalid.",
+        ),
         (Protocol::Rest, Doubt::Mismatch) => Fault::new(403, "InvalidSignatureException", mismatch),
         (Protocol::Rest, Doubt::Skewed(words)) => Fault::new(403, "InvalidSignatureException", words),
         (Protocol::Rest, Doubt::Incomplete(words)) => Fault::new(403, "IncompleteSignatureException", words),
-        (Protocol::Ec2 | Protocol::Query | Protocol::Json, Doubt::Incomplete(words)) => Fault::bad("IncompleteSignature", words),
+        (Protocol::Ec2 | Protocol::Query | Protocol::Json, Doubt::Incomplete(words)) => {
+            Fault::bad("IncompleteSignature", words)
+        }
     }
 }
 

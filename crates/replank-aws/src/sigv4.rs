@@ -37,8 +37,12 @@ impl Credentials {
         let mut bytes = [0; 46];
         ring::rand::SystemRandom::new().fill(&mut bytes)?;
         let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-        let key: String = bytes[..16].iter().map(|byte| char::from(letters[usize::from(byte % 32)])).collect();
-        Ok(Self { access_key: format!("AKIA{key}"), secret_key: STANDARD.encode(&bytes[16..]).replace('+', "x") })
+        let key: String =
+            bytes[..16].iter().map(|byte| char::from(letters[usize::from(byte % 32)])).collect();
+        Ok(Self {
+            access_key: format!("AKIA{key}"),
+            secret_key: STANDARD.encode(&bytes[16..]).replace('+', "x"),
+        })
     }
 }
 
@@ -96,10 +100,18 @@ impl Authorization {
     /// Where there is none, or it cannot be read.
     pub fn read(headers: &[(String, String)]) -> Result<Self, Doubt> {
         let header = find(headers, "authorization").ok_or(Doubt::Missing)?;
-        let incomplete = |what: &str| Doubt::Incomplete(format!("Authorization header requires '{what}' parameter. Authorization={}", header.split_whitespace().next().unwrap_or_default()));
-        let rest = header.strip_prefix(ALGORITHM).ok_or_else(|| Doubt::Incomplete("Authorization header requires the algorithm AWS4-HMAC-SHA256.".to_owned()))?;
+        let incomplete = |what: &str| {
+            Doubt::Incomplete(format!(
+                "Authorization header requires '{what}' parameter. Authorization={}",
+                header.split_whitespace().next().unwrap_or_default()
+            ))
+        };
+        let rest = header.strip_prefix(ALGORITHM).ok_or_else(|| {
+            Doubt::Incomplete("Authorization header requires the algorithm AWS4-HMAC-SHA256.".to_owned())
+        })?;
         let part = |name: &str| {
-            let found = rest.split(',').filter_map(|part| part.trim().split_once('=')).find(|(key, _)| *key == name);
+            let found =
+                rest.split(',').filter_map(|part| part.trim().split_once('=')).find(|(key, _)| *key == name);
             found.map(|(_, value)| value).ok_or_else(|| incomplete(name))
         };
         let scope: Vec<&str> = part("Credential")?.split('/').collect();
@@ -124,8 +136,15 @@ impl Authorization {
         if self.access_key != known.access_key {
             return Err(Doubt::UnknownKey);
         }
-        let date = find(request.headers, "x-amz-date").ok_or_else(|| Doubt::Incomplete("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.".to_owned()))?;
-        let signed = moment(date).ok_or_else(|| Doubt::Incomplete(format!("Date must be in ISO-8601 'basic format'. Got '{date}'.")))?;
+        let date = find(request.headers, "x-amz-date").ok_or_else(|| {
+            Doubt::Incomplete(
+                "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
+                    .to_owned(),
+            )
+        })?;
+        let signed = moment(date).ok_or_else(|| {
+            Doubt::Incomplete(format!("Date must be in ISO-8601 'basic format'. Got '{date}'."))
+        })?;
         if !date.starts_with(&self.day) {
             return Err(Doubt::Mismatch);
         }
@@ -134,8 +153,16 @@ impl Authorization {
             let basic = |time: Time| time.to_string().replace(['-', ':'], "");
             let bound = |secs: i64| basic(Time::from_millis(now.as_millis() + secs * 1000));
             return Err(Doubt::Skewed(match apart > 0 {
-                true => format!("Signature expired: {date} is now earlier than {} ({} - 5 min.)", bound(-SKEW_MAX_SECS), basic(now)),
-                false => format!("Signature not yet current: {date} is still later than {} ({} + 5 min.)", bound(SKEW_MAX_SECS), basic(now)),
+                true => format!(
+                    "Signature expired: {date} is now earlier than {} ({} - 5 min.)",
+                    bound(-SKEW_MAX_SECS),
+                    basic(now)
+                ),
+                false => format!(
+                    "Signature not yet current: {date} is still later than {} ({} + 5 min.)",
+                    bound(SKEW_MAX_SECS),
+                    basic(now)
+                ),
             }));
         }
         let payload = hex(digest::digest(&digest::SHA256, request.body).as_ref());
@@ -212,7 +239,12 @@ fn moment(text: &str) -> Option<Time> {
     let part = |from: usize, to: usize| &text[from..to];
     let extended = format!(
         "{}-{}-{}T{}:{}:{}Z",
-        part(0, 4), part(4, 6), part(6, 8), part(9, 11), part(11, 13), part(13, 15)
+        part(0, 4),
+        part(4, 6),
+        part(6, 8),
+        part(9, 11),
+        part(11, 13),
+        part(13, 15)
     );
     extended.parse().ok()
 }

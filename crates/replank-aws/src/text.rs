@@ -95,7 +95,10 @@ mod tests {
         for text in ["", "a b/c+d", "ü%&=", "arn:aws:eks:x:1:cluster/a", "%zz", "100%"] {
             assert_eq!(unescape(&escape(text), false), text);
         }
-        assert_eq!(pairs("a=1+2&b=%2B&c"), [("a", "1 2"), ("b", "+"), ("c", "")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert_eq!(
+            pairs("a=1+2&b=%2B&c"),
+            [("a", "1 2"), ("b", "+"), ("c", "")].map(|(k, v)| (k.to_owned(), v.to_owned()))
+        );
     }
 
     #[test]

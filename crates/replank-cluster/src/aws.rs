@@ -7,13 +7,13 @@ use replank_api::Owner;
 use replank_aws::{Account, Backend, Call, InstanceType, Machine, Region, Reply};
 use replank_facts::cluster_name::cluster_name;
 use replank_facts::instance_types::{Arch, all, instance_type};
+use replank_model::delta::Delta;
 use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape};
-use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
 use replank_model::object::node::Node;
+use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
 use replank_model::object::{Kind, Object, render};
 use replank_model::quantity::{Format, Quantity};
 use replank_model::text::{GroupName, InstanceId, Text};
-use replank_model::delta::Delta;
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::{Refusal, Replacement};
@@ -42,14 +42,18 @@ impl Backend for AwsBackend {
 #[must_use]
 pub fn places(start: &Start) -> (String, String) {
     let (region, name) = match start {
-        Start::New(view) | Start::Objects(view) => (view.nodes.sorted().iter().find_map(|(_, node)| region_of(node)), cluster_name(view)),
+        Start::New(view) | Start::Objects(view) => {
+            (view.nodes.sorted().iter().find_map(|(_, node)| region_of(node)), cluster_name(view))
+        }
         Start::Kept(kept) => {
             let nodes = kept.objects.iter().filter(|object| object.kind() == Kind::Node);
             let view: View = nodes.cloned().map(Delta::Put).collect();
             (view.nodes.sorted().iter().find_map(|(_, node)| region_of(node)), cluster_name(&view))
         }
     };
-    let or = |known: Option<Text>, default: &str| known.map_or_else(|| default.to_owned(), |known| known.to_string());
+    let or = |known: Option<Text>, default: &str| {
+        known.map_or_else(|| default.to_owned(), |known| known.to_string())
+    };
     (or(region, "eu-west-1"), or(name, "rehearsal"))
 }
 
@@ -117,14 +121,18 @@ impl Region for Machines<'_> {
     fn shape(&self, name: &str) -> Option<NodeShape> {
         // What nodes of the type really offer is believed before what EKS' defaults say.
         let groups = self.0.view().groups();
-        let known = groups.values().flat_map(|group| group.templates.values()).flat_map(|template| &template.profile.shapes);
+        let known = groups
+            .values()
+            .flat_map(|group| group.templates.values())
+            .flat_map(|template| &template.profile.shapes);
         if let Some(known) = known.into_iter().find(|shape| &*shape.instance_type == name) {
             return Some(NodeShape { weight: 1, ..known.clone() });
         }
         let one = instance_type(name)?;
         let mut capacity = Resources::default();
         capacity.set(CPU, Quantity::from_units(one.vcpu, Format::DecimalSi));
-        capacity.set(MEMORY, Quantity::from_units(one.memory_mib * REPORTED / 100 * (1 << 20), Format::BinarySi));
+        capacity
+            .set(MEMORY, Quantity::from_units(one.memory_mib * REPORTED / 100 * (1 << 20), Format::BinarySi));
         capacity.set(PODS, Quantity::from_units(one.pods_max, Format::DecimalSi));
         let mut allocatable = one.allocatable(&capacity);
         for (resources, gib) in [(&mut capacity, 20), (&mut allocatable, 17)] {
@@ -133,7 +141,9 @@ impl Region for Machines<'_> {
         Some(NodeShape {
             instance_type: Text::from(name),
             weight: 1,
-            labels: [(Text::from("node.kubernetes.io/instance-type"), Text::from(name))].into_iter().collect(),
+            labels: [(Text::from("node.kubernetes.io/instance-type"), Text::from(name))]
+                .into_iter()
+                .collect(),
             capacity,
             allocatable,
             csi_drivers: Vec::new(),
@@ -179,7 +189,12 @@ impl Region for Machines<'_> {
         self.0.cloud(|cloud| cloud.update_nodegroup_version(&asked, template, force))
     }
 
-    fn update_nodegroup_config(&mut self, group: &GroupName, token: &Text, to: GroupSize) -> Result<(), Refusal> {
+    fn update_nodegroup_config(
+        &mut self,
+        group: &GroupName,
+        token: &Text,
+        to: GroupSize,
+    ) -> Result<(), Refusal> {
         let asked = NodegroupRequest { group, token };
         self.0.cloud(|cloud| cloud.update_nodegroup_config(&asked, to))
     }

@@ -57,11 +57,7 @@ impl Keeper {
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn begin(
-        files: Files,
-        beside: Beside<'_>,
-        kept: Option<(u64, u64)>,
-    ) -> io::Result<Self> {
+    pub(crate) fn begin(files: Files, beside: Beside<'_>, kept: Option<(u64, u64)>) -> io::Result<Self> {
         let Beside { world, faults, .. } = beside;
         let memory = memory(beside);
         let journal = match kept {

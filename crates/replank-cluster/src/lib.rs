@@ -19,6 +19,6 @@ mod world;
 pub use aws::{AwsBackend, places};
 pub use journal::{Files, JournalError, Kept};
 pub use nodes::{Fleet, nodes};
-pub use trust::Trust;
 pub use start::Start;
+pub use trust::Trust;
 pub use world::{Begin, begin};

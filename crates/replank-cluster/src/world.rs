@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::thread::JoinHandle;
 
 use replank_api::{Cluster, Manage, Owner, Pace};
-use replank_aws::{Account, Call, Setting};
 use replank_apiserver::json::{Method, Request, Response};
 use replank_apiserver::{ResourceType, Serving};
+use replank_aws::{Account, Call, Setting};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::time::Time;
@@ -20,9 +20,9 @@ use replank_sim::{CloudTimings, KubeletModel, Observer, Settings, World};
 use serde_json::{Value, json};
 
 use crate::api_services;
+use crate::aws;
 use crate::faults::Faults;
 use crate::journal::{Files, Kept};
-use crate::aws;
 use crate::keeper::{self, Beside, Keeper};
 use crate::leases;
 
@@ -305,7 +305,8 @@ impl Cluster for Served {
     fn keep(&mut self, changes: &[Change]) -> io::Result<()> {
         match &mut self.keeper {
             Some(keeper) => {
-                let beside = Beside { world: &self.world, faults: &self.faults, account: self.account.as_ref() };
+                let beside =
+                    Beside { world: &self.world, faults: &self.faults, account: self.account.as_ref() };
                 keeper.keep(beside, changes)
             }
             None => Ok(()),

@@ -53,9 +53,9 @@ pub use eks::TERMINATION_HOOK;
 pub use events::Told;
 pub use health::StatusCheck;
 pub(crate) use health::mark;
-pub use own::OwnCloud;
 pub use market::{Capacity, Hazard, Rate, SpotEvent};
 pub(crate) use name::{free_name, instance_id};
+pub use own::OwnCloud;
 pub use queue::Delivery;
 pub use targets::TargetChecks;
 

@@ -28,8 +28,8 @@ mod trace;
 mod world;
 
 pub use cloud::{
-    Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, Place, StatusCheck, TERMINATION_HOOK, TargetChecks,
-    Told, VersionNamed, OwnCloud,
+    Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, OwnCloud, Place, StatusCheck, TERMINATION_HOOK,
+    TargetChecks, Told, VersionNamed,
 };
 pub use controllers::drains::{Asked, StandingDrain};
 pub use controllers::{

@@ -17,7 +17,9 @@ impl Account {
         let size = size_of(input, 100, 100)?;
         let ids = input.texts("ActivityIds");
         let groups = match input.text("AutoScalingGroupName") {
-            Some(name) if input.flag("IncludeDeletedGroups")?.unwrap_or(false) => group(region, name).into_iter().collect(),
+            Some(name) if input.flag("IncludeDeletedGroups")?.unwrap_or(false) => {
+                group(region, name).into_iter().collect()
+            }
             Some(name) => vec![known_group(region, name)?],
             None => region.groups(),
         };
@@ -43,7 +45,9 @@ impl Account {
         }
         all.retain(|(_, activity)| ids.is_empty() || ids.iter().any(|id| activity["ActivityId"] == **id));
         // The newest first; pages go by this order.
-        let keyed = all.into_iter().map(|(at, activity)| (format!("{:020}{}", i64::MAX - at.as_millis(), activity["ActivityId"]), activity));
+        let keyed = all.into_iter().map(|(at, activity)| {
+            (format!("{:020}{}", i64::MAX - at.as_millis(), activity["ActivityId"]), activity)
+        });
         let (activities, next) = page(keyed.collect(), size, input.text("NextToken"), &bad_token())?;
         Ok(json!({"Activities": activities, "NextToken": next}))
     }
@@ -59,9 +63,15 @@ fn of_instance(group: &NodeGroup, instance: &Instance) -> Option<(replank_model:
         Lifecycle::TerminatingWait => ("Terminating EC2 instance", "MidTerminatingLifecycleAction"),
         Lifecycle::Terminating | Lifecycle::TerminatingProceed => ("Terminating EC2 instance", "InProgress"),
         Lifecycle::Terminated => ("Terminating EC2 instance", "Successful"),
-        Lifecycle::InService | Lifecycle::Standby | Lifecycle::Detached | Lifecycle::Warmed => ("Launching a new EC2 instance", "Successful"),
+        Lifecycle::InService | Lifecycle::Standby | Lifecycle::Detached | Lifecycle::Warmed => {
+            ("Launching a new EC2 instance", "Successful")
+        }
     };
-    let cause = if is_going { "was taken out of service" } else { "was started in response to a difference between desired and actual capacity" };
+    let cause = if is_going {
+        "was taken out of service"
+    } else {
+        "was started in response to a difference between desired and actual capacity"
+    };
     let activity: Value = json!({
         "ActivityId": uuid(&format!("{verb} {}", instance.id)), "AutoScalingGroupName": &*group.auto_scaling_group,
         "Description": format!("{verb}: {}", instance.id), "Cause": format!("At {launched} instance {} {cause}.", instance.id),

@@ -33,7 +33,10 @@ fn versions(addon: &str, minor: &str) -> Vec<String> {
     let Some(at) = VERSIONS.iter().position(|(known, _)| *known == minor) else { return Vec::new() };
     if line.is_empty() {
         let patch = VERSIONS[at].1;
-        return vec![format!("v{minor}.{patch}-eksbuild.2"), format!("v{minor}.{}-eksbuild.1", patch.saturating_sub(1))];
+        return vec![
+            format!("v{minor}.{patch}-eksbuild.2"),
+            format!("v{minor}.{}-eksbuild.1", patch.saturating_sub(1)),
+        ];
     }
     vec![format!("v{line}.{}-eksbuild.1", at + 1), format!("v{line}.{at}-eksbuild.2")]
 }
@@ -61,13 +64,21 @@ impl Account {
             ((*addon).to_owned(), json!({"addonName": addon, "type": kind, "addonVersions": all, "publisher": "eks", "owner": "aws"}))
         });
         let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
-        let (addons, next) = page(shown.collect(), size, input.text("nextToken"), &invalid("Invalid nextToken"))?;
+        let (addons, next) =
+            page(shown.collect(), size, input.text("nextToken"), &invalid("Invalid nextToken"))?;
         Ok(json!({"addons": addons, "nextToken": next}))
     }
 
     fn addon(&self, input: Input<'_>) -> Result<(String, Addon), Fault> {
         let name = input.text("addonName").unwrap_or_default();
-        let missing = || Fault::new(404, "ResourceNotFoundException", format!("No addon: {name} found in cluster: {}", self.names.cluster())).with("addonName", name);
+        let missing = || {
+            Fault::new(
+                404,
+                "ResourceNotFoundException",
+                format!("No addon: {name} found in cluster: {}", self.names.cluster()),
+            )
+            .with("addonName", name)
+        };
         Ok((name.to_owned(), self.eks.addons.get(name).cloned().ok_or_else(missing)?))
     }
 
@@ -93,19 +104,30 @@ impl Account {
         match asked {
             None => Ok(known.get(1).or(known.first()).cloned().unwrap_or_default()),
             Some(version) if known.iter().any(|one| one == version) => Ok(version.to_owned()),
-            Some(version) => Err(invalid(format!("Addon version specified is not supported: {version} with Kubernetes {}", self.eks.version))),
+            Some(version) => Err(invalid(format!(
+                "Addon version specified is not supported: {version} with Kubernetes {}",
+                self.eks.version
+            ))),
         }
     }
 
     pub(crate) fn create_addon(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
         let name = input.text("addonName").unwrap_or_default().to_owned();
         if self.eks.addons.contains_key(&name) {
-            return Err(Fault::new(409, "ResourceInUseException", "Addon already exists.").with("addonName", &*name));
+            return Err(
+                Fault::new(409, "ResourceInUseException", "Addon already exists.").with("addonName", &*name)
+            );
         }
         let version = self.addon_version(&name, input.text("addonVersion"))?;
         let text = |member: &str| input.text(member).map(str::to_owned);
         let now = region.now();
-        let addon = Addon { version, until: Some(now + TAKES), created: now, values: text("configurationValues"), role: text("serviceAccountRoleArn") };
+        let addon = Addon {
+            version,
+            until: Some(now + TAKES),
+            created: now,
+            values: text("configurationValues"),
+            role: text("serviceAccountRoleArn"),
+        };
         let shown = self.shown_addon(region, &name, &addon);
         self.eks.addons.insert(name, addon);
         Ok(json!({"addon": shown}))
@@ -120,14 +142,18 @@ impl Account {
         let (name, mut addon) = self.addon(input)?;
         let now = region.now();
         if addon.until.is_some_and(|until| until > now) {
-            return Err(Fault::new(409, "ResourceInUseException", "Addon has an update in progress").with("addonName", &*name));
+            return Err(Fault::new(409, "ResourceInUseException", "Addon has an update in progress")
+                .with("addonName", &*name));
         }
         let mut params = Vec::new();
         if input.has("addonVersion") {
             addon.version = self.addon_version(&name, input.text("addonVersion"))?;
             params.push(("AddonVersion".to_owned(), addon.version.clone()));
         }
-        for (member, kind, slot) in [("configurationValues", "ConfigurationValues", &mut addon.values), ("serviceAccountRoleArn", "ServiceAccountRoleArn", &mut addon.role)] {
+        for (member, kind, slot) in [
+            ("configurationValues", "ConfigurationValues", &mut addon.values),
+            ("serviceAccountRoleArn", "ServiceAccountRoleArn", &mut addon.role),
+        ] {
             if let Some(value) = input.text(member) {
                 *slot = Some(value.to_owned());
                 params.push((kind.to_owned(), value.to_owned()));

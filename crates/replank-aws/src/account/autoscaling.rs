@@ -26,11 +26,17 @@ impl Account {
             "DescribeWarmPool" => Ok(json!({"Instances": []})),
             "DescribeInstanceRefreshes" => Ok(json!({"InstanceRefreshes": []})),
             "DescribeLoadBalancerTargetGroups" => self.describe_target_groups(region, input),
-            "DescribeTerminationPolicyTypes" => Ok(json!({"TerminationPolicyTypes": super::groups::policies()})),
+            "DescribeTerminationPolicyTypes" => {
+                Ok(json!({"TerminationPolicyTypes": super::groups::policies()}))
+            }
             "DescribeScalingProcessTypes" => Ok(super::groups::processes()),
-            "DescribeLifecycleHookTypes" => Ok(json!({"LifecycleHookTypes": ["autoscaling:EC2_INSTANCE_LAUNCHING", "autoscaling:EC2_INSTANCE_TERMINATING"]})),
-            "DescribeAccountLimits" => Ok(json!({"MaxNumberOfAutoScalingGroups": 500, "MaxNumberOfLaunchConfigurations": 200,
-                "NumberOfAutoScalingGroups": region.groups().len(), "NumberOfLaunchConfigurations": 0})),
+            "DescribeLifecycleHookTypes" => Ok(
+                json!({"LifecycleHookTypes": ["autoscaling:EC2_INSTANCE_LAUNCHING", "autoscaling:EC2_INSTANCE_TERMINATING"]}),
+            ),
+            "DescribeAccountLimits" => {
+                Ok(json!({"MaxNumberOfAutoScalingGroups": 500, "MaxNumberOfLaunchConfigurations": 200,
+                "NumberOfAutoScalingGroups": region.groups().len(), "NumberOfLaunchConfigurations": 0}))
+            }
             "CreateAutoScalingGroup" => self.create_group(region, input),
             "UpdateAutoScalingGroup" => self.update_group(region, input),
             "DeleteAutoScalingGroup" => self.delete_group(region, input),
@@ -46,9 +52,13 @@ impl Account {
             "TerminateInstanceInAutoScalingGroup" => self.terminate_in_group(region, input),
             "SetInstanceProtection" => self.protect(region, input),
             "SetInstanceHealth" => self.set_health(region, input),
-            "DetachInstances" => self.leave_group(region, input, replank_model::object::cloud::Lifecycle::Detached),
+            "DetachInstances" => {
+                self.leave_group(region, input, replank_model::object::cloud::Lifecycle::Detached)
+            }
             "AttachInstances" => self.attach(region, input),
-            "EnterStandby" => self.leave_group(region, input, replank_model::object::cloud::Lifecycle::Standby),
+            "EnterStandby" => {
+                self.leave_group(region, input, replank_model::object::cloud::Lifecycle::Standby)
+            }
             "ExitStandby" => self.exit_standby(region, input),
             _ => Err(unknown(Service::AutoScaling, action)),
         }

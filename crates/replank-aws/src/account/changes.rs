@@ -30,26 +30,42 @@ impl Account {
     pub(crate) fn create_group(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
         let name = input.required("AutoScalingGroupName")?.to_owned();
         if group(region, &name).is_some() {
-            return Err(Fault::bad("AlreadyExists", format!("AutoScalingGroup by this name already exists - A group with the name {name} already exists")));
+            return Err(Fault::bad(
+                "AlreadyExists",
+                format!(
+                    "AutoScalingGroup by this name already exists - A group with the name {name} already exists"
+                ),
+            ));
         }
         let min = input.count("MinSize")?.ok_or_else(|| Fault::validation("1 validation error detected: Value null at 'minSize' failed to satisfy constraint: Member must not be null"))?;
         let max = input.count("MaxSize")?.ok_or_else(|| Fault::validation("1 validation error detected: Value null at 'maxSize' failed to satisfy constraint: Member must not be null"))?;
         let size = GroupSize { min, max, desired: input.count("DesiredCapacity")?.unwrap_or(min) };
         within(size)?;
-        let zones = self.zones_asked(region, input)?.ok_or_else(|| Fault::validation("At least one Availability Zone or VPC Subnet is required."))?;
+        let zones = self
+            .zones_asked(region, input)?
+            .ok_or_else(|| Fault::validation("At least one Availability Zone or VPC Subnet is required."))?;
         let mixed = input.get("MixedInstancesPolicy");
         let spec = input.inner("LaunchTemplate");
-        let spec = if mixed.is_some() { input.inner("MixedInstancesPolicy").inner("LaunchTemplate").inner("LaunchTemplateSpecification") } else { spec };
+        let spec = if mixed.is_some() {
+            input.inner("MixedInstancesPolicy").inner("LaunchTemplate").inner("LaunchTemplateSpecification")
+        } else {
+            spec
+        };
         if spec.0.is_null() {
-            return Err(Fault::validation("Valid requests must contain either LaunchTemplate, LaunchConfigurationName, InstanceId or MixedInstancesPolicy parameter."));
+            return Err(Fault::validation(
+                "Valid requests must contain either LaunchTemplate, LaunchConfigurationName, InstanceId or MixedInstancesPolicy parameter.",
+            ));
         }
         let wish = wish_of(input, zones.clone());
-        let named = self.templates.named(spec).map_err(|fault| Fault::validation(format!("You must use a valid fully-formed launch template. {}", fault.message)))?;
+        let named = self.templates.named(spec).map_err(|fault| {
+            Fault::validation(format!("You must use a valid fully-formed launch template. {}", fault.message))
+        })?;
         let data = self.templates.data(&named.version).cloned().unwrap_or_default();
         let template = super::launch::made(&self.names, region, &data, None, &wish)?;
         let mut group = NodeGroup::new(GroupName::from(&*name), size, zones, template.clone());
         group.templates = [(named.version.clone(), template)].into();
-        group.default_version = self.templates.by_id.get(&*named.version.id).map(|own| named.version.at(own.default));
+        group.default_version =
+            self.templates.by_id.get(&*named.version.id).map(|own| named.version.at(own.default));
         group.current = named.version;
         group.follows = named.word;
         // Nobody has suspended anything in a group that is made.
@@ -77,7 +93,11 @@ impl Account {
         if let Some(subnets) = input.text("VPCZoneIdentifier").filter(|text| !text.is_empty()) {
             for subnet in subnets.split(',').map(str::trim) {
                 let zone = known.iter().find(|zone| self.names.subnet(zone) == subnet);
-                found.push(zone.cloned().ok_or_else(|| Fault::validation(format!("The subnet ID '{subnet}' does not exist")))?);
+                found.push(
+                    zone.cloned().ok_or_else(|| {
+                        Fault::validation(format!("The subnet ID '{subnet}' does not exist"))
+                    })?,
+                );
             }
         }
         for name in input.texts("AvailabilityZones") {
@@ -98,9 +118,12 @@ impl Account {
             return Err(Fault::bad("ScalingActivityInProgress", "AutoScalingGroup is pending deletion"));
         }
         let old = changed.size;
-        let (min, max) = (input.count("MinSize")?.unwrap_or(old.min), input.count("MaxSize")?.unwrap_or(old.max));
+        let (min, max) =
+            (input.count("MinSize")?.unwrap_or(old.min), input.count("MaxSize")?.unwrap_or(old.max));
         if min > max {
-            return Err(Fault::validation(format!("Max bound, {max}, must be greater than or equal to min bound, {min}")));
+            return Err(Fault::validation(format!(
+                "Max bound, {max}, must be greater than or equal to min bound, {min}"
+            )));
         }
         // A bound that the group is beyond moves it.
         let desired = input.count("DesiredCapacity")?.unwrap_or_else(|| old.desired.clamp(min, max));
@@ -130,7 +153,10 @@ impl Account {
         let known = known_group(region, name)?;
         let left = members(region, &known);
         if !input.flag("ForceDelete")?.unwrap_or(false) && (!left.is_empty() || known.size.desired > 0) {
-            return Err(Fault::bad("ResourceInUse", "You cannot delete an AutoScalingGroup while there are instances or pending Spot instance request(s) still in the group."));
+            return Err(Fault::bad(
+                "ResourceInUse",
+                "You cannot delete an AutoScalingGroup while there are instances or pending Spot instance request(s) still in the group.",
+            ));
         }
         self.empty(region, &known);
         Ok(Value::Null)
@@ -153,7 +179,8 @@ impl Account {
 
     /// Groups that were to go, and have no instances any more, are gone.
     pub(crate) fn follow_deletions(&mut self, region: &mut dyn Region) {
-        let going: Vec<String> = self.groups.iter().filter(|(_, extra)| extra.is_going).map(|(name, _)| name.clone()).collect();
+        let going: Vec<String> =
+            self.groups.iter().filter(|(_, extra)| extra.is_going).map(|(name, _)| name.clone()).collect();
         for name in going {
             let Some(known) = group(region, &name) else {
                 self.groups.remove(&name);
@@ -175,10 +202,14 @@ impl Account {
         let desired = input.count("DesiredCapacity")?.ok_or_else(|| Fault::validation("1 validation error detected: Value null at 'desiredCapacity' failed to satisfy constraint: Member must not be null"))?;
         let GroupSize { min, max, .. } = known.size;
         if desired > max {
-            return Err(Fault::validation(format!("New SetDesiredCapacity value {desired} is above max value {max} for the AutoScalingGroup.")));
+            return Err(Fault::validation(format!(
+                "New SetDesiredCapacity value {desired} is above max value {max} for the AutoScalingGroup."
+            )));
         }
         if desired < min {
-            return Err(Fault::validation(format!("New SetDesiredCapacity value {desired} is below min value {min} for the AutoScalingGroup.")));
+            return Err(Fault::validation(format!(
+                "New SetDesiredCapacity value {desired} is below min value {min} for the AutoScalingGroup."
+            )));
         }
         let mut changed = NodeGroup::clone(&known);
         changed.size.desired = desired;
@@ -191,7 +222,9 @@ impl Account {
         let mut named = Vec::new();
         for word in input.texts("ScalingProcesses") {
             let all = ScalingProcess::ALL.map(ScalingProcess::as_str).join(", ");
-            named.push(ScalingProcess::of(&word).ok_or_else(|| Fault::validation(format!("Invalid process name {word}. Valid process names are: {all}")))?);
+            named.push(ScalingProcess::of(&word).ok_or_else(|| {
+                Fault::validation(format!("Invalid process name {word}. Valid process names are: {all}"))
+            })?);
         }
         if named.is_empty() {
             named = ScalingProcess::ALL.to_vec();
@@ -220,7 +253,8 @@ impl Account {
 
     pub(crate) fn delete_tags(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
         for tag in input.inputs("Tags") {
-            let mut changed = NodeGroup::clone(&*known_group(region, tag.text("ResourceId").unwrap_or_default())?);
+            let mut changed =
+                NodeGroup::clone(&*known_group(region, tag.text("ResourceId").unwrap_or_default())?);
             changed.tags = changed.tags.without(tag.text("Key").unwrap_or_default());
             region.put_group(changed);
         }
@@ -250,10 +284,14 @@ fn put_tag(group: &mut NodeGroup, extra: &mut Extra, tag: Input<'_>) -> Result<(
 fn within(size: GroupSize) -> Result<(), Fault> {
     let GroupSize { min, max, desired } = size;
     if min > max {
-        return Err(Fault::validation(format!("Max bound, {max}, must be greater than or equal to min bound, {min}")));
+        return Err(Fault::validation(format!(
+            "Max bound, {max}, must be greater than or equal to min bound, {min}"
+        )));
     }
     if !(min..=max).contains(&desired) {
-        return Err(Fault::validation(format!("Desired capacity:{desired} must be between the specified min size:{min} and max size:{max}")));
+        return Err(Fault::validation(format!(
+            "Desired capacity:{desired} must be between the specified min size:{min} and max size:{max}"
+        )));
     }
     Ok(())
 }
@@ -261,7 +299,10 @@ fn within(size: GroupSize) -> Result<(), Fault> {
 fn ways(group: &mut NodeGroup, input: Input<'_>) -> Result<(), Fault> {
     let policies = input.texts("TerminationPolicies");
     if !policies.is_empty() {
-        let read = policies.iter().map(|word| TerminationPolicy::of(word).ok_or_else(|| Fault::validation(format!("{word} is not a valid termination policy"))));
+        let read = policies.iter().map(|word| {
+            TerminationPolicy::of(word)
+                .ok_or_else(|| Fault::validation(format!("{word} is not a valid termination policy")))
+        });
         group.ways.policies = read.collect::<Result<_, _>>()?;
     }
     if let Some(protects) = input.flag("NewInstancesProtectedFromScaleIn")? {
@@ -284,7 +325,8 @@ fn extra_of(extra: &mut Extra, input: Input<'_>) -> Result<(), Fault> {
 fn wish_of(input: Input<'_>, zones: Vec<Zone>) -> Wish<'_> {
     let mixed = input.inner("MixedInstancesPolicy");
     let overrides = mixed.inner("LaunchTemplate").inputs("Overrides").collect::<Vec<_>>();
-    let instance_types = overrides.iter().filter_map(|one| one.text("InstanceType")).map(str::to_owned).collect();
+    let instance_types =
+        overrides.iter().filter_map(|one| one.text("InstanceType")).map(str::to_owned).collect();
     let distribution = mixed.inner("InstancesDistribution");
     let above = distribution.number("OnDemandPercentageAboveBaseCapacity").ok().flatten();
     let base = distribution.number("OnDemandBaseCapacity").ok().flatten().unwrap_or(0);

@@ -21,7 +21,9 @@ const UPDATE_TAKES: Span = Span::from_minutes(8);
 
 impl Account {
     pub(crate) fn shown_cluster(&self, region: &dyn Region) -> Value {
-        let is_updating = self.eks.updates.iter().any(|update| update.nodegroup.is_none() && update.addon.is_none() && update.status == "InProgress");
+        let is_updating = self.eks.updates.iter().any(|update| {
+            update.nodegroup.is_none() && update.addon.is_none() && update.status == "InProgress"
+        });
         let setting = &self.names.setting;
         let subnets: Vec<String> = zones(self, region).iter().map(|zone| self.names.subnet(zone)).collect();
         let arn = self.names.cluster_arn();
@@ -41,19 +43,28 @@ impl Account {
 
     pub(crate) fn update_cluster_version(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
         let to = input.text("version").ok_or_else(|| invalid("version can't be blank"))?;
-        if self.eks.updates.iter().any(|update| update.nodegroup.is_none() && update.addon.is_none() && update.status == "InProgress") {
-            return Err(Fault::new(409, "ResourceInUseException", "Cluster has an update in progress").with("clusterName", self.names.cluster()));
+        if self.eks.updates.iter().any(|update| {
+            update.nodegroup.is_none() && update.addon.is_none() && update.status == "InProgress"
+        }) {
+            return Err(Fault::new(409, "ResourceInUseException", "Cluster has an update in progress")
+                .with("clusterName", self.names.cluster()));
         }
         let position = |version: &str| VERSIONS.iter().position(|(known, _)| *known == version);
         let from = self.eks.version.clone();
-        let Some(at) = position(to) else { return Err(invalid(format!("unsupported Kubernetes version {to}"))) };
+        let Some(at) = position(to) else {
+            return Err(invalid(format!("unsupported Kubernetes version {to}")));
+        };
         if to == from {
-            return Err(invalid(format!("Cluster is already at the desired configuration with version: {to}")));
+            return Err(invalid(format!(
+                "Cluster is already at the desired configuration with version: {to}"
+            )));
         }
         if position(&from).is_none_or(|now| at != now + 1) {
             return Err(invalid(format!("Unsupported Kubernetes minor version update from {from} to {to}")));
         }
-        let minor = |version: &str| minor_of(version).split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok()).unwrap_or(0);
+        let minor = |version: &str| {
+            minor_of(version).split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok()).unwrap_or(0)
+        };
         let behind: Vec<String> = region
             .groups()
             .iter()
@@ -61,9 +72,16 @@ impl Account {
             .map(|group| group.name.to_string())
             .collect();
         if !behind.is_empty() && !input.flag("force")?.unwrap_or(false) {
-            return Err(Fault::bad("InvalidStateException", format!("Kubelet versions of node groups {} are more than three minor versions behind {to}", behind.join(", "))));
+            return Err(Fault::bad(
+                "InvalidStateException",
+                format!(
+                    "Kubelet versions of node groups {} are more than three minor versions behind {to}",
+                    behind.join(", ")
+                ),
+            ));
         }
-        let update = self.new_update("VersionUpdate", &[("Version", to), ("PlatformVersion", "eks.1")], region.now());
+        let update =
+            self.new_update("VersionUpdate", &[("Version", to), ("PlatformVersion", "eks.1")], region.now());
         let update = Update { ends: Some(region.now() + UPDATE_TAKES), ..update };
         self.eks.updates.push(update.clone());
         Ok(json!({"update": super::updates::shown(&update)}))
@@ -72,7 +90,10 @@ impl Account {
     pub(crate) fn describe_cluster_versions(&mut self, input: Input<'_>) -> Reply {
         let asked = input.texts("clusterVersions");
         let last = VERSIONS.len() - 1;
-        let found = VERSIONS.iter().enumerate().filter(|(_, (version, _))| asked.is_empty() || asked.iter().any(|one| one == version));
+        let found = VERSIONS
+            .iter()
+            .enumerate()
+            .filter(|(_, (version, _))| asked.is_empty() || asked.iter().any(|one| one == version));
         let shown: Vec<Value> = found
             .rev()
             .map(|(at, (version, patch))| {

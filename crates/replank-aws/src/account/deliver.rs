@@ -16,11 +16,19 @@ impl Account {
         let mut resources = Vec::new();
         if let Some(group) = detail["AutoScalingGroupName"].as_str().map(str::to_owned) {
             // The region knows its groups by their own names; Auto Scaling by that of the Auto Scaling group.
-            let name = region.groups().iter().find(|known| known.name == *group).map_or(group, |known| known.auto_scaling_group.to_string());
+            let name = region
+                .groups()
+                .iter()
+                .find(|known| known.name == *group)
+                .map_or(group, |known| known.auto_scaling_group.to_string());
             event["detail"]["AutoScalingGroupName"] = json!(name);
             resources.push(self.names.group_arn(&name));
             if let Some(hook) = detail["LifecycleHookName"].as_str() {
-                let metadata = self.groups.get(&name).and_then(|extra| extra.hooks.get(hook)).and_then(|hook| hook.metadata.clone());
+                let metadata = self
+                    .groups
+                    .get(&name)
+                    .and_then(|extra| extra.hooks.get(hook))
+                    .and_then(|hook| hook.metadata.clone());
                 if let Some(metadata) = metadata {
                     event["detail"]["NotificationMetadata"] = json!(metadata);
                 }
@@ -28,10 +36,10 @@ impl Account {
                 event["detail"]["LifecycleActionToken"] = json!(token_of(hook, instance));
                 self.notify_hook_target(&name, hook, &event, region.now());
             }
-            if let Some(instance) = detail["EC2InstanceId"].as_str() {
-                if detail.get("LifecycleHookName").is_none() {
-                    resources.push(self.names.arn("ec2", &format!("instance/{instance}")));
-                }
+            if let Some(instance) = detail["EC2InstanceId"].as_str()
+                && detail.get("LifecycleHookName").is_none()
+            {
+                resources.push(self.names.arn("ec2", &format!("instance/{instance}")));
             }
         }
         if let Some(instance) = detail["instance-id"].as_str() {
@@ -45,7 +53,11 @@ impl Account {
         }
         if event["source"] == json!("aws.health") {
             let entities = detail["affectedEntities"].as_array().cloned().unwrap_or_default();
-            resources.extend(entities.iter().filter_map(|entity| entity["entityValue"].as_str().map(|value| value.rsplit('/').next().unwrap_or(value).to_owned())));
+            resources.extend(entities.iter().filter_map(|entity| {
+                entity["entityValue"]
+                    .as_str()
+                    .map(|value| value.rsplit('/').next().unwrap_or(value).to_owned())
+            }));
         }
         self.rules.count += 1;
         event["id"] = json!(uuid(&format!("event {} {}", self.rules.count, region.now().as_millis())));
@@ -76,7 +88,11 @@ impl Account {
 
     /// A hook can send to a queue itself: without an envelope.
     fn notify_hook_target(&mut self, group: &str, hook: &str, event: &Value, now: replank_model::time::Time) {
-        let target = self.groups.get(group).and_then(|extra| extra.hooks.get(hook)).and_then(|hook| hook.target.clone());
+        let target = self
+            .groups
+            .get(group)
+            .and_then(|extra| extra.hooks.get(hook))
+            .and_then(|hook| hook.target.clone());
         let Some(target) = target.filter(|target| target.contains(":sqs:")) else { return };
         let mut body = event["detail"].clone();
         body["AccountId"] = json!(self.names.account());

@@ -17,7 +17,11 @@ use crate::text::{ec2_id, moment};
 impl Account {
     pub(crate) fn ec2(&mut self, region: &mut dyn Region, action: &str, input: Input<'_>) -> Reply {
         if input.flag("DryRun")?.unwrap_or(false) {
-            return Err(Fault::new(412, "DryRunOperation", "Request would have succeeded, but DryRun flag is set."));
+            return Err(Fault::new(
+                412,
+                "DryRunOperation",
+                "Request would have succeeded, but DryRun flag is set.",
+            ));
         }
         match action {
             "DescribeInstances" => self.describe_instances(region, input),
@@ -33,7 +37,9 @@ impl Account {
             "DeleteLaunchTemplate" => self.delete_template(region, input),
             "DescribeLaunchTemplates" => self.describe_templates(input),
             "DescribeLaunchTemplateVersions" => self.describe_versions(input),
-            "DescribeRegions" => Ok(json!({"regionInfo": [{"regionName": self.names.region(), "regionEndpoint": format!("ec2.{}.amazonaws.com", self.names.region()), "optInStatus": "opt-in-not-required"}]})),
+            "DescribeRegions" => Ok(
+                json!({"regionInfo": [{"regionName": self.names.region(), "regionEndpoint": format!("ec2.{}.amazonaws.com", self.names.region()), "optInStatus": "opt-in-not-required"}]}),
+            ),
             "DescribeAvailabilityZones" => {
                 let all = zones(self, region);
                 let shown: Vec<Value> = all.iter().map(|zone| json!({"zoneName": zone.as_str(), "zoneState": "available", "regionName": self.names.region(),
@@ -46,15 +52,27 @@ impl Account {
                 let shown: Vec<Value> = all.iter().enumerate().map(|(at, zone)| json!({"subnetId": self.names.subnet(zone), "state": "available", "vpcId": self.names.vpc(),
                     "cidrBlock": format!("10.0.{}.0/19", at * 32), "availableIpAddressCount": 8000, "availabilityZone": zone.as_str(), "availabilityZoneId": zone_id(zone.as_str()),
                     "ownerId": self.names.account(), "mapPublicIpOnLaunch": false, "tagSet": [{"key": format!("kubernetes.io/cluster/{}", self.names.cluster()), "value": "shared"}]})).collect();
-                let shown: Vec<Value> = shown.into_iter().filter(|one| asked.is_empty() || asked.iter().any(|id| one["subnetId"] == **id)).collect();
-                if let Some(missing) = asked.iter().find(|id| !shown.iter().any(|one| one["subnetId"] == ***id)) {
-                    return Err(Fault::bad("InvalidSubnetID.NotFound", format!("The subnet ID '{missing}' does not exist")));
+                let shown: Vec<Value> = shown
+                    .into_iter()
+                    .filter(|one| asked.is_empty() || asked.iter().any(|id| one["subnetId"] == **id))
+                    .collect();
+                if let Some(missing) =
+                    asked.iter().find(|id| !shown.iter().any(|one| one["subnetId"] == ***id))
+                {
+                    return Err(Fault::bad(
+                        "InvalidSubnetID.NotFound",
+                        format!("The subnet ID '{missing}' does not exist"),
+                    ));
                 }
                 Ok(json!({"subnetSet": shown}))
             }
-            "DescribeVpcs" => Ok(json!({"vpcSet": [{"vpcId": self.names.vpc(), "state": "available", "cidrBlock": "10.0.0.0/16", "isDefault": false, "ownerId": self.names.account()}]})),
-            "DescribeSecurityGroups" => Ok(json!({"securityGroupInfo": [{"groupId": self.names.security_group(), "groupName": format!("eks-cluster-sg-{}", self.names.cluster()),
-                "vpcId": self.names.vpc(), "ownerId": self.names.account(), "groupDescription": "EKS created security group", "ipPermissions": [], "ipPermissionsEgress": []}]})),
+            "DescribeVpcs" => Ok(
+                json!({"vpcSet": [{"vpcId": self.names.vpc(), "state": "available", "cidrBlock": "10.0.0.0/16", "isDefault": false, "ownerId": self.names.account()}]}),
+            ),
+            "DescribeSecurityGroups" => Ok(
+                json!({"securityGroupInfo": [{"groupId": self.names.security_group(), "groupName": format!("eks-cluster-sg-{}", self.names.cluster()),
+                "vpcId": self.names.vpc(), "ownerId": self.names.account(), "groupDescription": "EKS created security group", "ipPermissions": [], "ipPermissionsEgress": []}]}),
+            ),
             _ => Err(unknown(Service::Ec2, action)),
         }
     }
@@ -80,7 +98,7 @@ impl Account {
         }
         let size = input.number("MaxResults")?.map_or(1000, |size| size.clamp(5, 1000));
         let size = usize::try_from(size).unwrap_or(1000);
-        let (instances, next) = page(found, size, input.text("NextToken"), &bad_token())?;
+        let (instances, next) = page(found, size, input.text("NextToken"), &super::types::bad_token())?;
         let reservations: Vec<Value> = instances
             .into_iter()
             .map(|instance| {
@@ -96,20 +114,30 @@ impl Account {
         let group = region.groups().into_iter().find(|group| group.name == instance.group);
         let template = group.as_ref().and_then(|group| group.made_from(instance));
         let image = template.map(super::launch::image_of).unwrap_or_default();
-        let is_arm = region.instance_types().iter().any(|one| one.name == machine.instance_type && one.arch == "arm64");
+        let is_arm = region
+            .instance_types()
+            .iter()
+            .any(|one| one.name == machine.instance_type && one.arch == "arm64");
         let mut own: Vec<(String, String)> = Vec::new();
         if let Some(group) = group.as_ref().filter(|_| instance.lifecycle != Lifecycle::Detached) {
             own.push(("aws:autoscaling:groupName".to_owned(), group.auto_scaling_group.to_string()));
             let extra = self.groups.get(&*group.auto_scaling_group);
-            let is_propagated = |key: &str| extra.is_none_or(|extra| extra.propagated.iter().any(|known| known == key)) || key.starts_with("eks:");
+            let is_propagated = |key: &str| {
+                extra.is_none_or(|extra| extra.propagated.iter().any(|known| known == key))
+                    || key.starts_with("eks:")
+            };
             own.extend(tags(self, group).into_iter().filter(|(key, _)| is_propagated(key)));
         }
         own.push(("aws:ec2launchtemplate:id".to_owned(), instance.template.id.to_string()));
         own.push(("aws:ec2launchtemplate:version".to_owned(), instance.template.version.to_string()));
-        let shown_tags: Vec<Value> = own.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let shown_tags: Vec<Value> =
+            own.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
         let is_up = instance.state.is_alive();
         // EKS names nodes by their instances' private names.
-        let dns = instance.node.as_ref().map_or_else(|| format!("{}.{}.compute.internal", instance.id, self.names.region()), ToString::to_string);
+        let dns = instance.node.as_ref().map_or_else(
+            || format!("{}.{}.compute.internal", instance.id, self.names.region()),
+            ToString::to_string,
+        );
         let mut shown = json!({
             "instanceId": instance.id.as_str(), "imageId": image, "instanceState": {"code": code_of(instance.state), "name": instance.state.as_str()},
             "privateDnsName": if is_up { dns } else { String::new() }, "dnsName": "", "reason": "", "amiLaunchIndex": 0, "productCodes": [],
@@ -134,25 +162,27 @@ impl Account {
         if let Some(wrong) = ids.iter().find(|id| !all.iter().any(|one| one.id == ***id)) {
             return Err(missing(wrong));
         }
-        let asked = all.iter().filter(|one| (ids.is_empty() || ids.iter().any(|id| one.id == **id)) && (all_states || one.state == InstanceState::Running));
+        let asked = all.iter().filter(|one| {
+            (ids.is_empty() || ids.iter().any(|id| one.id == **id))
+                && (all_states || one.state == InstanceState::Running)
+        });
         let shown = asked.map(|one| {
             let word = if region.machine(one).is_ready { "ok" } else { "initializing" };
             let status = json!({"status": word, "details": [{"name": "reachability", "status": if word == "ok" { "passed" } else { "initializing" }}]});
             (one.id.to_string(), json!({"instanceId": one.id.as_str(), "availabilityZone": one.zone.as_str(), "instanceState": {"code": code_of(one.state), "name": one.state.as_str()},
                 "systemStatus": status, "instanceStatus": status}))
         });
-        let size = usize::try_from(input.number("MaxResults")?.unwrap_or(1000).clamp(5, 1000)).unwrap_or(1000);
-        let (found, next) = page(shown.collect(), size, input.text("NextToken"), &bad_token())?;
+        let size =
+            usize::try_from(input.number("MaxResults")?.unwrap_or(1000).clamp(5, 1000)).unwrap_or(1000);
+        let (found, next) = page(shown.collect(), size, input.text("NextToken"), &super::types::bad_token())?;
         Ok(json!({"instanceStatusSet": found, "nextToken": next}))
     }
 }
 
-pub(crate) fn bad_token() -> Fault {
-    Fault::bad("InvalidParameterValue", "Value for parameter NextToken is invalid. Reason: it is none of ours.")
-}
-
 fn missing(id: &str) -> Fault {
-    let is_id = id.strip_prefix("i-").is_some_and(|rest| [8, 17].contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let is_id = id.strip_prefix("i-").is_some_and(|rest| {
+        [8, 17].contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    });
     match is_id {
         true => Fault::bad("InvalidInstanceID.NotFound", format!("The instance ID '{id}' does not exist")),
         false => Fault::bad("InvalidInstanceID.Malformed", format!("Invalid id: \"{id}\"")),
@@ -180,7 +210,14 @@ fn passes(filter: Input<'_>, shown: &Value) -> Result<bool, Fault> {
     let values = filter.texts("Value");
     let is_one = |text: &str| values.iter().any(|value| super::pattern::is_like(text, value));
     let at = |pointer: &str| is_one(shown.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
-    let of_tag = |key: &str| shown["tagSet"].as_array().into_iter().flatten().find(|tag| tag["key"] == *key).and_then(|tag| tag["value"].as_str());
+    let of_tag = |key: &str| {
+        shown["tagSet"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|tag| tag["key"] == *key)
+            .and_then(|tag| tag["value"].as_str())
+    };
     Ok(match name {
         "instance-id" => at("/instanceId"),
         "instance-state-name" => at("/instanceState/name"),
@@ -194,10 +231,16 @@ fn passes(filter: Input<'_>, shown: &Value) -> Result<bool, Fault> {
         "vpc-id" => at("/vpcId"),
         "instance-lifecycle" => at("/instanceLifecycle"),
         "architecture" => at("/architecture"),
-        "tag-key" => shown["tagSet"].as_array().into_iter().flatten().any(|tag| is_one(tag["key"].as_str().unwrap_or_default())),
+        "tag-key" => shown["tagSet"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|tag| is_one(tag["key"].as_str().unwrap_or_default())),
         _ => match name.strip_prefix("tag:") {
             Some(key) => of_tag(key).is_some_and(is_one),
-            None => return Err(Fault::bad("InvalidParameterValue", format!("The filter '{name}' is invalid"))),
+            None => {
+                return Err(Fault::bad("InvalidParameterValue", format!("The filter '{name}' is invalid")));
+            }
         },
     })
 }
@@ -205,7 +248,8 @@ fn passes(filter: Input<'_>, shown: &Value) -> Result<bool, Fault> {
 fn terminate(region: &mut dyn Region, input: Input<'_>) -> Reply {
     let ids = input.texts("InstanceId");
     let all = region.instances();
-    let found = ids.iter().map(|id| all.iter().find(|one| one.id == **id).cloned().ok_or_else(|| missing(id)));
+    let found =
+        ids.iter().map(|id| all.iter().find(|one| one.id == **id).cloned().ok_or_else(|| missing(id)));
     let found = found.collect::<Result<Vec<_>, _>>()?;
     let mut shown = Vec::new();
     for instance in found {

@@ -14,7 +14,9 @@ use crate::service::Service;
 
 impl Account {
     pub(crate) fn eks(&mut self, region: &mut dyn Region, action: &str, input: Input<'_>) -> Reply {
-        if let Some(name) = input.text("clusterName").or_else(|| input.text("name").filter(|_| action != "CreateCluster")) {
+        if let Some(name) =
+            input.text("clusterName").or_else(|| input.text("name").filter(|_| action != "CreateCluster"))
+        {
             self.cluster_asked(name)?;
         }
         if self.eks.created.is_none() {
@@ -48,12 +50,16 @@ impl Account {
             "ListAccessEntries" => Ok(json!({"accessEntries": []})),
             "ListPodIdentityAssociations" => Ok(json!({"associations": []})),
             "ListIdentityProviderConfigs" => Ok(json!({"identityProviderConfigs": []})),
-            "ListTagsForResource" => Ok(json!({"tags": self.eks.tags.get(input.text("resourceArn").unwrap_or_default()).cloned().unwrap_or_default()})),
+            "ListTagsForResource" => Ok(
+                json!({"tags": self.eks.tags.get(input.text("resourceArn").unwrap_or_default()).cloned().unwrap_or_default()}),
+            ),
             "TagResource" => {
                 let arn = self.resource(region, input)?;
                 let tags = input.get("tags").and_then(Value::as_object).cloned().unwrap_or_default();
                 let own = self.eks.tags.entry(arn).or_default();
-                own.extend(tags.into_iter().map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned())));
+                own.extend(
+                    tags.into_iter().map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned())),
+                );
                 Ok(json!({}))
             }
             "UntagResource" => {
@@ -72,12 +78,16 @@ impl Account {
         if name == self.names.cluster() {
             return Ok(());
         }
-        Err(Fault::new(404, "ResourceNotFoundException", format!("No cluster found for name: {name}.")).with("clusterName", name))
+        Err(Fault::new(404, "ResourceNotFoundException", format!("No cluster found for name: {name}."))
+            .with("clusterName", name))
     }
 
     /// A managed node group, which has to be there.
     pub(crate) fn nodegroup(&self, region: &dyn Region, name: &str) -> Result<Arc<NodeGroup>, Fault> {
-        let found = region.groups().into_iter().find(|group| group.kind == GroupKind::EksManaged && group.name == *name);
+        let found = region
+            .groups()
+            .into_iter()
+            .find(|group| group.kind == GroupKind::EksManaged && group.name == *name);
         found.ok_or_else(|| {
             Fault::new(404, "ResourceNotFoundException", format!("No node group found for name: {name}."))
                 .with("clusterName", self.names.cluster())
@@ -89,8 +99,12 @@ impl Account {
     fn resource(&self, region: &dyn Region, input: Input<'_>) -> Result<String, Fault> {
         let arn = input.text("resourceArn").unwrap_or_default();
         let is_addon = arn.contains(":addon/");
-        let is_known = arn == self.names.cluster_arn() || is_addon || region.groups().iter().any(|group| self.names.nodegroup_arn(group.name.as_str()) == arn);
-        is_known.then(|| arn.to_owned()).ok_or_else(|| Fault::new(404, "NotFoundException", format!("The resource {arn} does not exist.")))
+        let is_known = arn == self.names.cluster_arn()
+            || is_addon
+            || region.groups().iter().any(|group| self.names.nodegroup_arn(group.name.as_str()) == arn);
+        is_known.then(|| arn.to_owned()).ok_or_else(|| {
+            Fault::new(404, "NotFoundException", format!("The resource {arn} does not exist."))
+        })
     }
 }
 

@@ -36,7 +36,10 @@ impl Account {
             "DeleteRule" => {
                 let name = input.text("Name").unwrap_or_default();
                 if self.rules.by_name.get(name).is_some_and(|rule| !rule.targets.is_empty()) {
-                    return Err(Fault::bad("ValidationException", "Rule can't be deleted since it has targets."));
+                    return Err(Fault::bad(
+                        "ValidationException",
+                        "Rule can't be deleted since it has targets.",
+                    ));
                 }
                 self.rules.by_name.remove(name);
                 Ok(Value::Null)
@@ -56,17 +59,29 @@ impl Account {
             }
             "ListTargetsByRule" => {
                 let rule = self.rule(input.text("Rule").unwrap_or_default())?;
-                listed("Targets", rule.targets.iter().map(|(id, target)| (id.clone(), target.clone())).collect(), input)
+                listed(
+                    "Targets",
+                    rule.targets.iter().map(|(id, target)| (id.clone(), target.clone())).collect(),
+                    input,
+                )
             }
             "ListRuleNamesByTarget" => {
                 let arn = input.text("TargetArn").unwrap_or_default();
-                let leads = |rule: &Rule| rule.targets.values().any(|target| target["Arn"].as_str() == Some(arn));
+                let leads =
+                    |rule: &Rule| rule.targets.values().any(|target| target["Arn"].as_str() == Some(arn));
                 let all = self.rules.by_name.iter().filter(|(_, rule)| leads(rule));
                 listed("RuleNames", all.map(|(name, _)| (name.clone(), json!(name))).collect(), input)
             }
             "PutEvents" => self.put_events(now, input),
             "TestEventPattern" => {
-                let parsed = |name: &str| serde_json::from_str::<Value>(input.text(name).unwrap_or_default()).map_err(|error| Fault::bad("InvalidEventPatternException", format!("{name} is not valid. Reason: {error}")));
+                let parsed = |name: &str| {
+                    serde_json::from_str::<Value>(input.text(name).unwrap_or_default()).map_err(|error| {
+                        Fault::bad(
+                            "InvalidEventPatternException",
+                            format!("{name} is not valid. Reason: {error}"),
+                        )
+                    })
+                };
                 Ok(json!({"Result": pattern::matches(&parsed("EventPattern")?, &parsed("Event")?)}))
             }
             "ListEventBuses" | "DescribeEventBus" => {
@@ -90,20 +105,41 @@ impl Account {
         let name = input.text("Name").unwrap_or_default();
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_name) {
-            return Err(Fault::bad("ValidationException", format!("1 validation error detected: Value '{name}' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [\\.\\-_A-Za-z0-9]+")));
+            return Err(Fault::bad(
+                "ValidationException",
+                format!(
+                    "1 validation error detected: Value '{name}' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [\\.\\-_A-Za-z0-9]+"
+                ),
+            ));
         }
         let text = |member: &str| input.text(member).map(str::to_owned);
         let (pattern, schedule) = (text("EventPattern"), text("ScheduleExpression"));
         if pattern.is_none() && schedule.is_none() {
-            return Err(Fault::bad("ValidationException", "Parameter(s) EventPattern or ScheduleExpression must be specified."));
+            return Err(Fault::bad(
+                "ValidationException",
+                "Parameter(s) EventPattern or ScheduleExpression must be specified.",
+            ));
         }
         if schedule.is_some() {
-            return Err(Fault::bad("ValidationException", "Parameter ScheduleExpression is not valid: the simulated cloud has rules with patterns only."));
+            return Err(Fault::bad(
+                "ValidationException",
+                "Parameter ScheduleExpression is not valid: the simulated cloud has rules with patterns only.",
+            ));
         }
         if let Some(text) = &pattern {
             let parsed: Result<Value, _> = serde_json::from_str(text);
-            let parsed = parsed.map_err(|error| Fault::bad("InvalidEventPatternException", format!("Event pattern is not valid. Reason: {error}")))?;
-            pattern::check(&parsed).map_err(|why| Fault::bad("InvalidEventPatternException", format!("Event pattern is not valid. Reason: {why}")))?;
+            let parsed = parsed.map_err(|error| {
+                Fault::bad(
+                    "InvalidEventPatternException",
+                    format!("Event pattern is not valid. Reason: {error}"),
+                )
+            })?;
+            pattern::check(&parsed).map_err(|why| {
+                Fault::bad(
+                    "InvalidEventPatternException",
+                    format!("Event pattern is not valid. Reason: {why}"),
+                )
+            })?;
         }
         let targets = self.rules.by_name.get(name).map(|rule| rule.targets.clone()).unwrap_or_default();
         let is_enabled = input.text("State") != Some("DISABLED");
@@ -128,7 +164,10 @@ impl Account {
             }
         }
         if rule.targets.len() > 5 {
-            return Err(Fault::bad("LimitExceededException", "The requested resource exceeds the maximum number allowed."));
+            return Err(Fault::bad(
+                "LimitExceededException",
+                "The requested resource exceeds the maximum number allowed.",
+            ));
         }
         Ok(json!({"FailedEntryCount": failed.len(), "FailedEntries": failed}))
     }
@@ -136,7 +175,13 @@ impl Account {
     fn put_events(&mut self, now: Time, input: Input<'_>) -> Reply {
         let entries: Vec<Input<'_>> = input.inputs("Entries").collect();
         if entries.is_empty() || entries.len() > 10 {
-            return Err(Fault::bad("ValidationException", format!("1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length between 1 and 10, and has {}", entries.len())));
+            return Err(Fault::bad(
+                "ValidationException",
+                format!(
+                    "1 validation error detected: Value at 'entries' failed to satisfy constraint: Member must have length between 1 and 10, and has {}",
+                    entries.len()
+                ),
+            ));
         }
         let (mut answers, mut failed) = (Vec::new(), 0);
         for entry in entries {
@@ -156,21 +201,35 @@ impl Account {
 
     /// An event as it is delivered. AWS keeps sources that begin with `aws.` to itself; here they are taken, so that a warning can be played.
     fn event_of(&mut self, now: Time, entry: Input<'_>) -> Result<Value, (&'static str, String)> {
-        let missing = |member: &str| ("InvalidArgument", format!("Parameter {member} is not valid. Reason: {member} is a required argument."));
+        let missing = |member: &str| {
+            (
+                "InvalidArgument",
+                format!("Parameter {member} is not valid. Reason: {member} is a required argument."),
+            )
+        };
         let source = entry.text("Source").ok_or_else(|| missing("Source"))?;
         let kind = entry.text("DetailType").ok_or_else(|| missing("DetailType"))?;
         let detail = entry.text("Detail").ok_or_else(|| missing("Detail"))?;
-        let detail: Value = serde_json::from_str(detail).ok().filter(Value::is_object).ok_or(("MalformedDetail", "Detail is malformed.".to_owned()))?;
+        let detail: Value = serde_json::from_str(detail)
+            .ok()
+            .filter(Value::is_object)
+            .ok_or(("MalformedDetail", "Detail is malformed.".to_owned()))?;
         self.rules.count += 1;
         let id = uuid(&format!("event {} {}", self.rules.count, now.as_millis()));
-        Ok(json!({"version": "0", "id": id, "detail-type": kind, "source": source, "account": self.names.account(),
-            "time": now.to_string(), "region": self.names.region(), "resources": entry.texts("Resources"), "detail": detail}))
+        Ok(
+            json!({"version": "0", "id": id, "detail-type": kind, "source": source, "account": self.names.account(),
+            "time": now.to_string(), "region": self.names.region(), "resources": entry.texts("Resources"), "detail": detail}),
+        )
     }
 
     fn shown_rule(&self, name: &str, rule: &Rule) -> Value {
         let mut shown = json!({"Name": name, "Arn": self.names.arn("events", &format!("rule/{name}")),
             "State": if rule.is_enabled { "ENABLED" } else { "DISABLED" }, "EventBusName": "default"});
-        for (member, value) in [("EventPattern", &rule.pattern), ("ScheduleExpression", &rule.schedule), ("Description", &rule.description)] {
+        for (member, value) in [
+            ("EventPattern", &rule.pattern),
+            ("ScheduleExpression", &rule.schedule),
+            ("Description", &rule.description),
+        ] {
             if let Some(value) = value {
                 shown[member] = json!(value);
             }
@@ -185,7 +244,8 @@ fn no_rule(name: &str) -> Fault {
 
 fn listed(member: &str, all: Vec<(String, Value)>, input: Input<'_>) -> Reply {
     let size = usize::try_from(input.number("Limit")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
-    let (found, next) = page(all, size, input.text("NextToken"), &Fault::bad("ValidationException", "Invalid next token."))?;
+    let (found, next) =
+        page(all, size, input.text("NextToken"), &Fault::bad("ValidationException", "Invalid next token."))?;
     let mut answer = json!({member: found});
     if let Some(next) = next {
         answer["NextToken"] = json!(next);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_model::object::cloud::{
     GroupKind, Instance, NodeGroup, Registrar, ScalingProcess, TerminationPolicy,
 };
+use replank_model::text::Zone;
 use serde_json::{Value, json};
 
 use super::members::{known_group, members, shown_tag, tags};
@@ -25,7 +26,9 @@ pub(crate) fn bad_token() -> Fault {
 pub(crate) fn size_of(input: Input<'_>, default: i64, max: i64) -> Result<usize, Fault> {
     let asked = input.number("MaxRecords")?.unwrap_or(default);
     if !(1..=max).contains(&asked) {
-        return Err(Fault::validation(format!("The MaxRecords value {asked} is not valid: it must be from 1 to {max}.")));
+        return Err(Fault::validation(format!(
+            "The MaxRecords value {asked} is not valid: it must be from 1 to {max}."
+        )));
     }
     Ok(usize::try_from(asked).unwrap_or(1))
 }
@@ -64,30 +67,44 @@ impl Account {
             (names.is_empty() || names.iter().any(|name| **name == *group.auto_scaling_group))
                 && passes(&filters, &tags(self, group))
         });
-        let all: Vec<(String, Arc<NodeGroup>)> = all.map(|group| (group.auto_scaling_group.to_string(), group)).collect();
+        let all: Vec<(String, Arc<NodeGroup>)> =
+            all.map(|group| (group.auto_scaling_group.to_string(), group)).collect();
         let (groups, next) = page(all, size, input.text("NextToken"), &bad_token())?;
         let with_instances = input.flag("IncludeInstances")?.unwrap_or(true);
-        let shown: Vec<Value> = groups.iter().map(|group| self.shown_group(region, group, with_instances)).collect();
+        let shown: Vec<Value> =
+            groups.iter().map(|group| self.shown_group(region, group, with_instances)).collect();
         Ok(json!({"AutoScalingGroups": shown, "NextToken": next}))
     }
 
     fn shown_group(&self, region: &dyn Region, group: &NodeGroup, with_instances: bool) -> Value {
         let name = &*group.auto_scaling_group;
         let extra = self.groups.get(name);
-        let zones: Vec<&str> = group.zones.iter().map(|zone| zone.as_str()).collect();
+        let zones: Vec<&str> = group.zones.iter().map(Zone::as_str).collect();
         let subnets: Vec<String> = group.zones.iter().map(|zone| self.names.subnet(zone)).collect();
         let instances = if with_instances { members(region, group) } else { Vec::new() };
         let instances: Vec<Value> = instances.iter().map(|one| self.shown_member(region, one)).collect();
-        let tags: Vec<Value> = tags(self, group).iter().map(|(key, value)| shown_tag(self, group, key, value)).collect();
-        let suspended = group.ways.suspended.iter().map(|process| json!({"ProcessName": process.as_str(), "SuspensionReason": "User suspended"}));
+        let tags: Vec<Value> =
+            tags(self, group).iter().map(|(key, value)| shown_tag(self, group, key, value)).collect();
+        let suspended =
+            group.ways.suspended.iter().map(
+                |process| json!({"ProcessName": process.as_str(), "SuspensionReason": "User suspended"}),
+            );
         let suspended: Vec<Value> = suspended.collect();
         let policies: Vec<&str> = match group.ways.policies.as_slice() {
             [] => vec!["Default"],
             all => all.iter().map(|policy| policy.as_str()).collect(),
         };
-        let target_groups: Vec<&str> = group.target_groups.iter().filter(|one| one.registrar == Registrar::AutoScaling).map(|one| &*one.arn).collect();
+        let target_groups: Vec<&str> = group
+            .target_groups
+            .iter()
+            .filter(|one| one.registrar == Registrar::AutoScaling)
+            .map(|one| &*one.arn)
+            .collect();
         let (health, grace) = extra.and_then(|extra| extra.health.clone()).unwrap_or(("EC2".to_owned(), 300));
-        let created = extra.and_then(|extra| extra.created).or_else(|| self.created_of(group)).unwrap_or_else(|| region.now());
+        let created = extra
+            .and_then(|extra| extra.created)
+            .or_else(|| self.created_of(group))
+            .unwrap_or_else(|| region.now());
         let mut shown = json!({
             "AutoScalingGroupName": name,
             "AutoScalingGroupARN": self.names.group_arn(name),
@@ -128,7 +145,8 @@ impl Account {
     /// The launch template as the group names it.
     fn shown_spec(&self, group: &NodeGroup) -> Value {
         let template = self.templates.by_id.get(&*group.current.id);
-        let version = group.follows.map_or_else(|| group.current.version.to_string(), |word| word.as_str().to_owned());
+        let version =
+            group.follows.map_or_else(|| group.current.version.to_string(), |word| word.as_str().to_owned());
         json!({"LaunchTemplateId": &*group.current.id, "LaunchTemplateName": template.map(|one| one.name.clone()), "Version": version})
     }
 
@@ -149,7 +167,9 @@ impl Account {
         let ids = input.texts("InstanceIds");
         let size = size_of(input, 50, 50)?;
         let groups = region.groups();
-        let all = region.instances().into_iter().filter(|one| super::members::is_listed(one) && (ids.is_empty() || ids.iter().any(|id| one.id == **id)));
+        let all = region.instances().into_iter().filter(|one| {
+            super::members::is_listed(one) && (ids.is_empty() || ids.iter().any(|id| one.id == **id))
+        });
         let all = all.filter_map(|one| {
             let group = groups.iter().find(|group| group.name == one.group)?;
             let mut shown = self.shown_member(region, &one);
@@ -192,7 +212,8 @@ impl Account {
     pub(crate) fn describe_target_groups(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let group = known_group(region, input.required("AutoScalingGroupName")?)?;
         let own = group.target_groups.iter().filter(|one| one.registrar == Registrar::AutoScaling);
-        let shown: Vec<Value> = own.map(|one| json!({"LoadBalancerTargetGroupARN": &*one.arn, "State": "InService"})).collect();
+        let shown: Vec<Value> =
+            own.map(|one| json!({"LoadBalancerTargetGroupARN": &*one.arn, "State": "InService"})).collect();
         Ok(json!({"LoadBalancerTargetGroups": shown}))
     }
 }
@@ -203,8 +224,10 @@ fn mixed_of(group: &NodeGroup, template: &Value) -> Option<Value> {
     if group.kind == GroupKind::SelfManaged && shapes.len() < 2 {
         return None;
     }
-    let overrides: Vec<Value> = shapes.iter().map(|shape| json!({"InstanceType": &*shape.instance_type})).collect();
-    let is_spot = replank_model::object::cloud::Market::of(&group.profile().labels) == replank_model::object::cloud::Market::Spot;
+    let overrides: Vec<Value> =
+        shapes.iter().map(|shape| json!({"InstanceType": &*shape.instance_type})).collect();
+    let is_spot = replank_model::object::cloud::Market::of(&group.profile().labels)
+        == replank_model::object::cloud::Market::Spot;
     Some(json!({
         "LaunchTemplate": {"LaunchTemplateSpecification": template, "Overrides": overrides},
         "InstancesDistribution": {"OnDemandAllocationStrategy": "prioritized", "OnDemandBaseCapacity": 0,

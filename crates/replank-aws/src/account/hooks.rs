@@ -25,7 +25,10 @@ impl Account {
         let name = input.required("AutoScalingGroupName")?;
         let group = known_group(region, name)?;
         let names = input.texts("LifecycleHookNames");
-        let hooks = group.hooks.iter().filter(|hook| names.is_empty() || names.iter().any(|name| **name == *hook.name));
+        let hooks = group
+            .hooks
+            .iter()
+            .filter(|hook| names.is_empty() || names.iter().any(|name| **name == *hook.name));
         let shown = hooks.map(|hook| {
             let extra = self.groups.get(name).and_then(|extra| extra.hooks.get(&*hook.name)).cloned().unwrap_or_default();
             let default = if LifecycleHook::is_of_eks(&hook.name) { "CONTINUE" } else { "ABANDON" };
@@ -45,7 +48,11 @@ impl Account {
         let mut changed = NodeGroup::clone(&*known_group(region, name)?);
         self.hook_into(&mut changed, input)?;
         let hook = input.required("LifecycleHookName")?;
-        let target = self.groups.get(name).and_then(|extra| extra.hooks.get(hook)).and_then(|hook| hook.target.clone());
+        let target = self
+            .groups
+            .get(name)
+            .and_then(|extra| extra.hooks.get(hook))
+            .and_then(|hook| hook.target.clone());
         region.put_group(changed);
         if let Some(target) = target.filter(|target| target.contains(":sqs:")) {
             // A queue is told once that it will hear of the group.
@@ -53,7 +60,13 @@ impl Account {
             let body = json!({"AccountId": self.names.account(), "RequestId": crate::text::uuid(&format!("test {name} {hook}")),
                 "AutoScalingGroupARN": self.names.group_arn(name), "AutoScalingGroupName": name, "Service": "AWS Auto Scaling",
                 "Event": "autoscaling:TEST_NOTIFICATION", "Time": crate::text::moment(now)});
-            self.queues.send(target.rsplit(':').next().unwrap_or_default(), body.to_string(), Value::Null, None, now);
+            self.queues.send(
+                target.rsplit(':').next().unwrap_or_default(),
+                body.to_string(),
+                Value::Null,
+                None,
+                now,
+            );
         }
         Ok(json!({}))
     }
@@ -66,7 +79,9 @@ impl Account {
             Some("autoscaling:EC2_INSTANCE_LAUNCHING") => Transition::Launching,
             Some("autoscaling:EC2_INSTANCE_TERMINATING") => Transition::Terminating,
             Some(other) => return Err(Fault::validation(format!("Invalid Lifecycle Transition: {other}"))),
-            None => known.as_ref().map(|hook| hook.at).ok_or_else(|| Fault::validation("Lifecycle transition is required for a new lifecycle hook."))?,
+            None => known.as_ref().map(|hook| hook.at).ok_or_else(|| {
+                Fault::validation("Lifecycle transition is required for a new lifecycle hook.")
+            })?,
         };
         let timeout = input.number("HeartbeatTimeout")?.map(Span::from_secs);
         let timeout = timeout.or(known.as_ref().map(|hook| hook.timeout)).unwrap_or(Span::from_secs(3_600));
@@ -81,7 +96,10 @@ impl Account {
         group.hooks.push(LifecycleHook { name: Text::from(name), at, timeout });
         group.hooks.sort();
         if group.hooks.len() > HOOKS_MAX {
-            return Err(Fault::bad("LimitExceeded", format!("A group has at most {HOOKS_MAX} lifecycle hooks.")));
+            return Err(Fault::bad(
+                "LimitExceeded",
+                format!("A group has at most {HOOKS_MAX} lifecycle hooks."),
+            ));
         }
         let extra = self.groups.entry(group.auto_scaling_group.to_string()).or_default();
         let own: &mut HookExtra = extra.hooks.entry(name.to_owned()).or_default();
@@ -122,13 +140,20 @@ impl Account {
         let (action, instance) = self.action_asked(region, input)?;
         let result = input.required("LifecycleActionResult")?;
         if result != "ABANDON" && result != "CONTINUE" {
-            return Err(Fault::validation(format!("Invalid lifecycle action result: {result}. It is ABANDON or CONTINUE.")));
+            return Err(Fault::validation(format!(
+                "Invalid lifecycle action result: {result}. It is ABANDON or CONTINUE."
+            )));
         }
         region.complete(&action).map_err(refused)?;
-        let is_launching = matches!(instance.lifecycle, Lifecycle::Pending | Lifecycle::PendingWait | Lifecycle::PendingProceed);
+        let is_launching = matches!(
+            instance.lifecycle,
+            Lifecycle::Pending | Lifecycle::PendingWait | Lifecycle::PendingProceed
+        );
         if result == "ABANDON" && is_launching {
             // A launch that is given up: the instance is terminated, and another is launched.
-            region.terminate(&instance.id, replank_protocol::command::Replacement::Launch).map_err(refused)?;
+            region
+                .terminate(&instance.id, replank_protocol::command::Replacement::Launch)
+                .map_err(refused)?;
         }
         Ok(json!({}))
     }
@@ -151,9 +176,15 @@ impl Account {
                 && token.is_none_or(|token| id.is_some() || token == token_of(hook, one.id.as_str()))
         });
         let missing = || match (id, token) {
-            (Some(id), _) => Fault::validation(format!("No active Lifecycle Action found with instance ID {id}")),
-            (None, Some(token)) => Fault::validation(format!("No active Lifecycle Action found with token {token}")),
-            (None, None) => Fault::validation("Either the instance ID or the lifecycle action token has to be named."),
+            (Some(id), _) => {
+                Fault::validation(format!("No active Lifecycle Action found with instance ID {id}"))
+            }
+            (None, Some(token)) => {
+                Fault::validation(format!("No active Lifecycle Action found with token {token}"))
+            }
+            (None, None) => {
+                Fault::validation("Either the instance ID or the lifecycle action token has to be named.")
+            }
         };
         let instance = found.filter(|_| id.is_some() || token.is_some()).cloned().ok_or_else(missing)?;
         Ok((action(&group, hook, &instance.id), instance))
@@ -161,7 +192,13 @@ impl Account {
 }
 
 fn action(group: &NodeGroup, hook: &str, instance: &InstanceId) -> Action {
-    Action { group: group.name.clone(), hook: Text::from(hook), instance: instance.clone(), token: None, to: Place::Ec2 }
+    Action {
+        group: group.name.clone(),
+        hook: Text::from(hook),
+        instance: instance.clone(),
+        token: None,
+        to: Place::Ec2,
+    }
 }
 
 fn is_held(instance: &Instance) -> bool {

@@ -15,25 +15,58 @@ impl Account {
     fn insights(&self, region: &dyn Region) -> Vec<Value> {
         let now = region.now();
         let at = VERSIONS.iter().position(|(known, _)| *known == self.eks.version);
-        let next = at.and_then(|at| VERSIONS.get(at + 1)).map_or_else(|| self.eks.version.clone(), |(version, _)| (*version).to_owned());
-        let minor = |version: &str| minor_of(version).split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok()).unwrap_or(0);
+        let next = at
+            .and_then(|at| VERSIONS.get(at + 1))
+            .map_or_else(|| self.eks.version.clone(), |(version, _)| (*version).to_owned());
+        let minor = |version: &str| {
+            minor_of(version).split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok()).unwrap_or(0)
+        };
         let groups = region.groups();
         let of = |behind: u32| -> Vec<String> {
-            let far = groups.iter().filter(|group| minor(&next) >= minor(&group.profile().kubelet_version) + behind);
+            let far = groups
+                .iter()
+                .filter(|group| minor(&next) >= minor(&group.profile().kubelet_version) + behind);
             far.map(|group| group.name.to_string()).collect()
         };
         let (failing, close) = (of(4), of(3));
-        let status = if !failing.is_empty() { "ERROR" } else if !close.is_empty() { "WARNING" } else { "PASSING" };
-        let kubelets = insight("Kubelet version skew", &next, now, status, &format!("Checks that nodes are at most three minor versions behind {next}."), &close);
-        let addons = insight("EKS add-on version compatibility", &next, now, "PASSING", "Checks that installed add-ons have a version for the next Kubernetes version.", &[]);
+        let status = if !failing.is_empty() {
+            "ERROR"
+        } else if !close.is_empty() {
+            "WARNING"
+        } else {
+            "PASSING"
+        };
+        let kubelets = insight(
+            "Kubelet version skew",
+            &next,
+            now,
+            status,
+            &format!("Checks that nodes are at most three minor versions behind {next}."),
+            &close,
+        );
+        let addons = insight(
+            "EKS add-on version compatibility",
+            &next,
+            now,
+            "PASSING",
+            "Checks that installed add-ons have a version for the next Kubernetes version.",
+            &[],
+        );
         vec![kubelets, addons]
     }
 
     pub(crate) fn list_insights(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let filter = input.inner("filter");
-        let (statuses, versions, categories) = (filter.texts("statuses"), filter.texts("kubernetesVersions"), filter.texts("categories"));
-        let any = |asked: &[String], value: &Value| asked.is_empty() || asked.iter().any(|one| value == one.as_str());
-        let found = self.insights(region).into_iter().filter(|one| any(&statuses, &one["insightStatus"]["status"]) && any(&versions, &one["kubernetesVersion"]) && any(&categories, &one["category"]));
+        let (statuses, versions, categories) =
+            (filter.texts("statuses"), filter.texts("kubernetesVersions"), filter.texts("categories"));
+        let any = |asked: &[String], value: &Value| {
+            asked.is_empty() || asked.iter().any(|one| value == one.as_str())
+        };
+        let found = self.insights(region).into_iter().filter(|one| {
+            any(&statuses, &one["insightStatus"]["status"])
+                && any(&versions, &one["kubernetesVersion"])
+                && any(&categories, &one["category"])
+        });
         let short: Vec<Value> = found
             .map(|mut one| {
                 for member in ["recommendation", "resources", "additionalInfo"] {
@@ -48,11 +81,20 @@ impl Account {
     pub(crate) fn describe_insight(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let id = input.text("id").unwrap_or_default();
         let found = self.insights(region).into_iter().find(|one| one["id"] == *id);
-        found.map(|insight| json!({"insight": insight})).ok_or_else(|| Fault::new(404, "ResourceNotFoundException", format!("No insight found with id: {id}")))
+        found.map(|insight| json!({"insight": insight})).ok_or_else(|| {
+            Fault::new(404, "ResourceNotFoundException", format!("No insight found with id: {id}"))
+        })
     }
 }
 
-fn insight(name: &str, version: &str, now: Time, status: &str, description: &str, groups: &[String]) -> Value {
+fn insight(
+    name: &str,
+    version: &str,
+    now: Time,
+    status: &str,
+    description: &str,
+    groups: &[String],
+) -> Value {
     let reason = match status {
         "PASSING" => "Nothing was found.".to_owned(),
         _ => format!("Node groups: {}.", groups.join(", ")),

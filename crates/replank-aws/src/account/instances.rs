@@ -18,13 +18,20 @@ impl Account {
         let instance = known_instance(region, id)?;
         let decrements = input.flag("ShouldDecrementDesiredCapacity")?.ok_or_else(|| Fault::validation("1 validation error detected: Value null at 'shouldDecrementDesiredCapacity' failed to satisfy constraint: Member must not be null"))?;
         let group = region.groups().into_iter().find(|group| group.name == instance.group);
-        if decrements && let Some(group) = &group && group.size.desired <= group.size.min {
-            return Err(Fault::validation(format!("Currently, desiredSize equals minSize ({}). Terminating instance without replacement will violate group's min size constraint. Either set shouldDecrementDesiredCapacity flag to false or lower group's min size.", group.size.min)));
+        if decrements
+            && let Some(group) = &group
+            && group.size.desired <= group.size.min
+        {
+            return Err(Fault::validation(format!(
+                "Currently, desiredSize equals minSize ({}). Terminating instance without replacement will violate group's min size constraint. Either set shouldDecrementDesiredCapacity flag to false or lower group's min size.",
+                group.size.min
+            )));
         }
         let replacement = if decrements { Replacement::Decrement { keep: 0 } } else { Replacement::Launch };
         region.terminate(&instance.id, replacement).map_err(refused)?;
         let now = region.now();
-        let name = group.map_or_else(|| instance.group.to_string(), |group| group.auto_scaling_group.to_string());
+        let name =
+            group.map_or_else(|| instance.group.to_string(), |group| group.auto_scaling_group.to_string());
         Ok(json!({"Activity": {
             "ActivityId": uuid(&format!("terminate {id} {}", now.as_millis())),
             "AutoScalingGroupName": name,
@@ -40,12 +47,17 @@ impl Account {
         let is_protected = input.flag("ProtectedFromScaleIn")?.unwrap_or(false);
         let ids = input.texts("InstanceIds");
         if ids.len() > 50 {
-            return Err(Fault::validation("1 validation error detected: Value at 'instanceIds' failed to satisfy constraint: Member must have length less than or equal to 50"));
+            return Err(Fault::validation(
+                "1 validation error detected: Value at 'instanceIds' failed to satisfy constraint: Member must have length less than or equal to 50",
+            ));
         }
         let found = ids.iter().map(|id| of_group(region, &group, id)).collect::<Result<Vec<_>, _>>()?;
         for instance in found {
             if instance.lifecycle != Lifecycle::InService && instance.lifecycle != Lifecycle::Standby {
-                return Err(Fault::validation(format!("The instance {} is not in InService or Standby.", instance.id)));
+                return Err(Fault::validation(format!(
+                    "The instance {} is not in InService or Standby.",
+                    instance.id
+                )));
             }
             region.put_instance(Instance { is_protected, ..instance });
         }
@@ -57,7 +69,11 @@ impl Account {
         let health = match input.required("HealthStatus")? {
             "Healthy" => HealthStatus::Healthy,
             "Unhealthy" => HealthStatus::Unhealthy,
-            other => return Err(Fault::validation(format!("HealthStatus is Healthy or Unhealthy, and not {other}."))),
+            other => {
+                return Err(Fault::validation(format!(
+                    "HealthStatus is Healthy or Unhealthy, and not {other}."
+                )));
+            }
         };
         region.put_instance(Instance { health, ..Instance::clone(&instance) });
         Ok(Value::Null)
@@ -75,13 +91,22 @@ impl Account {
         if decrements {
             let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
             let left = group.size.desired.checked_sub(count).filter(|left| *left >= group.size.min);
-            let left = left.ok_or_else(|| Fault::validation(format!("AutoScalingGroup {} has min size {}, and cannot be decremented by {count}.", group.auto_scaling_group, group.size.min)))?;
+            let left = left.ok_or_else(|| {
+                Fault::validation(format!(
+                    "AutoScalingGroup {} has min size {}, and cannot be decremented by {count}.",
+                    group.auto_scaling_group, group.size.min
+                ))
+            })?;
             let mut changed = NodeGroup::clone(&group);
             changed.size.desired = left;
             region.put_group(changed);
         }
         let now = region.now();
-        let word = if to == Lifecycle::Standby { "Moving EC2 instance to Standby" } else { "Detaching EC2 instance" };
+        let word = if to == Lifecycle::Standby {
+            "Moving EC2 instance to Standby"
+        } else {
+            "Detaching EC2 instance"
+        };
         let mut activities = Vec::new();
         for instance in found {
             activities.push(json!({
@@ -108,9 +133,13 @@ impl Account {
         let mut found = Vec::new();
         for id in input.texts("InstanceIds") {
             let one = region.instances().into_iter().find(|one| one.id == *id && one.state.is_alive());
-            let one = one.ok_or_else(|| Fault::validation(format!("Invalid Instance ID(s): [{id}] specified")))?;
+            let one =
+                one.ok_or_else(|| Fault::validation(format!("Invalid Instance ID(s): [{id}] specified")))?;
             if one.lifecycle != Lifecycle::Detached {
-                return Err(Fault::validation(format!("The instance {id} is already part of AutoScalingGroup:{}", one.group)));
+                return Err(Fault::validation(format!(
+                    "The instance {id} is already part of AutoScalingGroup:{}",
+                    one.group
+                )));
             }
             found.push(Instance { group: group.name.clone(), ..Instance::clone(&one) });
         }
@@ -123,7 +152,10 @@ impl Account {
         let mut changed = group.clone();
         changed.size.desired += u32::try_from(found.len()).unwrap_or(0);
         if changed.size.desired > changed.size.max {
-            return Err(Fault::validation(format!("AutoScalingGroup {} has max size {}, and cannot have {}.", group.auto_scaling_group, group.size.max, changed.size.desired)));
+            return Err(Fault::validation(format!(
+                "AutoScalingGroup {} has max size {}, and cannot have {}.",
+                group.auto_scaling_group, group.size.max, changed.size.desired
+            )));
         }
         let now = region.now();
         let mut activities = Vec::new();
@@ -141,6 +173,11 @@ impl Account {
 
 fn of_group(region: &dyn Region, group: &NodeGroup, id: &str) -> Result<Instance, Fault> {
     let instance = known_instance(region, id).ok().filter(|one| one.group == group.name);
-    let instance = instance.ok_or_else(|| Fault::validation(format!("The instance {id} is not part of Auto Scaling group {}.", group.auto_scaling_group)))?;
+    let instance = instance.ok_or_else(|| {
+        Fault::validation(format!(
+            "The instance {id} is not part of Auto Scaling group {}.",
+            group.auto_scaling_group
+        ))
+    })?;
     Ok(Instance::clone(&instance))
 }

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use replank_model::object::affinity::{Taint, TaintEffect};
-use replank_model::object::cloud::{
-    AmiType, GroupKind, LaunchTemplate, NodeGroup, NodeProfile,
-};
+use replank_model::object::cloud::{AmiType, GroupKind, LaunchTemplate, NodeGroup, NodeProfile};
 use replank_model::text::{Text, Zone};
 use serde_json::{Value, json};
 
@@ -73,7 +71,8 @@ pub(crate) fn made(
         types.extend(data["InstanceType"].as_str().map(str::to_owned));
     }
     let same_types = |like: &&LaunchTemplate| {
-        types.is_empty() || types.iter().all(|one| like.profile.shapes.iter().any(|shape| *shape.instance_type == **one))
+        types.is_empty()
+            || types.iter().all(|one| like.profile.shapes.iter().any(|shape| *shape.instance_type == **one))
     };
     if let Some(like) = like.filter(same_types) {
         let mut template = like.clone();
@@ -107,28 +106,49 @@ pub(crate) fn made(
         .collect::<Result<_, _>>()?;
     let is_arm = region.instance_types().iter().any(|one| one.arch == "arm64" && *one.name == *types[0]);
     let arch = if is_arm { "arm64" } else { "amd64" };
-    let ami_type = known.as_ref().map_or(if is_arm { "AL2023_ARM_64_STANDARD" } else { "AL2023_x86_64_STANDARD" }, |image| image.ami_type);
-    let image_id = image_id.or_else(|| newest(ami_type, &names.setting.version).map(|image| image.id)).unwrap_or_default();
-    let version = version.unwrap_or_else(|| image(&image_id).map_or_else(|| format!("{}.0", names.setting.version), |image| image.version));
+    let ami_type = known
+        .as_ref()
+        .map_or(if is_arm { "AL2023_ARM_64_STANDARD" } else { "AL2023_x86_64_STANDARD" }, |image| {
+            image.ami_type
+        });
+    let image_id = image_id
+        .or_else(|| newest(ami_type, &names.setting.version).map(|image| image.id))
+        .unwrap_or_default();
+    let version = version.unwrap_or_else(|| {
+        image(&image_id).map_or_else(|| format!("{}.0", names.setting.version), |image| image.version)
+    });
     let (mut labels, mut taints) = of_user_data(data);
     labels.extend(wish.labels.iter().cloned());
     taints.extend(wish.taints.iter().cloned());
     labels.extend(
-        [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", arch), ("topology.kubernetes.io/region", names.region())]
-            .map(|(key, value)| (key.to_owned(), value.to_owned())),
+        [
+            ("kubernetes.io/os", "linux"),
+            ("kubernetes.io/arch", arch),
+            ("topology.kubernetes.io/region", names.region()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned())),
     );
     if let Some(name) = wish.nodegroup {
         let capacity = if wish.is_spot { "SPOT" } else { "ON_DEMAND" };
         labels.extend(
-            [("eks.amazonaws.com/nodegroup", name), (IMAGE_LABEL, &image_id), ("eks.amazonaws.com/capacityType", capacity)]
-                .map(|(key, value)| (key.to_owned(), value.to_owned())),
+            [
+                ("eks.amazonaws.com/nodegroup", name),
+                (IMAGE_LABEL, &image_id),
+                ("eks.amazonaws.com/capacityType", capacity),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned())),
         );
     } else if wish.is_spot {
         // By this the simulated cloud knows how an instance is paid for.
         labels.push(("karpenter.sh/capacity-type".to_owned(), "spot".to_owned()));
     }
     let pair = |(key, value): (String, String)| (Text::from(key), Text::from(value));
-    let zone_label = |zone: &Zone| (zone.clone(), [(Text::from("topology.kubernetes.io/zone"), zone.text().clone())].into_iter().collect());
+    let zone_label = |zone: &Zone| {
+        (
+            zone.clone(),
+            [(Text::from("topology.kubernetes.io/zone"), zone.text().clone())].into_iter().collect(),
+        )
+    };
     let profile = NodeProfile {
         kubelet_version: kubelet(region, &version),
         labels: labels.into_iter().map(pair).collect(),
@@ -146,7 +166,9 @@ const IMAGE_LABEL: &str = "eks.amazonaws.com/nodegroup-image";
 fn kubelet(region: &dyn Region, version: &str) -> Text {
     let groups = region.groups();
     let known = groups.iter().flat_map(|group| group.templates.values());
-    let same = known.map(|template| &template.profile.kubelet_version).find(|known| known.trim_start_matches('v').split('-').next() == Some(version));
+    let same = known
+        .map(|template| &template.profile.kubelet_version)
+        .find(|known| known.trim_start_matches('v').split('-').next() == Some(version));
     same.cloned().unwrap_or_else(|| Text::from(format!("v{version}")))
 }
 
@@ -156,13 +178,27 @@ fn of_user_data(data: &Value) -> (Vec<(String, String)>, Vec<Taint>) {
     let text = String::from_utf8_lossy(&bytes);
     let values = |flag: &str| -> Vec<String> {
         let all = text.split(flag).skip(1);
-        all.flat_map(|rest| rest.split(|letter: char| letter.is_whitespace() || "'\"".contains(letter)).next().unwrap_or_default().split(',').map(str::to_owned).collect::<Vec<_>>()).collect()
+        all.flat_map(|rest| {
+            rest.split(|letter: char| letter.is_whitespace() || "'\"".contains(letter))
+                .next()
+                .unwrap_or_default()
+                .split(',')
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect()
     };
     let labels = values("--node-labels=");
-    let labels = labels.iter().filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let labels = labels
+        .iter()
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
     let taints = values("--register-with-taints=");
     let taints = taints.iter().filter_map(|text| {
-        let (key, rest) = text.split_once('=').or_else(|| text.split_once(':').map(|(key, _)| (key, text.split_once(':').map_or("", |(_, rest)| rest))))?;
+        let (key, rest) = text.split_once('=').or_else(|| {
+            text.split_once(':').map(|(key, _)| (key, text.split_once(':').map_or("", |(_, rest)| rest)))
+        })?;
         let (value, effect) = rest.split_once(':').unwrap_or(("", rest));
         taint(key, value, effect)
     });
@@ -205,7 +241,11 @@ impl Account {
                     versions: BTreeMap::new(),
                     tags: BTreeMap::new(),
                 });
-                own.versions.entry(version.version).or_insert_with(|| Version { data: data_of(template), description: None, created: now });
+                own.versions.entry(version.version).or_insert_with(|| Version {
+                    data: data_of(template),
+                    description: None,
+                    created: now,
+                });
             }
         }
     }
@@ -218,7 +258,9 @@ impl Account {
         spec: Input<'_>,
         wish: &Wish<'_>,
     ) -> Result<(), Fault> {
-        let named = self.templates.named(spec).map_err(|fault| Fault::validation(format!("You must use a valid fully-formed launch template. {}", fault.message)))?;
+        let named = self.templates.named(spec).map_err(|fault| {
+            Fault::validation(format!("You must use a valid fully-formed launch template. {}", fault.message))
+        })?;
         let data = self.templates.data(&named.version).cloned().unwrap_or_default();
         let like = group.templates.get(&group.current);
         let template = made(&self.names, region, &data, like, wish)?;

@@ -12,7 +12,10 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     }
     padded.extend((bytes.len() as u64 * 8).to_le_bytes());
     for block in padded.chunks_exact(64) {
-        let words: Vec<u32> = block.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect();
+        let words: Vec<u32> = block
+            .chunks_exact(4)
+            .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+            .collect();
         let [mut a, mut b, mut c, mut d] = state;
         for step in 0..64_usize {
             let (mixed, word) = match step / 16 {

@@ -22,7 +22,9 @@ pub(crate) fn group(region: &dyn Region, name: &str) -> Option<Arc<NodeGroup>> {
 /// # Errors
 /// In Auto Scaling's words.
 pub(crate) fn known_group(region: &dyn Region, name: &str) -> Result<Arc<NodeGroup>, Fault> {
-    group(region, name).ok_or_else(|| Fault::validation(format!("AutoScalingGroup name not found - AutoScalingGroup '{name}' not found")))
+    group(region, name).ok_or_else(|| {
+        Fault::validation(format!("AutoScalingGroup name not found - AutoScalingGroup '{name}' not found"))
+    })
 }
 
 /// Instances of a group that Auto Scaling lists.
@@ -53,20 +55,31 @@ pub(crate) fn is_listed(instance: &Instance) -> bool {
 /// In its words.
 pub(crate) fn known_instance(region: &dyn Region, id: &str) -> Result<Arc<Instance>, Fault> {
     let found = region.instances().into_iter().find(|one| one.id == *id && is_listed(one));
-    found.ok_or_else(|| Fault::validation(format!("Instance Id not found - No managed instance found for instance ID: {id}")))
+    found.ok_or_else(|| {
+        Fault::validation(format!("Instance Id not found - No managed instance found for instance ID: {id}"))
+    })
 }
 
 /// A refusal of the region, in Auto Scaling's terms.
 pub(crate) fn refused(refusal: Refusal) -> Fault {
     match refusal {
         Refusal::Gone { message } | Refusal::Failed { message, .. } => Fault::validation(&*message),
-        other => Fault::validation(format!("{other:?}")),
+        other @ (Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Denied { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late) => Fault::validation(other.to_string()),
     }
 }
 
 /// Zones that there are: those of all groups, or three where there is none.
 pub(crate) fn zones(account: &Account, region: &dyn Region) -> Vec<Zone> {
-    let known: BTreeSet<Zone> = region.groups().iter().flat_map(|group| group.zones.clone()).filter(|zone| !zone.is_empty()).collect();
+    let known: BTreeSet<Zone> = region
+        .groups()
+        .iter()
+        .flat_map(|group| group.zones.clone())
+        .filter(|zone| !zone.is_empty())
+        .collect();
     if !known.is_empty() {
         return known.into_iter().collect();
     }
@@ -75,7 +88,8 @@ pub(crate) fn zones(account: &Account, region: &dyn Region) -> Vec<Zone> {
 
 /// Tags that a group has: its own, and those that EKS gives the groups that it manages.
 pub(crate) fn tags(account: &Account, group: &NodeGroup) -> Vec<(String, String)> {
-    let mut tags: Vec<(String, String)> = group.tags.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let mut tags: Vec<(String, String)> =
+        group.tags.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     if group.kind == GroupKind::EksManaged {
         let cluster = account.names.cluster();
         let own = [
@@ -98,6 +112,9 @@ pub(crate) fn tags(account: &Account, group: &NodeGroup) -> Vec<(String, String)
 /// A tag as Auto Scaling shows it.
 pub(crate) fn shown_tag(account: &Account, group: &NodeGroup, key: &str, value: &str) -> Value {
     let extra = account.groups.get(&*group.auto_scaling_group);
-    let propagated = extra.map_or_else(|| group.kind == GroupKind::EksManaged, |extra| extra.propagated.iter().any(|known| known == key));
+    let propagated = extra.map_or_else(
+        || group.kind == GroupKind::EksManaged,
+        |extra| extra.propagated.iter().any(|known| known == key),
+    );
     json!({"ResourceId": &*group.auto_scaling_group, "ResourceType": "auto-scaling-group", "Key": key, "Value": value, "PropagateAtLaunch": propagated})
 }

@@ -107,19 +107,27 @@ impl Account {
             Service::Ec2 => input.text("ClientToken"),
             Service::AutoScaling | Service::Sqs | Service::Events | Service::Ssm | Service::Sts => None,
         };
-        token.filter(|token| !token.is_empty()).map(|token| format!("{}/{}/{token}", call.service.signing_name(), call.action))
+        token
+            .filter(|token| !token.is_empty())
+            .map(|token| format!("{}/{}/{token}", call.service.signing_name(), call.action))
     }
 }
 
 fn other_request(service: Service) -> Fault {
     match service {
-        Service::Eks => Fault::bad("InvalidParameterException", "A client request token was used for two requests with different parameters"),
+        Service::Eks => Fault::bad(
+            "InvalidParameterException",
+            "A client request token was used for two requests with different parameters",
+        ),
         Service::Ec2
         | Service::AutoScaling
         | Service::Sqs
         | Service::Events
         | Service::Ssm
-        | Service::Sts => Fault::bad("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s)."),
+        | Service::Sts => Fault::bad(
+            "IdempotentParameterMismatch",
+            "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
+        ),
     }
 }
 

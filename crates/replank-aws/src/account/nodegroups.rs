@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::affinity::TaintEffect;
-use replank_model::object::cloud::{
-    GroupSize, Market, NodeGroup, NodegroupChange, NodegroupUpdate, ScalingProcess,
-};
+use replank_model::object::cloud::{GroupSize, Market, NodeGroup, ScalingProcess};
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use replank_protocol::command::Refusal;
@@ -29,7 +27,10 @@ const CREATION_MAX: Span = Span::from_minutes(20);
 
 impl Account {
     pub(crate) fn list_nodegroups(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
-        let managed = region.groups().into_iter().filter(|group| group.kind == replank_model::object::cloud::GroupKind::EksManaged);
+        let managed = region
+            .groups()
+            .into_iter()
+            .filter(|group| group.kind == replank_model::object::cloud::GroupKind::EksManaged);
         let all = managed.map(|group| (group.name.to_string(), group.name.to_string())).collect();
         let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
         let (names, next) = page(all, size, input.text("nextToken"), &invalid("Invalid nextToken"))?;
@@ -60,11 +61,29 @@ impl Account {
         let arn = self.names.nodegroup_arn(name);
         let capacity = if Market::of(&group.profile().labels) == Market::Spot { "SPOT" } else { "ON_DEMAND" };
         let version = minor_of(&template.profile.kubelet_version);
-        let release = image(&image_of(template)).map_or_else(|| format!("{}-20261023", template.profile.kubelet_version.trim_start_matches('v').split('-').next().unwrap_or_default()), |image| image.release);
+        let release = image(&image_of(template)).map_or_else(
+            || {
+                format!(
+                    "{}-20261023",
+                    template
+                        .profile
+                        .kubelet_version
+                        .trim_start_matches('v')
+                        .split('-')
+                        .next()
+                        .unwrap_or_default()
+                )
+            },
+            |image| image.release,
+        );
         let subnets: Vec<String> = group.zones.iter().map(|zone| self.names.subnet(zone)).collect();
         let mut issues = Vec::new();
         if status == "CREATE_FAILED" {
-            let ids: Vec<&str> = instances.iter().filter(|one| !region.machine(one).is_ready).map(|one| one.id.as_str()).collect();
+            let ids: Vec<&str> = instances
+                .iter()
+                .filter(|one| !region.machine(one).is_ready)
+                .map(|one| one.id.as_str())
+                .collect();
             issues.push(json!({"code": "NodeCreationFailure", "message": "Instances failed to join the kubernetes cluster", "resourceIds": ids}));
         }
         if let Some(failure) = group.failures.last() {
@@ -88,21 +107,36 @@ impl Account {
     }
 
     pub(crate) fn create_nodegroup(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
-        let name = input.text("nodegroupName").filter(|name| !name.is_empty()).ok_or_else(|| invalid("nodegroupName can't be blank"))?.to_owned();
-        if name.len() > 63 || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
+        let name = input
+            .text("nodegroupName")
+            .filter(|name| !name.is_empty())
+            .ok_or_else(|| invalid("nodegroupName can't be blank"))?
+            .to_owned();
+        if name.len() > 63
+            || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+        {
             return Err(invalid("The nodegroup name parameter contains invalid characters."));
         }
         if region.groups().iter().any(|group| group.name == *name) {
-            return Err(Fault::new(409, "ResourceInUseException", "NodeGroup already exists with name ".to_owned() + &name + " and cluster name " + self.names.cluster())
-                .with("clusterName", self.names.cluster())
-                .with("nodegroupName", &*name));
+            return Err(Fault::new(
+                409,
+                "ResourceInUseException",
+                "NodeGroup already exists with name ".to_owned()
+                    + &name
+                    + " and cluster name "
+                    + self.names.cluster(),
+            )
+            .with("clusterName", self.names.cluster())
+            .with("nodegroupName", &*name));
         }
         let size = size_of(input.inner("scalingConfig"), GroupSize { min: 1, max: 2, desired: 2 })?;
         let known = zones(self, region);
         let mut chosen: Vec<Zone> = Vec::new();
         for subnet in input.texts("subnets") {
             let zone = known.iter().find(|zone| self.names.subnet(zone) == subnet);
-            chosen.push(zone.cloned().ok_or_else(|| invalid(format!("The subnet ID '{subnet}' does not exist")))?);
+            chosen.push(
+                zone.cloned().ok_or_else(|| invalid(format!("The subnet ID '{subnet}' does not exist")))?,
+            );
         }
         chosen.sort();
         chosen.dedup();
@@ -111,24 +145,42 @@ impl Account {
         }
         let labels = labels_of(input.inner("labels").0)?;
         let taints: Vec<Value> = input.list("taints").into_iter().cloned().collect();
-        let read = taints.iter().map(|one| taint(one["key"].as_str().unwrap_or_default(), one["value"].as_str().unwrap_or_default(), one["effect"].as_str().unwrap_or_default()).ok_or_else(|| invalid("The effect of a taint is NO_SCHEDULE, NO_EXECUTE or PREFER_NO_SCHEDULE")));
+        let read = taints.iter().map(|one| {
+            taint(
+                one["key"].as_str().unwrap_or_default(),
+                one["value"].as_str().unwrap_or_default(),
+                one["effect"].as_str().unwrap_or_default(),
+            )
+            .ok_or_else(|| invalid("The effect of a taint is NO_SCHEDULE, NO_EXECUTE or PREFER_NO_SCHEDULE"))
+        });
         let taints_read = read.collect::<Result<Vec<_>, _>>()?;
         let is_spot = input.text("capacityType") == Some("SPOT");
         let own_template = input.get("launchTemplate").is_some();
         let mut data = json!({});
         let mut reference = None;
         if own_template {
-            let named = self.templates.named(input.inner("launchTemplate")).map_err(|fault| invalid(fault.message))?;
+            let named = self
+                .templates
+                .named(input.inner("launchTemplate"))
+                .map_err(|fault| invalid(fault.message))?;
             data = self.templates.data(&named.version).cloned().unwrap_or_default();
             reference = Some(named.version);
         }
         let has_image = data["ImageId"].is_string();
         let instance_types = input.texts("instanceTypes");
         if data["InstanceType"].is_string() && !instance_types.is_empty() {
-            return Err(invalid("Instance type can only be specified in one of the launch template and the CreateNodegroup request"));
+            return Err(invalid(
+                "Instance type can only be specified in one of the launch template and the CreateNodegroup request",
+            ));
         }
-        if has_image && (input.has("amiType") && input.text("amiType") != Some("CUSTOM") || input.has("version") || input.has("releaseVersion")) {
-            return Err(invalid("You cannot specify amiType, version or releaseVersion when your launch template names an image."));
+        if has_image
+            && (input.has("amiType") && input.text("amiType") != Some("CUSTOM")
+                || input.has("version")
+                || input.has("releaseVersion"))
+        {
+            return Err(invalid(
+                "You cannot specify amiType, version or releaseVersion when your launch template names an image.",
+            ));
         }
         let first = instance_types.first().map_or("t3.medium", String::as_str);
         let is_arm = region.instance_types().iter().any(|one| one.arch == "arm64" && *one.name == *first);
@@ -137,21 +189,40 @@ impl Account {
         let minor = input.text("version").unwrap_or(&self.eks.version).to_owned();
         let chosen_image = match (has_image, input.text("releaseVersion")) {
             (true, _) => None,
-            (false, Some(release)) => Some(images().find(|image| image.release == release && image.ami_type == ami_type && image.minor == minor).ok_or_else(|| invalid(format!("Requested release version {release} is not valid for kubernetes version {minor}.")))?),
-            (false, None) => Some(newest(ami_type, &minor).ok_or_else(|| invalid(format!("The AMI type {ami_type} is not available for kubernetes version {minor}.")))?),
+            (false, Some(release)) => Some(
+                images()
+                    .find(|image| {
+                        image.release == release && image.ami_type == ami_type && image.minor == minor
+                    })
+                    .ok_or_else(|| {
+                        invalid(format!(
+                            "Requested release version {release} is not valid for kubernetes version {minor}."
+                        ))
+                    })?,
+            ),
+            (false, None) => Some(newest(ami_type, &minor).ok_or_else(|| {
+                invalid(format!("The AMI type {ami_type} is not available for kubernetes version {minor}."))
+            })?),
         };
         let wish = Wish {
             nodegroup: Some(&name),
-            instance_types: if instance_types.is_empty() && !data["InstanceType"].is_string() { vec!["t3.medium".to_owned()] } else { instance_types },
+            instance_types: if instance_types.is_empty() && !data["InstanceType"].is_string() {
+                vec!["t3.medium".to_owned()]
+            } else {
+                instance_types
+            },
             labels: labels.clone().into_iter().collect(),
             taints: taints_read,
             is_spot,
             zones: chosen.clone(),
             image: chosen_image.map(|image| image.id),
         };
-        let template = made(&self.names, region, &data, None, &wish).map_err(|fault| invalid(fault.message))?;
-        let mut group = NodeGroup::new(GroupName::from(&*name), size, chosen, template.clone()).managed_by_eks();
-        group.auto_scaling_group = Text::from(format!("eks-{name}-{}", uuid(&format!("{name} {}", region.now().as_millis()))));
+        let template =
+            made(&self.names, region, &data, None, &wish).map_err(|fault| invalid(fault.message))?;
+        let mut group =
+            NodeGroup::new(GroupName::from(&*name), size, chosen, template.clone()).managed_by_eks();
+        group.auto_scaling_group =
+            Text::from(format!("eks-{name}-{}", uuid(&format!("{name} {}", region.now().as_millis()))));
         let current = reference.unwrap_or_else(|| {
             // EKS makes a launch template of its own.
             let eks_data = json!({"ImageId": &*template.image, "InstanceType": template.profile.shapes.first().map(|shape| shape.instance_type.to_string())});
@@ -164,11 +235,23 @@ impl Account {
         let now = region.now();
         let arn = self.names.nodegroup_arn(&name);
         let tags = input.get("tags").and_then(Value::as_object).cloned().unwrap_or_default();
-        self.eks.tags.insert(arn, tags.into_iter().map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned())).collect());
+        self.eks.tags.insert(
+            arn,
+            tags.into_iter()
+                .map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned()))
+                .collect(),
+        );
         let update_config = input.get("updateConfig").cloned();
         self.eks.nodegroups.insert(
             name.clone(),
-            Nodegroup { created: Some(now), asked: input.0.clone(), labels: Some(labels), taints: Some(taints), update_config: update_config.clone(), was_ready: false },
+            Nodegroup {
+                created: Some(now),
+                asked: input.0.clone(),
+                labels: Some(labels),
+                taints: Some(taints),
+                update_config: update_config.clone(),
+                was_ready: false,
+            },
         );
         region.put_group(group);
         self.unavailable(region, &name, update_config.as_ref())?;
@@ -183,7 +266,9 @@ impl Account {
         let number = Input(config).count("maxUnavailable")?;
         let percent = Input(config).count("maxUnavailablePercentage")?;
         let nodes = match (number, percent) {
-            (Some(_), Some(_)) => return Err(invalid("maxUnavailable and maxUnavailablePercentage cannot both be specified")),
+            (Some(_), Some(_)) => {
+                return Err(invalid("maxUnavailable and maxUnavailablePercentage cannot both be specified"));
+            }
             (Some(number), None) => number,
             (None, Some(percent)) => (group.size.desired * percent.min(100)).div_euclid(100).max(1),
             (None, None) => 1,
@@ -236,7 +321,8 @@ impl Account {
         let taints = input.inner("taints");
         if !taints.0.is_null() {
             let mut known = own.taints.clone().unwrap_or_else(|| shown_taints(&group));
-            let same = |one: &Value, other: &Value| one["key"] == other["key"] && one["effect"] == other["effect"];
+            let same =
+                |one: &Value, other: &Value| one["key"] == other["key"] && one["effect"] == other["effect"];
             let add: Vec<Value> = taints.list("addOrUpdateTaints").into_iter().cloned().collect();
             let remove: Vec<Value> = taints.list("removeTaints").into_iter().cloned().collect();
             params.push(("TaintsToAdd".to_owned(), json!(add).to_string()));
@@ -244,15 +330,26 @@ impl Account {
             known.retain(|one| !add.iter().chain(&remove).any(|other| same(one, other)));
             known.extend(add);
             if let Some(template) = changed.templates.get_mut(&changed.current) {
-                let read = known.iter().map(|one| taint(one["key"].as_str().unwrap_or_default(), one["value"].as_str().unwrap_or_default(), one["effect"].as_str().unwrap_or_default()));
-                template.profile.taints = read.collect::<Option<Vec<_>>>().ok_or_else(|| invalid("The effect of a taint is NO_SCHEDULE, NO_EXECUTE or PREFER_NO_SCHEDULE"))?;
+                let read = known.iter().map(|one| {
+                    taint(
+                        one["key"].as_str().unwrap_or_default(),
+                        one["value"].as_str().unwrap_or_default(),
+                        one["effect"].as_str().unwrap_or_default(),
+                    )
+                });
+                template.profile.taints = read.collect::<Option<Vec<_>>>().ok_or_else(|| {
+                    invalid("The effect of a taint is NO_SCHEDULE, NO_EXECUTE or PREFER_NO_SCHEDULE")
+                })?;
             }
             own.taints = Some(known);
         }
         if let Some(config) = input.get("updateConfig") {
             self.unavailable(region, &name, Some(config))?;
             own.update_config = Some(config.clone());
-            for (key, kind) in [("maxUnavailable", "MaxUnavailable"), ("maxUnavailablePercentage", "MaxUnavailablePercentage")] {
+            for (key, kind) in [
+                ("maxUnavailable", "MaxUnavailable"),
+                ("maxUnavailablePercentage", "MaxUnavailablePercentage"),
+            ] {
                 if let Some(value) = Input(config).number(key)? {
                     params.push((kind.to_owned(), value.to_string()));
                 }
@@ -267,11 +364,15 @@ impl Account {
         if changed != *group {
             region.put_group(changed);
         }
-        let kept = |params: &[(String, String)]| params.iter().map(|(a, b)| (a.clone(), b.clone())).collect::<Vec<_>>();
+        let kept = |params: &[(String, String)]| {
+            params.iter().map(|(a, b)| (a.clone(), b.clone())).collect::<Vec<_>>()
+        };
         let update = match size {
             Some(to) => {
                 let token = self.token(input, region);
-                region.update_nodegroup_config(&group.name, &token, to).map_err(|refusal| refused(&group, refusal))?;
+                region
+                    .update_nodegroup_config(&group.name, &token, to)
+                    .map_err(|refusal| refused(&group, refusal))?;
                 for (kind, value) in [("MinSize", to.min), ("MaxSize", to.max), ("DesiredSize", to.desired)] {
                     params.push((kind.to_owned(), value.to_string()));
                 }
@@ -279,7 +380,12 @@ impl Account {
             }
             None => {
                 let update = self.new_update("ConfigUpdate", &[], region.now());
-                Update { params: kept(&params), nodegroup: Some(name), ends: Some(region.now() + Span::from_secs(5)), ..update }
+                Update {
+                    params: kept(&params),
+                    nodegroup: Some(name),
+                    ends: Some(region.now() + Span::from_secs(5)),
+                    ..update
+                }
             }
         };
         self.eks.updates.push(update.clone());
@@ -299,29 +405,50 @@ impl Account {
         let mut params: Vec<(String, String)> = Vec::new();
         if !spec.0.is_null() {
             if own.asked.get("launchTemplate").is_none() {
-                return Err(invalid("You cannot specify a launch template for a node group that was not created with one."));
+                return Err(invalid(
+                    "You cannot specify a launch template for a node group that was not created with one.",
+                ));
             }
             let named = self.templates.named(spec).map_err(|fault| invalid(fault.message))?;
             if named.version.id != group.current.id {
-                return Err(invalid("You cannot change the launch template of a node group, only its version."));
+                return Err(invalid(
+                    "You cannot change the launch template of a node group, only its version.",
+                ));
             }
             data = self.templates.data(&named.version).cloned().unwrap_or_default();
             params.push(("LaunchTemplateVersion".to_owned(), named.version.version.to_string()));
         }
         let has_image = data["ImageId"].is_string();
         if has_image && (input.has("version") || input.has("releaseVersion")) {
-            return Err(invalid("You cannot specify version or releaseVersion when your launch template names an image."));
+            return Err(invalid(
+                "You cannot specify version or releaseVersion when your launch template names an image.",
+            ));
         }
         let ami_type = ami_type_of(present);
         let minor = input.text("version").unwrap_or(&self.eks.version).to_owned();
         let number = |version: &str| version.split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok());
         if number(&minor) > number(&self.eks.version) {
-            return Err(invalid(format!("Requested Nodegroup version {minor} is greater than cluster version {}", self.eks.version)));
+            return Err(invalid(format!(
+                "Requested Nodegroup version {minor} is greater than cluster version {}",
+                self.eks.version
+            )));
         }
         if !has_image {
             let chosen = match input.text("releaseVersion") {
-                Some(release) => images().find(|image| image.release == release && image.ami_type == ami_type && image.minor == minor).ok_or_else(|| invalid(format!("Requested release version {release} is not valid for kubernetes version {minor}.")))?,
-                None => newest(&ami_type, &minor).ok_or_else(|| invalid(format!("The AMI type {ami_type} is not available for kubernetes version {minor}.")))?,
+                Some(release) => images()
+                    .find(|image| {
+                        image.release == release && image.ami_type == ami_type && image.minor == minor
+                    })
+                    .ok_or_else(|| {
+                        invalid(format!(
+                            "Requested release version {release} is not valid for kubernetes version {minor}."
+                        ))
+                    })?,
+                None => newest(&ami_type, &minor).ok_or_else(|| {
+                    invalid(format!(
+                        "The AMI type {ami_type} is not available for kubernetes version {minor}."
+                    ))
+                })?,
             };
             if spec.0.is_null() && chosen.id == image_of(present) {
                 return Err(invalid("NodeGroup is already using the requested version"));
@@ -331,11 +458,15 @@ impl Account {
             data["ImageId"] = json!(chosen.id);
         }
         let wish = Wish { nodegroup: Some(&name), zones: group.zones.clone(), ..Wish::default() };
-        let mut template = made(&self.names, region, &data, Some(present), &wish).map_err(|fault| invalid(fault.message))?;
-        template.profile.labels = template.profile.labels.with("eks.amazonaws.com/nodegroup-image", &*template.image.clone());
+        let mut template =
+            made(&self.names, region, &data, Some(present), &wish).map_err(|fault| invalid(fault.message))?;
+        template.profile.labels =
+            template.profile.labels.with("eks.amazonaws.com/nodegroup-image", &*template.image.clone());
         let token = self.token(input, region);
         let force = input.flag("force")?.unwrap_or(false);
-        region.update_nodegroup_version(&group.name, &token, &template, force).map_err(|refusal| refused(&group, refusal))?;
+        region
+            .update_nodegroup_version(&group.name, &token, &template, force)
+            .map_err(|refusal| refused(&group, refusal))?;
         self.adopt(region);
         let update = self.begun(region, &name, "VersionUpdate", params)?;
         self.eks.updates.push(update.clone());
@@ -349,27 +480,17 @@ impl Account {
     }
 
     /// The update that the region has just begun.
-    fn begun(&mut self, region: &dyn Region, name: &str, kind: &str, params: Vec<(String, String)>) -> Result<Update, Fault> {
+    fn begun(
+        &mut self,
+        region: &dyn Region,
+        name: &str,
+        kind: &str,
+        params: Vec<(String, String)>,
+    ) -> Result<Update, Fault> {
         let group = self.nodegroup(region, name)?;
         let update = self.new_update(kind, &[], region.now());
         let id = group.update.as_ref().map_or_else(|| update.id.clone(), |one| one.id.to_string());
         Ok(Update { id, params, nodegroup: Some(name.to_owned()), ..update })
-    }
-}
-
-/// What an update of the region changes, in EKS' terms.
-pub(crate) fn params_of(group: &NodeGroup, update: &NodegroupUpdate) -> (&'static str, Vec<(String, String)>) {
-    match &update.change {
-        NodegroupChange::Version { to } => {
-            let template = group.templates.get(to);
-            let version = template.map(|template| minor_of(&template.profile.kubelet_version)).unwrap_or_default();
-            let release = template.and_then(|template| image(&image_of(template))).map(|image| image.release).unwrap_or_default();
-            ("VersionUpdate", vec![("Version".to_owned(), version), ("ReleaseVersion".to_owned(), release)])
-        }
-        NodegroupChange::Config { to } => (
-            "ConfigUpdate",
-            [("MinSize", to.min), ("MaxSize", to.max), ("DesiredSize", to.desired)].map(|(kind, value)| (kind.to_owned(), value.to_string())).to_vec(),
-        ),
     }
 }
 
@@ -379,43 +500,78 @@ fn in_use(group: &NodeGroup, update: &str) -> Fault {
 
 fn refused(group: &NodeGroup, refusal: Refusal) -> Fault {
     match refusal {
-        Refusal::Failed { code: 409, message } => Fault::new(409, "ResourceInUseException", &*message).with("nodegroupName", group.name.as_str()),
-        Refusal::Gone { message } => Fault::new(404, "ResourceNotFoundException", &*message).with("nodegroupName", group.name.as_str()),
-        other => invalid(other.to_string()),
+        Refusal::Failed { code: 409, message } => {
+            Fault::new(409, "ResourceInUseException", &*message).with("nodegroupName", group.name.as_str())
+        }
+        Refusal::Gone { message } => {
+            Fault::new(404, "ResourceNotFoundException", &*message).with("nodegroupName", group.name.as_str())
+        }
+        other @ (Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Denied { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late
+        | Refusal::Failed { .. }) => invalid(other.to_string()),
     }
 }
 
 fn size_of(input: Input<'_>, default: GroupSize) -> Result<GroupSize, Fault> {
-    let read = |name: &str, default: u32| Ok::<_, Fault>(input.count(name).map_err(|fault| invalid(fault.message))?.unwrap_or(default));
-    let size = GroupSize { min: read("minSize", default.min)?, max: read("maxSize", default.max)?, desired: read("desiredSize", default.desired)? };
+    let read = |name: &str, default: u32| {
+        Ok::<_, Fault>(input.count(name).map_err(|fault| invalid(fault.message))?.unwrap_or(default))
+    };
+    let size = GroupSize {
+        min: read("minSize", default.min)?,
+        max: read("maxSize", default.max)?,
+        desired: read("desiredSize", default.desired)?,
+    };
     if size.max == 0 {
         return Err(invalid("maxSize must be at least 1"));
     }
     if size.min > size.max {
-        return Err(invalid(format!("Minimum capacity {} can't be greater than maximum size {}", size.min, size.max)));
+        return Err(invalid(format!(
+            "Minimum capacity {} can't be greater than maximum size {}",
+            size.min, size.max
+        )));
     }
     if size.desired > size.max {
-        return Err(invalid(format!("desired capacity {} can't be greater than max size {}", size.desired, size.max)));
+        return Err(invalid(format!(
+            "desired capacity {} can't be greater than max size {}",
+            size.desired, size.max
+        )));
     }
     if size.desired < size.min {
-        return Err(invalid(format!("Minimum capacity {} can't be greater than desired size {}", size.min, size.desired)));
+        return Err(invalid(format!(
+            "Minimum capacity {} can't be greater than desired size {}",
+            size.min, size.desired
+        )));
     }
     Ok(size)
 }
 
 fn labels_of(value: &Value) -> Result<BTreeMap<String, String>, Fault> {
     let all = value.as_object().cloned().unwrap_or_default();
-    let forbidden = all.keys().find(|key| ["kubernetes.io/", "k8s.io/", "eks.amazonaws.com/"].iter().any(|part| key.starts_with(part)));
+    let forbidden = all.keys().find(|key| {
+        ["kubernetes.io/", "k8s.io/", "eks.amazonaws.com/"].iter().any(|part| key.starts_with(part))
+    });
     match forbidden {
-        Some(key) => Err(invalid(format!("Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/]: {key}"))),
-        None => Ok(all.into_iter().map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned())).collect()),
+        Some(key) => Err(invalid(format!(
+            "Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/]: {key}"
+        ))),
+        None => Ok(all
+            .into_iter()
+            .map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned()))
+            .collect()),
     }
 }
 
 /// Labels of a group that the region began with: those that no component of the cluster writes.
 fn shown_labels(group: &NodeGroup) -> BTreeMap<String, String> {
     let reserved = ["kubernetes.io", "k8s.io", "eks.amazonaws.com", "k8s.aws"];
-    let labels = group.profile().labels.iter().filter(|(key, _)| !reserved.iter().any(|part| key.split('/').next().is_some_and(|prefix| prefix.ends_with(part) && key.contains('/'))));
+    let labels = group.profile().labels.iter().filter(|(key, _)| {
+        !reserved.iter().any(|part| {
+            key.split('/').next().is_some_and(|prefix| prefix.ends_with(part) && key.contains('/'))
+        })
+    });
     labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
@@ -425,5 +581,10 @@ fn shown_taints(group: &NodeGroup) -> Vec<Value> {
         TaintEffect::NoExecute => "NO_EXECUTE",
         TaintEffect::PreferNoSchedule => "PREFER_NO_SCHEDULE",
     };
-    group.profile().taints.iter().map(|taint| json!({"key": &*taint.key, "value": &*taint.value, "effect": effect(taint.effect)})).collect()
+    group
+        .profile()
+        .taints
+        .iter()
+        .map(|taint| json!({"key": &*taint.key, "value": &*taint.value, "effect": effect(taint.effect)}))
+        .collect()
 }

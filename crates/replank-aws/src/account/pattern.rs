@@ -34,19 +34,36 @@ pub(crate) fn check(pattern: &Value) -> Result<(), String> {
         Value::Array(all) => all.iter().try_for_each(|one| match one.as_object() {
             None => Ok(()),
             Some(test) => {
-                let known = ["prefix", "suffix", "anything-but", "exists", "equals-ignore-case", "wildcard", "numeric", "cidr"];
+                let known = [
+                    "prefix",
+                    "suffix",
+                    "anything-but",
+                    "exists",
+                    "equals-ignore-case",
+                    "wildcard",
+                    "numeric",
+                    "cidr",
+                ];
                 let name = test.keys().next().cloned().unwrap_or_default();
-                if known[..6].contains(&&*name) && test.len() == 1 { Ok(()) } else { Err(format!("Unrecognized match type {name}")) }
+                if known[..6].contains(&&*name) && test.len() == 1 {
+                    Ok(())
+                } else {
+                    Err(format!("Unrecognized match type {name}"))
+                }
             }
         }),
         Value::Object(_) => check(value),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(format!("\"{key}\" must be an object or an array")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Err(format!("\"{key}\" must be an object or an array"))
+        }
     })
 }
 
 fn is_any(choices: &[Value], found: Option<&Value>) -> bool {
     match found {
-        Some(Value::Array(all)) if !all.is_empty() => all.iter().any(|one| choices.iter().any(|choice| is(choice, Some(one)))),
+        Some(Value::Array(all)) if !all.is_empty() => {
+            all.iter().any(|one| choices.iter().any(|choice| is(choice, Some(one))))
+        }
         other => choices.iter().any(|choice| is(choice, other)),
     }
 }
@@ -90,10 +107,13 @@ mod tests {
 
     #[test]
     fn patterns_describe_events() {
-        let event = json!({"source": "aws.ec2", "detail": {"state": "terminated", "n": 1, "list": ["a", "b"]}});
+        let event =
+            json!({"source": "aws.ec2", "detail": {"state": "terminated", "n": 1, "list": ["a", "b"]}});
         let of = |pattern: Value| matches(&pattern, &event);
         assert!(of(json!({"source": ["aws.ec2", "aws.x"]})));
-        assert!(of(json!({"source": [{"prefix": "aws."}], "detail": {"state": [{"anything-but": "running"}], "n": [1]}})));
+        assert!(of(
+            json!({"source": [{"prefix": "aws."}], "detail": {"state": [{"anything-but": "running"}], "n": [1]}})
+        ));
         assert!(of(json!({"detail": {"list": ["b"], "none": [{"exists": false}]}})));
         assert!(of(json!({"$or": [{"source": ["x"]}, {"source": [{"wildcard": "a*c2"}]}]})));
         assert!(!of(json!({"detail": {"state": ["running"]}})));

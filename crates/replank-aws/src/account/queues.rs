@@ -47,7 +47,14 @@ impl Message {
 
 impl Queue {
     pub(crate) fn new(now: Time) -> Self {
-        Self { created: now, modified: now, attributes: BTreeMap::new(), tags: BTreeMap::new(), messages: VecDeque::new(), purged: None }
+        Self {
+            created: now,
+            modified: now,
+            attributes: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            messages: VecDeque::new(),
+            purged: None,
+        }
     }
 
     pub(crate) fn secs(&self, attribute: &str, default: i64) -> i64 {
@@ -72,7 +79,14 @@ impl Queue {
 
 impl Queues {
     /// Puts a message into a queue; its id, or none where there is no such queue.
-    pub(crate) fn send(&mut self, name: &str, body: String, attributes: serde_json::Value, delay: Option<i64>, now: Time) -> Option<String> {
+    pub(crate) fn send(
+        &mut self,
+        name: &str,
+        body: String,
+        attributes: serde_json::Value,
+        delay: Option<i64>,
+        now: Time,
+    ) -> Option<String> {
         self.count += 1;
         let id = crate::text::uuid(&format!("message {} {}", self.count, now.as_millis()));
         let queue = self.by_name.get_mut(name)?;
@@ -123,7 +137,12 @@ impl Queues {
         let target = redrive.and_then(|(name, _)| self.by_name.get_mut(&name));
         if let Some(target) = target {
             for message in dead {
-                target.messages.push_back(Message { visible: now, taken: None, receipt: String::new(), ..message });
+                target.messages.push_back(Message {
+                    visible: now,
+                    taken: None,
+                    receipt: String::new(),
+                    ..message
+                });
             }
         }
         got

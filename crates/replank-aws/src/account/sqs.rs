@@ -53,7 +53,9 @@ impl Account {
             "DeleteMessage" => self.delete_one(input, input),
             "DeleteMessageBatch" => self.batch(input, |account, entry| account.delete_one(input, entry)),
             "ChangeMessageVisibility" => self.hide_one(now, input, input),
-            "ChangeMessageVisibilityBatch" => self.batch(input, |account, entry| account.hide_one(now, input, entry)),
+            "ChangeMessageVisibilityBatch" => {
+                self.batch(input, |account, entry| account.hide_one(now, input, entry))
+            }
             "ListQueueTags" => {
                 let name = self.queue_name(input)?;
                 let tags = self.queues.by_name.get(&name).map(|queue| json!(queue.tags));
@@ -72,7 +74,11 @@ impl Account {
             }
             "ListDeadLetterSourceQueues" => {
                 let name = self.queue_name(input)?;
-                let sources = self.queues.by_name.iter().filter(|(_, queue)| queue.redrive().is_some_and(|(target, _)| target == name));
+                let sources = self
+                    .queues
+                    .by_name
+                    .iter()
+                    .filter(|(_, queue)| queue.redrive().is_some_and(|(target, _)| target == name));
                 let urls: Vec<String> = sources.map(|(name, _)| self.queue_url(name)).collect();
                 Ok(json!({"queueUrls": urls}))
             }
@@ -86,7 +92,9 @@ impl Account {
 
     /// The queue that is meant: by the last part of its URL.
     fn queue_name(&self, input: Input<'_>) -> Result<String, Fault> {
-        let url = input.text("QueueUrl").ok_or_else(|| Fault::bad("MissingParameter", "The request must contain the parameter QueueUrl."))?;
+        let url = input.text("QueueUrl").ok_or_else(|| {
+            Fault::bad("MissingParameter", "The request must contain the parameter QueueUrl.")
+        })?;
         let name = url.rsplit('/').next().unwrap_or_default();
         self.queues.by_name.contains_key(name).then(|| name.to_owned()).ok_or_else(no_queue)
     }
@@ -95,7 +103,10 @@ impl Account {
         let name = input.text("QueueName").unwrap_or_default();
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if name.is_empty() || name.len() > 80 || !name.trim_end_matches(".fifo").chars().all(is_name) {
-            return Err(Fault::bad("InvalidParameterValue", "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length"));
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length",
+            ));
         }
         if name.ends_with(".fifo") {
             return Err(Fault::bad("UnsupportedOperation", "The simulated cloud has standard queues only."));
@@ -104,13 +115,20 @@ impl Account {
         if let Some(queue) = self.queues.by_name.get(name) {
             let differs = attributes.iter().find(|(key, value)| queue.attributes.get(key) != Some(value));
             if let Some((key, _)) = differs {
-                return Err(Fault::bad("QueueNameExists", format!("A queue already exists with the same name and a different value for attribute {key}")));
+                return Err(Fault::bad(
+                    "QueueNameExists",
+                    format!(
+                        "A queue already exists with the same name and a different value for attribute {key}"
+                    ),
+                ));
             }
             return Ok(json!({"QueueUrl": self.queue_url(name)}));
         }
         let mut queue = Queue::new(now);
         queue.attributes.extend(attributes);
-        for (key, value) in input.get("tags").or(input.get("Tags")).and_then(Value::as_object).into_iter().flatten() {
+        for (key, value) in
+            input.get("tags").or(input.get("Tags")).and_then(Value::as_object).into_iter().flatten()
+        {
             queue.tags.insert(key.clone(), value.as_str().unwrap_or_default().to_owned());
         }
         self.queues.by_name.insert(name.to_owned(), queue);
@@ -121,8 +139,14 @@ impl Account {
         let prefix = input.text("QueueNamePrefix").unwrap_or_default();
         let names = self.queues.by_name.keys().filter(|name| name.starts_with(prefix));
         let all = names.map(|name| (name.clone(), self.queue_url(name))).collect();
-        let size = usize::try_from(input.number("MaxResults")?.unwrap_or(1000).clamp(1, 1000)).unwrap_or(1000);
-        let (urls, next) = page(all, size, input.text("NextToken"), &Fault::bad("InvalidParameterValue", "Invalid NextToken"))?;
+        let size =
+            usize::try_from(input.number("MaxResults")?.unwrap_or(1000).clamp(1, 1000)).unwrap_or(1000);
+        let (urls, next) = page(
+            all,
+            size,
+            input.text("NextToken"),
+            &Fault::bad("InvalidParameterValue", "Invalid NextToken"),
+        )?;
         let mut answer = json!({"QueueUrls": urls});
         if let Some(next) = next {
             answer["NextToken"] = json!(next);
@@ -134,7 +158,11 @@ impl Account {
         let name = self.queue_name(input)?;
         let Some(queue) = self.queues.by_name.get_mut(&name) else { return Err(no_queue()) };
         if queue.purged.is_some_and(|purged| purged + Span::from_secs(60) > now) {
-            return Err(Fault::new(403, "PurgeQueueInProgress", format!("Only one PurgeQueue operation on {name} is allowed every 60 seconds.")));
+            return Err(Fault::new(
+                403,
+                "PurgeQueueInProgress",
+                format!("Only one PurgeQueue operation on {name} is allowed every 60 seconds."),
+            ));
         }
         queue.messages.clear();
         queue.purged = Some(now);
@@ -147,7 +175,8 @@ impl Account {
         let Some(queue) = self.queues.by_name.get_mut(&name) else { return Err(no_queue()) };
         queue.expire(now);
         let in_flight = queue.messages.iter().filter(|message| message.is_in_flight(now)).count();
-        let delayed = queue.messages.iter().filter(|message| message.taken.is_none() && message.visible > now).count();
+        let delayed =
+            queue.messages.iter().filter(|message| message.taken.is_none() && message.visible > now).count();
         let mut all: Map<String, Value> = [
             ("QueueArn", arn),
             ("ApproximateNumberOfMessages", (queue.messages.len() - in_flight - delayed).to_string()),
@@ -178,9 +207,16 @@ impl Account {
     fn send_one(&mut self, now: Time, queue: Input<'_>, message: Input<'_>) -> Reply {
         let name = self.queue_name(queue)?;
         let body = message.text("MessageBody").filter(|body| !body.is_empty());
-        let body = body.ok_or_else(|| Fault::bad("MissingParameter", "The request must contain the parameter MessageBody."))?;
+        let body = body.ok_or_else(|| {
+            Fault::bad("MissingParameter", "The request must contain the parameter MessageBody.")
+        })?;
         if body.len() > BODY_MAX {
-            return Err(Fault::bad("InvalidParameterValue", format!("One or more parameters are invalid. Reason: Message must be shorter than {BODY_MAX} bytes.")));
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                format!(
+                    "One or more parameters are invalid. Reason: Message must be shorter than {BODY_MAX} bytes."
+                ),
+            ));
         }
         let attributes = message.get("MessageAttributes").cloned().unwrap_or_default();
         let md5 = hex(body.as_bytes());
@@ -195,7 +231,8 @@ impl Account {
         let queue = self.queues.by_name.get(&name);
         let default = |attribute: &str, value| queue.map_or(value, |queue| queue.secs(attribute, value));
         let hidden = input.number("VisibilityTimeout")?.unwrap_or_else(|| default("VisibilityTimeout", 30));
-        let wait = input.number("WaitTimeSeconds")?.unwrap_or_else(|| default("ReceiveMessageWaitTimeSeconds", 0));
+        let wait =
+            input.number("WaitTimeSeconds")?.unwrap_or_else(|| default("ReceiveMessageWaitTimeSeconds", 0));
         in_range("VisibilityTimeout", hidden, HIDDEN_MAX)?;
         in_range("WaitTimeSeconds", wait, 20)?;
         let got = self.queues.receive(&name, most, hidden, now);
@@ -205,7 +242,8 @@ impl Account {
         let mut asked = input.texts("AttributeNames");
         asked.extend(input.texts("MessageSystemAttributeNames"));
         let attributes = input.texts("MessageAttributeNames");
-        let messages: Vec<Value> = got.iter().map(|message| shown(message, &asked, &attributes, self.names.account())).collect();
+        let messages: Vec<Value> =
+            got.iter().map(|message| shown(message, &asked, &attributes, self.names.account())).collect();
         Ok(json!({"Messages": messages}))
     }
 
@@ -225,13 +263,24 @@ impl Account {
         let hidden = entry.number("VisibilityTimeout")?.unwrap_or(0);
         in_range("VisibilityTimeout", hidden, HIDDEN_MAX)?;
         let Some(queue) = self.queues.by_name.get_mut(&name) else { return Err(no_queue()) };
-        let found = queue.messages.iter_mut().find(|message| message.receipt == receipt && message.is_in_flight(now));
+        let found =
+            queue.messages.iter_mut().find(|message| message.receipt == receipt && message.is_in_flight(now));
         let Some(message) = found else {
-            return Err(Fault::bad("MessageNotInflight", format!("Value {receipt} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.")));
+            return Err(Fault::bad(
+                "MessageNotInflight",
+                format!(
+                    "Value {receipt} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change."
+                ),
+            ));
         };
         let taken = message.taken.unwrap_or(now);
         if now + Span::from_secs(hidden) > taken + Span::from_secs(HIDDEN_MAX) {
-            return Err(Fault::bad("InvalidParameterValue", format!("Value {hidden} for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [{HIDDEN_MAX} seconds].")));
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                format!(
+                    "Value {hidden} for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [{HIDDEN_MAX} seconds]."
+                ),
+            ));
         }
         message.visible = now + Span::from_secs(hidden);
         Ok(Value::Null)
@@ -242,15 +291,24 @@ impl Account {
         self.queue_name(input)?;
         let entries: Vec<Input<'_>> = input.inputs("Entries").collect();
         if entries.is_empty() {
-            return Err(Fault::bad("EmptyBatchRequest", "There should be at least one entry in the request."));
+            return Err(Fault::bad(
+                "EmptyBatchRequest",
+                "There should be at least one entry in the request.",
+            ));
         }
         if entries.len() > BATCH_MAX {
-            return Err(Fault::bad("TooManyEntriesInBatchRequest", format!("Maximum number of entries per request are 10. You have sent {}.", entries.len())));
+            return Err(Fault::bad(
+                "TooManyEntriesInBatchRequest",
+                format!("Maximum number of entries per request are 10. You have sent {}.", entries.len()),
+            ));
         }
         let mut ids: Vec<&str> = entries.iter().map(|entry| entry.text("Id").unwrap_or_default()).collect();
         ids.sort_unstable();
         if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(Fault::bad("BatchEntryIdsNotDistinct", "Two or more batch entries in the request have the same Id."));
+            return Err(Fault::bad(
+                "BatchEntryIdsNotDistinct",
+                "Two or more batch entries in the request have the same Id.",
+            ));
         }
         let (mut successful, mut failed) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -263,7 +321,9 @@ impl Account {
                     answer["Id"] = json!(id);
                     successful.push(answer);
                 }
-                Err(fault) => failed.push(json!({"Id": id, "Code": fault.code, "Message": fault.message, "SenderFault": true})),
+                Err(fault) => failed.push(
+                    json!({"Id": id, "Code": fault.code, "Message": fault.message, "SenderFault": true}),
+                ),
             }
         }
         Ok(json!({"Successful": successful, "Failed": failed}))
@@ -274,19 +334,41 @@ fn in_range(name: &str, value: i64, max: i64) -> Result<(), Fault> {
     if (0..=max).contains(&value) {
         return Ok(());
     }
-    Err(Fault::bad("InvalidParameterValue", format!("Value {value} for parameter {name} is invalid. Reason: Must be >= 0 and <= {max}, if provided.")))
+    Err(Fault::bad(
+        "InvalidParameterValue",
+        format!(
+            "Value {value} for parameter {name} is invalid. Reason: Must be >= 0 and <= {max}, if provided."
+        ),
+    ))
 }
 
 fn receipt_of(entry: Input<'_>) -> Result<String, Fault> {
-    let receipt = entry.text("ReceiptHandle").ok_or_else(|| Fault::bad("MissingParameter", "The request must contain the parameter ReceiptHandle."))?;
+    let receipt = entry.text("ReceiptHandle").ok_or_else(|| {
+        Fault::bad("MissingParameter", "The request must contain the parameter ReceiptHandle.")
+    })?;
     let is_ours = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, receipt).is_ok();
-    is_ours.then(|| receipt.to_owned()).ok_or_else(|| Fault::new(404, "ReceiptHandleIsInvalid", format!("The input receipt handle \"{receipt}\" is not a valid receipt handle.")))
+    is_ours.then(|| receipt.to_owned()).ok_or_else(|| {
+        Fault::new(
+            404,
+            "ReceiptHandleIsInvalid",
+            format!("The input receipt handle \"{receipt}\" is not a valid receipt handle."),
+        )
+    })
 }
 
 fn attributes_of(input: Input<'_>) -> Result<Vec<(String, String)>, Fault> {
     const KNOWN: &[&str] = &[
-        "DelaySeconds", "MaximumMessageSize", "MessageRetentionPeriod", "Policy", "ReceiveMessageWaitTimeSeconds", "RedrivePolicy",
-        "RedriveAllowPolicy", "VisibilityTimeout", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled",
+        "DelaySeconds",
+        "MaximumMessageSize",
+        "MessageRetentionPeriod",
+        "Policy",
+        "ReceiveMessageWaitTimeSeconds",
+        "RedrivePolicy",
+        "RedriveAllowPolicy",
+        "VisibilityTimeout",
+        "KmsMasterKeyId",
+        "KmsDataKeyReusePeriodSeconds",
+        "SqsManagedSseEnabled",
     ];
     let all = input.get("Attributes").and_then(Value::as_object).into_iter().flatten();
     all.map(|(key, value)| {
@@ -301,8 +383,11 @@ fn attributes_of(input: Input<'_>) -> Result<Vec<(String, String)>, Fault> {
             "MessageRetentionPeriod" => Some(1_209_600),
             _ => None,
         };
-        let is_right = bounds.is_none_or(|max| value.parse().is_ok_and(|number: i64| (0..=max).contains(&number)));
-        is_right.then(|| (key.clone(), value)).ok_or_else(|| Fault::bad("InvalidAttributeValue", format!("Invalid value for the parameter {key}.")))
+        let is_right =
+            bounds.is_none_or(|max| value.parse().is_ok_and(|number: i64| (0..=max).contains(&number)));
+        is_right.then(|| (key.clone(), value)).ok_or_else(|| {
+            Fault::bad("InvalidAttributeValue", format!("Invalid value for the parameter {key}."))
+        })
     })
     .collect()
 }

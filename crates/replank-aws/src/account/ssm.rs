@@ -20,17 +20,31 @@ pub(crate) fn answer(names: &Names, action: &str, input: Input<'_>) -> Reply {
         }
         "GetParameters" => {
             let names_asked = input.texts("Names");
-            let found = names_asked.iter().filter_map(|name| parameter(name).map(|(image, value)| shown(names, name, &image, &value)));
+            let found = names_asked
+                .iter()
+                .filter_map(|name| parameter(name).map(|(image, value)| shown(names, name, &image, &value)));
             let found: Vec<Value> = found.collect();
             let invalid: Vec<&String> = names_asked.iter().filter(|name| parameter(name).is_none()).collect();
             Ok(json!({"Parameters": found, "InvalidParameters": invalid}))
         }
         "GetParametersByPath" => {
             let path = input.text("Path").unwrap_or("/");
-            let all = parameters().into_iter().filter(|name| is_below(name, path, input.flag("Recursive").ok().flatten().unwrap_or(false)));
-            let all = all.filter_map(|name| Some((name.clone(), parameter(&name).map(|(image, value)| shown(names, &name, &image, &value))?)));
+            let all = parameters()
+                .into_iter()
+                .filter(|name| is_below(name, path, input.flag("Recursive").ok().flatten().unwrap_or(false)));
+            let all = all.filter_map(|name| {
+                Some((
+                    name.clone(),
+                    parameter(&name).map(|(image, value)| shown(names, &name, &image, &value))?,
+                ))
+            });
             let size = usize::try_from(input.number("MaxResults")?.unwrap_or(10).clamp(1, 10)).unwrap_or(10);
-            let (found, next) = page(all.collect(), size, input.text("NextToken"), &Fault::bad("InvalidNextToken", "The specified token is not valid."))?;
+            let (found, next) = page(
+                all.collect(),
+                size,
+                input.text("NextToken"),
+                &Fault::bad("InvalidNextToken", "The specified token is not valid."),
+            )?;
             let mut answer = json!({"Parameters": found});
             if let Some(next) = next {
                 answer["NextToken"] = json!(next);

@@ -54,14 +54,27 @@ impl Templates {
     /// The template of an id or a name.
     pub(crate) fn find(&self, input: Input<'_>) -> Result<&Template, Fault> {
         if let Some(id) = input.text("LaunchTemplateId").or(input.text("id")) {
-            return self.by_id.get(id).ok_or_else(|| Fault::bad("InvalidLaunchTemplateId.NotFound", format!("The specified launch template, with template ID {id}, does not exist.")));
+            return self.by_id.get(id).ok_or_else(|| {
+                Fault::bad(
+                    "InvalidLaunchTemplateId.NotFound",
+                    format!("The specified launch template, with template ID {id}, does not exist."),
+                )
+            });
         }
         let name = input.text("LaunchTemplateName").or(input.text("name"));
         let Some(name) = name else {
-            return Err(Fault::bad("MissingParameter", "Either the launch template ID or the launch template name has to be named."));
+            return Err(Fault::bad(
+                "MissingParameter",
+                "Either the launch template ID or the launch template name has to be named.",
+            ));
         };
         let found = self.by_id.values().find(|template| template.name == name);
-        found.ok_or_else(|| Fault::bad("InvalidLaunchTemplateName.NotFoundException", format!("The specified launch template, with template name {name}, does not exist.")))
+        found.ok_or_else(|| {
+            Fault::bad(
+                "InvalidLaunchTemplateName.NotFoundException",
+                format!("The specified launch template, with template name {name}, does not exist."),
+            )
+        })
     }
 
     /// The version that a specification names: `$Default` where it names none.
@@ -72,9 +85,19 @@ impl Templates {
         let number = match known {
             Some(VersionWord::Latest) => template.latest(),
             Some(VersionWord::Default) => template.default,
-            None => word.parse().ok().filter(|number| template.versions.contains_key(number)).ok_or_else(|| Fault::bad("InvalidLaunchTemplateId.VersionNotFound", format!("Could not find launch template version {word}")))?,
+            None => word.parse().ok().filter(|number| template.versions.contains_key(number)).ok_or_else(
+                || {
+                    Fault::bad(
+                        "InvalidLaunchTemplateId.VersionNotFound",
+                        format!("Could not find launch template version {word}"),
+                    )
+                },
+            )?,
         };
-        Ok(Named { version: LaunchTemplateRef { id: Text::from(&*template.id), version: number }, word: known })
+        Ok(Named {
+            version: LaunchTemplateRef { id: Text::from(&*template.id), version: number },
+            word: known,
+        })
     }
 
     pub(crate) fn data(&self, version: &LaunchTemplateRef) -> Option<&Value> {
@@ -82,7 +105,13 @@ impl Templates {
     }
 
     /// Makes a template with a first version.
-    pub(crate) fn create(&mut self, name: &str, data: Value, description: Option<String>, now: Time) -> Template {
+    pub(crate) fn create(
+        &mut self,
+        name: &str,
+        data: Value,
+        description: Option<String>,
+        now: Time,
+    ) -> Template {
         self.count += 1;
         let id = ec2_id("lt", &format!("{name}/{}/{}", self.count, now.as_millis()));
         let template = Template {

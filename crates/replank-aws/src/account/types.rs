@@ -11,16 +11,27 @@ use crate::input::Input;
 use crate::page::page;
 use crate::region::{InstanceType, Region};
 
+/// The refusal of a token of EC2's pages.
+pub(crate) fn bad_token() -> Fault {
+    Fault::bad(
+        "InvalidParameterValue",
+        "Value for parameter NextToken is invalid. Reason: it is none of ours.",
+    )
+}
+
 pub(crate) fn describe(region: &dyn Region, input: Input<'_>) -> Reply {
     let asked = input.texts("InstanceType");
     let all = region.instance_types();
     if let Some(wrong) = asked.iter().find(|name| !all.iter().any(|one| *one.name == ***name)) {
-        return Err(Fault::bad("InvalidInstanceType", format!("The following supplied instance types do not exist: [{wrong}]")));
+        return Err(Fault::bad(
+            "InvalidInstanceType",
+            format!("The following supplied instance types do not exist: [{wrong}]"),
+        ));
     }
     let found = all.iter().filter(|one| asked.is_empty() || asked.iter().any(|name| **name == *one.name));
     let shown = found.map(|one| (one.name.to_string(), shown(one))).collect();
     let size = usize::try_from(input.number("MaxResults")?.unwrap_or(100).clamp(5, 100)).unwrap_or(100);
-    let (found, next) = page(shown, size, input.text("NextToken"), &super::ec2::bad_token())?;
+    let (found, next) = page(shown, size, input.text("NextToken"), &bad_token())?;
     Ok(json!({"instanceTypeSet": found, "nextToken": next}))
 }
 
@@ -38,7 +49,11 @@ fn shown(one: &InstanceType) -> Value {
 
 pub(crate) fn offerings(account: &Account, region: &dyn Region, input: Input<'_>) -> Reply {
     let by_zone = input.text("LocationType") == Some("availability-zone");
-    let places = if by_zone { zones(account, region).iter().map(ToString::to_string).collect() } else { vec![account.names.region().to_owned()] };
+    let places = if by_zone {
+        zones(account, region).iter().map(ToString::to_string).collect()
+    } else {
+        vec![account.names.region().to_owned()]
+    };
     let filters: Vec<Input<'_>> = input.inputs("Filter").collect();
     let mut all = Vec::new();
     for place in places {
@@ -52,11 +67,14 @@ pub(crate) fn offerings(account: &Account, region: &dyn Region, input: Input<'_>
             });
             if is_asked {
                 let kind = if by_zone { "availability-zone" } else { "region" };
-                all.push((format!("{place}/{}", one.name), json!({"instanceType": &*one.name, "locationType": kind, "location": place})));
+                all.push((
+                    format!("{place}/{}", one.name),
+                    json!({"instanceType": &*one.name, "locationType": kind, "location": place}),
+                ));
             }
         }
     }
-    let (found, next) = page(all, 1000, input.text("NextToken"), &super::ec2::bad_token())?;
+    let (found, next) = page(all, 1000, input.text("NextToken"), &bad_token())?;
     Ok(json!({"instanceTypeOfferingSet": found, "nextToken": next}))
 }
 
@@ -71,10 +89,12 @@ pub(crate) fn by_requirements(region: &dyn Region, input: Input<'_>) -> Reply {
     let (cores, memory) = (range("VCpuCount")?, range("MemoryMiB")?);
     let within = |(low, high): (i64, i64), value: i64| low <= value && value <= high;
     let found = region.instance_types().into_iter().filter(|one| {
-        within(cores, one.vcpu) && within(memory, one.memory_mib) && (arch.is_empty() || arch.iter().any(|name| name == one.arch))
+        within(cores, one.vcpu)
+            && within(memory, one.memory_mib)
+            && (arch.is_empty() || arch.iter().any(|name| name == one.arch))
     });
     let shown = found.map(|one| (one.name.to_string(), json!({"instanceType": &*one.name}))).collect();
-    let (found, next) = page(shown, 1000, input.text("NextToken"), &super::ec2::bad_token())?;
+    let (found, next) = page(shown, 1000, input.text("NextToken"), &bad_token())?;
     Ok(json!({"instanceTypeSet": found, "nextToken": next}))
 }
 
@@ -83,7 +103,10 @@ impl Account {
         let ids = input.texts("ImageId");
         let filters: Vec<Input<'_>> = input.inputs("Filter").collect();
         if let Some(wrong) = ids.iter().find(|id| crate::image::image(id).is_none()) {
-            return Err(Fault::bad("InvalidAMIID.NotFound", format!("The image id '[{wrong}]' does not exist")));
+            return Err(Fault::bad(
+                "InvalidAMIID.NotFound",
+                format!("The image id '[{wrong}]' does not exist"),
+            ));
         }
         let found = images().filter(|image| {
             (ids.is_empty() || ids.contains(&image.id))

@@ -1,13 +1,15 @@
 //! Updates of EKS: how they are listed, and how far they are.
 
-use replank_model::object::cloud::UpdateStatus;
+use replank_model::object::cloud::{NodeGroup, NodegroupChange, NodegroupUpdate, UpdateStatus};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::kept::Update;
+use super::launch::image_of;
 use super::own::Account;
 use crate::call::Reply;
 use crate::fault::Fault;
+use crate::image::{image, minor_of};
 use crate::input::Input;
 use crate::page::page;
 use crate::region::Region;
@@ -46,7 +48,11 @@ impl Account {
                 update.status = "Successful".to_owned();
                 self.touched += 1;
                 if update.kind == "VersionUpdate" && update.nodegroup.is_none() {
-                    let to = update.params.iter().find(|(name, _)| name == "Version").map(|(_, value)| value.clone());
+                    let to = update
+                        .params
+                        .iter()
+                        .find(|(name, _)| name == "Version")
+                        .map(|(_, value)| value.clone());
                     self.eks.version = to.unwrap_or_else(|| self.eks.version.clone());
                 }
                 continue;
@@ -76,8 +82,10 @@ impl Account {
         if let Some(name) = nodegroup {
             let group = self.nodegroup(region, name)?;
             // An update that the region began with.
-            if let Some(one) = group.update.as_ref().filter(|one| !self.eks.updates.iter().any(|known| *known.id == *one.id)) {
-                let (kind, params) = super::nodegroups::params_of(&group, one);
+            if let Some(one) =
+                group.update.as_ref().filter(|one| !self.eks.updates.iter().any(|known| *known.id == *one.id))
+            {
+                let (kind, params) = params_of(&group, one);
                 self.eks.updates.push(Update {
                     id: one.id.to_string(),
                     kind: kind.to_owned(),
@@ -91,14 +99,19 @@ impl Account {
                 });
             }
         }
-        let is_of = |update: &&Update| update.nodegroup.as_deref() == nodegroup && update.addon.as_deref() == addon;
+        let is_of =
+            |update: &&Update| update.nodegroup.as_deref() == nodegroup && update.addon.as_deref() == addon;
         Ok(self.eks.updates.iter().filter(is_of).cloned().collect())
     }
 
     pub(crate) fn list_updates(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
-        let all = self.updates_of(region, input)?.into_iter().map(|update| (format!("{:020}{}", i64::MAX - update.created.as_millis(), update.id), update.id));
+        let all = self
+            .updates_of(region, input)?
+            .into_iter()
+            .map(|update| (format!("{:020}{}", i64::MAX - update.created.as_millis(), update.id), update.id));
         let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
-        let (ids, next) = page(all.collect(), size, input.text("nextToken"), &super::eks::invalid("Invalid nextToken"))?;
+        let (ids, next) =
+            page(all.collect(), size, input.text("nextToken"), &super::eks::invalid("Invalid nextToken"))?;
         Ok(json!({"updateIds": ids, "nextToken": next}))
     }
 
@@ -106,7 +119,10 @@ impl Account {
         let id = input.text("updateId").unwrap_or_default();
         let all = self.updates_of(region, input)?;
         let found = all.iter().find(|update| update.id == id);
-        let missing = || Fault::new(404, "ResourceNotFoundException", format!("No update found for ID: {id}")).with("clusterName", self.names.cluster());
+        let missing = || {
+            Fault::new(404, "ResourceNotFoundException", format!("No update found for ID: {id}"))
+                .with("clusterName", self.names.cluster())
+        };
         Ok(json!({"update": shown(found.ok_or_else(missing)?)}))
     }
 }
@@ -122,6 +138,29 @@ fn word(status: UpdateStatus) -> &'static str {
 
 /// An update, as it is answered.
 pub(crate) fn shown(update: &Update) -> Value {
-    let params: Vec<Value> = update.params.iter().map(|(name, value)| json!({"type": name, "value": value})).collect();
+    let params: Vec<Value> =
+        update.params.iter().map(|(name, value)| json!({"type": name, "value": value})).collect();
     json!({"id": update.id, "status": update.status, "type": update.kind, "params": params, "createdAt": epoch(update.created), "errors": update.errors})
+}
+
+/// What an update of the region changes, in EKS' terms.
+fn params_of(group: &NodeGroup, update: &NodegroupUpdate) -> (&'static str, Vec<(String, String)>) {
+    match &update.change {
+        NodegroupChange::Version { to } => {
+            let template = group.templates.get(to);
+            let version =
+                template.map(|template| minor_of(&template.profile.kubelet_version)).unwrap_or_default();
+            let release = template
+                .and_then(|template| image(&image_of(template)))
+                .map(|image| image.release)
+                .unwrap_or_default();
+            ("VersionUpdate", vec![("Version".to_owned(), version), ("ReleaseVersion".to_owned(), release)])
+        }
+        NodegroupChange::Config { to } => (
+            "ConfigUpdate",
+            [("MinSize", to.min), ("MaxSize", to.max), ("DesiredSize", to.desired)]
+                .map(|(kind, value)| (kind.to_owned(), value.to_string()))
+                .to_vec(),
+        ),
+    }
 }

@@ -17,7 +17,8 @@ use crate::text::moment;
 
 impl Account {
     fn shown_template(&self, template: &Template) -> Value {
-        let tags: Vec<Value> = template.tags.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let tags: Vec<Value> =
+            template.tags.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
         json!({"launchTemplateId": template.id, "launchTemplateName": template.name, "createTime": moment(template.created),
             "createdBy": format!("arn:aws:iam::{}:user/rehearsal", self.names.account()), "defaultVersionNumber": template.default,
             "latestVersionNumber": template.latest(), "tagSet": tags})
@@ -31,16 +32,26 @@ impl Account {
     }
 
     pub(crate) fn create_template(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
-        let name = input.text("LaunchTemplateName").ok_or_else(|| Fault::bad("MissingParameter", "The request must contain the parameter LaunchTemplateName"))?;
+        let name = input.text("LaunchTemplateName").ok_or_else(|| {
+            Fault::bad("MissingParameter", "The request must contain the parameter LaunchTemplateName")
+        })?;
         if self.templates.by_id.values().any(|template| template.name == name) {
-            return Err(Fault::bad("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use."));
+            return Err(Fault::bad(
+                "InvalidLaunchTemplateName.AlreadyExistsException",
+                "Launch template name already in use.",
+            ));
         }
         let data = data_of(input)?;
         let description = input.text("VersionDescription").map(str::to_owned);
         let mut template = self.templates.create(name, data, description, region.now());
-        let specs = input.inputs("TagSpecification").filter(|spec| spec.text("ResourceType") == Some("launch-template"));
+        let specs = input
+            .inputs("TagSpecification")
+            .filter(|spec| spec.text("ResourceType") == Some("launch-template"));
         for tag in specs.flat_map(|spec| spec.list("Tag")).map(Input) {
-            template.tags.insert(tag.text("Key").unwrap_or_default().to_owned(), tag.text("Value").unwrap_or_default().to_owned());
+            template.tags.insert(
+                tag.text("Key").unwrap_or_default().to_owned(),
+                tag.text("Value").unwrap_or_default().to_owned(),
+            );
         }
         self.templates.by_id.insert(template.id.clone(), template.clone());
         Ok(json!({"launchTemplate": self.shown_template(&template)}))
@@ -62,7 +73,11 @@ impl Account {
             }
         };
         let number = template.latest() + 1;
-        let version = Version { data, description: input.text("VersionDescription").map(str::to_owned), created: region.now() };
+        let version = Version {
+            data,
+            description: input.text("VersionDescription").map(str::to_owned),
+            created: region.now(),
+        };
         if let Some(own) = self.templates.by_id.get_mut(&template.id) {
             own.versions.insert(number, version.clone());
         }
@@ -86,7 +101,8 @@ impl Account {
 
     /// Groups that name a template's version by a word launch the one that it means.
     fn follow_template(&mut self, region: &mut dyn Region, id: &str) -> Result<(), Fault> {
-        let following = region.groups().into_iter().filter(|group| group.follows.is_some() && *group.current.id == *id);
+        let following =
+            region.groups().into_iter().filter(|group| group.follows.is_some() && *group.current.id == *id);
         for group in following.collect::<Vec<_>>() {
             let mut changed = NodeGroup::clone(&group);
             let word = group.follows.map_or("$Default", VersionWord::as_str);
@@ -101,7 +117,13 @@ impl Account {
     pub(crate) fn delete_template(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
         let template = self.templates.find(input)?.clone();
         if region.groups().iter().any(|group| *group.current.id == *template.id) {
-            return Err(Fault::bad("InvalidParameterValue", format!("The launch template {} is used by an Auto Scaling group: the simulated cloud keeps it.", template.id)));
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                format!(
+                    "The launch template {} is used by an Auto Scaling group: the simulated cloud keeps it.",
+                    template.id
+                ),
+            ));
         }
         self.templates.by_id.remove(&template.id);
         Ok(json!({"launchTemplate": self.shown_template(&template)}))
@@ -115,10 +137,12 @@ impl Account {
         for name in &names {
             self.templates.find(Input(&json!({"LaunchTemplateName": name})))?;
         }
-        let all = self.templates.by_id.values().filter(|one| (ids.is_empty() && names.is_empty()) || ids.contains(&one.id) || names.contains(&one.name));
+        let all = self.templates.by_id.values().filter(|one| {
+            (ids.is_empty() && names.is_empty()) || ids.contains(&one.id) || names.contains(&one.name)
+        });
         let all = all.map(|one| (one.id.clone(), self.shown_template(one))).collect();
         let size = usize::try_from(input.number("MaxResults")?.unwrap_or(200).clamp(1, 200)).unwrap_or(200);
-        let (found, next) = page(all, size, input.text("NextToken"), &super::ec2::bad_token())?;
+        let (found, next) = page(all, size, input.text("NextToken"), &super::types::bad_token())?;
         Ok(json!({"launchTemplates": found, "nextToken": next}))
     }
 
@@ -139,19 +163,27 @@ impl Account {
             }
             for (number, version) in &template.versions {
                 if words.is_empty() || numbers.contains(number) {
-                    found.insert(format!("{}/{:020}", template.id, u64::MAX - number), self.shown_version(template, *number, version));
+                    found.insert(
+                        format!("{}/{:020}", template.id, u64::MAX - number),
+                        self.shown_version(template, *number, version),
+                    );
                 }
             }
         }
         let size = usize::try_from(input.number("MaxResults")?.unwrap_or(200).clamp(1, 200)).unwrap_or(200);
-        let (found, next) = page(found.into_iter().collect(), size, input.text("NextToken"), &super::ec2::bad_token())?;
+        let (found, next) =
+            page(found.into_iter().collect(), size, input.text("NextToken"), &super::types::bad_token())?;
         Ok(json!({"launchTemplateVersionSet": found, "nextToken": next}))
     }
 }
 
 fn data_of(input: Input<'_>) -> Result<Value, Fault> {
-    let data = input.get("LaunchTemplateData").filter(|data| data.as_object().is_some_and(|members| !members.is_empty()));
-    data.cloned().ok_or_else(|| Fault::bad("MissingParameter", "The request must contain the parameter LaunchTemplateData"))
+    let data = input
+        .get("LaunchTemplateData")
+        .filter(|data| data.as_object().is_some_and(|members| !members.is_empty()));
+    data.cloned().ok_or_else(|| {
+        Fault::bad("MissingParameter", "The request must contain the parameter LaunchTemplateData")
+    })
 }
 
 /// Data as it is answered: names begin small, and lists have names of their own.
@@ -160,10 +192,19 @@ fn wire(data: &Value) -> Value {
         Value::Object(members) => {
             let one = |(name, value): (&String, &Value)| {
                 let mut letters = name.chars();
-                let small: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+                let small: String =
+                    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
                 let small = match (&*small, value) {
                     ("securityGroupId", _) => "securityGroupIdSet".to_owned(),
-                    ("securityGroup" | "tag" | "blockDeviceMapping" | "networkInterface" | "tagSpecification" | "licenseSpecification", Value::Array(_)) if small != "blockDeviceMapping" => format!("{small}Set"),
+                    (
+                        "securityGroup"
+                        | "tag"
+                        | "blockDeviceMapping"
+                        | "networkInterface"
+                        | "tagSpecification"
+                        | "licenseSpecification",
+                        Value::Array(_),
+                    ) if small != "blockDeviceMapping" => format!("{small}Set"),
                     ("blockDeviceMapping", Value::Array(_)) => "blockDeviceMappingSet".to_owned(),
                     _ => small,
                 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Request;
+use super::message::Request;
 use crate::fault::Fault;
 use crate::text::pairs;
 
@@ -36,14 +36,17 @@ pub(super) fn read(request: &Request<'_>) -> Result<(String, Value), Fault> {
             }
         }
     }
-    let action = action.ok_or_else(|| Fault::bad("MissingAction", "The request must contain the parameter Action."))?;
+    let action = action
+        .ok_or_else(|| Fault::bad("MissingAction", "The request must contain the parameter Action."))?;
     Ok((action, value(root)))
 }
 
 /// A list is numbered from 1; Auto Scaling has `member` before the numbers, EC2 has not.
 fn value(branch: Branch) -> Value {
     let Branch { leaf, mut below } = branch;
-    if below.len() == 1 && let Some(member) = below.remove("member") {
+    if below.len() == 1
+        && let Some(member) = below.remove("member")
+    {
         return value(member);
     }
     if below.is_empty() {
@@ -72,10 +75,15 @@ mod tests {
 
     #[test]
     fn paths_become_structures_and_lists() {
-        let (action, input) = of("Action=A&Version=1&Names.member.2=b&Names.member.1=a&Names.member.10=c&T.member.1.Key=k&T.member.1.Value=v%20w&X=1");
+        let (action, input) = of(
+            "Action=A&Version=1&Names.member.2=b&Names.member.1=a&Names.member.10=c&T.member.1.Key=k&T.member.1.Value=v%20w&X=1",
+        );
         assert_eq!(action, "A");
         assert_eq!(input, json!({"Names": ["a", "b", "c"], "T": [{"Key": "k", "Value": "v w"}], "X": "1"}));
         let (_, input) = of("Action=A&Filter.1.Name=n&Filter.1.Value.1=v&InstanceId.1=i&D.I=t3");
-        assert_eq!(input, json!({"Filter": [{"Name": "n", "Value": ["v"]}], "InstanceId": ["i"], "D": {"I": "t3"}}));
+        assert_eq!(
+            input,
+            json!({"Filter": [{"Name": "n", "Value": ["v"]}], "InstanceId": ["i"], "D": {"I": "t3"}})
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Request};
+use super::message::{Answer, Request};
 use crate::fault::Fault;
 use crate::service::Service;
 
@@ -14,7 +14,10 @@ pub(super) fn read(service: Service, request: &Request<'_>) -> Result<(String, V
     let target = request.target.unwrap_or_default();
     let action = target.split_once('.').filter(|(prefix, _)| service.target_prefix() == Some(prefix));
     let Some((_, action)) = action else {
-        return Err(Fault::bad("UnknownOperationException", format!("The operation {target} is none of {}.", service.signing_name())));
+        return Err(Fault::bad(
+            "UnknownOperationException",
+            format!("The operation {target} is none of {}.", service.signing_name()),
+        ));
     };
     Ok((action.to_owned(), body(request.body)?))
 }
@@ -53,7 +56,9 @@ pub(super) fn fault(service: Service, fault: &Fault, id: &str) -> Answer {
     answer.status = fault.status;
     if service == Service::Sqs {
         // Clients that knew the query go on to see its codes.
-        answer.headers.push(("x-amzn-query-error", format!("{};Sender", super::sqs::query_code(&fault.code))));
+        answer
+            .headers
+            .push(("x-amzn-query-error", format!("{};Sender", super::sqs::query_code(&fault.code))));
     }
     answer
 }

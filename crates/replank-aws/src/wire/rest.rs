@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Request, json::body};
+use super::json::body;
+use super::message::Request;
 use crate::fault::Fault;
 use crate::text::{pairs, unescape};
 
@@ -57,7 +58,13 @@ pub(super) fn read(request: &Request<'_>) -> Result<(String, Value), Fault> {
         .iter()
         .filter(|(method, ..)| *method == request.method)
         .find_map(|route| Some((route, matched(route.1, &parts)?)))
-        .ok_or_else(|| Fault::new(404, "UnknownOperationException", format!("{} {} is not served", request.method, request.path)))?;
+        .ok_or_else(|| {
+            Fault::new(
+                404,
+                "UnknownOperationException",
+                format!("{} {} is not served", request.method, request.path),
+            )
+        })?;
     let mut input = body(request.body)?;
     if !input.is_object() {
         return Err(Fault::bad("SerializationException", "the body has to be an object"));
@@ -66,7 +73,9 @@ pub(super) fn read(request: &Request<'_>) -> Result<(String, Value), Fault> {
         if LISTS.contains(&&*key) {
             match &mut input[&key] {
                 Value::Array(all) => all.push(json!(value)),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => input[&key] = json!([value]),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                    input[&key] = json!([value]);
+                }
             }
         } else {
             input[&key] = json!(value);
@@ -105,9 +114,15 @@ mod tests {
             read(&Request { method, path, query, target: None, body: b"" }).map_err(|fault| fault.status)
         };
         let input = json!({"clusterName": "a", "nodegroupName": "b c"});
-        assert_eq!(of("GET", "/clusters/a/node-groups/b%20c", ""), Ok(("DescribeNodegroup".to_owned(), input)));
+        assert_eq!(
+            of("GET", "/clusters/a/node-groups/b%20c", ""),
+            Ok(("DescribeNodegroup".to_owned(), input))
+        );
         let input = json!({"resourceArn": "arn:aws:eks:x:1:cluster/a", "tagKeys": ["k", "l"]});
-        assert_eq!(of("DELETE", "/tags/arn%3Aaws%3Aeks%3Ax%3A1%3Acluster%2Fa", "tagKeys=k&tagKeys=l"), Ok(("UntagResource".to_owned(), input)));
+        assert_eq!(
+            of("DELETE", "/tags/arn%3Aaws%3Aeks%3Ax%3A1%3Acluster%2Fa", "tagKeys=k&tagKeys=l"),
+            Ok(("UntagResource".to_owned(), input))
+        );
         assert_eq!(of("GET", "/nothing", ""), Err(404));
     }
 }

@@ -51,7 +51,8 @@ pub(super) fn output(action: &str, value: &Value) -> Value {
             }
             ("Tags", _) => {
                 let tags = value.as_object().cloned().unwrap_or_default();
-                let tags: Vec<Value> = tags.into_iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
+                let tags: Vec<Value> =
+                    tags.into_iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
                 out.insert("*Tag".to_owned(), Value::Array(tags));
                 continue;
             }
@@ -65,7 +66,9 @@ pub(super) fn output(action: &str, value: &Value) -> Value {
         };
         let value = match value {
             Value::Array(all) => Value::Array(all.iter().map(|one| nested(action, one)).collect()),
-            other => other.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                value.clone()
+            }
         };
         out.insert(element.to_owned(), value);
     }

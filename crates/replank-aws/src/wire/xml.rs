@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, leaf};
+use super::message::{Answer, leaf};
 use crate::fault::Fault;
 use crate::service::Service;
 
@@ -11,8 +11,10 @@ const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 pub(super) fn answer(service: Service, action: &str, value: &Value, id: &str) -> Answer {
     let mut body = format!("<{action}Response xmlns=\"{}\"><{action}Result>", service.namespace());
     members(&mut body, value, "member");
-    body += &format!("</{action}Result><ResponseMetadata><RequestId>{id}</RequestId></ResponseMetadata></{action}Response>");
-    xml(200, body, id)
+    body += &format!(
+        "</{action}Result><ResponseMetadata><RequestId>{id}</RequestId></ResponseMetadata></{action}Response>"
+    );
+    xml(200, &body, id)
 }
 
 pub(super) fn fault(service: Service, fault: &Fault, id: &str) -> Answer {
@@ -21,14 +23,14 @@ pub(super) fn fault(service: Service, fault: &Fault, id: &str) -> Answer {
     element(&mut body, "Code", &fault.code);
     element(&mut body, "Message", &fault.message);
     body += &format!("</Error><RequestId>{id}</RequestId></ErrorResponse>");
-    xml(fault.status, body, id)
+    xml(fault.status, &body, id)
 }
 
 pub(super) fn ec2_answer(service: Service, action: &str, value: &Value, id: &str) -> Answer {
     let mut body = format!("<{action}Response xmlns=\"{}\"><requestId>{id}</requestId>", service.namespace());
     members(&mut body, value, "item");
     body += &format!("</{action}Response>");
-    xml(200, body, id)
+    xml(200, &body, id)
 }
 
 pub(super) fn ec2_fault(fault: &Fault, id: &str) -> Answer {
@@ -36,11 +38,12 @@ pub(super) fn ec2_fault(fault: &Fault, id: &str) -> Answer {
     element(&mut body, "Code", &fault.code);
     element(&mut body, "Message", &fault.message);
     body += &format!("</Error></Errors><RequestID>{id}</RequestID></Response>");
-    xml(fault.status, body, id)
+    xml(fault.status, &body, id)
 }
 
-fn xml(status: u16, body: String, id: &str) -> Answer {
-    let headers = vec![("content-type", "text/xml;charset=UTF-8".to_owned()), ("x-amzn-requestid", id.to_owned())];
+fn xml(status: u16, body: &str, id: &str) -> Answer {
+    let headers =
+        vec![("content-type", "text/xml;charset=UTF-8".to_owned()), ("x-amzn-requestid", id.to_owned())];
     Answer { status, headers, body: format!("{HEAD}{body}") }
 }
 
@@ -74,7 +77,9 @@ fn wrapped(out: &mut String, name: &str, value: &Value, list: &str) {
             }
             *out += &format!("</{name}>");
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => element(out, name, &leaf(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            element(out, name, &leaf(value));
+        }
     }
 }
 
@@ -103,11 +108,14 @@ mod tests {
 
     #[test]
     fn structures_lists_and_texts_are_written() {
-        let value = json!({"A": {"B": ["x", {"C": 1}], "D": null, "E": []}, "*F": ["1", "2"], "G": "<&>", "H": true});
+        let value =
+            json!({"A": {"B": ["x", {"C": 1}], "D": null, "E": []}, "*F": ["1", "2"], "G": "<&>", "H": true});
         let written = answer(Service::AutoScaling, "Do", &value, "r").body;
         assert_eq!(
             written,
-            format!("{HEAD}<DoResponse xmlns=\"http://autoscaling.amazonaws.com/doc/2011-01-01/\"><DoResult><F>1</F><F>2</F><A><B><member>x</member><member><C>1</C></member></B><E></E></A><G>&lt;&amp;&gt;</G><H>true</H></DoResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DoResponse>")
+            format!(
+                "{HEAD}<DoResponse xmlns=\"http://autoscaling.amazonaws.com/doc/2011-01-01/\"><DoResult><F>1</F><F>2</F><A><B><member>x</member><member><C>1</C></member></B><E></E></A><G>&lt;&amp;&gt;</G><H>true</H></DoResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DoResponse>"
+            )
         );
     }
 }

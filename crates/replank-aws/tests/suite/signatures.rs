@@ -68,8 +68,12 @@ fn nothing_else_is() {
         assert_eq!(request.verify(&other, now), Err(Doubt::Mismatch));
         let nobody = Credentials { access_key: "AKIANOBODY".to_owned(), ..known() };
         assert_eq!(request.verify(&nobody, now), Err(Doubt::UnknownKey));
-        assert!(matches!(request.verify(&known(), at(&request, 301)), Err(Doubt::Skewed(words)) if words.starts_with("Signature expired: ")));
-        assert!(matches!(request.verify(&known(), at(&request, -301)), Err(Doubt::Skewed(words)) if words.starts_with("Signature not yet current: ")));
+        assert!(
+            matches!(request.verify(&known(), at(&request, 301)), Err(Doubt::Skewed(words)) if words.starts_with("Signature expired: "))
+        );
+        assert!(
+            matches!(request.verify(&known(), at(&request, -301)), Err(Doubt::Skewed(words)) if words.starts_with("Signature not yet current: "))
+        );
         let changed = Request { body: format!("{} ", request.body), ..request };
         assert_eq!(changed.verify(&known(), now), Err(Doubt::Mismatch));
         let changed = Request { path: format!("{}x", changed.path), ..changed };
@@ -81,7 +85,11 @@ fn nothing_else_is() {
 fn what_is_not_signed_is_told_so() {
     assert_eq!(Authorization::read(&[]), Err(Doubt::Missing));
     let header = |value: &str| vec![("authorization".to_owned(), value.to_owned())];
-    for wrong in ["Basic x", "AWS4-HMAC-SHA256 Credential=a/b", "AWS4-HMAC-SHA256 Credential=a/b/c/d/aws4_request, SignedHeaders=host"] {
+    for wrong in [
+        "Basic x",
+        "AWS4-HMAC-SHA256 Credential=a/b",
+        "AWS4-HMAC-SHA256 Credential=a/b/c/d/aws4_request, SignedHeaders=host",
+    ] {
         assert!(matches!(Authorization::read(&header(wrong)), Err(Doubt::Incomplete(_))), "{wrong}");
     }
 }

@@ -46,7 +46,7 @@ impl Served {
             },
             serving: Serving { accounts: false, addresses: true, traces: true },
             files: None,
-        aws: None,
+            aws: None,
         })
         .expect("nothing is written");
         let runtime = Runtime::new().expect("there are threads");

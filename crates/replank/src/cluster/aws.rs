@@ -38,7 +38,12 @@ impl Aws {
     ///
     /// # Errors
     /// Where the address is taken, or the key cannot be read or written.
-    pub(super) fn begin(args: &UpArgs, start: &Start, kubernetes: SocketAddr, authority: &str) -> Result<Self, Failure> {
+    pub(super) fn begin(
+        args: &UpArgs,
+        start: &Start,
+        kubernetes: SocketAddr,
+        authority: &str,
+    ) -> Result<Self, Failure> {
         let listener = listen(SocketAddr::new(args.address, args.aws_port), "--aws-port")?;
         let own = listener.local_addr().context("cannot tell the address").map_err(Failure::internal)?;
         let Release { minor, .. } = args.kubernetes_version;
@@ -59,7 +64,11 @@ impl Aws {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn serve(self, owner: &Owner, stopped: watch::Receiver<bool>) -> Result<(Server, Told), Failure> {
+    pub(super) fn serve(
+        self,
+        owner: &Owner,
+        stopped: watch::Receiver<bool>,
+    ) -> Result<(Server, Told), Failure> {
         let Self { setting, listener, credentials } = self;
         let Credentials { access_key, secret_key } = credentials.clone();
         let server = Server::begin(listener, credentials, Box::new(AwsBackend(owner.clone())), stopped);

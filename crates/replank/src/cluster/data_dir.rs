@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use replank_aws::Credentials;
 use replank_api::Secrets;
+use replank_aws::Credentials;
 use replank_cluster::{Files, JournalError, Kept};
 
 use crate::failure::Failure;
@@ -65,7 +65,10 @@ pub(super) fn secrets(dir: Option<&Path>) -> Result<Secrets, Failure> {
 /// # Errors
 /// Where the file cannot be read or written.
 pub(super) fn credentials(dir: Option<&Path>) -> Result<Credentials, Failure> {
-    let make = || Credentials::generate().map_err(|_| Failure::internal(anyhow::anyhow!("the system has no randomness")));
+    let make = || {
+        Credentials::generate()
+            .map_err(|_| Failure::internal(anyhow::anyhow!("the system has no randomness")))
+    };
     let Some(dir) = dir else { return make() };
     let path = dir.join(CREDENTIALS);
     let told = |what: &str| format!("cannot {what} {}", path.display());

@@ -20,9 +20,9 @@ use replank_sim::{CloudTimings, KubeletModel};
 use tokio::sync::watch;
 
 use super::args::{Clock, Plugin, UpArgs};
-use super::versions::Lifecycle;
 use super::aws::Aws;
 use super::listening::listen;
+use super::versions::Lifecycle;
 use super::{data_dir, kubeconfig};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -66,8 +66,18 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let address = listener.local_addr().context("cannot tell the address").map_err(Failure::internal)?;
     let aws = args.aws.then(|| Aws::begin(args, &start, address, &identity.authority)).transpose()?;
     let setting = aws.as_ref().map(|aws| aws.setting.clone());
-    let begun =
-        begin(Begin { start, seed: args.seed, kubelet, cloud, pace, trust, serving, address, files, aws: setting });
+    let begun = begin(Begin {
+        start,
+        seed: args.seed,
+        kubelet,
+        cloud,
+        pace,
+        trust,
+        serving,
+        address,
+        files,
+        aws: setting,
+    });
     let (owner, world) = begun.context("cannot begin the cluster").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;

@@ -27,6 +27,13 @@ def run(replank, program, folder, check):
         group_of_web(ec2, asg, tags=tags)
         managed = boto3.client("eks").update_nodegroup_config
         managed(clusterName="rehearsal", nodegroupName="default", scalingConfig={"minSize": 3, "maxSize": 3, "desiredSize": 3})
+
+        def ready():
+            nodes = [node for node in cluster.nodes().values() if node["metadata"]["labels"].get("role") == "web"]
+            return [one for node in nodes for one in node["status"]["conditions"] if one["type"] == "Ready" and one["status"] == "True"]
+
+        # A node that is still coming would be counted beside those that the pods need.
+        wait("the first node is Ready", ready)
         config = os.path.join(folder, "cloud.conf")
         region, url = cluster.variables["AWS_REGION"], cluster.variables["AWS_ENDPOINT_URL"]
         with open(config, "w") as file:

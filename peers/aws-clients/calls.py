@@ -47,7 +47,7 @@ def run(check):
     t('waiter', lambda: waiter.wait(clusterName=cl, nodegroupName='ng1'))
     t('config bad', lambda: eks.update_nodegroup_config(clusterName=cl, nodegroupName='ng1', scalingConfig=dict(minSize=6,maxSize=5,desiredSize=2)), 'InvalidParameterException')
     u = t('config', lambda: eks.update_nodegroup_config(clusterName=cl, nodegroupName='ng1', scalingConfig=dict(minSize=1,maxSize=5,desiredSize=2), labels=dict(addOrUpdateLabels={'c':'d'})))
-    if u: t('describe update', lambda: eks.describe_update(name=cl, nodegroupName='ng1', updateId=u['update']['id']))
+    t('describe update', lambda: eks.describe_update(name=cl, nodegroupName='ng1', updateId=u['update']['id']))
     for i in range(80):
         s = eks.describe_update(name=cl, nodegroupName='ng1', updateId=u['update']['id'])['update']['status']
         if s != 'InProgress': break
@@ -56,7 +56,7 @@ def run(check):
     t('release wrong', lambda: eks.update_nodegroup_version(clusterName=cl, nodegroupName='ng1', version='1.36', releaseVersion='1.31.3-20250103'), 'InvalidParameterException')
     u = t('version', lambda: eks.update_nodegroup_version(clusterName=cl, nodegroupName='ng1', version='1.36'))
     t('version while', lambda: eks.update_nodegroup_version(clusterName=cl, nodegroupName='ng1', version='1.36'), 'ResourceInUseException')
-    if u: print(u['update']); t('list updates', lambda: eks.list_updates(name=cl, nodegroupName='ng1'))
+    t('list updates', lambda: eks.list_updates(name=cl, nodegroupName='ng1'))
     a = t('addon versions', lambda: eks.describe_addon_versions(addonName='coredns', kubernetesVersion='1.36'))
     v = [x['addonVersion'] for x in a['addons'][0]['addonVersions']]
     t('create addon', lambda: eks.create_addon(clusterName=cl, addonName='coredns', addonVersion=v[-1]))

@@ -8,6 +8,8 @@ import subprocess
 import time
 import urllib.request
 
+import boto3
+
 
 class Cluster:
     """`replank cluster up --aws`, for as long as it is needed."""
@@ -26,6 +28,8 @@ class Cluster:
             if name == "AWS_DEFAULT_REGION":
                 break
         os.environ.update(self.variables)
+        # Another cluster has another key.
+        boto3.setup_default_session()
         config = json.load(open(self.kubeconfig))
         served = config["clusters"][0]["cluster"]
         self.server, self.token = served["server"], config["users"][0]["user"]["token"]

@@ -39,7 +39,7 @@ def main():
             calls.run(check)
 
     def of_commands(folder):
-        with Cluster(asked.replank, folder, "--nodes", "3", "--speed", "20") as cluster:
+        with Cluster(asked.replank, folder, "--nodes", "3", "--clock", "fast") as cluster:
             commands.run(cluster, check)
 
     parts = {

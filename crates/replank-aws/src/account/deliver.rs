@@ -36,10 +36,10 @@ impl Account {
                 event["detail"]["LifecycleActionToken"] = json!(token_of(hook, instance));
                 self.notify_hook_target(&name, hook, &event, region.now());
             }
-            if let Some(instance) = detail["EC2InstanceId"].as_str() {
-                if detail.get("LifecycleHookName").is_none() {
-                    resources.push(self.names.arn("ec2", &format!("instance/{instance}")));
-                }
+            if let Some(instance) = detail["EC2InstanceId"].as_str()
+                && detail.get("LifecycleHookName").is_none()
+            {
+                resources.push(self.names.arn("ec2", &format!("instance/{instance}")));
             }
         }
         if let Some(instance) = detail["instance-id"].as_str() {

@@ -98,7 +98,7 @@ impl Account {
         }
         let size = input.number("MaxResults")?.map_or(1000, |size| size.clamp(5, 1000));
         let size = usize::try_from(size).unwrap_or(1000);
-        let (instances, next) = page(found, size, input.text("NextToken"), &bad_token())?;
+        let (instances, next) = page(found, size, input.text("NextToken"), &super::types::bad_token())?;
         let reservations: Vec<Value> = instances
             .into_iter()
             .map(|instance| {
@@ -174,16 +174,9 @@ impl Account {
         });
         let size =
             usize::try_from(input.number("MaxResults")?.unwrap_or(1000).clamp(5, 1000)).unwrap_or(1000);
-        let (found, next) = page(shown.collect(), size, input.text("NextToken"), &bad_token())?;
+        let (found, next) = page(shown.collect(), size, input.text("NextToken"), &super::types::bad_token())?;
         Ok(json!({"instanceStatusSet": found, "nextToken": next}))
     }
-}
-
-pub(crate) fn bad_token() -> Fault {
-    Fault::bad(
-        "InvalidParameterValue",
-        "Value for parameter NextToken is invalid. Reason: it is none of ours.",
-    )
 }
 
 fn missing(id: &str) -> Fault {

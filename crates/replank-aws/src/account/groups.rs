@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_model::object::cloud::{
     GroupKind, Instance, NodeGroup, Registrar, ScalingProcess, TerminationPolicy,
 };
+use replank_model::text::Zone;
 use serde_json::{Value, json};
 
 use super::members::{known_group, members, shown_tag, tags};
@@ -78,7 +79,7 @@ impl Account {
     fn shown_group(&self, region: &dyn Region, group: &NodeGroup, with_instances: bool) -> Value {
         let name = &*group.auto_scaling_group;
         let extra = self.groups.get(name);
-        let zones: Vec<&str> = group.zones.iter().map(|zone| zone.as_str()).collect();
+        let zones: Vec<&str> = group.zones.iter().map(Zone::as_str).collect();
         let subnets: Vec<String> = group.zones.iter().map(|zone| self.names.subnet(zone)).collect();
         let instances = if with_instances { members(region, group) } else { Vec::new() };
         let instances: Vec<Value> = instances.iter().map(|one| self.shown_member(region, one)).collect();

@@ -64,7 +64,11 @@ pub(crate) fn known_instance(region: &dyn Region, id: &str) -> Result<Arc<Instan
 pub(crate) fn refused(refusal: Refusal) -> Fault {
     match refusal {
         Refusal::Gone { message } | Refusal::Failed { message, .. } => Fault::validation(&*message),
-        other => Fault::validation(format!("{other:?}")),
+        other @ (Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Denied { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late) => Fault::validation(other.to_string()),
     }
 }
 

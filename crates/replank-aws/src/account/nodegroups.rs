@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::affinity::TaintEffect;
-use replank_model::object::cloud::{
-    GroupSize, Market, NodeGroup, NodegroupChange, NodegroupUpdate, ScalingProcess,
-};
+use replank_model::object::cloud::{GroupSize, Market, NodeGroup, ScalingProcess};
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use replank_protocol::command::Refusal;
@@ -496,31 +494,6 @@ impl Account {
     }
 }
 
-/// What an update of the region changes, in EKS' terms.
-pub(crate) fn params_of(
-    group: &NodeGroup,
-    update: &NodegroupUpdate,
-) -> (&'static str, Vec<(String, String)>) {
-    match &update.change {
-        NodegroupChange::Version { to } => {
-            let template = group.templates.get(to);
-            let version =
-                template.map(|template| minor_of(&template.profile.kubelet_version)).unwrap_or_default();
-            let release = template
-                .and_then(|template| image(&image_of(template)))
-                .map(|image| image.release)
-                .unwrap_or_default();
-            ("VersionUpdate", vec![("Version".to_owned(), version), ("ReleaseVersion".to_owned(), release)])
-        }
-        NodegroupChange::Config { to } => (
-            "ConfigUpdate",
-            [("MinSize", to.min), ("MaxSize", to.max), ("DesiredSize", to.desired)]
-                .map(|(kind, value)| (kind.to_owned(), value.to_string()))
-                .to_vec(),
-        ),
-    }
-}
-
 fn in_use(group: &NodeGroup, update: &str) -> Fault {
     Fault::new(409, "ResourceInUseException", format!("Nodegroup cannot be updated as it is currently not in Active State (update {update} is in progress)")).with("nodegroupName", group.name.as_str())
 }
@@ -533,7 +506,12 @@ fn refused(group: &NodeGroup, refusal: Refusal) -> Fault {
         Refusal::Gone { message } => {
             Fault::new(404, "ResourceNotFoundException", &*message).with("nodegroupName", group.name.as_str())
         }
-        other => invalid(other.to_string()),
+        other @ (Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Denied { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late
+        | Refusal::Failed { .. }) => invalid(other.to_string()),
     }
 }
 

@@ -11,6 +11,14 @@ use crate::input::Input;
 use crate::page::page;
 use crate::region::{InstanceType, Region};
 
+/// The refusal of a token of EC2's pages.
+pub(crate) fn bad_token() -> Fault {
+    Fault::bad(
+        "InvalidParameterValue",
+        "Value for parameter NextToken is invalid. Reason: it is none of ours.",
+    )
+}
+
 pub(crate) fn describe(region: &dyn Region, input: Input<'_>) -> Reply {
     let asked = input.texts("InstanceType");
     let all = region.instance_types();
@@ -23,7 +31,7 @@ pub(crate) fn describe(region: &dyn Region, input: Input<'_>) -> Reply {
     let found = all.iter().filter(|one| asked.is_empty() || asked.iter().any(|name| **name == *one.name));
     let shown = found.map(|one| (one.name.to_string(), shown(one))).collect();
     let size = usize::try_from(input.number("MaxResults")?.unwrap_or(100).clamp(5, 100)).unwrap_or(100);
-    let (found, next) = page(shown, size, input.text("NextToken"), &super::ec2::bad_token())?;
+    let (found, next) = page(shown, size, input.text("NextToken"), &bad_token())?;
     Ok(json!({"instanceTypeSet": found, "nextToken": next}))
 }
 
@@ -66,7 +74,7 @@ pub(crate) fn offerings(account: &Account, region: &dyn Region, input: Input<'_>
             }
         }
     }
-    let (found, next) = page(all, 1000, input.text("NextToken"), &super::ec2::bad_token())?;
+    let (found, next) = page(all, 1000, input.text("NextToken"), &bad_token())?;
     Ok(json!({"instanceTypeOfferingSet": found, "nextToken": next}))
 }
 
@@ -86,7 +94,7 @@ pub(crate) fn by_requirements(region: &dyn Region, input: Input<'_>) -> Reply {
             && (arch.is_empty() || arch.iter().any(|name| name == one.arch))
     });
     let shown = found.map(|one| (one.name.to_string(), json!({"instanceType": &*one.name}))).collect();
-    let (found, next) = page(shown, 1000, input.text("NextToken"), &super::ec2::bad_token())?;
+    let (found, next) = page(shown, 1000, input.text("NextToken"), &bad_token())?;
     Ok(json!({"instanceTypeSet": found, "nextToken": next}))
 }
 

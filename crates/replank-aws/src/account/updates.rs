@@ -1,13 +1,15 @@
 //! Updates of EKS: how they are listed, and how far they are.
 
-use replank_model::object::cloud::UpdateStatus;
+use replank_model::object::cloud::{NodeGroup, NodegroupChange, NodegroupUpdate, UpdateStatus};
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::kept::Update;
+use super::launch::image_of;
 use super::own::Account;
 use crate::call::Reply;
 use crate::fault::Fault;
+use crate::image::{image, minor_of};
 use crate::input::Input;
 use crate::page::page;
 use crate::region::Region;
@@ -83,7 +85,7 @@ impl Account {
             if let Some(one) =
                 group.update.as_ref().filter(|one| !self.eks.updates.iter().any(|known| *known.id == *one.id))
             {
-                let (kind, params) = super::nodegroups::params_of(&group, one);
+                let (kind, params) = params_of(&group, one);
                 self.eks.updates.push(Update {
                     id: one.id.to_string(),
                     kind: kind.to_owned(),
@@ -139,4 +141,26 @@ pub(crate) fn shown(update: &Update) -> Value {
     let params: Vec<Value> =
         update.params.iter().map(|(name, value)| json!({"type": name, "value": value})).collect();
     json!({"id": update.id, "status": update.status, "type": update.kind, "params": params, "createdAt": epoch(update.created), "errors": update.errors})
+}
+
+/// What an update of the region changes, in EKS' terms.
+fn params_of(group: &NodeGroup, update: &NodegroupUpdate) -> (&'static str, Vec<(String, String)>) {
+    match &update.change {
+        NodegroupChange::Version { to } => {
+            let template = group.templates.get(to);
+            let version =
+                template.map(|template| minor_of(&template.profile.kubelet_version)).unwrap_or_default();
+            let release = template
+                .and_then(|template| image(&image_of(template)))
+                .map(|image| image.release)
+                .unwrap_or_default();
+            ("VersionUpdate", vec![("Version".to_owned(), version), ("ReleaseVersion".to_owned(), release)])
+        }
+        NodegroupChange::Config { to } => (
+            "ConfigUpdate",
+            [("MinSize", to.min), ("MaxSize", to.max), ("DesiredSize", to.desired)]
+                .map(|(kind, value)| (kind.to_owned(), value.to_string()))
+                .to_vec(),
+        ),
+    }
 }

@@ -142,7 +142,7 @@ impl Account {
         });
         let all = all.map(|one| (one.id.clone(), self.shown_template(one))).collect();
         let size = usize::try_from(input.number("MaxResults")?.unwrap_or(200).clamp(1, 200)).unwrap_or(200);
-        let (found, next) = page(all, size, input.text("NextToken"), &super::ec2::bad_token())?;
+        let (found, next) = page(all, size, input.text("NextToken"), &super::types::bad_token())?;
         Ok(json!({"launchTemplates": found, "nextToken": next}))
     }
 
@@ -172,7 +172,7 @@ impl Account {
         }
         let size = usize::try_from(input.number("MaxResults")?.unwrap_or(200).clamp(1, 200)).unwrap_or(200);
         let (found, next) =
-            page(found.into_iter().collect(), size, input.text("NextToken"), &super::ec2::bad_token())?;
+            page(found.into_iter().collect(), size, input.text("NextToken"), &super::types::bad_token())?;
         Ok(json!({"launchTemplateVersionSet": found, "nextToken": next}))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Request;
+use super::message::Request;
 use crate::fault::Fault;
 use crate::text::pairs;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Request};
+use super::message::{Answer, Request};
 use crate::fault::Fault;
 use crate::service::Service;
 

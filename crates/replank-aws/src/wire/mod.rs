@@ -2,34 +2,15 @@
 
 mod form;
 mod json;
+mod message;
 mod rest;
 mod sqs;
 mod xml;
 
-use serde_json::Value;
-
 use crate::call::{Call, Reply};
 use crate::fault::Fault;
 use crate::service::{Protocol, Service};
-
-/// A request that has been believed.
-#[derive(Debug)]
-pub(crate) struct Request<'r> {
-    pub(crate) method: &'r str,
-    pub(crate) path: &'r str,
-    pub(crate) query: &'r str,
-    /// The header `X-Amz-Target`.
-    pub(crate) target: Option<&'r str>,
-    pub(crate) body: &'r [u8],
-}
-
-/// An answer, ready to be sent.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: String,
-}
+pub(crate) use message::{Answer, Request};
 
 /// Reads a call.
 ///
@@ -63,14 +44,5 @@ pub(crate) fn write(service: Service, has_target: bool, action: &str, reply: &Re
         (Protocol::Query, Err(fault)) => xml::fault(service, fault, id),
         (Protocol::Ec2, Ok(value)) => xml::ec2_answer(service, action, value, id),
         (Protocol::Ec2, Err(fault)) => xml::ec2_fault(fault, id),
-    }
-}
-
-/// A text of a leaf.
-fn leaf(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Request, json::body};
+use super::json::body;
+use super::message::Request;
 use crate::fault::Fault;
 use crate::text::{pairs, unescape};
 
@@ -73,7 +74,7 @@ pub(super) fn read(request: &Request<'_>) -> Result<(String, Value), Fault> {
             match &mut input[&key] {
                 Value::Array(all) => all.push(json!(value)),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                    input[&key] = json!([value])
+                    input[&key] = json!([value]);
                 }
             }
         } else {

@@ -66,7 +66,9 @@ pub(super) fn output(action: &str, value: &Value) -> Value {
         };
         let value = match value {
             Value::Array(all) => Value::Array(all.iter().map(|one| nested(action, one)).collect()),
-            other => other.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                value.clone()
+            }
         };
         out.insert(element.to_owned(), value);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, leaf};
+use super::message::{Answer, leaf};
 use crate::fault::Fault;
 use crate::service::Service;
 
@@ -14,7 +14,7 @@ pub(super) fn answer(service: Service, action: &str, value: &Value, id: &str) ->
     body += &format!(
         "</{action}Result><ResponseMetadata><RequestId>{id}</RequestId></ResponseMetadata></{action}Response>"
     );
-    xml(200, body, id)
+    xml(200, &body, id)
 }
 
 pub(super) fn fault(service: Service, fault: &Fault, id: &str) -> Answer {
@@ -23,14 +23,14 @@ pub(super) fn fault(service: Service, fault: &Fault, id: &str) -> Answer {
     element(&mut body, "Code", &fault.code);
     element(&mut body, "Message", &fault.message);
     body += &format!("</Error><RequestId>{id}</RequestId></ErrorResponse>");
-    xml(fault.status, body, id)
+    xml(fault.status, &body, id)
 }
 
 pub(super) fn ec2_answer(service: Service, action: &str, value: &Value, id: &str) -> Answer {
     let mut body = format!("<{action}Response xmlns=\"{}\"><requestId>{id}</requestId>", service.namespace());
     members(&mut body, value, "item");
     body += &format!("</{action}Response>");
-    xml(200, body, id)
+    xml(200, &body, id)
 }
 
 pub(super) fn ec2_fault(fault: &Fault, id: &str) -> Answer {
@@ -38,10 +38,10 @@ pub(super) fn ec2_fault(fault: &Fault, id: &str) -> Answer {
     element(&mut body, "Code", &fault.code);
     element(&mut body, "Message", &fault.message);
     body += &format!("</Error></Errors><RequestID>{id}</RequestID></Response>");
-    xml(fault.status, body, id)
+    xml(fault.status, &body, id)
 }
 
-fn xml(status: u16, body: String, id: &str) -> Answer {
+fn xml(status: u16, body: &str, id: &str) -> Answer {
     let headers =
         vec![("content-type", "text/xml;charset=UTF-8".to_owned()), ("x-amzn-requestid", id.to_owned())];
     Answer { status, headers, body: format!("{HEAD}{body}") }
@@ -78,7 +78,7 @@ fn wrapped(out: &mut String, name: &str, value: &Value, list: &str) {
             *out += &format!("</{name}>");
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            element(out, name, &leaf(value))
+            element(out, name, &leaf(value));
         }
     }
 }

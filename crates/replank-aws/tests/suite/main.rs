@@ -1,1 +1,3 @@
 //! Tests of the wire.
+
+mod signatures;

@@ -125,11 +125,8 @@ impl Lease {
         (namespace, name): (&str, &str),
         identity: &str,
     ) -> Result<Attempt, LiveError> {
-        let place = Place {
-            connection: connection.clone(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
+        let place =
+            Place { connection: connection.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         let mut tries = 0;
         loop {
             tries += 1;
@@ -144,7 +141,13 @@ impl Lease {
                 Ok(told) => {
                     let mut spec = spec(identity, told.now);
                     spec["leaseTransitions"] = (told.transitions + 1).into();
-                    place.patch(&told.uid, &told.version, &json!([{"op": "add", "path": "/spec", "value": spec}])).await?
+                    place
+                        .patch(
+                            &told.uid,
+                            &told.version,
+                            &json!([{"op": "add", "path": "/spec", "value": spec}]),
+                        )
+                        .await?
                 }
                 Err(now) => place.create(&spec(identity, now)).await?,
             };
@@ -166,14 +169,15 @@ impl Lease {
     ///
     /// # Errors
     /// Where the server does not answer, or says no.
-    pub async fn holder(connection: &Connection, (namespace, name): (&str, &str)) -> Result<Option<Holder>, LiveError> {
-        let place = Place {
-            connection: connection.clone(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
+    pub async fn holder(
+        connection: &Connection,
+        (namespace, name): (&str, &str),
+    ) -> Result<Option<Holder>, LiveError> {
+        let place =
+            Place { connection: connection.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
         let told = place.read().await?.ok();
-        Ok(told.and_then(|told| told.holder.filter(|holder| holder.until.is_none_or(|until| told.now < until))))
+        Ok(told
+            .and_then(|told| told.holder.filter(|holder| holder.until.is_none_or(|until| told.now < until))))
     }
 
     /// Whether it is still held.
@@ -362,7 +366,8 @@ mod tests {
         let (at, of_day) = (Instant::now(), SystemTime::now());
         let term = Term(Arc::new(Mutex::new(Renewed { at, of_day, is_lost: false })));
         assert!(term.holds());
-        let back = |span: Duration| Instant::now().checked_sub(span).expect("this machine has been up for so long");
+        let back =
+            |span: Duration| Instant::now().checked_sub(span).expect("this machine has been up for so long");
         term.set(Renewed { at: back(Duration::from_secs(19)), of_day, is_lost: false });
         assert!(term.holds());
         term.set(Renewed { at: back(Duration::from_secs(20)), of_day, is_lost: false });

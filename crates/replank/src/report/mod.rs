@@ -43,7 +43,7 @@ pub(crate) fn short(result: &RehearsalResult, about: &About<'_>, look: Look) -> 
     let mut page = Page::new(look);
     findings::write(&mut page, &result.findings);
     roll::write(&mut page, result, about);
-    verdict::write(&mut page, result, about);
+    verdict::write_alone(&mut page, result, about);
     page.into_text()
 }
 

@@ -36,7 +36,8 @@ impl Course {
     /// Nothing has happened yet.
     pub(super) fn of(view: &View) -> Self {
         let claims = view.node_claims.unordered();
-        let claims = claims.filter_map(|(_, claim)| Some((claim.meta.name.clone(), claim.status.node_name.clone()?)));
+        let claims =
+            claims.filter_map(|(_, claim)| Some((claim.meta.name.clone(), claim.status.node_name.clone()?)));
         Self { claims: claims.collect(), ..Self::default() }
     }
 
@@ -142,7 +143,9 @@ impl Compared {
             let node = &self.happens.begun[self.placed].0;
             match self.rehearsed.begun.get(self.placed).map(|(node, _)| node) {
                 Some(expected) if expected == node => {}
-                Some(expected) => found.push(format!("node {node} is begun; in the rehearsal it was {expected}'s turn")),
+                Some(expected) => {
+                    found.push(format!("node {node} is begun; in the rehearsal it was {expected}'s turn"))
+                }
                 None => found.push(format!("node {node} is begun; in the rehearsal it was not")),
             }
             self.placed += 1;
@@ -166,24 +169,45 @@ impl Compared {
                 ));
             }
         }
+        if let Some((from, rehearsed)) = self.is_to_begin()
+            && now > from + rehearsed + rehearsed + self.tolerance
+        {
+            beyond = Some(format!(
+                "no node was begun in {}; rehearsed were {} until the first",
+                span(now - from),
+                span(rehearsed)
+            ));
+        }
         let (refused, rehearsed) = (self.happens.refused, self.rehearsed.refused);
         if refused > rehearsed * 2 + REFUSED_MORE {
-            beyond = Some(format!("disruption budgets have refused {refused} evictions; {rehearsed} in the rehearsal"));
+            beyond = Some(format!(
+                "disruption budgets have refused {refused} evictions; {rehearsed} in the rehearsal"
+            ));
         } else if refused > rehearsed + REFUSED_TOLD {
-            found.push(format!("disruption budgets refuse more evictions than the {rehearsed} of the rehearsal"));
+            found.push(format!(
+                "disruption budgets refuse more evictions than the {rehearsed} of the rehearsal"
+            ));
         }
         found.retain(|one| self.told.insert(one.clone()));
         (found, beyond)
     }
 
-    /// When a node that is open is beyond what is tolerated.
+    /// Since when, and for how long by the rehearsal, the first node has been waited for.
+    fn is_to_begin(&self) -> Option<(Time, Span)> {
+        let first = self.rehearsed.begun.first().filter(|_| self.happens.begun.is_empty())?.1;
+        Some((self.happens.from?, first - self.rehearsed.from?))
+    }
+
+    /// When a node that is open, or the first that is waited for, is beyond what is tolerated.
     pub(super) fn next(&self) -> Option<Time> {
         let open = self.happens.begun.iter().filter(|(node, _)| !self.happens.done.contains_key(node));
         let ends = open.filter_map(|(node, begun)| {
             let rehearsed = self.rehearsed.took(node)?;
             Some(*begun + rehearsed + rehearsed + self.tolerance + Span::from_secs(1))
         });
-        ends.min()
+        let first =
+            self.is_to_begin().map(|(from, span)| from + span + span + self.tolerance + Span::from_secs(1));
+        ends.chain(first).min()
     }
 }
 
@@ -198,7 +222,10 @@ mod tests {
     fn course(nodes: &[(&str, i64, Option<i64>)]) -> Course {
         Course {
             begun: nodes.iter().map(|(name, begun, _)| (NodeName::from(*name), at(*begun))).collect(),
-            done: nodes.iter().filter_map(|(name, _, done)| Some((NodeName::from(*name), at((*done)?)))).collect(),
+            done: nodes
+                .iter()
+                .filter_map(|(name, _, done)| Some((NodeName::from(*name), at((*done)?))))
+                .collect(),
             from: Some(at(0)),
             ..Course::default()
         }
@@ -228,6 +255,14 @@ mod tests {
         assert!(beyond.is_some_and(|beyond| beyond.starts_with("node a has taken 3m")));
         let mut same = compared(rehearsed.clone(), rehearsed);
         assert_eq!(same.look(at(500)), (Vec::new(), None));
+    }
+
+    #[test]
+    fn a_run_whose_first_node_is_not_begun_is_beyond_what_is_tolerated() {
+        let rehearsed = course(&[("a", 10, Some(60))]);
+        let mut one = compared(rehearsed, course(&[]));
+        assert_eq!((one.look(at(80)), one.next()), ((Vec::new(), None), Some(at(81))));
+        assert!(one.look(at(81)).1.is_some());
     }
 
     #[test]

@@ -86,7 +86,11 @@ impl Watch {
                 }
                 Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
                     let name = &claim.name;
-                    self.say(now, &format!("deleting nodeclaim {name}"), json!({"event": "deleting", "nodeClaim": name}));
+                    self.say(
+                        now,
+                        &format!("deleting nodeclaim {name}"),
+                        json!({"event": "deleting", "nodeClaim": name}),
+                    );
                     format!("deleting nodeclaim {name}")
                 }
                 Effect::Kubernetes(KubernetesEffect::RestartWorkload { workload, .. }) => {
@@ -111,7 +115,11 @@ impl Watch {
         let new: Vec<NodeName> = ready.filter(|name| !self.known.contains(name)).collect();
         for uid in gone {
             if let Some(pod) = self.asked.remove(&uid) {
-                self.say(now, &format!("pod/{} evicted", pod.name), json!({"event": "evicted", "pod": pod.to_string()}));
+                self.say(
+                    now,
+                    &format!("pod/{} evicted", pod.name),
+                    json!({"event": "evicted", "pod": pod.to_string()}),
+                );
             }
         }
         for name in new {
@@ -138,9 +146,11 @@ impl Watch {
             if before != row.phase {
                 let word = match row.phase {
                     Phase::Open => "uncordoned",
-                    other @ (Phase::Cordoned | Phase::Draining | Phase::Drained | Phase::Skipped | Phase::Replaced) => {
-                        other.as_str()
-                    }
+                    other @ (Phase::Cordoned
+                    | Phase::Draining
+                    | Phase::Drained
+                    | Phase::Skipped
+                    | Phase::Replaced) => other.as_str(),
                 };
                 let line = format!("node/{} {word}", row.node);
                 self.say(now, &line, json!({"event": word, "node": row.node, "pods": row.pods}));
@@ -182,7 +192,10 @@ impl Engine for Watch {
                     Some(refusal.to_string())
                 }
                 // It is decided anew from what is seen.
-                Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late => None,
+                Refusal::Conflict { .. }
+                | Refusal::Gone { .. }
+                | Refusal::Mismatch { .. }
+                | Refusal::Late => None,
             },
             Answer::Done => None,
             Answer::Unknown { message } => Some(message.to_string()),

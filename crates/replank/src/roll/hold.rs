@@ -22,8 +22,8 @@ use serde_json::json;
 use super::args::TellArgs;
 use super::course::Compared;
 use super::engine::{Shared, Watch};
-use super::rehearsed::Rehearsed;
 use super::records::{identity, intend};
+use super::rehearsed::Rehearsed;
 use super::screen::Screen;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -128,7 +128,9 @@ pub(super) fn carry_out(
     drop(engine);
     shared.screen.borrow_mut().finish();
     let paused = match &left {
-        Ok(Left::Beyond(why)) => runtime.block_on(intend(connection, (&namespace, run), (Intent::Paused, why))),
+        Ok(Left::Beyond(why)) => {
+            runtime.block_on(intend(connection, (&namespace, run), (Intent::Paused, why)))
+        }
         Ok(Left::End(_) | Left::Interrupted | Left::Lost(_)) | Err(_) => Ok(()),
     };
     runtime.block_on(lease.release());
@@ -181,7 +183,9 @@ fn finish(task: &Task, left: &Left, (shared, printer): (&Shared, &mut Printer)) 
         Left::Beyond(why) => (
             "paused",
             Exit::Blocked,
-            format!("run {run} is paused ({replaced}): {why}; nodes that were begun stay as they are; {go_on}"),
+            format!(
+                "run {run} is paused ({replaced}): {why}; nodes that were begun stay as they are; {go_on}"
+            ),
             &[][..],
         ),
         Left::Lost(holder) => {

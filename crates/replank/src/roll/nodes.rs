@@ -72,7 +72,9 @@ fn row(view: &View, (plan, run): (&Plan, &RunId), name: &NodeName, uid: &Uid) ->
     let Some(node) = view.node(name).filter(|node| node.meta.uid == *uid) else { return gone() };
     let left = NodePods::of(view, plan, name);
     let pods = left.movers.iter().map(|bound| &bound.pod);
-    let pods = pods.chain(left.batch.iter().map(|batch| &batch.bound.pod)).chain(left.leaving.iter().map(|one| &one.pod));
+    let pods = pods
+        .chain(left.batch.iter().map(|batch| &batch.bound.pod))
+        .chain(left.leaving.iter().map(|one| &one.pod));
     let mut subjects: Vec<Subject> = pods.map(|pod| Subject::Pod(pod.meta.key())).collect();
     subjects.extend(left.refused.iter().map(|(key, _)| Subject::Pod(key.clone())));
     let number = subjects.len();

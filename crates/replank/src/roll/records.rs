@@ -34,9 +34,11 @@ pub(super) async fn all(
     connection: &Connection,
     namespace: &str,
 ) -> Result<(Vec<FoundRecord>, Time), Failure> {
-    let path = format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector={}", RECORD.replace('/', "%2F"));
+    let path =
+        format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector={}", RECORD.replace('/', "%2F"));
     let answer = connection.get(&path, "application/json").await?;
-    let missing = Missing { group: String::new(), resource: "configmaps".to_owned(), verbs: &["get", "list"] };
+    let missing =
+        Missing { group: String::new(), resource: "configmaps".to_owned(), verbs: &["get", "list"] };
     let message = answer.message();
     match answer.code {
         200 => {}
@@ -83,7 +85,8 @@ pub(super) async fn one(
 pub(super) fn begun(found: &FoundRecord) -> Result<Begun, Failure> {
     let key = found.holder.meta.key();
     let unreadable = |why: String| {
-        Failure::usage_message(format!("the record in ConfigMap {key} cannot be read: {why}")).next("see docs/record.md")
+        Failure::usage_message(format!("the record in ConfigMap {key} cannot be read: {why}"))
+            .next("see docs/record.md")
     };
     let record = found.record.as_ref().map_err(|error| unreadable(error.to_string()))?;
     let told = told(record).map_err(|error| unreadable(error.to_string()))?;
@@ -131,8 +134,11 @@ pub(super) async fn intend(
             code => return Err(LiveError::Refused { path, code, message }.into()),
         }
     }
-    Err(Failure { exit: Exit::Internal, ..Failure::usage_message(format!("the record of run {run} changes all the time")) }
-        .next("try again"))
+    Err(Failure {
+        exit: Exit::Internal,
+        ..Failure::usage_message(format!("the record of run {run} changes all the time"))
+    }
+    .next("try again"))
 }
 
 /// Who this process is to others.

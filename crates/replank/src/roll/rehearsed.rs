@@ -31,6 +31,19 @@ pub(super) struct Rehearsed {
     pub(super) scene: Box<Scene>,
 }
 
+impl Rehearsed {
+    /// What happens is compared with a rehearsal that came to its end, and with no other.
+    pub(super) fn to_compare(self, printer: &mut Printer) -> Option<Self> {
+        if matches!(self.exit, Exit::Passes | Exit::Findings | Exit::Incomplete) {
+            return Some(self);
+        }
+        printer.warning(
+            "a rehearsal of what is left does not come to an end: what happens is not compared with it",
+        );
+        None
+    }
+}
+
 /// Rehearses a plan on a live cluster; with a run that was begun, what is left of it.
 ///
 /// # Errors

@@ -117,7 +117,8 @@ impl Screen {
             self.waits.insert(one.what.clone(), (kind, since, is_told || is_due));
             if is_due {
                 let step = remedy(&one.on);
-                let line = step.as_ref().map_or_else(|| one.to_string(), |step| format!("{one}\n  next: {step}"));
+                let line =
+                    step.as_ref().map_or_else(|| one.to_string(), |step| format!("{one}\n  next: {step}"));
                 match self.form {
                     Form::Json => self.say(
                         now,

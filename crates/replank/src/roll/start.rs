@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use replank_core::nodes_to_replace;
 use replank_facts::plan::{Plan, RunOptions, Singletons};
+use replank_facts::run_record::told;
 use replank_live::{Connection, Lease};
 use replank_model::object::karpenter::NodeClaim;
 use replank_model::text::NodeName;
@@ -14,7 +15,6 @@ use replank_model::view::View;
 use replank_protocol::intent::Intent;
 use replank_protocol::limits::run_named;
 use replank_protocol::record::FoundRecord;
-use replank_facts::run_record::told;
 
 use super::args::{ProviderArg, StartArgs};
 use super::hold::{Task, carry_out, held_by, place};
@@ -50,7 +50,8 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     let (namespace, name) = place(&plan, &run);
     let (connection, found, now, holder) = runtime.block_on(async {
         let connection = Connection::open(&args.live.asked()).await?;
-        let verb = if plan.care.singletons == Singletons::Surge { RbacVerb::RollSurge } else { RbacVerb::Roll };
+        let verb =
+            if plan.care.singletons == Singletons::Surge { RbacVerb::RollSurge } else { RbacVerb::Roll };
         let rules = if args.dry_run { verb.reads() } else { verb.rules() };
         permitted(&connection, None, &rules).await?;
         if !args.dry_run {
@@ -70,6 +71,12 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     {
         return Err(Failure::usage_message(format!("run {run} was begun with another plan"))
             .next(format!("to go on with that one: replank roll resume {run}; to end it: replank roll cancel {run}; or give this plan another name")));
+    }
+    if let (Some(begun), Some(found)) = (&begun, known)
+        && begun.told.intent != Intent::Run
+        && !args.dry_run
+    {
+        return Err(is_not_to_run(begun.told.intent, run.as_str(), records::why(found)));
     }
     let since = begun.as_ref().map(|begun| (run.clone(), begun.told.options.started));
     if let Some((_, since)) = &since {
@@ -106,8 +113,28 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     }
     confirm(args, &format!("{} on context {}", scene.plan.name, connection.context()), chosen.len())?;
     let plan = Arc::new(scene.plan.clone());
-    let task = Task { run, plan, options: fresh(task_options, is_new, &runtime, &connection, &namespace)?, wanted: Intent::Run };
-    carry_out((&runtime, &connection), &task, (&args.tell, Some(rehearsed)), printer, interrupt)
+    let task = Task {
+        run,
+        plan,
+        options: fresh(task_options, is_new, &runtime, &connection, &namespace)?,
+        wanted: Intent::Run,
+    };
+    carry_out((&runtime, &connection), &task, (&args.tell, rehearsed.to_compare(printer)), printer, interrupt)
+}
+
+/// A run that somebody has paused or ended is not gone on with by the way.
+fn is_not_to_run(intent: Intent, run: &str, why: Option<&str>) -> Failure {
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    let (word, next) = match intent {
+        Intent::Run | Intent::Paused => ("paused", format!("to go on: replank roll resume {run}")),
+        Intent::Cancelled | Intent::Undo => (
+            "ended",
+            format!(
+                "replank roll undo {run} takes back what can be, and deletes its record; or give the plan another name"
+            ),
+        ),
+    };
+    Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} is {word}{why}")) }.next(next)
 }
 
 /// A run begins when it is confirmed: nodes that came up since the rehearsal are old, too.
@@ -142,7 +169,8 @@ fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<
         return Ok(());
     }
     let of = |claim: &Arc<NodeClaim>| claim.status.node_name.clone();
-    let claimed: BTreeSet<NodeName> = view.node_claims.unordered().filter_map(|(_, claim)| of(claim)).collect();
+    let claimed: BTreeSet<NodeName> =
+        view.node_claims.unordered().filter_map(|(_, claim)| of(claim)).collect();
     let others: Vec<&str> = chosen.difference(&claimed).map(NodeName::as_str).collect();
     if others.is_empty() {
         return Ok(());
@@ -153,7 +181,10 @@ fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<
 }
 
 /// Whether another run wants the same nodes.
-fn apart((view, chosen): (&View, &BTreeSet<NodeName>), (found, run): (&[FoundRecord], &str)) -> Result<(), Failure> {
+fn apart(
+    (view, chosen): (&View, &BTreeSet<NodeName>),
+    (found, run): (&[FoundRecord], &str),
+) -> Result<(), Failure> {
     for other in found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run)) {
         let Some(told) = other.record.as_ref().ok().and_then(|record| told(record).ok()) else { continue };
         let theirs = nodes_to_replace(view, &told.plan, &told.options);
@@ -161,9 +192,16 @@ fn apart((view, chosen): (&View, &BTreeSet<NodeName>), (found, run): (&[FoundRec
         if !both.is_empty() {
             return Err(Failure {
                 exit: Exit::Refused,
-                ..Failure::usage_message(format!("run {} is to replace the same nodes: {}", told.run, some(&both)))
+                ..Failure::usage_message(format!(
+                    "run {} is to replace the same nodes: {}",
+                    told.run,
+                    some(&both)
+                ))
             }
-            .next(format!("wait until it is over (replank roll watch {0}), or end it: replank roll cancel {0}", told.run)));
+            .next(format!(
+                "wait until it is over (replank roll watch {0}), or end it: replank roll cancel {0}",
+                told.run
+            )));
         }
     }
     Ok(())
@@ -186,8 +224,7 @@ fn confirm(args: &StartArgs, what: &str, nodes: usize) -> Result<(), Failure> {
     }
     let mut err = std::io::stderr();
     let nodes = crate::report::words::count(nodes, "node");
-    let asked =
-        write!(err, "roll {what}, {nodes}? Only yes is taken for one: ").and_then(|()| err.flush());
+    let asked = write!(err, "roll {what}, {nodes}? Only yes is taken for one: ").and_then(|()| err.flush());
     let mut answer = String::new();
     asked.and_then(|()| stdin().read_line(&mut answer)).map_err(Failure::internal)?;
     if answer.trim() == "yes" {

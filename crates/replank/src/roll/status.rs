@@ -39,7 +39,10 @@ pub(super) fn status(args: &RunArgs, printer: &mut Printer) -> Result<Exit, Fail
         read(&connection, args).await
     })?;
     if all.is_empty() && args.output == Format::Text {
-        printer.story(&format!("there is no run in namespace {}: none was begun, or all are over", args.namespace));
+        printer.story(&format!(
+            "there is no run in namespace {}: none was begun, or all are over",
+            args.namespace
+        ));
     }
     for one in &all {
         printer.data(&format!("{}\n", told_as(one, args.output)))?;
@@ -102,10 +105,9 @@ fn told_as(one: &Value, format: Format) -> String {
         [] => String::new(),
         names => format!("; {word}: {}", names.join(", ")),
     };
-    let by = one["heldBy"].as_str().map_or_else(
-        || "no process works on it".to_owned(),
-        |holder| format!("carried out by {holder}"),
-    );
+    let by = one["heldBy"]
+        .as_str()
+        .map_or_else(|| "no process works on it".to_owned(), |holder| format!("carried out by {holder}"));
     let why = one["why"].as_str().map(|why| format!(" ({why})")).unwrap_or_default();
     format!(
         "run {}: {}{why}; {by}; begun {}; {} left{}{}",
@@ -148,10 +150,14 @@ async fn of(connection: &Connection, found: &FoundRecord, view: &View) -> Result
     };
     let claims = view.node_claims.sorted().into_iter().filter(|(_, claim)| claim.meta.is_terminating());
     let mut draining = of_role(&|role| matches!(role, NodeRole::Draining { .. }));
-    draining.extend(claims.filter_map(|(_, claim)| claim.status.node_name.clone()).filter(|node| left.contains(node)));
+    draining.extend(
+        claims.filter_map(|(_, claim)| claim.status.node_name.clone()).filter(|node| left.contains(node)),
+    );
     let holder = holder.map(|holder| holder.to_string());
-    Ok(json!({"run": told.run, "intent": told.intent, "why": records::why(found), "begun": told.options.started.to_string(),
-        "heldBy": holder, "left": left, "draining": draining, "drained": of_role(&|role| role == NodeRole::Drained)}))
+    Ok(
+        json!({"run": told.run, "intent": told.intent, "why": records::why(found), "begun": told.options.started.to_string(),
+        "heldBy": holder, "left": left, "draining": draining, "drained": of_role(&|role| role == NodeRole::Drained)}),
+    )
 }
 
 /// Nodes, and the NodeClaims of Karpenter where there are any that may be read.
@@ -162,8 +168,10 @@ async fn cluster(connection: &Connection) -> Result<View, Failure> {
     }
     let answer = connection.get("/apis/karpenter.sh/v1/nodeclaims", "application/json").await?;
     if answer.code == 200 {
-        let body: Value = serde_json::from_slice(&answer.body)
-            .map_err(|error| LiveError::Unreadable { path: "nodeclaims".to_owned(), why: error.to_string() })?;
+        let body: Value = serde_json::from_slice(&answer.body).map_err(|error| LiveError::Unreadable {
+            path: "nodeclaims".to_owned(),
+            why: error.to_string(),
+        })?;
         for mut claim in body["items"].as_array().cloned().unwrap_or_default() {
             (claim["apiVersion"], claim["kind"]) = ("karpenter.sh/v1".into(), "NodeClaim".into());
             all.push(claim);

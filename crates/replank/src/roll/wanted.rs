@@ -72,7 +72,7 @@ pub(super) fn carry(
             };
             let since = Some((run.clone(), begun.told.options.started));
             let plan = begun.told.plan.clone();
-            Some(rehearse((&args.live, &read), plan, since, printer, interrupt)?)
+            rehearse((&args.live, &read), plan, since, printer, interrupt)?.to_compare(printer)
         }
         Intent::Paused | Intent::Cancelled | Intent::Undo => None,
     };

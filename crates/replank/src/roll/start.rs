@@ -76,7 +76,7 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
         && begun.told.intent != Intent::Run
         && !args.dry_run
     {
-        return Err(is_not_to_run(begun.told.intent, run.as_str(), records::why(found)));
+        return Err(is_not_to_run(begun.told.intent, (run.as_str(), &namespace, &name), records::why(found)));
     }
     let since = begun.as_ref().map(|begun| (run.clone(), begun.told.options.started));
     if let Some((_, since)) = &since {
@@ -123,14 +123,14 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
 }
 
 /// A run that somebody has paused or ended is not gone on with by the way.
-fn is_not_to_run(intent: Intent, run: &str, why: Option<&str>) -> Failure {
+fn is_not_to_run(intent: Intent, (run, namespace, name): (&str, &str, &str), why: Option<&str>) -> Failure {
     let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
     let (word, next) = match intent {
         Intent::Run | Intent::Paused => ("paused", format!("to go on: replank roll resume {run}")),
         Intent::Cancelled | Intent::Undo => (
             "ended",
             format!(
-                "replank roll undo {run} takes back what can be, and deletes its record; or give the plan another name"
+                "to begin anew: give the plan another name, or forget this run: kubectl -n {namespace} delete configmap {name}"
             ),
         ),
     };
@@ -187,6 +187,10 @@ fn apart(
 ) -> Result<(), Failure> {
     for other in found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run)) {
         let Some(told) = other.record.as_ref().ok().and_then(|record| told(record).ok()) else { continue };
+        // One that was called off begins nothing any more.
+        if !matches!(told.intent, Intent::Run | Intent::Paused) {
+            continue;
+        }
         let theirs = nodes_to_replace(view, &told.plan, &told.options);
         let both: Vec<&str> = chosen.intersection(&theirs).map(NodeName::as_str).collect();
         if !both.is_empty() {

@@ -184,7 +184,7 @@ fn a_run_is_told_what_to_do_from_another_terminal(ground: &Ground) {
 
 /// A node takes longer than it was rehearsed to take.
 fn a_run_that_deviates_is_paused(ground: &Ground) {
-    ground.workload("web", 15);
+    ground.workload("web", 9);
     let file = plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), SPEC);
     let config = ground.kubeconfig();
     let child = begin(&["roll", "-f", &file, "--yes", "--tolerance", "10s"], config);
@@ -261,16 +261,27 @@ struct Karpenter {
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
+/// It has no kubelet: no pod is to go there.
 fn node(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": "web",
-        "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}}})
+        "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
+        "spec": {"taints": [{"key": "test", "value": "none", "effect": "NoSchedule"}]}})
 }
 
-fn claim(name: &str, node: &str) -> Value {
+fn claim(name: &str) -> Value {
     json!({"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
         "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": "web"}, "finalizers": ["karpenter.sh/termination"]},
-        "spec": {"requirements": [], "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}},
-        "status": {"nodeName": node, "providerID": format!("aws:///zone-a/i-{name}")}})
+        "spec": {"requirements": [], "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}}})
+}
+
+/// Makes a claim, and says whose it is.
+fn claims(endpoint: &Endpoint, name: &str, node: &str) {
+    drop(endpoint.exchange(&Sent::new("POST", CLAIMS).json(&claim(name))));
+    let status = json!({"status": {"nodeName": node, "providerID": format!("aws:///zone-a/i-{name}")}});
+    let sent = Sent::new("PATCH", &format!("{CLAIMS}/{name}/status"))
+        .typed("application/merge-patch+json", status.to_string().into_bytes());
+    let answer = endpoint.exchange(&sent).expect("it answers");
+    assert_eq!(answer.status, 200, "{}", answer.json());
 }
 
 impl Karpenter {
@@ -308,7 +319,7 @@ impl Drop for Karpenter {
 
 /// A node that came up as another was drained: it has no kubelet, and says that it is Ready.
 fn is_ready(endpoint: &Endpoint, claim: &Value) {
-    let name = claim["status"]["nodeName"].as_str().expect("a node");
+    let name = claim["status"]["nodeName"].as_str().unwrap_or_default();
     if !name.starts_with("new-") {
         return;
     }
@@ -342,7 +353,7 @@ fn terminates(endpoint: &Endpoint, claim: &Value) {
     let new = format!("new-{node_name}");
     // Each of these is done once; done again, it is refused, which says that it was.
     drop(endpoint.exchange(&Sent::new("POST", "/api/v1/nodes").json(&node(&new))));
-    drop(endpoint.exchange(&Sent::new("POST", CLAIMS).json(&self::claim(&format!("new-{name}"), &new))));
+    claims(endpoint, &format!("new-{name}"), &new);
     let cordon = json!({"spec": {"unschedulable": true}}).to_string().into_bytes();
     let path = format!("/api/v1/nodes/{node_name}");
     drop(endpoint.exchange(&Sent::new("PATCH", &path).typed("application/merge-patch+json", cordon)));
@@ -371,12 +382,39 @@ fn terminates(endpoint: &Endpoint, claim: &Value) {
 fn definition(kind: &str, plural: &str) -> Value {
     json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": format!("{plural}.karpenter.sh")},
         "spec": {"group": "karpenter.sh", "scope": "Cluster", "names": {"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")},
-            "versions": [{"name": "v1", "served": true, "storage": true,
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
 }
 
-fn a_pool_of_karpenter_is_rolled(ground: &Ground) {
-    ground.workload("web", 4);
+/// What a cluster with a pool of Karpenter is, as a snapshot; the simulated Karpenter of a served cluster plays itself.
+fn snapshot() -> String {
+    let sizes = json!({"cpu": "4", "memory": "16Gi", "pods": "58"});
+    let mut items = vec![
+        json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web"}, "spec": {}}),
+    ];
+    for number in 1..=3 {
+        let name = format!("node-{number}");
+        let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "node.kubernetes.io/instance-type": "m6i.xlarge", "topology.kubernetes.io/zone": "zone-a"}},
+            "spec": {"providerID": format!("aws:///zone-a/i-web-{number}")},
+            "status": {"capacity": sizes, "allocatable": sizes, "nodeInfo": {"kubeletVersion": "v1.36.2"},
+                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+        if number < 3 {
+            node["metadata"]["labels"]["karpenter.sh/nodepool"] = "web".into();
+            let mut claim = claim(&format!("web-{number}"));
+            claim["metadata"]["uid"] = format!("claim-{number}").into();
+            claim["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
+            claim["status"] =
+                json!({"nodeName": name, "providerID": format!("aws:///zone-a/i-web-{number}")});
+            items.push(claim);
+        }
+        items.push(node);
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+}
+
+/// The pool as it is on a real control plane: defined, with a NodeClaim for two nodes.
+fn pool(ground: &Ground) {
     for (kind, plural) in [("NodePool", "nodepools"), ("NodeClaim", "nodeclaims")] {
         ground.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition(kind, plural));
     }
@@ -393,11 +431,14 @@ fn a_pool_of_karpenter_is_rolled(ground: &Ground) {
             &format!("/api/v1/nodes/{name}"),
             &json!({"metadata": {"labels": {"karpenter.sh/nodepool": "web"}}}),
         );
-        ground.create(CLAIMS, &claim(&format!("web-{number}"), &name));
+        claims(&server, &format!("web-{number}"), &name);
     }
+}
+
+fn a_pool_of_karpenter_is_rolled(ground: &Ground) {
+    ground.workload("web", 4);
     // What is as old as the run, to the second, is old.
     thread::sleep(Duration::from_millis(1_100));
-    let karpenter = Karpenter::begins(ground);
     let file =
         plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), "groups: [web]");
     let rolled = run(&["roll", "-f", &file, "--yes", "--provider", "karpenter"], ground.kubeconfig());
@@ -410,17 +451,19 @@ fn a_pool_of_karpenter_is_rolled(ground: &Ground) {
     let nodes = ground.get("/api/v1/nodes").to_string();
     assert!(!nodes.contains("\"name\":\"node-1\"") && !nodes.contains("\"name\":\"node-2\""), "{nodes}");
     assert!(records(ground).is_empty() && marked(ground).is_empty());
-    drop(karpenter);
 }
 
 #[test]
 fn a_pool_of_karpenter_is_rolled_on_a_served_cluster() {
-    a_pool_of_karpenter_is_rolled(&Ground::served("roll-karpenter"));
+    let file = super::common::scratch("roll-karpenter.json", snapshot());
+    a_pool_of_karpenter_is_rolled(&Ground::served_from("roll-karpenter", &file));
 }
 
 #[test]
 fn a_pool_of_karpenter_is_rolled_on_a_real_control_plane() {
     if let Some(ground) = Ground::real("roll-karpenter") {
+        pool(&ground);
+        let _karpenter = Karpenter::begins(&ground);
         a_pool_of_karpenter_is_rolled(&ground);
     }
 }
@@ -494,7 +537,13 @@ fn two_plans_for_the_same_nodes_are_kept_apart() {
     });
     let undone = run(&["roll", "undo", "test"], config);
     assert_eq!(undone.code, Some(0), "{undone:?}");
-    assert!(records(&ground).is_empty() && marked(&ground).is_empty(), "{undone:?} {:?}", marked(&ground));
+    assert_eq!((asked(&ground), marked(&ground)), ("undo".to_owned(), Vec::new()), "{undone:?}");
+    let again = run(&["roll", "-f", &file, "--yes"], config);
+    assert_eq!(again.code, Some(5), "{again:?}");
+    assert!(flat(&again.stderr).contains("run test is ended (asked by"), "{again:?}");
+    // It is in nobody's way any more.
+    let other = run(&["roll", "-f", &other, "--dry-run"], config);
+    assert_eq!(other.code, Some(0), "{other:?}");
 }
 
 #[test]

@@ -392,6 +392,10 @@ fn snapshot() -> String {
     let mut items = vec![
         json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web"}, "spec": {}}),
     ];
+    items.extend(
+        [("NodePool", "nodepools"), ("NodeClaim", "nodeclaims")]
+            .map(|(kind, plural)| definition(kind, plural)),
+    );
     for number in 1..=3 {
         let name = format!("node-{number}");
         let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z",

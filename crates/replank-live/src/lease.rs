@@ -51,7 +51,7 @@ impl fmt::Display for Holder {
 #[derive(Debug)]
 pub enum Attempt {
     /// It is ours.
-    Taken(Lease),
+    Taken(Box<Lease>),
     /// Somebody else holds it.
     HeldBy(Holder),
 }
@@ -156,7 +156,7 @@ impl Lease {
                     let (uid, version) = named(&body);
                     let term = Term(Arc::new(Mutex::new(Renewed { at: begun, of_day, is_lost: false })));
                     let identity = identity.to_owned();
-                    return Ok(Attempt::Taken(Self { place, identity, uid, version, term }));
+                    return Ok(Attempt::Taken(Box::new(Self { place, identity, uid, version, term })));
                 }
                 // Somebody was faster, or it has just been given up: it is read once more.
                 404 | 409 | 422 if tries < TRIES => {}
@@ -316,7 +316,7 @@ impl Place {
             return Err(LiveError::Unreadable { path: call.path.clone(), why });
         };
         let body = response.into_body().collect().await;
-        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         if code == 401 {
             // The next attempt has new ones.
             self.connection.renew(turn).await?;

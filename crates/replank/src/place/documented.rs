@@ -65,6 +65,8 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Uncordon(_)
         | Command::Drain(_)
         | Command::Rbac(_)
+        | Command::Roll(_)
+        | Command::Roll(_)
         | Command::Diff(_)
         | Command::Migrate(_)
         | Command::Scan(_)

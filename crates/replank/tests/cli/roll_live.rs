@@ -278,7 +278,7 @@ fn claim(name: &str) -> Value {
 fn claims(endpoint: &Endpoint, name: &str, node: &str) {
     drop(endpoint.exchange(&Sent::new("POST", CLAIMS).json(&claim(name))));
     let status = json!({"status": {"nodeName": node, "providerID": format!("aws:///zone-a/i-{name}")}});
-    let sent = Sent::new("PATCH", &format!("{CLAIMS}/{name}/status"))
+    let sent = Sent::new("PATCH", format!("{CLAIMS}/{name}/status"))
         .typed("application/merge-patch+json", status.to_string().into_bytes());
     let answer = endpoint.exchange(&sent).expect("it answers");
     assert_eq!(answer.status, 200, "{}", answer.json());
@@ -374,7 +374,7 @@ fn terminates(endpoint: &Endpoint, claim: &Value) {
         drop(endpoint.exchange(&Sent::new("DELETE", &path)));
         let free = json!({"metadata": {"finalizers": null}}).to_string().into_bytes();
         drop(endpoint.exchange(
-            &Sent::new("PATCH", &format!("{CLAIMS}/{name}")).typed("application/merge-patch+json", free),
+            &Sent::new("PATCH", format!("{CLAIMS}/{name}")).typed("application/merge-patch+json", free),
         ));
     }
 }

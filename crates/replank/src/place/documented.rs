@@ -66,7 +66,6 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Drain(_)
         | Command::Rbac(_)
         | Command::Roll(_)
-        | Command::Roll(_)
         | Command::Diff(_)
         | Command::Migrate(_)
         | Command::Scan(_)

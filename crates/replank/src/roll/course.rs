@@ -144,9 +144,11 @@ impl Compared {
             match self.rehearsed.begun.get(self.placed).map(|(node, _)| node) {
                 Some(expected) if expected == node => {}
                 Some(expected) => {
-                    found.push(format!("node {node} is begun; in the rehearsal it was {expected}'s turn"))
+                    found.push(format!("node {node} is begun; in the rehearsal it was {expected}'s turn"));
                 }
-                None => found.push(format!("node {node} is begun; in the rehearsal it was not")),
+                None => {
+                    found.push(format!("node {node} is begun; in the rehearsal it was not"));
+                }
             }
             self.placed += 1;
         }

@@ -33,7 +33,7 @@ pub(super) struct Rehearsed {
 
 impl Rehearsed {
     /// What happens is compared with a rehearsal that came to its end, and with no other.
-    pub(super) fn to_compare(self, printer: &mut Printer) -> Option<Self> {
+    pub(super) fn compared_with(self, printer: &mut Printer) -> Option<Self> {
         if matches!(self.exit, Exit::Passes | Exit::Findings | Exit::Incomplete) {
             return Some(self);
         }

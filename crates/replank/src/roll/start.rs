@@ -65,7 +65,7 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
         return Err(held_by(&run, &holder));
     }
     let known = found.iter().find(|one| one.run.as_ref() == Some(&run));
-    let begun = known.map(|found| records::begun(found)).transpose()?;
+    let begun = known.map(records::begun).transpose()?;
     if let Some(begun) = &begun
         && begun.told.plan.to_json() != plan.to_json()
     {
@@ -119,7 +119,13 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
         options: fresh(task_options, is_new, &runtime, &connection, &namespace)?,
         wanted: Intent::Run,
     };
-    carry_out((&runtime, &connection), &task, (&args.tell, rehearsed.to_compare(printer)), printer, interrupt)
+    carry_out(
+        (&runtime, &connection),
+        &task,
+        (&args.tell, rehearsed.compared_with(printer)),
+        printer,
+        interrupt,
+    )
 }
 
 /// A run that somebody has paused or ended is not gone on with by the way.

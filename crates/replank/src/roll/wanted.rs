@@ -72,7 +72,7 @@ pub(super) fn carry(
             };
             let since = Some((run.clone(), begun.told.options.started));
             let plan = begun.told.plan.clone();
-            rehearse((&args.live, &read), plan, since, printer, interrupt)?.to_compare(printer)
+            rehearse((&args.live, &read), plan, since, printer, interrupt)?.compared_with(printer)
         }
         Intent::Paused | Intent::Cancelled | Intent::Undo => None,
     };

@@ -7,19 +7,23 @@ mod capture;
 mod connect;
 pub mod drive;
 mod error;
+mod lease;
 mod list;
 mod nodes;
 mod resource;
 mod rights;
 mod slim;
+mod write;
 
 pub use answer::Answer;
 pub use capture::{Asked as Captured, Capture, Purpose, Taken, snapshot_rules};
 pub use connect::{Asked, Connection};
 pub use error::{LiveError, Missing};
+pub use lease::{Attempt, Holder, Lease, Term};
 pub use nodes::nodes;
 pub use resource::Resource;
 pub use rights::{Rule, missing};
+pub use write::patch;
 
 /// kube is built upon these types and wants one version of them chosen.
 use k8s_openapi as _;

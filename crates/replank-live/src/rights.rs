@@ -24,16 +24,25 @@ impl From<&Rule> for Missing {
     }
 }
 
-/// The rules of which a verb is not allowed, asked one by one (SelfSubjectAccessReview). A server that does not answer such questions is taken to allow
+/// The rules of which a verb is not allowed, asked one by one (SelfSubjectAccessReview), in one namespace or in all. A server that does not answer such questions is taken to allow
 /// everything: it will say no itself.
 ///
 /// # Errors
 /// Where the server cannot be asked.
-pub async fn missing(connection: &Connection, rules: &[Rule]) -> Result<Vec<Rule>, LiveError> {
+pub async fn missing(
+    connection: &Connection,
+    namespace: Option<&str>,
+    rules: &[Rule],
+) -> Result<Vec<Rule>, LiveError> {
     let mut missing = Vec::new();
+    // Whoever may do everything is not asked about each thing.
+    let all = Rule { group: "*", resource: "*", verbs: &[] };
+    if is_allowed(connection, namespace, &all, "*").await? {
+        return Ok(missing);
+    }
     for rule in rules {
         for verb in rule.verbs {
-            if !is_allowed(connection, rule, verb).await? {
+            if !is_allowed(connection, namespace, rule, verb).await? {
                 missing.push(rule.clone());
                 break;
             }
@@ -42,10 +51,15 @@ pub async fn missing(connection: &Connection, rules: &[Rule]) -> Result<Vec<Rule
     Ok(missing)
 }
 
-async fn is_allowed(connection: &Connection, rule: &Rule, verb: &str) -> Result<bool, LiveError> {
+async fn is_allowed(
+    connection: &Connection,
+    namespace: Option<&str>,
+    rule: &Rule,
+    verb: &str,
+) -> Result<bool, LiveError> {
     let (resource, subresource) = rule.resource.split_once('/').unwrap_or((rule.resource, ""));
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes":
-        {"group": rule.group, "resource": resource, "subresource": subresource, "verb": verb}}});
+        {"group": rule.group, "resource": resource, "subresource": subresource, "verb": verb, "namespace": namespace.unwrap_or_default()}}});
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let call = Call {
         method: Method::POST,

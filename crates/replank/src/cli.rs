@@ -21,6 +21,7 @@ use crate::hpa::HpaArgs;
 use crate::journal::{DiffArgs, ReportArgs};
 use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
+use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
@@ -33,7 +34,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain and migrate --apply change a cluster.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll and migrate --apply change a cluster.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -78,6 +79,13 @@ pub(crate) enum Command {
     /// and the others go on. docs/drain.md says what goes beyond kubectl.
     #[command(after_help = ends::table("drain"))]
     Drain(Box<DrainArgs>),
+
+    /// Carries a plan out on a live cluster: looked at and rehearsed first, then node by node; it can be followed, paused, gone on with and ended from anywhere.
+    ///
+    /// Nodes of Karpenter's pools are replaced by deleting their NodeClaims; with --provider external Replank drains, and somebody else replaces. Run again, it goes
+    /// on with what was begun; `replank roll resume` does the same without the plan. docs/roll.md says more.
+    #[command(after_help = ends::table("roll"))]
+    Roll(Box<RollArgs>),
 
     /// Prints the ClusterRole that a command on a live cluster needs, with no rule more than that.
     #[command(after_help = ends::table("rbac"))]

@@ -55,6 +55,38 @@ pub(crate) const ENDS: &[Ends] = &[
         blocked: Some("a node is not drained: its pods may not be moved, or `--timeout` is over"),
         ..NOTHING
     },
+    Ends {
+        command: "roll",
+        passes: "every node is replaced",
+        findings: Some("`--dry-run`: findings, or some nodes cannot be emptied"),
+        blocked: Some("blocked, cancelled, or paused because it deviates from its rehearsal"),
+        refused: Some("not confirmed, another process works on the run, or another run wants the same nodes"),
+        incomplete: true,
+    },
+    Ends { command: "roll status", passes: "printed", ..NOTHING },
+    Ends { command: "roll watch", passes: "the run is over", ..NOTHING },
+    Ends { command: "roll pause", passes: "written down", ..NOTHING },
+    Ends {
+        command: "roll resume",
+        passes: "handed to the process that works on it, or every node is replaced",
+        blocked: Some("blocked, cancelled, or paused because it deviates from its rehearsal"),
+        refused: Some("another process was faster"),
+        ..NOTHING
+    },
+    Ends {
+        command: "roll cancel",
+        passes: "handed to the process that works on it, or cancelled",
+        blocked: Some("something could not be given back"),
+        refused: Some("another process was faster"),
+        ..NOTHING
+    },
+    Ends {
+        command: "roll undo",
+        passes: "handed to the process that works on it, or taken back",
+        blocked: Some("something could not be taken back"),
+        refused: Some("another process was faster"),
+        ..NOTHING
+    },
     Ends { command: "rbac", ..NOTHING },
     Ends {
         command: "place",
@@ -186,7 +218,7 @@ mod tests {
     fn leaves(command: &clap::Command, path: &str, all: &mut Vec<String>) {
         let below: Vec<&clap::Command> =
             command.get_subcommands().filter(|below| below.get_name() != "help").collect();
-        if below.is_empty() {
+        if below.is_empty() || !command.is_subcommand_required_set() {
             all.push(path.to_owned());
         }
         for command in below {

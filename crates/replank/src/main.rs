@@ -25,6 +25,7 @@ mod printer;
 mod progress;
 mod rehearse;
 mod report;
+mod roll;
 mod sarif;
 mod scale;
 mod scan;
@@ -66,6 +67,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Cordon(args) => drain::cordon(args, printer, &interrupt),
         Command::Uncordon(args) => drain::uncordon(args, printer, &interrupt),
         Command::Drain(args) => drain::drain(args, printer, &interrupt),
+        Command::Roll(args) => roll::run(args, printer, &interrupt),
         Command::Rbac(args) => drain::rbac(args, printer),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),

@@ -66,6 +66,9 @@ impl Carrier<'_> {
             if !std::mem::take(&mut has_leave) && !self.line.leave(self.deadline).await {
                 return self.late();
             }
+            if !self.line.may_write() {
+                return self.late();
+            }
             let heard = match self.line.ask(&self.prepared.call, Some(self.deadline)).await {
                 Ok(heard) => heard,
                 Err(Silence::Late) => return self.late(),

@@ -103,7 +103,7 @@ impl Feed {
             if !token.is_empty() {
                 query.push(format!("continue={token}"));
             }
-            let path = format!("{}?{}", self.source.resource.path(None), query.join("&"));
+            let path = format!("{}?{}", self.source.path(), query.join("&"));
             let heard = self.line.ask(&Call::get(path), None).await;
             let heard = heard.map_err(|silence| Ended::Broken(silence.words()))?;
             match heard.code {
@@ -154,7 +154,7 @@ impl Feed {
         let seconds = WATCH_MIN + xxh3_64(self.source.name().as_bytes()) % (WATCH_MAX - WATCH_MIN);
         let path = format!(
             "{}?watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}{label}",
-            self.source.resource.path(None)
+            self.source.path()
         );
         let response = match self.begin(&Call::get(path)).await {
             Ok(response) => response,

@@ -18,6 +18,7 @@ use super::options::Options;
 use super::told::Told;
 use crate::connect::{Call, Connection, JSON, causes, date};
 use crate::error::LiveError;
+use crate::lease::Term;
 
 /// How long credentials that are not accepted are tried anew.
 const UNAUTHORIZED_MAX: Duration = Duration::from_mins(10);
@@ -35,6 +36,8 @@ pub(super) struct Line {
     unauthorized: Mutex<Option<Instant>>,
     /// One at a time reads credentials.
     renewing: tokio::sync::Mutex<()>,
+    /// How long anything may be written.
+    term: Option<Term>,
 }
 
 /// A whole answer.
@@ -75,7 +78,13 @@ impl Line {
             told,
             unauthorized: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
+            term: options.term.clone(),
         }
+    }
+
+    /// Whether anything may be written: nobody else may be at it.
+    pub(super) fn may_write(&self) -> bool {
+        self.term.as_ref().is_none_or(Term::holds)
     }
 
     /// Tells the driver something. A driver that is gone hears nothing, and needs nothing.

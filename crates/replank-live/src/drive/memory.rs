@@ -93,7 +93,7 @@ fn source() -> Source {
         kind: "Pod".to_owned(),
         is_namespaced: true,
     };
-    Source { resource, kind: Kind::Pod, label: None, is_optional: false }
+    Source { resource, kind: Kind::Pod, label: None, namespace: None, is_optional: false }
 }
 
 /// A page of a list as it comes, bytes first, and what is seen of it.

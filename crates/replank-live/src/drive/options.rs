@@ -2,6 +2,8 @@
 
 use replank_model::text::RunId;
 
+use crate::lease::Term;
+
 /// How a driver works.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -14,6 +16,10 @@ pub struct Options {
     pub in_flight: usize,
     /// Whether the server is told to carry out nothing.
     pub dry_run: DryRun,
+    /// Where several processes may want to do the same: nothing is sent any more once this is over.
+    pub term: Option<Term>,
+    /// Where the records of runs are; in all namespaces without it.
+    pub records: Option<String>,
 }
 
 /// Whether writes are carried out.
@@ -30,6 +36,6 @@ impl Options {
     /// The usual way, for a run.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self { run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None }
+        Self { run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None, term: None, records: None }
     }
 }

@@ -249,7 +249,7 @@ mod tests {
             kind: "Pod".to_owned(),
             is_namespaced: true,
         };
-        Source { resource, kind: Kind::Pod, label: None, is_optional: false }
+        Source { resource, kind: Kind::Pod, label: None, namespace: None, is_optional: false }
     }
 
     /// A cluster of which only pods are followed.

@@ -12,6 +12,8 @@ pub(super) struct Source {
     pub(super) kind: Kind,
     /// Only objects with this label.
     pub(super) label: Option<&'static str>,
+    /// Only objects in this namespace.
+    pub(super) namespace: Option<String>,
     /// Whether decisions can do without it where we may not read it.
     pub(super) is_optional: bool,
 }
@@ -39,6 +41,11 @@ impl Source {
         }
     }
 
+    /// The path of its collection.
+    pub(super) fn path(&self) -> String {
+        self.resource.path(self.namespace.as_deref())
+    }
+
     /// Whether an object is one of it.
     pub(super) fn holds(&self, api_version: &str, kind: &str) -> bool {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -47,7 +54,12 @@ impl Source {
 }
 
 /// What is followed of all that is served, which is in each version, the preferred one first. A kind is followed in the version in which it is read, where that is served.
-pub(super) fn followed(served: &[Resource], watches: &dyn Fn(Kind) -> bool) -> Vec<Source> {
+/// Records of runs are followed in one namespace, where it is known.
+pub(super) fn followed(
+    served: &[Resource],
+    watches: &dyn Fn(Kind) -> bool,
+    records: Option<&str>,
+) -> Vec<Source> {
     let all = |group: &'static str, plural: &'static str| {
         served.iter().filter(move |one| one.group == group && one.plural == plural)
     };
@@ -57,11 +69,12 @@ pub(super) fn followed(served: &[Resource], watches: &dyn Fn(Kind) -> bool) -> V
         let is_read = |one: &&Resource| one.api_version() == kind.api_version();
         let resource = all(group, kind.plural()).find(is_read).cloned();
         let resource = resource.or_else(|| find(group, kind.plural()))?;
-        Some(Source { resource, kind: *kind, label: None, is_optional: false })
+        Some(Source { resource, kind: *kind, label: None, namespace: None, is_optional: false })
     });
     let untyped = UNTYPED.iter().filter(|_| watches(Kind::Other)).filter_map(|(group, plural, label)| {
         let resource = find(group, plural)?;
-        Some(Source { resource, kind: Kind::Other, label: *label, is_optional: true })
+        let namespace = label.and_then(|_| records.map(str::to_owned));
+        Some(Source { resource, kind: Kind::Other, label: *label, namespace, is_optional: true })
     });
     typed.chain(untyped).collect()
 }
@@ -85,7 +98,7 @@ mod tests {
             resource("argoproj.io", "v1alpha1", "workflows"),
         ];
         let paths = |watches: &dyn Fn(Kind) -> bool| -> Vec<String> {
-            followed(&served, watches).iter().map(|source| source.resource.path(None)).collect()
+            followed(&served, watches, None).iter().map(Source::path).collect()
         };
         let autoscalers = "/apis/autoscaling/v2/horizontalpodautoscalers";
         let all = [autoscalers, "/api/v1/pods", "/apis/argoproj.io/v1alpha1/workflows"];

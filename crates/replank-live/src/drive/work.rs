@@ -77,7 +77,7 @@ impl<'w> Work<'w> {
         let (tell, told) = mpsc::channel(TOLD_MAX);
         let line = Arc::new(Line::new(connection.clone(), options, tell));
         let served = served_in_all_versions(connection).await?;
-        let sources = followed(&served, &|kind| engine.watches(kind));
+        let sources = followed(&served, &|kind| engine.watches(kind), options.records.as_deref());
         let mut feeds = JoinSet::new();
         for (place, source) in sources.iter().enumerate() {
             feeds.spawn(Feed::new(line.clone(), Source::clone(source), place, &options.run).follow());
@@ -259,6 +259,9 @@ impl<'w> Work<'w> {
 
     /// Sends as much as may be sent: a request each, so that what is urgent does not wait behind what waits for its turn.
     fn send(&mut self) {
+        if !self.line.may_write() {
+            return;
+        }
         let is_held = !self.cluster.unseen().is_empty();
         let room = self.options.in_flight.max(1);
         self.turn_in = None;

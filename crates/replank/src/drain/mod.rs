@@ -2,7 +2,7 @@
 
 mod args;
 mod rehearse;
-mod remedy;
+pub(crate) mod remedy;
 mod rules;
 mod run;
 mod said;
@@ -14,7 +14,7 @@ use clap::Args;
 use replank_core::drain::Verb;
 
 pub(crate) use args::{CordonArgs, DrainArgs};
-use rules::RbacVerb;
+pub(crate) use rules::RbacVerb;
 use run::Asked;
 
 use crate::exit::Exit;

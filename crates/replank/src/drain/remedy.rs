@@ -3,7 +3,7 @@
 use replank_protocol::waiting::{DrainEnd, PodEnd, PodWait, RunWait, WaitingOn};
 
 /// The next step; nothing where time alone helps.
-pub(super) fn remedy(on: &WaitingOn) -> Option<String> {
+pub(crate) fn remedy(on: &WaitingOn) -> Option<String> {
     match on {
         WaitingOn::Pod(on) => pod(on),
         WaitingOn::PodEnd(PodEnd::Budgets { .. }) => {

@@ -1,6 +1,7 @@
 //! The RBAC rules that a verb needs: what a preflight asks for, and what `replank rbac` prints.
 
 use replank_live::Rule;
+use replank_protocol::record::NAMESPACE;
 
 /// What a person does on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -17,6 +18,10 @@ pub(crate) enum RbacVerb {
     DrainDisableEviction,
     /// `replank drain --singletons surge`
     DrainSurge,
+    /// `replank roll`
+    Roll,
+    /// `replank roll` of a plan with `singletons: surge`
+    RollSurge,
 }
 
 const fn rule(group: &'static str, resource: &'static str, verbs: &'static [&'static str]) -> Rule {
@@ -44,6 +49,37 @@ const SURGE: [Rule; 8] = [
 ];
 const NAMESPACES: [Rule; 1] = [rule("", "namespaces", SEE)];
 
+/// What a roll writes, and reads once more where an answer is lost.
+const ROLLED: [Rule; 4] = [
+    rule("", "nodes", &["get", "list", "watch", "patch"]),
+    rule("", "pods", READ),
+    rule("", "pods/eviction", &["create"]),
+    rule("karpenter.sh", "nodeclaims", &["get", "list", "watch", "delete"]),
+];
+const RESTARTED: [Rule; 1] = [rule("apps", "deployments", &["get", "list", "watch", "patch"])];
+/// In the namespace of its record.
+const RECORDED: [Rule; 2] = [
+    rule("", "configmaps", &["create", "delete", "get", "list", "patch", "watch"]),
+    rule("coordination.k8s.io", "leases", &["create", "delete", "get", "patch"]),
+];
+
+/// What the rehearsal before a roll and the roll itself see.
+fn seen() -> Vec<Rule> {
+    let all = replank_live::snapshot_rules().into_iter();
+    all.map(|rule| Rule { verbs: SEE, ..rule }).collect()
+}
+
+/// Rules, each resource once: the first stands.
+fn once(rules: Vec<Rule>) -> Vec<Rule> {
+    let mut all: Vec<Rule> = Vec::new();
+    for rule in rules {
+        if !all.iter().any(|known| (known.group, known.resource) == (rule.group, rule.resource)) {
+            all.push(rule);
+        }
+    }
+    all
+}
+
 /// Whether a verb changes something.
 fn is_write(verb: &&'static str) -> bool {
     matches!(*verb, "create" | "delete" | "patch")
@@ -58,6 +94,21 @@ impl RbacVerb {
             Self::Drain => [&NODES[..], &PODS, &EVICTIONS].concat(),
             Self::DrainDisableEviction => [&NODES[..], &PODS, &DELETIONS].concat(),
             Self::DrainSurge => [&NODES[..], &PODS, &EVICTIONS, &SURGE, &NAMESPACES].concat(),
+            Self::Roll => once([&ROLLED[..], &seen()].concat()),
+            Self::RollSurge => once([&ROLLED[..], &RESTARTED, &seen()].concat()),
+        }
+    }
+
+    /// Rules that it needs in one namespace: that of a run's record.
+    pub(crate) fn of_namespace(self) -> &'static [Rule] {
+        match self {
+            Self::Roll | Self::RollSurge => &RECORDED,
+            Self::Snapshot
+            | Self::Cordon
+            | Self::Uncordon
+            | Self::Drain
+            | Self::DrainDisableEviction
+            | Self::DrainSurge => &[],
         }
     }
 
@@ -79,23 +130,36 @@ impl RbacVerb {
             Self::Drain => "replank-drain",
             Self::DrainDisableEviction => "replank-drain-disable-eviction",
             Self::DrainSurge => "replank-drain-surge",
+            Self::Roll => "replank-roll",
+            Self::RollSurge => "replank-roll-surge",
         }
     }
 
-    /// The ClusterRole, as YAML.
+    /// The ClusterRole, and the Role of a namespace where it needs one, as YAML.
     pub(crate) fn manifest(self) -> String {
-        let mut text = format!(
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {}\nrules:\n",
-            self.role()
-        );
-        for rule in self.rules() {
-            text += &format!(
-                "- apiGroups: [{:?}]\n  resources: [{:?}]\n  verbs: [{}]\n",
-                rule.group,
-                rule.resource,
-                rule.verbs.join(", ")
-            );
+        let head = |kind: &str, place: &str| {
+            format!(
+                "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {}\n{place}rules:\n",
+                self.role()
+            )
+        };
+        let mut text = head("ClusterRole", "") + &listed(&self.rules());
+        if !self.of_namespace().is_empty() {
+            let place = format!("  namespace: {NAMESPACE}\n");
+            text += &format!("---\n{}{}", head("Role", &place), listed(self.of_namespace()));
         }
         text
     }
+}
+
+fn listed(rules: &[Rule]) -> String {
+    let one = |rule: &Rule| {
+        format!(
+            "- apiGroups: [{:?}]\n  resources: [{:?}]\n  verbs: [{}]\n",
+            rule.group,
+            rule.resource,
+            rule.verbs.join(", ")
+        )
+    };
+    rules.iter().map(one).collect()
 }

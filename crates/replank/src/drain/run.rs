@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use replank_core::drain::{DryRun, NodeStatus, Options, Phase, Request, Sparing, Verb};
 use replank_live::drive::{self, Driver, Event, Observer};
-use replank_live::{Connection, Rule, missing};
+use replank_live::{Connection, Rule};
 use replank_model::text::RunId;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
-use crate::live::{carry_out, pressed, runtime};
+use crate::live::{carry_out, permitted, pressed, runtime};
 use crate::moment;
 use crate::printer::Printer;
 
@@ -49,7 +49,7 @@ pub(super) fn run(asked: &Asked<'_>, printer: &mut Printer, interrupt: &Interrup
     let runtime = runtime()?;
     let (connection, chosen) = runtime.block_on(async {
         let connection = Connection::open(&asked.nodes.live.asked()).await?;
-        permitted(&connection, &rules(asked.verb, &options)).await?;
+        permitted(&connection, None, &rules(asked.verb, &options)).await?;
         let chosen = select::choose(asked.nodes, &connection, moment::now()).await?;
         Ok::<_, Failure>((connection, chosen))
     })?;
@@ -132,29 +132,6 @@ fn rules(verb: Verb, options: &Options) -> Vec<Rule> {
         DryRun::None | DryRun::Server => verb.rules(),
         DryRun::Client => verb.reads(),
     }
-}
-
-/// Asks whether everything may be done, before anything is.
-async fn permitted(connection: &Connection, rules: &[Rule]) -> Result<(), Failure> {
-    let missing = missing(connection, rules).await?;
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let named: Vec<String> = missing
-        .iter()
-        .map(|rule| {
-            let group = if rule.group.is_empty() { String::new() } else { format!(".{}", rule.group) };
-            format!("{} {}{group}", rule.verbs.join(", "), rule.resource)
-        })
-        .collect();
-    let rules: Vec<String> =
-        missing.iter().map(|rule| replank_live::Missing::from(rule).to_string()).collect();
-    let message = format!(
-        "the context {:?} may not do everything that is needed: {}",
-        connection.context(),
-        named.join("; ")
-    );
-    Err(Failure::usage_message(message).next(format!("grant the rules:\n{}", rules.join("\n"))))
 }
 
 /// What it came to, in the end.

@@ -2,10 +2,12 @@
 
 mod args;
 mod carry;
+mod permitted;
 mod read;
 mod snapshot;
 
 pub(crate) use args::{LiveArgs, SnapshotArgs};
 pub(crate) use carry::{carry_out, pressed};
+pub(crate) use permitted::permitted;
 pub(crate) use read::{Read, ToScan, read, read_to_scan, runtime};
 pub(crate) use snapshot::run;

@@ -65,6 +65,7 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Uncordon(_)
         | Command::Drain(_)
         | Command::Rbac(_)
+        | Command::Roll(_)
         | Command::Diff(_)
         | Command::Migrate(_)
         | Command::Scan(_)

@@ -37,7 +37,7 @@ use besides::Besides;
 use run::{Keep, Rehearsed};
 
 pub(crate) use once::once_and_after;
-pub(crate) use run::{stops, stops_of_all};
+pub(crate) use run::{one as rehearse_once, options, stops, stops_of_all};
 
 /// The plan of a rehearsal in which nothing happens but what a script says.
 const SCRIPT_ALONE: &str = "the script alone";

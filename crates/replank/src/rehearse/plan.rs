@@ -13,6 +13,7 @@ use replank_intake::read::read;
 use replank_intake::source::Source;
 use replank_model::text::{GroupName, Text};
 use replank_model::view::View;
+use serde_json::Value;
 
 use super::groups;
 use crate::cli::PlanArgs;
@@ -43,8 +44,26 @@ fn from_file(path: &Path) -> Result<Plan, Failure> {
     from_source(source, &name)
 }
 
+/// Reads a plan from a file, with `provider: external` in it where that is asked for on the command line.
+///
+/// # Errors
+/// Where the file cannot be read, or is not right.
+pub(crate) fn from_file_provided(path: &Path, is_external: bool) -> Result<Plan, Failure> {
+    let source = Source::from_argument(path.as_os_str());
+    let provide = |value: &mut Value| {
+        if let Some(spec) = value.get_mut("spec").filter(|spec| is_external && spec.is_object()) {
+            spec["provider"] = "external".into();
+        }
+    };
+    from_source_changed(source, &path.display().to_string(), &provide)
+}
+
 /// Reads a plan from anything that holds exactly one.
 pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
+    from_source_changed(source, name, &|_| {})
+}
+
+fn from_source_changed(source: Source, name: &str, change: &dyn Fn(&mut Value)) -> Result<Plan, Failure> {
     let mut documents: Vec<Document> = Vec::new();
     let mut problems: Vec<Problem> = Vec::new();
     read(vec![source], &Limits::default(), &mut |found| match found {
@@ -69,7 +88,9 @@ pub(super) fn from_source(source: Source, name: &str) -> Result<Plan, Failure> {
             return Err(Failure::usage(error).next("keep one plan per file; pass snapshots without -f"));
         }
     };
-    Plan::read(&document.value).map_err(|errors| {
+    let mut value = document.value.clone();
+    change(&mut value);
+    Plan::read(&value).map_err(|errors| {
         Failure::usage(anyhow::Error::new(errors).context(format!("the plan {name} is invalid")))
             .next(CORRECT)
     })

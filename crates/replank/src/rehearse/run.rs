@@ -30,11 +30,11 @@ use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 
 /// One rehearsal that is over.
-pub(super) struct Rehearsed {
+pub(crate) struct Rehearsed {
     /// The outcome.
-    pub(super) result: RehearsalResult,
+    pub(crate) result: RehearsalResult,
     /// Why it stopped.
-    pub(super) stop: Stop,
+    pub(crate) stop: Stop,
 }
 
 /// Threads of many rehearsals: each holds a whole cluster, so more of them cost memory before they save time.
@@ -127,7 +127,7 @@ pub(super) enum Keep {
 }
 
 /// Rehearses once.
-pub(super) fn one(
+pub(crate) fn one(
     scene: &Scene,
     seed: u64,
     limit: Option<Span>,
@@ -261,7 +261,10 @@ impl<'a> Prepared<'a> {
                 told.chain(self.durations.assumptions()).collect()
             },
         };
-        let run = run_named(&format!("rehearsal-of-{}", scene.plan.name));
+        let run = match &scene.begun {
+            Some((run, _)) => run.clone(),
+            None => run_named(&format!("rehearsal-of-{}", scene.plan.name)),
+        };
         let interruptions = interrupt::Options::beside(Some(&scene.plan));
         let mut core = Core::new(scene.plan.clone(), run, options(scene), scene.preflight)
             .with_interruptions(interruptions);
@@ -291,8 +294,9 @@ fn usual_limit(scene: &Scene) -> Span {
     scene.until.map_or(usual, |until| usual.max(until - scene.now))
 }
 
-pub(super) fn options(scene: &Scene) -> RunOptions {
-    RunOptions { started: scene.now, group_by: scene.group_by.clone() }
+pub(crate) fn options(scene: &Scene) -> RunOptions {
+    let started = scene.begun.as_ref().map_or(scene.now, |(_, begun)| *begun);
+    RunOptions { started, group_by: scene.group_by.clone() }
 }
 
 /// Everything there is, the node groups as well.

@@ -7,7 +7,7 @@ use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, LearntGroup};
 use replank_facts::plan::{ChosenBy, Plan};
-use replank_model::text::Text;
+use replank_model::text::{RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_rehearse::proof::Ground;
@@ -67,6 +67,8 @@ pub(crate) struct Scene {
     pub(crate) preflight: Preflight,
     /// Changes that were made first, as a person pastes them.
     pub(crate) remedies: Vec<String>,
+    /// The run that is gone on with, and since when it runs, where one was begun.
+    pub(crate) begun: Option<(RunId, Time)>,
 }
 
 impl Scene {
@@ -102,6 +104,7 @@ impl Scene {
             autoscaler: None,
             preflight: preflight::blocking,
             remedies: Vec::new(),
+            begun: None,
         }
     }
 

@@ -38,6 +38,15 @@ pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};
 pub(crate) use sweep::sweep;
 
+/// The report in short: what was found, the figures and the verdict.
+pub(crate) fn short(result: &RehearsalResult, about: &About<'_>, look: Look) -> String {
+    let mut page = Page::new(look);
+    findings::write(&mut page, &result.findings);
+    roll::write(&mut page, result, about);
+    verdict::write_alone(&mut page, result, about);
+    page.into_text()
+}
+
 /// The report of one rehearsal.
 pub(crate) fn text(result: &RehearsalResult, about: &About<'_>, look: Look) -> String {
     let mut page = Page::new(look);

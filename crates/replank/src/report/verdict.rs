@@ -10,6 +10,17 @@ use super::{About, Timeline};
 const BLOCKERS_MAX: usize = 10;
 
 pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
+    write_alone(page, result, about);
+    let steps = next(result, about);
+    page.line("");
+    page.line("  Next:");
+    for (number, step) in steps.iter().enumerate() {
+        page.labelled(5, &format!("{}.", number + 1), step);
+    }
+}
+
+/// Without what to do next.
+pub(super) fn write_alone(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
     let (tone, text) = match about.stop {
         Stop::Interrupted => (Tone::Warning, interrupted(result)),
         Stop::RanAway => (Tone::Bad, ran_away(result)),
@@ -28,12 +39,6 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
         Verdict::Passes | Verdict::Findings | Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => {
             blockers(page, result);
         }
-    }
-    let steps = next(result, about);
-    page.line("");
-    page.line("  Next:");
-    for (number, step) in steps.iter().enumerate() {
-        page.labelled(5, &format!("{}.", number + 1), step);
     }
 }
 

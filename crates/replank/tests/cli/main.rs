@@ -37,6 +37,7 @@ mod place_usage;
 mod remedies;
 mod render;
 mod repeat;
+mod roll_live;
 mod sarif;
 mod scale;
 mod scan;

@@ -30,9 +30,19 @@ impl Ground {
 
     /// One that `replank cluster up` serves.
     pub(crate) fn served(name: &str) -> Self {
+        Self::up(name, &["--nodes", "3"])
+    }
+
+    /// One that begins as a snapshot.
+    pub(crate) fn served_from(name: &str, snapshot: &str) -> Self {
+        Self::up(name, &[snapshot])
+    }
+
+    fn up(name: &str, arguments: &[&str]) -> Self {
         let folder = scratch(&format!("{name}-served"));
         let program = Path::new(env!("CARGO_BIN_EXE_replank"));
-        let served = Served::up(program, &["--nodes", "3", "--speed", "20"], &folder).expect("it is served");
+        let served =
+            Served::up(program, &[arguments, &["--speed", "20"]].concat(), &folder).expect("it is served");
         let kubeconfig = served.kubeconfig().to_owned();
         Self::of(kubeconfig, folder, Alive::Served { _served: served })
     }

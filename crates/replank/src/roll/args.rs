@@ -1,0 +1,159 @@
+//! The command line of `roll`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use replank_model::text::Namespace;
+use replank_model::time::Span;
+use replank_protocol::record::NAMESPACE;
+
+use crate::args::limit;
+use crate::ends;
+use crate::live::LiveArgs;
+use crate::snapshot::ReadArgs;
+
+/// Arguments of `roll`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct RollArgs {
+    /// What to do with a run that was begun.
+    #[command(subcommand)]
+    pub(crate) command: Option<RollCommand>,
+
+    /// How a run is begun.
+    #[command(flatten)]
+    pub(crate) start: StartArgs,
+}
+
+/// What can be done with a run that was begun.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RollCommand {
+    /// Shows the runs of a cluster: what is wanted of each, who carries it out, and how many nodes are left. Changes nothing.
+    #[command(after_help = ends::table("roll status"))]
+    Status(RunArgs),
+    /// Shows a run as it goes on, until it is over. Changes nothing.
+    #[command(after_help = ends::table("roll watch"))]
+    Watch(RunArgs),
+    /// Has a run begin nothing further.
+    #[command(after_help = ends::table("roll pause"))]
+    Pause(RunArgs),
+    /// Has a run go on; where no process works on it, this one does.
+    #[command(after_help = ends::table("roll resume"))]
+    Resume(CarryArgs),
+    /// Ends a run: nothing further is begun, and nothing of its own is left behind. Where no process works on it, this one does.
+    #[command(after_help = ends::table("roll cancel"))]
+    Cancel(CarryArgs),
+    /// Takes a run back as far as that can be done. Where no process works on it, this one does.
+    #[command(after_help = ends::table("roll undo"))]
+    Undo(CarryArgs),
+}
+
+/// Arguments of `roll -f`.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub(crate) struct StartArgs {
+    /// The plan: a file with a NodeRoll; docs/plan.md lists every field.
+    #[arg(short = 'f', long = "filename", value_name = "PLAN", required = true)]
+    pub(crate) plan: Option<PathBuf>,
+
+    /// Who replaces the nodes that are drained: Karpenter, or somebody else (spec.provider of the plan).
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub(crate) provider: Option<ProviderArg>,
+
+    /// Begins without asking. Needed where there is no terminal.
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// Checks and rehearses only, and changes nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// How it is told.
+    #[command(flatten)]
+    pub(crate) tell: TellArgs,
+
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+
+    /// How the cluster is read.
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// How a run is followed and told.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub(crate) struct TellArgs {
+    /// How much longer than twice the rehearsed time a node may take, before the run is paused.
+    #[arg(long, value_name = "SPAN", value_parser = limit, default_value = "15m")]
+    pub(crate) tolerance: Span,
+
+    /// Writes each decision, its reasons and what came of it to a new file, as lines of JSON: `replank report FILE` tells them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// Output format: json is one event per line.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub(crate) output: Format,
+}
+
+/// Which run.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub(crate) struct RunArgs {
+    /// The run: the name of its plan. It can be left out where there is one.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+
+    /// The namespace of its record: metadata.namespace of the plan.
+    #[arg(short = 'n', long, value_name = "NAME", default_value = NAMESPACE)]
+    pub(crate) namespace: Namespace,
+
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+
+    /// Output format: json is one object per line.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub(crate) output: Format,
+}
+
+/// Which run, and how it is carried out where nobody else does.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub(crate) struct CarryArgs {
+    /// The run: the name of its plan. It can be left out where there is one.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+
+    /// The namespace of its record: metadata.namespace of the plan.
+    #[arg(short = 'n', long, value_name = "NAME", default_value = NAMESPACE)]
+    pub(crate) namespace: Namespace,
+
+    /// The cluster.
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+
+    /// How it is told.
+    #[command(flatten)]
+    pub(crate) tell: TellArgs,
+}
+
+/// `--provider`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProviderArg {
+    /// Somebody else: Cluster API, kops, a person.
+    External,
+    /// Karpenter.
+    Karpenter,
+}
+
+/// Form of what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table on a terminal; lines elsewhere.
+    Text,
+    /// One JSON object per line.
+    Json,
+}

@@ -1,0 +1,233 @@
+//! A run, carried out by one process at a time.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use replank_advice::preflight;
+use replank_core::Core;
+use replank_facts::plan::{Plan, RunOptions};
+use replank_journal::{Entry, Recorded};
+use replank_live::drive::{self, Driver, Event, Observer};
+use replank_live::{Attempt, Connection, Holder, Lease};
+use replank_model::text::RunId;
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_protocol::command::{Answer, Command};
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::intent::Intent;
+use replank_protocol::record;
+use serde_json::json;
+
+use super::args::TellArgs;
+use super::course::Compared;
+use super::engine::{Shared, Watch};
+use super::records::{identity, intend};
+use super::rehearsed::Rehearsed;
+use super::screen::Screen;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::journal::JournalFile;
+use crate::live::pressed;
+use crate::moment;
+use crate::printer::Printer;
+
+/// How often it is looked whether the run is beyond what is tolerated.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// A run that is to be carried out.
+pub(super) struct Task {
+    pub(super) run: RunId,
+    pub(super) plan: Arc<Plan>,
+    pub(super) options: RunOptions,
+    /// What is wanted of it, by whoever began this process.
+    pub(super) wanted: Intent,
+}
+
+/// How it was left.
+enum Left {
+    End(End),
+    Interrupted,
+    Beyond(String),
+    Lost(Option<Holder>),
+}
+
+/// Namespace and name of a run's record, and of its Lease.
+pub(super) fn place(plan: &Plan, run: &RunId) -> (String, String) {
+    let key = record::key(&plan.namespace, run);
+    (key.namespace.to_string(), key.name.to_string())
+}
+
+/// Who else carries a run out, where somebody does.
+pub(super) fn held_by(run: &RunId, holder: &Holder) -> Failure {
+    Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} is carried out by {holder}")) }.next(
+        format!(
+            "to follow it: replank roll watch {run}; to have it paused, go on, or end: replank roll pause, resume or cancel {run}; a process that is gone is forgotten half a minute later"
+        ),
+    )
+}
+
+/// Carries a run out until it is over, or this process is to leave it.
+///
+/// # Errors
+/// Where it is not begun, or the cluster is lost for long.
+pub(super) fn carry_out(
+    (runtime, connection): (&tokio::runtime::Runtime, &Connection),
+    task: &Task,
+    (tell, rehearsed): (&TellArgs, Option<Rehearsed>),
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let journal = tell.journal.as_deref().map(JournalFile::create).transpose()?;
+    let (namespace, name) = place(&task.plan, &task.run);
+    let taken = runtime.block_on(Lease::take(connection, (&namespace, &name), &identity()))?;
+    let mut lease = match taken {
+        Attempt::Taken(lease) => lease,
+        Attempt::HeldBy(holder) => return Err(held_by(&task.run, &holder)),
+    };
+    let times = rehearsed.as_ref().map(|rehearsed| rehearsed.course.done_after()).unwrap_or_default();
+    let compared = rehearsed.map(|Rehearsed { course, view, .. }| {
+        Rc::new(RefCell::new(Compared::new(course, &view, tell.tolerance)))
+    });
+    let shared = Shared {
+        screen: Rc::new(RefCell::new(Screen::new(tell.output, times))),
+        compared: compared.clone(),
+        beyond: Rc::default(),
+        left: Rc::new(Cell::new((0, 0))),
+    };
+    let Task { run, plan, options, .. } = task;
+    let core = Core::new(plan.clone(), run.clone(), options.clone(), preflight::blocking).with_record();
+    let watch = Watch::new(core, plan.clone(), run.clone(), options.clone(), shared.clone());
+    let mut file = journal.as_ref().map(JournalFile::sink);
+    let sink = Box::new(move |entry: &Entry| {
+        if let Some(file) = &mut file {
+            file(entry);
+        }
+        if let Some(compared) = &compared {
+            compared.borrow_mut().take(entry);
+        }
+    });
+    let on = format!("context {}", connection.context());
+    let mut engine = Recorded::new(Box::new(watch), ["roll", &on, &plan.name], sink);
+    let mut look = Look { screen: shared.screen.clone() };
+    interrupt.hold();
+    let mut driving = drive::Options::new(run.clone());
+    driving.term = Some(lease.term());
+    driving.records = Some(namespace.clone());
+    let driver = Driver::new(connection, driving);
+    let left = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            holder = lease.keep() => Ok(Left::Lost(holder)),
+            why = beyond(&shared) => Ok(Left::Beyond(why)),
+            () = pressed(interrupt) => Ok(Left::Interrupted),
+            ended = driver.run(&mut engine, &mut look) => ended.map(Left::End),
+        }
+    });
+    drop(engine);
+    shared.screen.borrow_mut().finish();
+    let paused = match &left {
+        Ok(Left::Beyond(why)) => {
+            runtime.block_on(intend(connection, (&namespace, run), (Intent::Paused, why)))
+        }
+        Ok(Left::End(_) | Left::Interrupted | Left::Lost(_)) | Err(_) => Ok(()),
+    };
+    runtime.block_on(lease.release());
+    if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
+        // What was done is done: that there is no whole evidence of it is said.
+        printer.failure(&failure);
+    }
+    let left = left?;
+    paused?;
+    Ok(finish(task, &left, (&shared, printer)))
+}
+
+/// Waits until the run is beyond what is tolerated.
+async fn beyond(shared: &Shared) -> String {
+    loop {
+        if let Some(why) = shared.beyond.borrow_mut().take() {
+            return why;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn finish(task: &Task, left: &Left, (shared, printer): (&Shared, &mut Printer)) -> Exit {
+    let run = &task.run;
+    let (open, all) = shared.left.get();
+    let replaced = format!("{} of {all} nodes replaced", all - open);
+    let go_on = format!("to go on: replank roll resume {run}; to end it: replank roll cancel {run}");
+    let (word, exit, line, waiting) = match left {
+        Left::End(End::Done) => ("done", Exit::Passes, format!("run {run} is done: {replaced}"), &[][..]),
+        Left::End(End::Cancelled(waiting)) => {
+            let exit = if task.wanted == Intent::Cancelled { Exit::Passes } else { Exit::Blocked };
+            ("cancelled", exit, format!("run {run} is cancelled: {replaced}"), &waiting[..])
+        }
+        Left::End(End::RolledBack(waiting)) => {
+            let exit = if task.wanted == Intent::Undo { Exit::Passes } else { Exit::Blocked };
+            ("rolledBack", exit, format!("run {run} is taken back"), &waiting[..])
+        }
+        Left::End(End::Blocked(waiting)) => {
+            ("blocked", Exit::Blocked, format!("run {run} is blocked: {replaced}"), &waiting[..])
+        }
+        Left::End(End::Refused(waiting)) => {
+            ("refused", Exit::Refused, format!("run {run} was not begun"), &waiting[..])
+        }
+        Left::Interrupted => (
+            "interrupted",
+            Exit::Interrupted,
+            format!("interrupted: run {run} stays as it is ({replaced}), and its record with it; {go_on}"),
+            &[][..],
+        ),
+        Left::Beyond(why) => (
+            "paused",
+            Exit::Blocked,
+            format!(
+                "run {run} is paused ({replaced}): {why}; nodes that were begun stay as they are; {go_on}"
+            ),
+            &[][..],
+        ),
+        Left::Lost(holder) => {
+            let by = holder.as_ref().map(|holder| format!("; {holder} has taken it over"));
+            let by = by.unwrap_or_else(|| "; its Lease could not be renewed".to_owned());
+            ("left", Exit::Internal, format!("this process works on run {run} no more{by}; {go_on}"), &[][..])
+        }
+    };
+    if shared.screen.borrow().is_text() {
+        match exit {
+            Exit::Passes => drop(printer.data(&format!("{line}\n"))),
+            Exit::Internal
+            | Exit::Usage
+            | Exit::Findings
+            | Exit::Blocked
+            | Exit::Refused
+            | Exit::Incomplete
+            | Exit::Interrupted => printer.warning(&line),
+        }
+        waiting.iter().for_each(|one| printer.warning(&one.to_string()));
+    } else {
+        let event = json!({"event": "end", "time": moment::now().floor_seconds().to_string(), "result": word,
+            "run": run, "nodes": all, "replaced": all - open, "message": line, "waiting": waiting});
+        // Whoever reads events hears of a broken pipe by itself.
+        drop(printer.data(&format!("{event}\n")));
+    }
+    exit
+}
+
+/// Hears what happens on the way to the cluster.
+struct Look {
+    screen: Rc<RefCell<Screen>>,
+}
+
+impl Observer for Look {
+    fn decided(&mut self, _now: Time, _view: &View, _decision: &Decision) {}
+
+    fn answered(&mut self, _command: &Command, _answer: &Answer, _at: Time) {}
+
+    fn story(&mut self, at: Time, event: &Event) {
+        if !event.is_routine() {
+            self.screen.borrow_mut().warn(at, "connection", &event.to_string());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The rehearsal before a run: of its plan, on the cluster as it is now.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use replank_facts::coverage::Question;
+use replank_facts::plan::Plan;
+use replank_journal::Entry;
+use replank_model::text::RunId;
+use replank_model::time::Time;
+use replank_model::view::View;
+
+use super::course::Course;
+use crate::coverage;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::LiveArgs;
+use crate::printer::Printer;
+use crate::rehearse::{Scene, rehearse_once};
+use crate::report::{self, About, Timeline};
+use crate::snapshot::{self, Origin, ReadArgs};
+
+/// What the rehearsal came to.
+pub(super) struct Rehearsed {
+    pub(super) exit: Exit,
+    /// The report, in short.
+    pub(super) report: String,
+    pub(super) course: Course,
+    pub(super) view: View,
+    pub(super) scene: Box<Scene>,
+}
+
+impl Rehearsed {
+    /// What happens is compared with a rehearsal that came to its end, and with no other.
+    pub(super) fn compared_with(self, printer: &mut Printer) -> Option<Self> {
+        if matches!(self.exit, Exit::Passes | Exit::Findings | Exit::Incomplete) {
+            return Some(self);
+        }
+        printer.warning(
+            "a rehearsal of what is left does not come to an end: what happens is not compared with it",
+        );
+        None
+    }
+}
+
+/// Rehearses a plan on a live cluster; with a run that was begun, what is left of it.
+///
+/// # Errors
+/// Where the cluster cannot be read.
+pub(super) fn rehearse(
+    (live, read): (&LiveArgs, &ReadArgs),
+    plan: Plan,
+    begun: Option<(RunId, Time)>,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Rehearsed, Failure> {
+    let Some(origin) = Origin::of(&[], live)? else {
+        return Err(Failure::usage_message("no live cluster to roll").next("pass --context or --kubeconfig"));
+    };
+    let input = origin.read(printer)?;
+    let mut cluster = snapshot::read_at(input.sources, read, None, Question::Roll, printer)?;
+    cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &read.allowed());
+    let mut scene = Scene::new(input.name, cluster, plan, &read.group_label)?;
+    scene.begun = begun;
+    let course = Rc::new(RefCell::new(Course::of(&scene.view)));
+    let sink = {
+        let course = course.clone();
+        Box::new(move |entry: &Entry| course.borrow_mut().take(entry))
+    };
+    let rehearsed = rehearse_once(&scene, 1, None, Some(sink), interrupt);
+    let about = About {
+        plan: &scene.plan.name,
+        snapshot: &scene.name,
+        stop: rehearsed.stop,
+        timeline: Timeline::Shown,
+        spread: None,
+    };
+    let report = report::short(&rehearsed.result, &about, printer.look());
+    let exit = if interrupt.is_pressed() { Exit::Interrupted } else { Exit::of(rehearsed.result.verdict) };
+    let course = course.borrow().clone();
+    Ok(Rehearsed { exit, report, course, view: scene.view.clone(), scene: Box::new(scene) })
+}

@@ -1,0 +1,244 @@
+//! `replank roll -f PLAN`: looked at, rehearsed, confirmed, carried out.
+
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write, stdin};
+use std::sync::Arc;
+
+use replank_core::nodes_to_replace;
+use replank_facts::plan::{Plan, RunOptions, Singletons};
+use replank_facts::run_record::told;
+use replank_live::{Connection, Lease};
+use replank_model::object::karpenter::NodeClaim;
+use replank_model::text::NodeName;
+use replank_model::time::Time;
+use replank_model::view::View;
+use replank_protocol::intent::Intent;
+use replank_protocol::limits::run_named;
+use replank_protocol::record::FoundRecord;
+
+use super::args::{ProviderArg, StartArgs};
+use super::hold::{Task, carry_out, held_by, place};
+use super::records;
+use super::rehearsed::rehearse;
+use crate::drain::RbacVerb;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::{permitted, runtime};
+use crate::printer::Printer;
+use crate::rehearse::options;
+use crate::rehearse::plan::from_file_provided;
+
+/// Nodes that are named one by one.
+const NODES_SHOWN: usize = 5;
+
+/// Begins a run, or goes on with it.
+///
+/// # Errors
+/// Where it is not begun, or the cluster is lost for long.
+pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    let Some(file) = &args.plan else {
+        return Err(Failure::usage_message("no plan is given").next("pass -f PLAN"));
+    };
+    let plan = from_file_provided(file, args.provider == Some(ProviderArg::External))?;
+    if args.provider == Some(ProviderArg::Karpenter) && plan.external().is_some() {
+        return Err(Failure::usage_message("--provider karpenter: the plan says provider: external")
+            .next("leave --provider out, or remove spec.provider from the plan"));
+    }
+    let run = run_named(&plan.name);
+    let runtime = runtime()?;
+    let (namespace, name) = place(&plan, &run);
+    let (connection, found, now, holder) = runtime.block_on(async {
+        let connection = Connection::open(&args.live.asked()).await?;
+        let verb =
+            if plan.care.singletons == Singletons::Surge { RbacVerb::RollSurge } else { RbacVerb::Roll };
+        let rules = if args.dry_run { verb.reads() } else { verb.rules() };
+        permitted(&connection, None, &rules).await?;
+        if !args.dry_run {
+            permitted(&connection, Some(&namespace), verb.of_namespace()).await?;
+        }
+        let (found, now) = records::all(&connection, &namespace).await?;
+        let holder = Lease::holder(&connection, (&namespace, &name)).await?;
+        Ok::<_, Failure>((connection, found, now, holder))
+    })?;
+    if let Some(holder) = holder.filter(|_| !args.dry_run) {
+        return Err(held_by(&run, &holder));
+    }
+    let known = found.iter().find(|one| one.run.as_ref() == Some(&run));
+    let begun = known.map(records::begun).transpose()?;
+    if let Some(begun) = &begun
+        && begun.told.plan.to_json() != plan.to_json()
+    {
+        return Err(Failure::usage_message(format!("run {run} was begun with another plan"))
+            .next(format!("to go on with that one: replank roll resume {run}; to end it: replank roll cancel {run}; or give this plan another name")));
+    }
+    if let (Some(begun), Some(found)) = (&begun, known)
+        && begun.told.intent != Intent::Run
+        && !args.dry_run
+    {
+        return Err(is_not_to_run(begun.told.intent, (run.as_str(), &namespace, &name), records::why(found)));
+    }
+    let since = begun.as_ref().map(|begun| (run.clone(), begun.told.options.started));
+    if let Some((_, since)) = &since {
+        printer.story(&format!("run {run} was begun at {since}: it is gone on with"));
+    }
+    let rehearsed = rehearse((&args.live, &args.read), plan, since.clone(), printer, interrupt)?;
+    let scene = &rehearsed.scene;
+    let is_new = begun.is_none();
+    let task_options = RunOptions { started: since.map_or(now, |(_, since)| since), ..options(scene) };
+    let chosen = nodes_to_replace(&scene.view, &scene.plan, &task_options);
+    replaceable(&scene.view, &scene.plan, &chosen)?;
+    apart((&scene.view, &chosen), (&found, run.as_str()))?;
+    if is_new || args.dry_run {
+        print(&rehearsed.report, args, printer)?;
+        match rehearsed.exit {
+            Exit::Passes | Exit::Findings => {}
+            exit @ (Exit::Internal
+            | Exit::Usage
+            | Exit::Blocked
+            | Exit::Refused
+            | Exit::Incomplete
+            | Exit::Interrupted) => {
+                printer.warning("nothing was changed: a run is begun only if its rehearsal can be completed");
+                return Ok(exit);
+            }
+        }
+        if args.dry_run {
+            return Ok(rehearsed.exit);
+        }
+        if chosen.is_empty() {
+            printer.story("no node is to be replaced: nothing to do");
+            return Ok(Exit::Passes);
+        }
+    }
+    confirm(args, &format!("{} on context {}", scene.plan.name, connection.context()), chosen.len())?;
+    let plan = Arc::new(scene.plan.clone());
+    let task = Task {
+        run,
+        plan,
+        options: fresh(task_options, is_new, &runtime, &connection, &namespace)?,
+        wanted: Intent::Run,
+    };
+    carry_out(
+        (&runtime, &connection),
+        &task,
+        (&args.tell, rehearsed.compared_with(printer)),
+        printer,
+        interrupt,
+    )
+}
+
+/// A run that somebody has paused or ended is not gone on with by the way.
+fn is_not_to_run(intent: Intent, (run, namespace, name): (&str, &str, &str), why: Option<&str>) -> Failure {
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    let (word, next) = match intent {
+        Intent::Run | Intent::Paused => ("paused", format!("to go on: replank roll resume {run}")),
+        Intent::Cancelled | Intent::Undo => (
+            "ended",
+            format!(
+                "to begin anew: give the plan another name, or forget this run: kubectl -n {namespace} delete configmap {name}"
+            ),
+        ),
+    };
+    Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} is {word}{why}")) }.next(next)
+}
+
+/// A run begins when it is confirmed: nodes that came up since the rehearsal are old, too.
+fn fresh(
+    options: RunOptions,
+    is_new: bool,
+    runtime: &tokio::runtime::Runtime,
+    connection: &Connection,
+    namespace: &str,
+) -> Result<RunOptions, Failure> {
+    if !is_new {
+        return Ok(options);
+    }
+    let (_, now): (_, Time) = runtime.block_on(records::all(connection, namespace))?;
+    Ok(RunOptions { started: now, ..options })
+}
+
+/// The report: where events are told, it is story.
+fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Failure> {
+    match args.tell.output {
+        super::args::Format::Text => printer.data(report),
+        super::args::Format::Json => {
+            printer.story(report);
+            Ok(())
+        }
+    }
+}
+
+/// Whether somebody replaces the nodes: Karpenter, or whom the plan means by external.
+fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<(), Failure> {
+    if plan.external().is_some() {
+        return Ok(());
+    }
+    let of = |claim: &Arc<NodeClaim>| claim.status.node_name.clone();
+    let claimed: BTreeSet<NodeName> =
+        view.node_claims.unordered().filter_map(|(_, claim)| of(claim)).collect();
+    let others: Vec<&str> = chosen.difference(&claimed).map(NodeName::as_str).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage_message(format!("nodes that Karpenter does not run cannot be replaced by Replank itself in this version: {}", some(&others))).next(
+        "where somebody else replaces drained nodes (Cluster API, kops, a person): --provider external, or spec.provider: external in the plan",
+    ))
+}
+
+/// Whether another run wants the same nodes.
+fn apart(
+    (view, chosen): (&View, &BTreeSet<NodeName>),
+    (found, run): (&[FoundRecord], &str),
+) -> Result<(), Failure> {
+    for other in found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run)) {
+        let Some(told) = other.record.as_ref().ok().and_then(|record| told(record).ok()) else { continue };
+        // One that was called off begins nothing any more.
+        if !matches!(told.intent, Intent::Run | Intent::Paused) {
+            continue;
+        }
+        let theirs = nodes_to_replace(view, &told.plan, &told.options);
+        let both: Vec<&str> = chosen.intersection(&theirs).map(NodeName::as_str).collect();
+        if !both.is_empty() {
+            return Err(Failure {
+                exit: Exit::Refused,
+                ..Failure::usage_message(format!(
+                    "run {} is to replace the same nodes: {}",
+                    told.run,
+                    some(&both)
+                ))
+            }
+            .next(format!(
+                "wait until it is over (replank roll watch {0}), or end it: replank roll cancel {0}",
+                told.run
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn some(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(NODES_SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.iter().take(NODES_SHOWN).copied().collect::<Vec<_>>().join(", "))
+}
+
+/// Asks whether to begin, on a terminal; elsewhere the command says so.
+fn confirm(args: &StartArgs, what: &str, nodes: usize) -> Result<(), Failure> {
+    if args.yes {
+        return Ok(());
+    }
+    if !stdin().is_terminal() {
+        return Err(Failure::usage_message("nobody can be asked whether the cluster is to be changed")
+            .next("pass --yes where there is no terminal"));
+    }
+    let mut err = std::io::stderr();
+    let nodes = crate::report::words::count(nodes, "node");
+    let asked = write!(err, "roll {what}, {nodes}? Only yes is taken for one: ").and_then(|()| err.flush());
+    let mut answer = String::new();
+    asked.and_then(|()| stdin().read_line(&mut answer)).map_err(Failure::internal)?;
+    if answer.trim() == "yes" {
+        return Ok(());
+    }
+    Err(Failure { exit: Exit::Refused, ..Failure::usage_message("not confirmed: nothing was changed") })
+}

@@ -1,0 +1,96 @@
+//! `replank roll pause`, `resume`, `cancel` and `undo`: what is wanted of a run, written on its record; and carried out, where nobody else does.
+
+use std::sync::Arc;
+
+use replank_live::{Connection, Lease};
+use replank_model::object::node::LABEL_EKS_NODEGROUP;
+use replank_model::text::Text;
+use replank_protocol::intent::Intent;
+
+use super::args::{CarryArgs, RunArgs};
+use super::hold::{Task, carry_out};
+use super::records::{self, identity};
+use super::rehearsed::rehearse;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::runtime;
+use crate::printer::Printer;
+use crate::snapshot::ReadArgs;
+
+/// Has a run begin nothing further.
+///
+/// # Errors
+/// Where there is no such run, or it cannot be written.
+pub(super) fn pause(args: &RunArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let asked = (args.run.as_deref(), args.namespace.as_str());
+    let runtime = runtime()?;
+    let connection = runtime.block_on(Connection::open(&args.live.asked()))?;
+    let (begun, holder) = runtime.block_on(write(&connection, asked, Intent::Paused))?;
+    let by = holder.map_or_else(
+        || "no process works on it".to_owned(),
+        |holder| format!("{holder} finishes what was begun and begins nothing further"),
+    );
+    printer.data(&format!("run {} is paused: {by}\n", begun.run))?;
+    printer.story(&format!("to go on: replank roll resume {}", begun.run));
+    Ok(Exit::Passes)
+}
+
+/// Has a run go on, end, or be taken back.
+///
+/// # Errors
+/// Where there is no such run, it cannot be written, or the cluster is lost for long.
+pub(super) fn carry(
+    args: &CarryArgs,
+    intent: Intent,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let asked = (args.run.as_deref(), args.namespace.as_str());
+    let runtime = runtime()?;
+    let connection = runtime.block_on(Connection::open(&args.live.asked()))?;
+    let (begun, holder) = runtime.block_on(write(&connection, asked, intent))?;
+    let run = begun.run.clone();
+    if let Some(holder) = holder {
+        let word = match intent {
+            Intent::Run => "goes on",
+            Intent::Paused => "is paused",
+            Intent::Cancelled => "is to end",
+            Intent::Undo => "is to be taken back",
+        };
+        printer.data(&format!("run {run} {word}: it is carried out by {holder}\n"))?;
+        printer.story(&format!("to follow it: replank roll watch {run}"));
+        return Ok(Exit::Passes);
+    }
+    printer.story(&format!("no process works on run {run}: this one does"));
+    let rehearsed = match intent {
+        Intent::Run => {
+            let read = ReadArgs {
+                group_label: Text::from(LABEL_EKS_NODEGROUP),
+                allow_incomplete: Vec::new(),
+                strict: false,
+            };
+            let since = Some((run.clone(), begun.told.options.started));
+            let plan = begun.told.plan.clone();
+            rehearse((&args.live, &read), plan, since, printer, interrupt)?.compared_with(printer)
+        }
+        Intent::Paused | Intent::Cancelled | Intent::Undo => None,
+    };
+    let told = begun.told;
+    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent };
+    carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
+}
+
+/// Writes it down; the run, and who carries it out.
+async fn write(
+    connection: &Connection,
+    (run, namespace): (Option<&str>, &str),
+    intent: Intent,
+) -> Result<(records::Begun, Option<replank_live::Holder>), Failure> {
+    let begun = records::one(connection, namespace, run).await?;
+    let why = format!("asked by {}", identity());
+    records::intend(connection, (namespace, &begun.run), (intent, &why)).await?;
+    let (namespace, name) = begun.place();
+    let holder = Lease::holder(connection, (&namespace, &name)).await?;
+    Ok((begun, holder))
+}

@@ -1,0 +1,564 @@
+//! `replank roll`, on a cluster that is served and on a real control plane: no test knows which. Somebody else replaces the nodes: the test, as a person would,
+//! gives a node that is drained another kubelet.
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use replank_judge::{Endpoint, Sent};
+use serde_json::{Value, json};
+
+use super::common::{Ran, command, plan, replank};
+use super::drive::ground::Ground;
+
+const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
+const NEW: &str = "v1.36.3";
+const SPEC: &str = "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
+
+/// Somebody who upgrades nodes as soon as they are drained.
+struct Person {
+    is_over: Arc<AtomicBool>,
+    works: Option<JoinHandle<()>>,
+}
+
+impl Person {
+    fn begins(ground: &Ground) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
+        let works = {
+            let is_over = is_over.clone();
+            thread::spawn(move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    let nodes =
+                        endpoint.exchange(&Sent::new("GET", "/api/v1/nodes")).expect("it answers").json();
+                    for node in nodes["items"].as_array().into_iter().flatten() {
+                        let is_drained = node["metadata"]["annotations"]["replank.dev/role"] == "drained";
+                        if is_drained && node["status"]["nodeInfo"]["kubeletVersion"] != NEW {
+                            let path = format!(
+                                "/api/v1/nodes/{}/status",
+                                node["metadata"]["name"].as_str().expect("a name")
+                            );
+                            let change = json!({"status": {"nodeInfo": {"kubeletVersion": NEW}}});
+                            let sent = Sent::new("PATCH", &path)
+                                .typed("application/merge-patch+json", change.to_string().into_bytes());
+                            assert!(endpoint.exchange(&sent).expect("it answers").status < 300);
+                        }
+                    }
+                    thread::sleep(Duration::from_millis(200));
+                }
+            })
+        };
+        Self { is_over, works: Some(works) }
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(works) = self.works.take() {
+            drop(works.join());
+        }
+    }
+}
+
+fn run(arguments: &[&str], kubeconfig: &Path) -> Ran {
+    let file = kubeconfig.to_str().expect("it is text");
+    replank(&[arguments, &["--kubeconfig", file]].concat())
+}
+
+fn begin(arguments: &[&str], kubeconfig: &Path) -> Child {
+    let file = kubeconfig.to_str().expect("it is text");
+    let mut command = command(&[arguments, &["--kubeconfig", file]].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary can be run")
+}
+
+fn ends(child: Child) -> Ran {
+    child.wait_with_output().expect("it ends").into()
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn records(ground: &Ground) -> Vec<Value> {
+    ground.get(RECORDS)["items"].as_array().cloned().unwrap_or_default()
+}
+
+fn upgraded(ground: &Ground) -> usize {
+    let nodes = ground.get("/api/v1/nodes");
+    let is_new = |node: &&Value| node["status"]["nodeInfo"]["kubeletVersion"] == NEW;
+    nodes["items"].as_array().map_or(0, |all| all.iter().filter(is_new).count())
+}
+
+fn marked(ground: &Ground) -> Vec<String> {
+    let nodes = ground.get("/api/v1/nodes");
+    let ours = |node: &&Value| {
+        node["spec"]["unschedulable"] == true
+            || node["metadata"]["annotations"].to_string().contains("replank.dev")
+    };
+    let all = nodes["items"].as_array().expect("a list").iter().filter(ours);
+    all.map(|node| node["metadata"]["name"].to_string()).collect()
+}
+
+fn is_draining(ground: &Ground) -> bool {
+    let nodes = ground.get("/api/v1/nodes").to_string();
+    nodes.contains("replank.dev/drain-from")
+}
+
+fn asked(ground: &Ground) -> String {
+    records(ground)
+        .first()
+        .map_or_else(String::new, |one| one["data"]["intent"].as_str().unwrap_or_default().to_owned())
+}
+
+/// From the preflight to the end; killed in the middle, and gone on with from the record alone.
+fn a_run_is_rehearsed_begun_killed_and_gone_on_with(ground: &Ground) {
+    ground.workload("web", 6);
+    let file = plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), SPEC);
+    let config = ground.kubeconfig();
+    let dry = run(&["roll", "-f", &file, "--dry-run"], config);
+    assert!([Some(0), Some(3)].contains(&dry.code), "{dry:?}");
+    assert!(dry.stdout.contains("Verdict"), "{dry:?}");
+    let unasked = run(&["roll", "-f", &file], config);
+    assert_eq!(unasked.code, Some(2), "{unasked:?}");
+    assert!(flat(&unasked.stderr).contains("pass --yes where there is no terminal"), "{unasked:?}");
+    let none = run(&["roll", "resume"], config);
+    assert!(none.usage_error().contains("there is no run in namespace kube-system"), "{none:?}");
+    assert!(records(ground).is_empty() && marked(ground).is_empty(), "nothing was changed");
+
+    let mut child = begin(&["roll", "-f", &file, "--yes"], config);
+    ground.wait("a node is drained", is_draining);
+    let second = run(&["roll", "-f", &file, "--yes"], config);
+    assert_eq!(second.code, Some(5), "{second:?}");
+    assert!(flat(&second.stderr).contains("run test is carried out by"), "{second:?}");
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    assert_eq!(records(ground).len(), 1);
+
+    // Nobody has taken its Lease yet; then it has run out.
+    let person = Person::begins(ground);
+    let status = run(&["roll", "status", "-o", "json"], config).json();
+    assert_eq!((&status["run"], &status["intent"]), (&json!("test"), &json!("run")), "{status}");
+    ground.wait("the Lease has run out", |ground| {
+        run(&["roll", "status", "-o", "json"], ground.kubeconfig()).json()["heldBy"].is_null()
+    });
+    let journal = ground.folder.join("roll.jsonl");
+    let journal = journal.to_str().expect("it is text");
+    let resumed = run(&["roll", "resume", "--journal", journal], config);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stdout.contains("run test is done"), "{resumed:?}");
+    assert_eq!(replank(&["report", journal, "-o", "json"]).json()["end"], "done");
+    assert_eq!(upgraded(ground), 3, "{resumed:?}");
+    assert!(records(ground).is_empty() && marked(ground).is_empty(), "nothing is left: {:?}", marked(ground));
+    drop(person);
+}
+
+/// Paused, gone on with and cancelled from a second terminal.
+fn a_run_is_told_what_to_do_from_another_terminal(ground: &Ground) {
+    ground.workload("web", 6);
+    let file = plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), SPEC);
+    let config = ground.kubeconfig();
+    let child = begin(&["roll", "-f", &file, "--yes", "-o", "json"], config);
+    ground.wait("a node is drained", is_draining);
+    let paused = run(&["roll", "pause", "test"], config);
+    assert_eq!(paused.code, Some(0), "{paused:?}");
+    assert!(
+        paused.stdout.contains("run test is paused") && paused.stdout.contains("begins nothing further"),
+        "{paused:?}"
+    );
+    assert_eq!(asked(ground), "paused");
+    let resumed = run(&["roll", "resume"], config);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert!(resumed.stdout.contains("run test goes on: it is carried out by"), "{resumed:?}");
+    let cancelled = run(&["roll", "cancel"], config);
+    assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    let ended = ends(child);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stdout.contains("\"result\":\"cancelled\""), "{ended:?}");
+    let status = run(&["roll", "status"], config);
+    assert_eq!(status.code, Some(0), "{status:?}");
+}
+
+/// A node takes longer than it was rehearsed to take.
+fn a_run_that_deviates_is_paused(ground: &Ground) {
+    ground.workload("web", 9);
+    let file = plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), SPEC);
+    let config = ground.kubeconfig();
+    let child = begin(&["roll", "-f", &file, "--yes", "--tolerance", "10s"], config);
+    // The budget lets nobody go any more once the run has begun.
+    ground.wait("a node is drained", is_draining);
+    ground.merge(
+        "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web",
+        &json!({"spec": {"maxUnavailable": 0}}),
+    );
+    let ended = ends(child);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(flat(&ended.stderr).contains("run test is paused"), "{ended:?}");
+    assert!(flat(&ended.stderr).contains("rehearsed were"), "{ended:?}");
+    assert_eq!(asked(ground), "paused");
+    let status = run(&["roll", "status"], config);
+    assert!(
+        status.stdout.contains("run test: paused (")
+            && status.stdout.contains("rehearsed were")
+            && status.stdout.contains("no process works on it"),
+        "{status:?}"
+    );
+    ground.merge(
+        "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web",
+        &json!({"spec": {"maxUnavailable": 1}}),
+    );
+    let person = Person::begins(ground);
+    let resumed = run(&["roll", "resume", "test"], config);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!((upgraded(ground), records(ground).len()), (3, 0), "{resumed:?}");
+    drop(person);
+}
+
+#[test]
+fn a_run_is_gone_on_with_on_a_served_cluster() {
+    a_run_is_rehearsed_begun_killed_and_gone_on_with(&Ground::served("roll-killed"));
+}
+
+#[test]
+fn a_run_is_gone_on_with_on_a_real_control_plane() {
+    if let Some(ground) = Ground::real("roll-killed") {
+        a_run_is_rehearsed_begun_killed_and_gone_on_with(&ground);
+    }
+}
+
+#[test]
+fn a_run_is_told_what_to_do_on_a_served_cluster() {
+    a_run_is_told_what_to_do_from_another_terminal(&Ground::served("roll-told"));
+}
+
+#[test]
+fn a_run_is_told_what_to_do_on_a_real_control_plane() {
+    if let Some(ground) = Ground::real("roll-told") {
+        a_run_is_told_what_to_do_from_another_terminal(&ground);
+    }
+}
+
+#[test]
+fn a_run_that_deviates_is_paused_on_a_served_cluster() {
+    a_run_that_deviates_is_paused(&Ground::served("roll-deviates"));
+}
+
+#[test]
+fn a_run_that_deviates_is_paused_on_a_real_control_plane() {
+    if let Some(ground) = Ground::real("roll-deviates") {
+        a_run_that_deviates_is_paused(&ground);
+    }
+}
+
+/// Karpenter, as far as a run needs it: it lets a node and its claim go once the node is drained, and has launched another one.
+struct Karpenter {
+    is_over: Arc<AtomicBool>,
+    works: Option<JoinHandle<()>>,
+}
+
+const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+
+/// It has no kubelet: no pod is to go there.
+fn node(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": "web",
+        "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
+        "spec": {"taints": [{"key": "test", "value": "none", "effect": "NoSchedule"}]}})
+}
+
+fn claim(name: &str) -> Value {
+    json!({"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
+        "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": "web"}, "finalizers": ["karpenter.sh/termination"]},
+        "spec": {"requirements": [], "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}}})
+}
+
+/// Makes a claim, and says whose it is.
+fn claims(endpoint: &Endpoint, name: &str, node: &str) {
+    drop(endpoint.exchange(&Sent::new("POST", CLAIMS).json(&claim(name))));
+    let status = json!({"status": {"nodeName": node, "providerID": format!("aws:///zone-a/i-{name}")}});
+    let sent = Sent::new("PATCH", format!("{CLAIMS}/{name}/status"))
+        .typed("application/merge-patch+json", status.to_string().into_bytes());
+    let answer = endpoint.exchange(&sent).expect("it answers");
+    assert_eq!(answer.status, 200, "{}", answer.json());
+}
+
+impl Karpenter {
+    fn begins(ground: &Ground) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
+        let works = {
+            let is_over = is_over.clone();
+            thread::spawn(move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    let claims = endpoint.exchange(&Sent::new("GET", CLAIMS)).expect("it answers").json();
+                    for one in claims["items"].as_array().into_iter().flatten() {
+                        if one["metadata"]["deletionTimestamp"].is_string() {
+                            terminates(&endpoint, one);
+                        } else {
+                            is_ready(&endpoint, one);
+                        }
+                    }
+                    thread::sleep(Duration::from_millis(300));
+                }
+            })
+        };
+        Self { is_over, works: Some(works) }
+    }
+}
+
+impl Drop for Karpenter {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(works) = self.works.take() {
+            drop(works.join());
+        }
+    }
+}
+
+/// A node that came up as another was drained: it has no kubelet, and says that it is Ready.
+fn is_ready(endpoint: &Endpoint, claim: &Value) {
+    let name = claim["status"]["nodeName"].as_str().unwrap_or_default();
+    if !name.starts_with("new-") {
+        return;
+    }
+    let now = jiff_now();
+    let conditions = json!([{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "",
+        "lastHeartbeatTime": now, "lastTransitionTime": claim["metadata"]["creationTimestamp"]}]);
+    let sizes = json!({"cpu": "4", "memory": "16Gi", "pods": "58"});
+    let status = json!({"status": {"conditions": conditions, "capacity": sizes, "allocatable": sizes,
+        "nodeInfo": {"kubeletVersion": "v1.36.2"}}});
+    let path = format!("/api/v1/nodes/{name}/status");
+    let sent =
+        Sent::new("PATCH", &path).typed("application/merge-patch+json", status.to_string().into_bytes());
+    drop(endpoint.exchange(&sent));
+}
+
+/// Seconds are enough for a heartbeat.
+fn jiff_now() -> String {
+    let since =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is later than 1970");
+    let now = replank_model::time::Time::from_millis(
+        i64::try_from(since.as_millis()).expect("it is not that late"),
+    );
+    now.floor_seconds().to_string()
+}
+
+fn terminates(endpoint: &Endpoint, claim: &Value) {
+    let (name, node_name) = (
+        claim["metadata"]["name"].as_str().expect("a name"),
+        claim["status"]["nodeName"].as_str().expect("a node"),
+    );
+    let new = format!("new-{node_name}");
+    // Each of these is done once; done again, it is refused, which says that it was.
+    drop(endpoint.exchange(&Sent::new("POST", "/api/v1/nodes").json(&node(&new))));
+    claims(endpoint, &format!("new-{name}"), &new);
+    let cordon = json!({"spec": {"unschedulable": true}}).to_string().into_bytes();
+    let path = format!("/api/v1/nodes/{node_name}");
+    drop(endpoint.exchange(&Sent::new("PATCH", &path).typed("application/merge-patch+json", cordon)));
+    let pods = format!("/api/v1/pods?fieldSelector=spec.nodeName={node_name}");
+    let pods = endpoint.exchange(&Sent::new("GET", &pods)).expect("it answers").json();
+    let pods = pods["items"].as_array().cloned().unwrap_or_default();
+    for pod in &pods {
+        let meta = &pod["metadata"];
+        let path = format!(
+            "/api/v1/namespaces/{}/pods/{}/eviction",
+            meta["namespace"].as_str().expect("one"),
+            meta["name"].as_str().expect("one")
+        );
+        let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": meta["name"], "namespace": meta["namespace"]}});
+        drop(endpoint.exchange(&Sent::new("POST", &path).json(&eviction)));
+    }
+    if pods.is_empty() {
+        drop(endpoint.exchange(&Sent::new("DELETE", &path)));
+        let free = json!({"metadata": {"finalizers": null}}).to_string().into_bytes();
+        drop(endpoint.exchange(
+            &Sent::new("PATCH", format!("{CLAIMS}/{name}")).typed("application/merge-patch+json", free),
+        ));
+    }
+}
+
+fn definition(kind: &str, plural: &str) -> Value {
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": format!("{plural}.karpenter.sh")},
+        "spec": {"group": "karpenter.sh", "scope": "Cluster", "names": {"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
+}
+
+/// What a cluster with a pool of Karpenter is, as a snapshot; the simulated Karpenter of a served cluster plays itself.
+fn snapshot() -> String {
+    let sizes = json!({"cpu": "4", "memory": "16Gi", "pods": "58"});
+    let mut items = vec![
+        json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web"}, "spec": {}}),
+    ];
+    items.extend(
+        [("NodePool", "nodepools"), ("NodeClaim", "nodeclaims")]
+            .map(|(kind, plural)| definition(kind, plural)),
+    );
+    for number in 1..=3 {
+        let name = format!("node-{number}");
+        let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "node.kubernetes.io/instance-type": "m6i.xlarge", "topology.kubernetes.io/zone": "zone-a"}},
+            "spec": {"providerID": format!("aws:///zone-a/i-web-{number}")},
+            "status": {"capacity": sizes, "allocatable": sizes, "nodeInfo": {"kubeletVersion": "v1.36.2"},
+                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+        if number < 3 {
+            node["metadata"]["labels"]["karpenter.sh/nodepool"] = "web".into();
+            let mut claim = claim(&format!("web-{number}"));
+            claim["metadata"]["uid"] = format!("claim-{number}").into();
+            claim["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
+            claim["status"] =
+                json!({"nodeName": name, "providerID": format!("aws:///zone-a/i-web-{number}")});
+            items.push(claim);
+        }
+        items.push(node);
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+}
+
+/// The pool as it is on a real control plane: defined, with a NodeClaim for two nodes.
+fn pool(ground: &Ground) {
+    for (kind, plural) in [("NodePool", "nodepools"), ("NodeClaim", "nodeclaims")] {
+        ground.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition(kind, plural));
+    }
+    let server = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
+    ground.wait("both are served", |_| {
+        let served =
+            |path: &str| server.exchange(&Sent::new("GET", path)).is_ok_and(|answer| answer.status == 200);
+        served(CLAIMS) && served("/apis/karpenter.sh/v1/nodepools")
+    });
+    ground.create("/apis/karpenter.sh/v1/nodepools", &json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web"}, "spec": {}}));
+    for number in [1, 2] {
+        let name = format!("node-{number}");
+        ground.merge(
+            &format!("/api/v1/nodes/{name}"),
+            &json!({"metadata": {"labels": {"karpenter.sh/nodepool": "web"}}}),
+        );
+        claims(&server, &format!("web-{number}"), &name);
+    }
+}
+
+fn a_pool_of_karpenter_is_rolled(ground: &Ground) {
+    ground.workload("web", 4);
+    // What is as old as the run, to the second, is old.
+    thread::sleep(Duration::from_millis(1_100));
+    let file =
+        plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), "groups: [web]");
+    let rolled = run(&["roll", "-f", &file, "--yes", "--provider", "karpenter"], ground.kubeconfig());
+    assert_eq!(rolled.code, Some(0), "{rolled:?}");
+    assert!(rolled.stdout.contains("run test is done: 2 of 2 nodes replaced"), "{rolled:?}");
+    for number in [1, 2] {
+        assert!(rolled.stdout.contains(&format!("deleting nodeclaim web-{number}\n")), "{rolled:?}");
+        assert!(rolled.stdout.contains(&format!("node/node-{number} replaced\n")), "{rolled:?}");
+    }
+    let nodes = ground.get("/api/v1/nodes").to_string();
+    assert!(!nodes.contains("\"name\":\"node-1\"") && !nodes.contains("\"name\":\"node-2\""), "{nodes}");
+    assert!(records(ground).is_empty() && marked(ground).is_empty());
+}
+
+#[test]
+fn a_pool_of_karpenter_is_rolled_on_a_served_cluster() {
+    let file = super::common::scratch("roll-karpenter.json", snapshot());
+    a_pool_of_karpenter_is_rolled(&Ground::served_from("roll-karpenter", &file));
+}
+
+#[test]
+fn a_pool_of_karpenter_is_rolled_on_a_real_control_plane() {
+    if let Some(ground) = Ground::real("roll-karpenter") {
+        pool(&ground);
+        let _karpenter = Karpenter::begins(&ground);
+        a_pool_of_karpenter_is_rolled(&ground);
+    }
+}
+
+#[test]
+fn a_roll_needs_exactly_the_roles_that_are_printed_for_it() {
+    let ground = Ground::served("roll-rbac");
+    ground.workload("web", 4);
+    let server = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
+    let mut config: Value =
+        serde_json::from_slice(&std::fs::read(ground.kubeconfig()).expect("it is written"))
+            .expect("it is JSON");
+    config["users"][0]["user"]["as"] = "roller".into();
+    let roller = ground.kubeconfig().with_file_name("as-roller.json");
+    std::fs::write(&roller, config.to_string()).expect("it can be written");
+    let file = plan("roll-rbac/plan.yaml", SPEC);
+    let told = run(&["roll", "-f", &file, "--yes"], &roller).usage_error();
+    assert!(
+        told.contains("may not do everything that is needed")
+            && told.contains("resources: [\"pods/eviction\"] verbs: [create]"),
+        "{told}"
+    );
+
+    let printed = replank(&["rbac", "roll"]);
+    let (cluster, own) = printed.stdout.split_once("---\n").expect("two roles");
+    let root = "/apis/rbac.authorization.k8s.io/v1";
+    let make = |path: String, text: &str| {
+        let sent = Sent::new("POST", &path).typed("application/yaml", text.as_bytes().to_vec());
+        assert_eq!(server.exchange(&sent).expect("it answers").status, 201, "{text}");
+    };
+    let bind = |kind: &str| {
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"), "metadata": {"name": "replank-roll"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "replank-roll"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "roller"}]})
+    };
+    make(format!("{root}/clusterroles"), cluster);
+    ground.create(&format!("{root}/clusterrolebindings"), &bind("ClusterRole"));
+    let told = run(&["roll", "-f", &file, "--yes"], &roller).usage_error();
+    assert!(told.contains("in namespace kube-system") && told.contains("resources: [\"leases\"]"), "{told}");
+    assert!(records(&ground).is_empty() && marked(&ground).is_empty(), "nothing was changed");
+    make(format!("{root}/namespaces/kube-system/roles"), own);
+    ground.create(&format!("{root}/namespaces/kube-system/rolebindings"), &bind("Role"));
+    let person = Person::begins(&ground);
+    let rolled = run(&["roll", "-f", &file, "--yes"], &roller);
+    assert_eq!(rolled.code, Some(0), "{rolled:?}");
+    assert_eq!((upgraded(&ground), records(&ground).len()), (3, 0), "{rolled:?}");
+    drop(person);
+}
+
+#[test]
+fn two_plans_for_the_same_nodes_are_kept_apart() {
+    let ground = Ground::served("roll-apart");
+    let config = ground.kubeconfig();
+    let file = plan("roll-apart/plan.yaml", SPEC);
+    let mut child = begin(&["roll", "-f", &file, "--yes"], config);
+    ground.wait("a node is drained", is_draining);
+    let text = std::fs::read_to_string(&file).expect("it is there").replace("name: test", "name: other");
+    let other = super::common::scratch("roll-apart/other.yaml", text);
+    let refused = run(&["roll", "-f", &other, "--yes"], config);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+    assert!(
+        flat(&refused.stderr).contains("run test is to replace the same nodes: node-1, node-2, node-3"),
+        "{refused:?}"
+    );
+    assert_eq!(records(&ground).len(), 1);
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    // What was begun is taken back by another process, from the record alone.
+    ground.wait("the Lease has run out", |ground| {
+        run(&["roll", "status", "-o", "json"], ground.kubeconfig()).json()["heldBy"].is_null()
+    });
+    let undone = run(&["roll", "undo", "test"], config);
+    assert_eq!(undone.code, Some(0), "{undone:?}");
+    assert_eq!((asked(&ground), marked(&ground)), ("undo".to_owned(), Vec::new()), "{undone:?}");
+    let again = run(&["roll", "-f", &file, "--yes"], config);
+    assert_eq!(again.code, Some(5), "{again:?}");
+    assert!(flat(&again.stderr).contains("run test is ended (asked by"), "{again:?}");
+    // It is in nobody's way any more.
+    let other = run(&["roll", "-f", &other, "--dry-run"], config);
+    assert_eq!(other.code, Some(0), "{other:?}");
+}
+
+#[test]
+fn what_cannot_be_rolled_is_refused_before_anything_is_changed() {
+    let ground = Ground::served("roll-refused");
+    let file = plan("roll-refused.yaml", "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}");
+    let told = run(&["roll", "-f", &file, "--yes"], ground.kubeconfig()).usage_error();
+    assert!(told.contains("--provider external"), "{told}");
+    let twice = plan("roll-twice.yaml", SPEC);
+    let told =
+        run(&["roll", "-f", &twice, "--provider", "karpenter", "--yes"], ground.kubeconfig()).usage_error();
+    assert!(told.contains("the plan says provider: external"), "{told}");
+    assert!(records(&ground).is_empty() && marked(&ground).is_empty());
+}

@@ -339,6 +339,7 @@ pub(super) const RULES: &[Rule] = &[
             "flate2",
             "indicatif",
             "mimalloc",
+            "rustix",
             "serde",
             "serde_json",
             "signal-hook",

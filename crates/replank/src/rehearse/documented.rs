@@ -93,7 +93,7 @@ fn fields_of(path: &str, value: Value) -> BTreeSet<String> {
 fn every_field_is_documented_and_no_other() {
     let mut read = fields_of("", json!(1));
     let groups = ["target", "budget", "canary", "pace", "batch", "health", "windows[]", "retain"];
-    let more = ["stuckTerminating", "deadNodes", "loadBalancer", "nodeGroups[]"];
+    let more = ["external", "stuckTerminating", "deadNodes", "loadBalancer", "nodeGroups[]"];
     let paths = groups.iter().chain(&more).map(|group| format!("spec.{group}"));
     for path in paths.chain(["spec".to_owned()]) {
         let path = path.as_str();

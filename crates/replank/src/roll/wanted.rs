@@ -18,7 +18,7 @@ use crate::live::runtime;
 use crate::printer::Printer;
 use crate::snapshot::ReadArgs;
 
-/// Has a run begin nothing further.
+/// Has a run start no further node and move no pod.
 ///
 /// # Errors
 /// Where there is no such run, or it cannot be written.
@@ -29,7 +29,7 @@ pub(super) fn pause(args: &RunArgs, printer: &mut Printer) -> Result<Exit, Failu
     let (begun, holder) = runtime.block_on(write(&connection, asked, Intent::Paused))?;
     let by = holder.map_or_else(
         || "no process works on it".to_owned(),
-        |holder| format!("{holder} finishes what was begun and begins nothing further"),
+        |holder| format!("{holder} starts no further node and moves no pod until then"),
     );
     printer.data(&format!("run {} is paused: {by}\n", begun.run))?;
     printer.story(&format!("to go on: replank roll resume {}", begun.run));

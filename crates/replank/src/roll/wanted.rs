@@ -77,7 +77,7 @@ pub(super) fn carry(
         Intent::Paused | Intent::Cancelled | Intent::Undo => None,
     };
     let told = begun.told;
-    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent };
+    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 

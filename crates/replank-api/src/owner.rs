@@ -284,7 +284,9 @@ impl Own {
                 self.replies.push(Reply::Looked(reply));
             }
             Ask::Beside(ask, reply) => {
-                if let Some(answer) = self.cluster.beside(ask) {
+                // As with requests, one that ends in a panic does not end the cluster: who asked gets no answer.
+                let answered = catch_unwind(AssertUnwindSafe(|| self.cluster.beside(ask)));
+                if let Ok(Some(answer)) = answered {
                     self.replies.push(Reply::Beside(answer, reply));
                 }
             }

@@ -130,12 +130,14 @@ impl Lease {
         let mut tries = 0;
         loop {
             tries += 1;
-            let told = place.read().await?;
+            // Before the server is asked what time it is: however late it answers, the term does not outlast what is written.
             let (begun, of_day) = (Instant::now(), SystemTime::now());
+            let told = place.read().await?;
             let (code, body) = match told {
                 Ok(Told { holder: Some(holder), now, .. })
-                    if holder.identity != identity && holder.until.is_none_or(|until| now < until) =>
+                    if holder.until.is_none_or(|until| now < until) =>
                 {
+                    // Also where it names itself as we do: in containers, processes of one number on hosts of one name are two.
                     return Ok(Attempt::HeldBy(holder));
                 }
                 Ok(told) => {
@@ -207,6 +209,7 @@ impl Lease {
 
     /// Renews it once; `Some` where it is not ours any more.
     async fn renew(&mut self) -> Result<Option<Option<Holder>>, LiveError> {
+        let (at, of_day) = (Instant::now(), SystemTime::now());
         let now = match self.place.read().await? {
             // It was deleted.
             Err(_) => return Ok(Some(None)),
@@ -220,7 +223,6 @@ impl Lease {
                 told.now
             }
         };
-        let (at, of_day) = (Instant::now(), SystemTime::now());
         let change = json!([{"op": "add", "path": "/spec/renewTime", "value": micro(now)}]);
         let (code, body) = self.place.patch(&self.uid, &self.version, &change).await?;
         match code {

@@ -172,7 +172,7 @@ impl Handler {
                 (Err(error), _) | (Ok(()), Err(error)) => Err(error),
                 (Ok(()), Ok(None)) => Ok(()),
                 (Ok(()), Ok(Some(options))) => {
-                    if let Some(refused) = self.refused(&request, admitted, options).await {
+                    if let Some(refused) = self.refused(&request, &target, admitted, options).await {
                         return render.value(refused.code, &target, refused.body);
                     }
                     Ok(())
@@ -240,6 +240,7 @@ impl Handler {
     async fn refused(
         &self,
         request: &Request<Incoming>,
+        target: &Target,
         admitted: &Admitted,
         connect: Connect,
     ) -> Option<json::Response> {
@@ -249,9 +250,7 @@ impl Handler {
         }
         let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
         let caller = Caller { user: admitted.user.info(), request_fault: None, hooks: hooks.clone() };
-        // What stands behind a proxy's part may look like one as well: the first is it.
-        let path = request.uri().path();
-        let object = path.split_once(&format!("/{}", connect.part)).map_or(path, |(object, _)| object);
+        let object = object_of(request.uri().path(), target.resource.is_namespaced);
         let wire = Wire {
             user_agent: user_agent.unwrap_or_default().to_owned(),
             caller,
@@ -383,6 +382,13 @@ fn not_supported(method: &Method, target: &Target, verb: &str) -> Option<ApiErro
     Some(error)
 }
 
+/// The path of the object that a part is asked of: in a core resource, whatever names and what stands behind a proxy look like.
+fn object_of(path: &str, is_namespaced: bool) -> &str {
+    // `/api/v1/nodes/NAME`, `/api/v1/namespaces/NAMESPACE/pods/NAME`.
+    let parts = if is_namespaced { 6 } else { 4 };
+    path.match_indices('/').nth(parts).map_or(path, |(end, _)| &path[..end])
+}
+
 /// What is said of the components of the control plane.
 async fn components(target: &Target, query: &Query, render: &Renderer, is_watch: bool) -> Answer {
     if is_watch {
@@ -423,3 +429,16 @@ const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<Object>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_found_behind_names_that_look_like_it() {
+        let pod = "/api/v1/namespaces/exec-tools/pods/exec-1";
+        assert_eq!(object_of(&format!("{pod}/exec"), true), pod);
+        assert_eq!(object_of(&format!("{pod}/proxy/a/proxy"), true), pod);
+        assert_eq!(object_of("/api/v1/nodes/proxy-1/proxy/x", false), "/api/v1/nodes/proxy-1");
+    }
+}

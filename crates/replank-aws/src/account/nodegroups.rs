@@ -130,6 +130,8 @@ impl Account {
             .with("nodegroupName", &*name));
         }
         let size = size_of(input.inner("scalingConfig"), GroupSize { min: 1, max: 2, desired: 2 })?;
+        let update_config = input.get("updateConfig").cloned();
+        let at_once = update_config.as_ref().map(|config| unavailable(config, size.desired)).transpose()?;
         let known = zones(self, region);
         let mut chosen: Vec<Zone> = Vec::new();
         for subnet in input.texts("subnets") {
@@ -241,7 +243,6 @@ impl Account {
                 .map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned()))
                 .collect(),
         );
-        let update_config = input.get("updateConfig").cloned();
         self.eks.nodegroups.insert(
             name.clone(),
             Nodegroup {
@@ -249,35 +250,16 @@ impl Account {
                 asked: input.0.clone(),
                 labels: Some(labels),
                 taints: Some(taints),
-                update_config: update_config.clone(),
+                update_config,
                 was_ready: false,
             },
         );
         region.put_group(group);
-        self.unavailable(region, &name, update_config.as_ref())?;
+        if let Some(nodes) = at_once {
+            region.set_max_unavailable(&GroupName::from(&*name), nodes);
+        }
         let group = self.nodegroup(region, &name)?;
         Ok(json!({"nodegroup": self.shown_nodegroup(region, &group)}))
-    }
-
-    /// Tells the region how many nodes an update replaces at once.
-    fn unavailable(&self, region: &mut dyn Region, name: &str, config: Option<&Value>) -> Result<(), Fault> {
-        let Some(config) = config else { return Ok(()) };
-        let group = self.nodegroup(region, name)?;
-        let number = Input(config).count("maxUnavailable")?;
-        let percent = Input(config).count("maxUnavailablePercentage")?;
-        let nodes = match (number, percent) {
-            (Some(_), Some(_)) => {
-                return Err(invalid("maxUnavailable and maxUnavailablePercentage cannot both be specified"));
-            }
-            (Some(number), None) => number,
-            (None, Some(percent)) => (group.size.desired * percent.min(100)).div_euclid(100).max(1),
-            (None, None) => 1,
-        };
-        if !(1..=100).contains(&nodes) {
-            return Err(invalid("maxUnavailable must be from 1 to 100"));
-        }
-        region.set_max_unavailable(&group.name, nodes);
-        Ok(())
     }
 
     pub(crate) fn delete_nodegroup(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
@@ -344,7 +326,7 @@ impl Account {
             own.taints = Some(known);
         }
         if let Some(config) = input.get("updateConfig") {
-            self.unavailable(region, &name, Some(config))?;
+            region.set_max_unavailable(&group.name, unavailable(config, group.size.desired)?);
             own.update_config = Some(config.clone());
             for (key, kind) in [
                 ("maxUnavailable", "MaxUnavailable"),
@@ -573,6 +555,24 @@ fn shown_labels(group: &NodeGroup) -> BTreeMap<String, String> {
         })
     });
     labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+/// How many nodes an update replaces at once, by its configuration.
+fn unavailable(config: &Value, desired: u32) -> Result<u32, Fault> {
+    let number = Input(config).count("maxUnavailable")?;
+    let percent = Input(config).count("maxUnavailablePercentage")?;
+    let nodes = match (number, percent) {
+        (Some(_), Some(_)) => {
+            return Err(invalid("maxUnavailable and maxUnavailablePercentage cannot both be specified"));
+        }
+        (Some(number), None) => number,
+        (None, Some(percent)) => desired.saturating_mul(percent.min(100)).div_euclid(100).max(1),
+        (None, None) => 1,
+    };
+    match (1..=100).contains(&nodes) {
+        true => Ok(nodes),
+        false => Err(invalid("maxUnavailable must be from 1 to 100")),
+    }
 }
 
 fn shown_taints(group: &NodeGroup) -> Vec<Value> {

@@ -91,12 +91,15 @@ fn is(choice: &Value, found: Option<&Value>) -> bool {
 
 /// Whether a text is what a pattern with stars describes.
 pub(crate) fn is_like(text: &str, pattern: &str) -> bool {
-    match pattern.split_once('*') {
-        None => text == pattern,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|left| {
-            left.char_indices().map(|(at, _)| at).chain([left.len()]).any(|at| is_like(&left[at..], rest))
-        }),
+    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut left) = text.strip_prefix(start) else { return false };
+    // Where each part between stars is found first, the most is left for the others.
+    let (between, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in between.split('*') {
+        let Some((_, after)) = left.split_once(part) else { return false };
+        left = after;
     }
+    left.ends_with(end)
 }
 
 #[cfg(test)]
@@ -119,6 +122,16 @@ mod tests {
         assert!(!of(json!({"detail": {"state": ["running"]}})));
         assert!(!of(json!({"detail": {"state": [{"exists": false}]}})));
         assert!(!of(json!({"detail": {"deeper": {"x": ["y"]}}})));
+        for (text, pattern) in
+            [("", "*"), ("abc", "a*"), ("abc", "*c"), ("abcbc", "a*bc"), ("abxcx", "a*b*c*"), ("a", "a**")]
+        {
+            assert!(is_like(text, pattern), "{text} {pattern}");
+        }
+        for (text, pattern) in [("aba", "ab*ba"), ("abc", "a*b"), ("acb", "*b*c*"), ("", "*a")] {
+            assert!(!is_like(text, pattern), "{text} {pattern}");
+        }
+        let many = "*a".repeat(100_000);
+        assert!(!is_like(&"a".repeat(99_999), &many));
         assert!(check(&json!({"source": "aws.ec2"})).is_err());
         assert!(check(&json!({"source": [{"numeric": [">", 1]}]})).is_err());
         assert!(check(&json!({"source": [{"prefix": "a"}], "detail": {"a": [null]}})).is_ok());

@@ -109,9 +109,11 @@ impl Queues {
     pub(crate) fn receive(&mut self, name: &str, most: usize, hidden: i64, now: Time) -> Vec<Message> {
         let mut dead = Vec::new();
         let mut got = Vec::new();
+        // Where the queue of dead letters is not there, they stay.
+        let redrive = self.by_name.get(name).and_then(Queue::redrive);
+        let redrive = redrive.filter(|(target, _)| self.by_name.contains_key(target));
         let Some(queue) = self.by_name.get_mut(name) else { return got };
         queue.expire(now);
-        let redrive = queue.redrive();
         let mut at = 0;
         while at < queue.messages.len() && got.len() < most {
             if queue.messages[at].visible > now {

@@ -15,6 +15,8 @@ use crate::service::Service;
 
 /// Longest time that a message is hidden after it was received.
 const HIDDEN_MAX: i64 = 43_200;
+/// Longest time that a message is held back after it was sent.
+const DELAY_MAX: i64 = 900;
 /// Messages of one receive, and of one batch.
 const BATCH_MAX: usize = 10;
 const BODY_MAX: usize = 1_048_576;
@@ -220,7 +222,9 @@ impl Account {
         }
         let attributes = message.get("MessageAttributes").cloned().unwrap_or_default();
         let md5 = hex(body.as_bytes());
-        let id = self.queues.send(&name, body.to_owned(), attributes, message.number("DelaySeconds")?, now);
+        let delay = message.number("DelaySeconds")?;
+        in_range("DelaySeconds", delay.unwrap_or(0), DELAY_MAX)?;
+        let id = self.queues.send(&name, body.to_owned(), attributes, delay, now);
         Ok(json!({"MessageId": id, "MD5OfMessageBody": md5}))
     }
 
@@ -346,7 +350,9 @@ fn receipt_of(entry: Input<'_>) -> Result<String, Fault> {
     let receipt = entry.text("ReceiptHandle").ok_or_else(|| {
         Fault::bad("MissingParameter", "The request must contain the parameter ReceiptHandle.")
     })?;
-    let is_ours = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, receipt).is_ok();
+    // Messages that nobody has received have an empty one.
+    let is_ours = !receipt.is_empty()
+        && base64::Engine::decode(&base64::engine::general_purpose::STANDARD, receipt).is_ok();
     is_ours.then(|| receipt.to_owned()).ok_or_else(|| {
         Fault::new(
             404,
@@ -379,7 +385,7 @@ fn attributes_of(input: Input<'_>) -> Result<Vec<(String, String)>, Fault> {
         let bounds = match &**key {
             "VisibilityTimeout" => Some(HIDDEN_MAX),
             "ReceiveMessageWaitTimeSeconds" => Some(20),
-            "DelaySeconds" => Some(900),
+            "DelaySeconds" => Some(DELAY_MAX),
             "MessageRetentionPeriod" => Some(1_209_600),
             _ => None,
         };

@@ -8,6 +8,9 @@ use super::message::Request;
 use crate::fault::Fault;
 use crate::text::pairs;
 
+/// How deep members lie at the most: no service has any that are half as deep.
+const DEPTH_MAX: usize = 32;
+
 /// A key that is part of a path.
 #[derive(Default)]
 struct Branch {
@@ -27,6 +30,12 @@ pub(super) fn read(request: &Request<'_>) -> Result<(String, Value), Fault> {
         match &*key {
             "Action" => action = Some(value),
             "Version" => {}
+            _ if key.split('.').count() > DEPTH_MAX => {
+                return Err(Fault::bad(
+                    "MalformedQueryString",
+                    format!("A parameter has more than {DEPTH_MAX} parts."),
+                ));
+            }
             _ => {
                 let mut at = &mut root;
                 for part in key.split('.') {
@@ -71,6 +80,13 @@ mod tests {
     fn of(body: &str) -> (String, Value) {
         let request = Request { method: "POST", path: "/", query: "", target: None, body: body.as_bytes() };
         read(&request).expect("it is a query")
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused() {
+        let body = format!("Action=A&{}=1", ["a"; 1_000_000].join("."));
+        let request = Request { method: "POST", path: "/", query: "", target: None, body: body.as_bytes() };
+        assert_eq!(read(&request).map_err(|fault| fault.code), Err("MalformedQueryString".to_owned()));
     }
 
     #[test]

@@ -41,6 +41,9 @@ pub(crate) fn write(service: Service, has_target: bool, action: &str, reply: &Re
             xml::answer(service, action, &sqs::output(action, value), id)
         }
         (Protocol::Query, Ok(value)) => xml::answer(service, action, value, id),
+        (Protocol::Query, Err(fault)) if service == Service::Sqs => {
+            xml::fault(service, &Fault { code: sqs::query_code(&fault.code), ..fault.clone() }, id)
+        }
         (Protocol::Query, Err(fault)) => xml::fault(service, fault, id),
         (Protocol::Ec2, Ok(value)) => xml::ec2_answer(service, action, value, id),
         (Protocol::Ec2, Err(fault)) => xml::ec2_fault(fault, id),

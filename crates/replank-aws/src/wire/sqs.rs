@@ -15,6 +15,7 @@ pub(super) fn input(action: &str, mut input: Value, path: &str) -> Value {
     if let Some(pairs) = members.remove("Tag") {
         members.insert("Tags".to_owned(), map(&pairs, "Key", "Value"));
     }
+    attributes(members);
     let renamed = [
         ("AttributeName", "AttributeNames"),
         ("MessageAttributeName", "MessageAttributeNames"),
@@ -33,6 +34,15 @@ pub(super) fn input(action: &str, mut input: Value, path: &str) -> Value {
     input
 }
 
+/// Attributes of messages, of the call's own and of those in a batch.
+fn attributes(members: &mut Map<String, Value>) {
+    if let Some(pairs) = members.remove("MessageAttribute") {
+        members.insert("MessageAttributes".to_owned(), map(&pairs, "Name", "Value"));
+    }
+    let entries = members.get_mut("SendMessageBatchRequestEntry").and_then(Value::as_array_mut);
+    entries.into_iter().flatten().filter_map(Value::as_object_mut).for_each(attributes);
+}
+
 fn map(pairs: &Value, key: &str, value: &str) -> Value {
     let all = pairs.as_array().cloned().unwrap_or_default();
     let pair = |one: &Value| Some((one[key].as_str()?.to_owned(), one[value].clone()));
@@ -47,6 +57,10 @@ pub(super) fn output(action: &str, value: &Value) -> Value {
         let element = match (name.as_str(), action) {
             ("Attributes", _) => {
                 out.insert("*Attribute".to_owned(), pairs(value));
+                continue;
+            }
+            ("MessageAttributes", _) => {
+                out.insert("*MessageAttribute".to_owned(), pairs(value));
                 continue;
             }
             ("Tags", _) => {
@@ -96,5 +110,24 @@ pub(super) fn query_code(code: &str) -> String {
         "BatchEntryIdsNotDistinct" => "AWS.SimpleQueueService.BatchEntryIdsNotDistinct".to_owned(),
         "QueueNameExists" => "QueueAlreadyExists".to_owned(),
         other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_messages_have_names_and_values() {
+        let value = json!({"DataType": "String", "StringValue": "v"});
+        let pairs = json!([{"Name": "a b", "Value": value}]);
+        let entry = json!({"Id": "1", "MessageAttribute": pairs});
+        let sent =
+            input("SendMessageBatch", json!({"QueueUrl": "q", "SendMessageBatchRequestEntry": [entry]}), "/");
+        assert_eq!(sent["Entries"], json!([{"Id": "1", "MessageAttributes": {"a b": value}}]));
+        let sent = input("SendMessage", json!({"QueueUrl": "q", "MessageAttribute": pairs}), "/");
+        assert_eq!(sent["MessageAttributes"], json!({"a b": value}));
+        let got = output("ReceiveMessage", &json!({"Messages": [{"MessageAttributes": {"a b": value}}]}));
+        assert_eq!(got, json!({"*Message": [{"*MessageAttribute": pairs}]}));
     }
 }

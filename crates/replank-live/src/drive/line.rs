@@ -134,6 +134,10 @@ impl Line {
                 return Err(Silence::Late);
             }
             self.not_accepted(turn, why, &mut backoff).await;
+            // Somebody else may be at it by now; what only reads has no deadline.
+            if deadline.is_some() && !self.may_write() {
+                return Err(Silence::Late);
+            }
         }
     }
 

@@ -22,7 +22,7 @@ use serde_json::json;
 use super::args::TellArgs;
 use super::course::Compared;
 use super::engine::{Shared, Watch};
-use super::records::{identity, intend};
+use super::records::{all, identity, intend};
 use super::rehearsed::Rehearsed;
 use super::screen::Screen;
 use crate::exit::Exit;
@@ -43,6 +43,8 @@ pub(super) struct Task {
     pub(super) options: RunOptions,
     /// What is wanted of it, by whoever began this process.
     pub(super) wanted: Intent,
+    /// Whether it had a record when this process looked.
+    pub(super) is_begun: bool,
 }
 
 /// How it was left.
@@ -86,6 +88,10 @@ pub(super) fn carry_out(
         Attempt::Taken(lease) => lease,
         Attempt::HeldBy(holder) => return Err(held_by(&task.run, &holder)),
     };
+    if let Err(failure) = runtime.block_on(is_as_known(connection, &namespace, task)) {
+        runtime.block_on(lease.release());
+        return Err(failure);
+    }
     let times = rehearsed.as_ref().map(|rehearsed| rehearsed.course.done_after()).unwrap_or_default();
     let compared = rehearsed.map(|Rehearsed { course, view, .. }| {
         Rc::new(RefCell::new(Compared::new(course, &view, tell.tolerance)))
@@ -141,6 +147,24 @@ pub(super) fn carry_out(
     let left = left?;
     paused?;
     Ok(finish(task, &left, (&shared, printer)))
+}
+
+/// Whether the run is as this process has found it before it held the Lease. One that is over by now, or was ended, would begin anew; one that was begun meanwhile has
+/// another beginning.
+async fn is_as_known(connection: &Connection, namespace: &str, task: &Task) -> Result<(), Failure> {
+    let (found, _) = all(connection, namespace).await?;
+    let is_begun = found.iter().any(|one| one.run.as_ref() == Some(&task.run));
+    if is_begun == task.is_begun {
+        return Ok(());
+    }
+    let run = &task.run;
+    let (word, next) = match is_begun {
+        true => {
+            ("was begun by another process meanwhile", format!("to go on with it: replank roll resume {run}"))
+        }
+        false => ("is over: it has no record any more", "to begin anew: replank roll -f PLAN".to_owned()),
+    };
+    Err(Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} {word}")) }.next(next))
 }
 
 /// Waits until the run is beyond what is tolerated.

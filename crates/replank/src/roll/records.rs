@@ -81,6 +81,12 @@ pub(super) async fn one(
     }
 }
 
+/// Whether a run has no record any more.
+pub(super) async fn is_over(connection: &Connection, namespace: &str, run: &RunId) -> Result<bool, Failure> {
+    let (found, _) = all(connection, namespace).await?;
+    Ok(found.iter().all(|one| one.run.as_ref() != Some(run)))
+}
+
 /// What a record tells.
 pub(super) fn begun(found: &FoundRecord) -> Result<Begun, Failure> {
     let key = found.holder.meta.key();

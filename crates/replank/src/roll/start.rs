@@ -113,12 +113,13 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     }
     confirm(args, &format!("{} on context {}", scene.plan.name, connection.context()), chosen.len())?;
     let plan = Arc::new(scene.plan.clone());
-    let task = Task {
-        run,
-        plan,
-        options: fresh(task_options, is_new, &runtime, &connection, &namespace)?,
-        wanted: Intent::Run,
+    let options = match is_new {
+        true => {
+            fresh(task_options, (&runtime, &connection), (&namespace, run.as_str()), (&scene.view, &chosen))?
+        }
+        false => task_options,
     };
+    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new };
     carry_out(
         (&runtime, &connection),
         &task,
@@ -143,18 +144,15 @@ fn is_not_to_run(intent: Intent, (run, namespace, name): (&str, &str, &str), why
     Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} is {word}{why}")) }.next(next)
 }
 
-/// A run begins when it is confirmed: nodes that came up since the rehearsal are old, too.
+/// A run begins when it is confirmed: nodes that came up since the rehearsal are old, too, and another run may have begun.
 fn fresh(
     options: RunOptions,
-    is_new: bool,
-    runtime: &tokio::runtime::Runtime,
-    connection: &Connection,
-    namespace: &str,
+    (runtime, connection): (&tokio::runtime::Runtime, &Connection),
+    (namespace, run): (&str, &str),
+    wanted: (&View, &BTreeSet<NodeName>),
 ) -> Result<RunOptions, Failure> {
-    if !is_new {
-        return Ok(options);
-    }
-    let (_, now): (_, Time) = runtime.block_on(records::all(connection, namespace))?;
+    let (found, now): (Vec<FoundRecord>, Time) = runtime.block_on(records::all(connection, namespace))?;
+    apart(wanted, (&found, run))?;
     Ok(RunOptions { started: now, ..options })
 }
 

@@ -1,8 +1,9 @@
 //! `replank roll pause`, `resume`, `cancel` and `undo`: what is wanted of a run, written on its record; and carried out, where nobody else does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use replank_live::{Connection, Lease};
+use replank_live::{Connection, Holder, Lease};
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::Text;
 use replank_protocol::intent::Intent;
@@ -17,6 +18,9 @@ use crate::interrupt::Interrupt;
 use crate::live::runtime;
 use crate::printer::Printer;
 use crate::snapshot::ReadArgs;
+
+/// How often it is looked whether a Lease has been renewed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Has a run start no further node and move no pod.
 ///
@@ -51,6 +55,10 @@ pub(super) fn carry(
     let connection = runtime.block_on(Connection::open(&args.live.asked()))?;
     let (begun, holder) = runtime.block_on(write(&connection, asked, intent))?;
     let run = begun.run.clone();
+    let holder = match holder {
+        Some(holder) => runtime.block_on(works(&connection, &begun.place(), holder, printer))?,
+        None => None,
+    };
     if let Some(holder) = holder {
         let word = match intent {
             Intent::Run => "goes on",
@@ -60,6 +68,12 @@ pub(super) fn carry(
         };
         printer.data(&format!("run {run} {word}: it is carried out by {holder}\n"))?;
         printer.story(&format!("to follow it: replank roll watch {run}"));
+        return Ok(Exit::Passes);
+    }
+    if intent != Intent::Run
+        && runtime.block_on(records::is_over(&connection, args.namespace.as_str(), &run))?
+    {
+        printer.data(&format!("run {run} is over\n"))?;
         return Ok(Exit::Passes);
     }
     printer.story(&format!("no process works on run {run}: this one does"));
@@ -77,7 +91,7 @@ pub(super) fn carry(
         Intent::Paused | Intent::Cancelled | Intent::Undo => None,
     };
     let told = begun.told;
-    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent };
+    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 
@@ -86,11 +100,31 @@ async fn write(
     connection: &Connection,
     (run, namespace): (Option<&str>, &str),
     intent: Intent,
-) -> Result<(records::Begun, Option<replank_live::Holder>), Failure> {
+) -> Result<(records::Begun, Option<Holder>), Failure> {
     let begun = records::one(connection, namespace, run).await?;
     let why = format!("asked by {}", identity());
     records::intend(connection, (namespace, &begun.run), (intent, &why)).await?;
     let (namespace, name) = begun.place();
     let holder = Lease::holder(connection, (&namespace, &name)).await?;
     Ok((begun, holder))
+}
+
+/// Who works on a run: the holder of its Lease, once that is seen to be renewed. A process that was killed holds it until it runs out.
+async fn works(
+    connection: &Connection,
+    (namespace, name): &(String, String),
+    first: Holder,
+    printer: &mut Printer,
+) -> Result<Option<Holder>, Failure> {
+    let mut is_told = false;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let Some(now) = Lease::holder(connection, (namespace, name)).await? else { return Ok(None) };
+        if now.identity != first.identity || now.until != first.until {
+            return Ok(Some(now));
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            printer.story(&format!("waiting, half a minute at most, for a sign of life from {first}"));
+        }
+    }
 }

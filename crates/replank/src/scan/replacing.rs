@@ -31,34 +31,33 @@ impl Replacing {
             fs::copy(path, &kept).map_err(|error| failure(&kept, error))?;
         }
         let old = fs::metadata(path).map_err(|error| failure(path, error))?;
-        let new = self.written(path, &old, text)?;
-        let put =
-            fs::set_permissions(&new, old.permissions()).and_then(|()| self.exchanged(&new, path, &old));
-        put.map_err(|error| {
-            drop(fs::remove_file(&new));
-            failure(path, error)
-        })
+        if let Some(spare) = self.spare(&old, text)
+            && self.moved(&spare, path, &old).is_ok()
+        {
+            return Ok(());
+        }
+        // Also where a spare is of the same device and cannot come: from below another mount.
+        let new = written(path, text)?;
+        self.moved(&new, path, &old).map_err(|error| failure(path, error))
     }
 
-    /// The text in a file that is not yet the one.
-    fn written(&self, path: &Path, old: &Metadata, text: &str) -> Result<PathBuf, Failure> {
-        let spare = self.spares.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        if let Some(spare) = spare {
-            if takes(&spare, old) && fs::write(&spare, text).is_ok() {
-                return Ok(spare);
-            }
-            drop(fs::remove_file(&spare));
+    /// What was written, with the rights of the old file, in its place; if that cannot be, it is gone.
+    fn moved(&self, new: &Path, path: &Path, old: &Metadata) -> io::Result<()> {
+        let moved = fs::set_permissions(new, old.permissions()).and_then(|()| self.exchanged(new, path, old));
+        if moved.is_err() {
+            drop(fs::remove_file(new));
         }
-        let new = beside(path, NEW);
-        let written =
-            File::create(&new).and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
-        match written {
-            Ok(()) => Ok(new),
-            Err(error) => {
-                drop(fs::remove_file(&new));
-                Err(failure(path, error))
-            }
+        moved
+    }
+
+    /// The text in a file that was replaced, where there is one that can take it.
+    fn spare(&self, old: &Metadata, text: &str) -> Option<PathBuf> {
+        let spare = self.spares.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        if takes(&spare, old) && fs::write(&spare, text).is_ok() {
+            return Some(spare);
         }
+        drop(fs::remove_file(&spare));
+        None
     }
 
     /// The new file in the place of the old one, which becomes a spare if nobody else has it.
@@ -75,6 +74,19 @@ impl Drop for Replacing {
     fn drop(&mut self) {
         for spare in self.spares.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
             drop(fs::remove_file(spare));
+        }
+    }
+}
+
+/// The text in a new file beside the one whose place it is to take.
+fn written(path: &Path, text: &str) -> Result<PathBuf, Failure> {
+    let new = beside(path, NEW);
+    let written = File::create(&new).and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+    match written {
+        Ok(()) => Ok(new),
+        Err(error) => {
+            drop(fs::remove_file(&new));
+            Err(failure(path, error))
         }
     }
 }

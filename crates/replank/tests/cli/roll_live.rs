@@ -138,13 +138,10 @@ fn a_run_is_rehearsed_begun_killed_and_gone_on_with(ground: &Ground) {
     child.wait().expect("it has ended");
     assert_eq!(records(ground).len(), 1);
 
-    // Nobody has taken its Lease yet; then it has run out.
     let person = Person::begins(ground);
     let status = run(&["roll", "status", "-o", "json"], config).json();
     assert_eq!((&status["run"], &status["intent"]), (&json!("test"), &json!("run")), "{status}");
-    ground.wait("the Lease has run out", |ground| {
-        run(&["roll", "status", "-o", "json"], ground.kubeconfig()).json()["heldBy"].is_null()
-    });
+    // The Lease of the dead process has not run out yet: it is waited for.
     let journal = ground.folder.join("roll.jsonl");
     let journal = journal.to_str().expect("it is text");
     let resumed = run(&["roll", "resume", "--journal", journal], config);
@@ -166,7 +163,7 @@ fn a_run_is_told_what_to_do_from_another_terminal(ground: &Ground) {
     let paused = run(&["roll", "pause", "test"], config);
     assert_eq!(paused.code, Some(0), "{paused:?}");
     assert!(
-        paused.stdout.contains("run test is paused") && paused.stdout.contains("begins nothing further"),
+        paused.stdout.contains("run test is paused") && paused.stdout.contains("moves no pod"),
         "{paused:?}"
     );
     assert_eq!(asked(ground), "paused");

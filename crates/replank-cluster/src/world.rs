@@ -103,6 +103,10 @@ impl Served {
                 (world, faults, account, Some(version))
             }
         };
+        if known.is_some() && aws.is_none() {
+            let message = "the cluster that is kept there has an account of AWS, which would be lost: start it with --aws";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let account = aws.map(|setting| {
             world.hear_events();
             match known {

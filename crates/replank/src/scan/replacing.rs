@@ -1,7 +1,7 @@
-//! Puts texts in the place of files, each whole or not at all.
+//! Puts texts in the place of files, each whole or not at all, whenever the process is ended. Nothing is synced: a power failure within seconds can leave an empty file.
 //!
 //! A new file for each of thousands of texts, and the old one deleted, is slow: ext4 passes over every inode that was deleted in the last seconds. So where the
-//! system can exchange two names, the file that was replaced takes the next text. Of 4,442 files on ext4 that is 15 % of the time of a fix.
+//! system can exchange two names, the file that was replaced takes the next text. Making 4,442 files on ext4 was 15 % of the samples of a fix.
 
 use std::fs::{self, File, Metadata};
 use std::io;

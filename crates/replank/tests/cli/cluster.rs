@@ -276,3 +276,13 @@ fn a_directory_that_cannot_be_used_is_left_alone() {
     let said = run(&["cluster", "up", "--data-dir", &name]).usage_error();
     assert!(said.contains("is damaged"), "{said}");
 }
+
+#[test]
+fn a_kept_account_of_aws_is_not_lost_by_a_start_without_it() {
+    let dir = scratch("with-aws");
+    let name = dir.to_str().expect("it is text");
+    Served::up(&["--data-dir", name, "--aws"]).kill();
+    let said = run(&["cluster", "up", "--data-dir", name]).usage_error();
+    assert!(said.contains("has an account of AWS") && said.contains("start it with --aws"), "{said}");
+    Served::up(&["--data-dir", name, "--aws"]).kill();
+}

@@ -170,8 +170,11 @@ fn has_part(resource: &ResourceType, is_custom: bool, part: &str) -> bool {
     if is_custom {
         return resource.has_part(part);
     }
-    let known = discovery().resource(&name.group, &resource.version, &name.plural);
-    let parts = known.map(|known| known.subresources.as_slice()).unwrap_or_default();
+    // What is known here by its kind, and to a server only by a definition: NodeClaims.
+    let Some(known) = discovery().resource(&name.group, &resource.version, &name.plural) else {
+        return resource.has_part(part);
+    };
+    let parts = known.subresources.as_slice();
     // Only a proxy's path goes on.
     parts.iter().any(|one| one.subresource == part || (one.subresource == "proxy" && word == "proxy"))
 }

@@ -277,6 +277,41 @@ fn a_directory_that_cannot_be_used_is_left_alone() {
     assert!(said.contains("is damaged"), "{said}");
 }
 
+/// Claims of Karpenter are known by their kind, and their definition says what they have besides.
+#[test]
+fn a_claim_of_karpenter_has_a_status_of_its_own() {
+    let served = Served::up(&[]);
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nodeclaims.karpenter.sh"},
+        "spec": {"group": "karpenter.sh", "scope": "Cluster",
+            "names": {"plural": "nodeclaims", "singular": "nodeclaim", "kind": "NodeClaim", "listKind": "NodeClaimList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
+    served.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition);
+    let claim = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "a"},
+        "spec": {"requirements": []}, "status": {"nodeName": "left-out"}});
+    let path = "/apis/karpenter.sh/v1/nodeclaims";
+    served.post(path, &claim);
+    let one = format!("{path}/a");
+    assert!(runtime_get(&served.config, &one)["status"].is_null());
+    let body = json!({"status": {"nodeName": "node-1"}}).to_string().into_bytes().into();
+    let status = format!("{one}/status");
+    let sent = Sent {
+        method: hyper_method("PATCH"),
+        path: &status,
+        content_type: "application/merge-patch+json",
+        body,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
+    let (code, body) = runtime.block_on(async {
+        let mut client = Client::connect(&served.config).await.expect("it is served");
+        client.request(sent).await.expect("it answers")
+    });
+    assert_eq!(code, 200, "{}", String::from_utf8_lossy(&body));
+    assert_eq!(runtime_get(&served.config, &one)["status"]["nodeName"], "node-1");
+    served.kill();
+}
+
 #[test]
 fn a_kept_account_of_aws_is_not_lost_by_a_start_without_it() {
     let dir = scratch("with-aws");

@@ -23,6 +23,7 @@ mod go;
 mod hooks;
 mod kept;
 mod managed;
+mod managers;
 mod members;
 mod parts;
 mod patch;

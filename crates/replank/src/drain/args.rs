@@ -12,7 +12,7 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 
 use crate::args::limit;
-use crate::live::LiveArgs;
+use crate::live::{Format, LiveArgs};
 
 /// Which nodes, and how it is told.
 #[derive(Args, Clone, Debug)]
@@ -77,15 +77,6 @@ impl DryRunArg {
             Self::Server => DryRun::Server,
         }
     }
-}
-
-/// Form of what happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table on a terminal; elsewhere lines, as kubectl prints them.
-    Text,
-    /// One JSON object per line and event.
-    Json,
 }
 
 /// Arguments of `cordon` and `uncordon`.

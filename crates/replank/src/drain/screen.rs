@@ -1,26 +1,17 @@
 //! Where it is told: a table that renews itself, lines, or events.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
 
-use console::Term;
 use replank_core::drain::{DryRun, NodeStatus, Phase};
 use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{DrainWait, Hope, PodWait, Subject, Waiting, WaitingOn};
 
-use super::args::Format;
 use super::remedy::remedy;
 use super::said::Said;
-use crate::report::words;
-
-/// How long something that may pass is waited for before it is told in a line.
-const TOLD_AFTER: Span = Span::from_secs(10);
-/// How often a table renews itself.
-const RENEWED_EVERY: Span = Span::from_secs(1);
-/// Rows that a table has at most: what is beyond is counted.
-const ROWS_MAX: usize = 30;
+use crate::live::{Form, Format, RENEWED_EVERY, ROWS_MAX, Waits, error_line, line};
+use crate::report::{cut, words};
 
 /// See the module's page.
 pub(super) struct Screen {
@@ -30,31 +21,13 @@ pub(super) struct Screen {
     /// When each node is to be drained, as it was rehearsed: from the beginning.
     rehearsed: BTreeMap<NodeName, Span>,
     /// What is waited for.
-    told: BTreeMap<Subject, Told>,
-}
-
-/// Something that is waited for.
-struct Told {
-    kind: &'static str,
-    since: Time,
-    is_told: bool,
-}
-
-enum Form {
-    Json,
-    Lines,
-    Table { term: Term, lines: usize },
+    waits: Waits,
 }
 
 impl Screen {
     pub(super) fn new(format: Format, dry_run: DryRun) -> Self {
-        let is_terminal = std::io::stdout().is_terminal() && dry_run == DryRun::None;
-        let form = match format {
-            Format::Json => Form::Json,
-            Format::Text if is_terminal => Form::Table { term: Term::stdout(), lines: 0 },
-            Format::Text => Form::Lines,
-        };
-        Self { form, dry_run, begun: None, rehearsed: BTreeMap::new(), told: BTreeMap::new() }
+        let form = Form::new(format, dry_run == DryRun::None);
+        Self { form, dry_run, begun: None, rehearsed: BTreeMap::new(), waits: Waits::default() }
     }
 
     /// How long each node takes, as it was rehearsed.
@@ -64,10 +37,7 @@ impl Screen {
 
     /// Whether lines are told, and not events.
     pub(super) fn is_text(&self) -> bool {
-        match self.form {
-            Form::Json => false,
-            Form::Lines | Form::Table { .. } => true,
-        }
+        self.form.is_text()
     }
 
     /// Tells something.
@@ -77,9 +47,9 @@ impl Screen {
             Form::Json => line(&said.event(at, dry_run).to_string()),
             Form::Lines => match said.line(dry_run) {
                 Ok(text) => line(&text),
-                Err(text) => eline(&text),
+                Err(text) => error_line(&text),
             },
-            Form::Table { term, lines } => {
+            Form::Table(table) => {
                 // The table shows what becomes of pods and what is waited for.
                 let text = match said {
                     Said::Asked { .. } | Said::Gone { .. } | Said::Waits { .. } => return,
@@ -89,20 +59,14 @@ impl Screen {
                     | Said::Drained { .. }
                     | Said::Left { .. } => said.line(dry_run),
                 };
-                clear(term, lines);
-                let text = text.unwrap_or_else(|text| text);
-                for one in text.lines() {
-                    // Nobody is left to tell if that fails.
-                    drop(term.write_line(one));
-                }
+                table.say(&text.unwrap_or_else(|text| text));
             }
         }
     }
 
     /// Tells what is going to be waited for, once and for all.
     pub(super) fn foretell(&mut self, at: Time, waiting: &Waiting) {
-        let told = Told { kind: waiting.on.kind(), since: at, is_told: true };
-        self.told.insert(waiting.what.clone(), told);
+        self.waits.foretold(at, waiting);
         self.say(at, &Said::Waits { waiting: waiting.clone() });
     }
 
@@ -110,11 +74,8 @@ impl Screen {
     pub(super) fn note(&mut self, text: &str) {
         match &mut self.form {
             Form::Json => {}
-            Form::Lines => eline(text),
-            Form::Table { term, lines } => {
-                clear(term, lines);
-                text.lines().for_each(|one| drop(term.write_line(one)));
-            }
+            Form::Lines => error_line(text),
+            Form::Table(table) => table.say(text),
         }
     }
 
@@ -123,14 +84,8 @@ impl Screen {
         let begun = *self.begun.get_or_insert(now);
         match &mut self.form {
             Form::Json | Form::Lines => self.tell_waits(now, waiting),
-            Form::Table { term, lines } => {
-                clear(term, lines);
-                let width = usize::from(term.size().1).clamp(60, 200);
-                let rows = table(statuses, waiting, (begun, now), &self.rehearsed, width);
-                for row in &rows {
-                    drop(term.write_line(row));
-                }
-                *lines = rows.len();
+            Form::Table(drawn) => {
+                drawn.draw(&table(statuses, waiting, (begun, now), &self.rehearsed, drawn.width()));
                 Some(now + RENEWED_EVERY)
             }
         }
@@ -138,32 +93,15 @@ impl Screen {
 
     /// The table stays as it was drawn last.
     pub(super) fn finish(&mut self) {
-        match &mut self.form {
-            Form::Table { lines, .. } => *lines = 0,
-            Form::Json | Form::Lines => {}
-        }
+        self.form.finish();
     }
 
-    /// Each thing that is waited for is told once, when it has been waited for for a while; again when it changes in kind. When to look next, where something
-    /// is still to be told.
+    /// Tells what has been waited for long enough; when to look next.
     fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
-        let mut next = None;
-        let waiting: Vec<&Waiting> = waiting.iter().filter(|one| is_told(&one.on)).collect();
-        self.told.retain(|what, told| told.is_told || waiting.iter().any(|one| one.what == *what));
-        for one in waiting {
-            let kind = one.on.kind();
-            let known = self.told.get(&one.what).filter(|told| told.kind == kind);
-            let since = known.map_or(now, |told| told.since);
-            let is_told = known.is_some_and(|told| told.is_told);
-            let at = since + if passes(&one.on) { TOLD_AFTER } else { Span::ZERO };
-            let is_due = !is_told && at <= now;
-            if !is_told && !is_due {
-                next = next.into_iter().chain([at]).min();
-            }
-            self.told.insert(one.what.clone(), Told { kind, since, is_told: is_told || is_due });
-            if is_due {
-                self.say(now, &Said::Waits { waiting: one.clone() });
-            }
+        let told = waiting.iter().filter(|one| is_told(&one.on));
+        let (due, next) = self.waits.due(now, told, |one| passes(&one.on));
+        for one in due {
+            self.say(now, &Said::Waits { waiting: one.clone() });
         }
         next
     }
@@ -254,30 +192,6 @@ fn phase(phase: &Phase) -> &'static str {
         Phase::Refused(_) => "refused",
         Phase::Ended(_) => "left",
     }
-}
-
-fn cut(row: &str, width: usize) -> String {
-    if row.chars().count() <= width {
-        return row.to_owned();
-    }
-    row.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-fn clear(term: &Term, lines: &mut usize) {
-    if *lines > 0 {
-        drop(term.clear_last_lines(*lines));
-        *lines = 0;
-    }
-}
-
-/// A line of standard output. A reader that stops early (`| head`) is no error.
-fn line(text: &str) {
-    let mut out = std::io::stdout().lock();
-    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
-}
-
-fn eline(text: &str) {
-    drop(writeln!(std::io::stderr().lock(), "{text}"));
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::Time;
-use replank_protocol::command::{Answer, Command, CommandKey, Effect, KubernetesEffect, Outcome, Refusal};
+use replank_protocol::command::{Command, CommandKey, Effect, KubernetesEffect, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
@@ -19,6 +19,7 @@ use replank_protocol::waiting::DrainEnd;
 use super::remedy::remedy;
 use super::said::{How, Said, kubectl, warnings};
 use super::screen::Screen;
+use crate::live::refused;
 
 /// See the module's page.
 pub(super) struct Watch {
@@ -209,20 +210,7 @@ impl Engine for Watch {
     }
 
     fn outcome(&mut self, outcome: Outcome) {
-        let message = match &outcome.answer {
-            Answer::Refused(refusal) => match refusal {
-                Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. } => {
-                    Some(refusal.to_string())
-                }
-                // It is decided anew from what is seen.
-                Refusal::Conflict { .. }
-                | Refusal::Gone { .. }
-                | Refusal::Mismatch { .. }
-                | Refusal::Late => None,
-            },
-            Answer::Done => None,
-            Answer::Unknown { message } => Some(message.to_string()),
-        };
+        let message = refused(&outcome.answer);
         if let (Some(message), Some(what)) = (message, self.sent.get(&outcome.key)) {
             self.say(outcome.at, &Said::Refused { what: what.clone(), message });
         }

@@ -5,9 +5,11 @@ mod carry;
 mod permitted;
 mod read;
 mod snapshot;
+mod told;
 
 pub(crate) use args::{LiveArgs, SnapshotArgs};
 pub(crate) use carry::{carry_out, pressed};
 pub(crate) use permitted::permitted;
 pub(crate) use read::{Read, ToScan, read, read_to_scan, runtime};
 pub(crate) use snapshot::run;
+pub(crate) use told::{Form, Format, RENEWED_EVERY, ROWS_MAX, Waits, error_line, line, refused};

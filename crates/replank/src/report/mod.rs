@@ -34,7 +34,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, wrap};
+pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
 pub(crate) use seeds::{Run, Summary, seeds};
 pub(crate) use sweep::sweep;
 

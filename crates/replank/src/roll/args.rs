@@ -9,7 +9,7 @@ use replank_protocol::record::NAMESPACE;
 
 use crate::args::limit;
 use crate::ends;
-use crate::live::LiveArgs;
+use crate::live::{Format, LiveArgs};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `roll`.
@@ -147,13 +147,4 @@ pub(crate) enum ProviderArg {
     External,
     /// Karpenter.
     Karpenter,
-}
-
-/// Form of what happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table on a terminal; lines elsewhere.
-    Text,
-    /// One JSON object per line.
-    Json,
 }

@@ -12,7 +12,7 @@ use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, RunId, Uid};
 use replank_model::time::Time;
-use replank_protocol::command::{Answer, Command, CommandKey, Effect, KubernetesEffect, Outcome, Refusal};
+use replank_protocol::command::{Command, CommandKey, Effect, KubernetesEffect, Outcome};
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
@@ -21,6 +21,7 @@ use serde_json::json;
 use super::course::Compared;
 use super::nodes::{Phase, rows};
 use super::screen::Screen;
+use crate::live::refused;
 
 /// What a run's engine and those around it share.
 #[derive(Clone)]
@@ -186,20 +187,7 @@ impl Engine for Watch {
     }
 
     fn outcome(&mut self, outcome: Outcome) {
-        let message = match &outcome.answer {
-            Answer::Refused(refusal) => match refusal {
-                Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. } => {
-                    Some(refusal.to_string())
-                }
-                // It is decided anew from what is seen.
-                Refusal::Conflict { .. }
-                | Refusal::Gone { .. }
-                | Refusal::Mismatch { .. }
-                | Refusal::Late => None,
-            },
-            Answer::Done => None,
-            Answer::Unknown { message } => Some(message.to_string()),
-        };
+        let message = refused(&outcome.answer);
         if let (Some(message), Some(what)) = (message, self.sent.get(&outcome.key)) {
             let line = format!("error when {what}: {message}");
             self.shared.screen.borrow_mut().warn(outcome.at, "refused", &line);

@@ -1,25 +1,16 @@
 //! Where a run is told: a table that renews itself, lines, or events.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
 
-use console::Term;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{Hope, Subject, Waiting};
 use serde_json::{Value, json};
 
-use super::args::Format;
 use super::nodes::Row;
 use crate::drain::remedy::remedy;
-use crate::report::words;
-
-/// How long something that may pass is waited for before it is told in a line.
-const TOLD_AFTER: Span = Span::from_secs(10);
-/// How often a table renews itself.
-const RENEWED_EVERY: Span = Span::from_secs(1);
-/// Rows that a table has at most: what is beyond is counted.
-const ROWS_MAX: usize = 30;
+use crate::live::{Form, Format, RENEWED_EVERY, ROWS_MAX, Waits, error_line, line as print};
+use crate::report::{cut, words};
 
 /// See the module's page.
 pub(super) struct Screen {
@@ -27,29 +18,18 @@ pub(super) struct Screen {
     begun: Option<Time>,
     /// When each node is done, as it was rehearsed: from the beginning.
     rehearsed: BTreeMap<NodeName, Span>,
-    /// What is waited for: its kind, since when, and whether it was told.
-    waits: BTreeMap<Subject, (&'static str, Time, bool)>,
-}
-
-enum Form {
-    Json,
-    Lines,
-    Table { term: Term, lines: usize },
+    waits: Waits,
 }
 
 impl Screen {
     pub(super) fn new(format: Format, rehearsed: BTreeMap<NodeName, Span>) -> Self {
-        let form = match format {
-            Format::Json => Form::Json,
-            Format::Text if std::io::stdout().is_terminal() => Form::Table { term: Term::stdout(), lines: 0 },
-            Format::Text => Form::Lines,
-        };
-        Self { form, begun: None, rehearsed, waits: BTreeMap::new() }
+        let form = Form::new(format, true);
+        Self { form, begun: None, rehearsed, waits: Waits::default() }
     }
 
     /// Whether lines are told, and not events.
     pub(super) fn is_text(&self) -> bool {
-        !matches!(self.form, Form::Json)
+        self.form.is_text()
     }
 
     /// Tells something that happened: a line, and an event with its members.
@@ -57,14 +37,10 @@ impl Screen {
         match &mut self.form {
             Form::Json => {
                 event["time"] = at.floor_seconds().to_string().into();
-                out(&event.to_string());
+                print(&event.to_string());
             }
-            Form::Lines => out(line),
-            Form::Table { term, lines } => {
-                clear(term, lines);
-                // Nobody is left to tell if that fails.
-                line.lines().for_each(|one| drop(term.write_line(one)));
-            }
+            Form::Lines => print(line),
+            Form::Table(table) => table.say(line),
         }
     }
 
@@ -72,8 +48,8 @@ impl Screen {
     pub(super) fn warn(&mut self, at: Time, kind: &str, text: &str) {
         match &mut self.form {
             Form::Json => self.say(at, text, json!({"event": kind, "message": text})),
-            Form::Lines => drop(writeln!(std::io::stderr().lock(), "{text}")),
-            Form::Table { .. } => self.say(at, text, Value::Null),
+            Form::Lines => error_line(text),
+            Form::Table(_) => self.say(at, text, Value::Null),
         }
     }
 
@@ -82,12 +58,8 @@ impl Screen {
         let begun = *self.begun.get_or_insert(now);
         match &mut self.form {
             Form::Json | Form::Lines => self.tell_waits(now, waiting),
-            Form::Table { term, lines } => {
-                clear(term, lines);
-                let width = usize::from(term.size().1).clamp(60, 200);
-                let table = table(rows, waiting, (begun, now), &self.rehearsed, width);
-                table.iter().for_each(|row| drop(term.write_line(row)));
-                *lines = table.len();
+            Form::Table(drawn) => {
+                drawn.draw(&table(rows, waiting, (begun, now), &self.rehearsed, drawn.width()));
                 Some(now + RENEWED_EVERY)
             }
         }
@@ -95,38 +67,23 @@ impl Screen {
 
     /// The table stays as it was drawn last.
     pub(super) fn finish(&mut self) {
-        match &mut self.form {
-            Form::Table { lines, .. } => *lines = 0,
-            Form::Json | Form::Lines => {}
-        }
+        self.form.finish();
     }
 
-    /// Each thing that is waited for is told once, when it has been waited for for a while; again when it changes in kind.
+    /// Tells what has been waited for long enough; when to look next.
     fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
-        let mut next = None;
-        self.waits.retain(|what, _| waiting.iter().any(|one| one.what == *what));
-        for one in waiting.iter().filter(|one| one.on.hope() != Hope::Moving) {
-            let kind = one.on.kind();
-            let known = self.waits.get(&one.what).filter(|(known, _, _)| *known == kind);
-            let (since, is_told) = known.map_or((now, false), |(_, since, is_told)| (*since, *is_told));
-            let at = since + TOLD_AFTER;
-            let is_due = !is_told && at <= now;
-            if !is_told && !is_due {
-                next = next.into_iter().chain([at]).min();
-            }
-            self.waits.insert(one.what.clone(), (kind, since, is_told || is_due));
-            if is_due {
-                let step = remedy(&one.on);
-                let line =
-                    step.as_ref().map_or_else(|| one.to_string(), |step| format!("{one}\n  next: {step}"));
-                match self.form {
-                    Form::Json => self.say(
-                        now,
-                        "",
-                        json!({"event": "waits", "what": one.what, "on": one.on, "message": one.to_string(), "remedy": step}),
-                    ),
-                    Form::Lines | Form::Table { .. } => self.warn(now, "waits", &line),
-                }
+        let told = waiting.iter().filter(|one| one.on.hope() != Hope::Moving);
+        let (due, next) = self.waits.due(now, told, |_| true);
+        for one in due {
+            let step = remedy(&one.on);
+            let line = step.as_ref().map_or_else(|| one.to_string(), |step| format!("{one}\n  next: {step}"));
+            match self.form {
+                Form::Json => self.say(
+                    now,
+                    "",
+                    json!({"event": "waits", "what": one.what, "on": one.on, "message": one.to_string(), "remedy": step}),
+                ),
+                Form::Lines | Form::Table(_) => self.warn(now, "waits", &line),
             }
         }
         next
@@ -166,24 +123,4 @@ fn table(
         all.push(format!("and {more} more"));
     }
     all
-}
-
-fn cut(row: &str, width: usize) -> String {
-    if row.chars().count() <= width {
-        return row.to_owned();
-    }
-    row.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-fn clear(term: &Term, lines: &mut usize) {
-    if *lines > 0 {
-        drop(term.clear_last_lines(*lines));
-        *lines = 0;
-    }
-}
-
-/// A line of standard output. A reader that stops early (`| head`) is no error.
-fn out(text: &str) {
-    let mut out = std::io::stdout().lock();
-    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
 }

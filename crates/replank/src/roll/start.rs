@@ -24,7 +24,7 @@ use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::{permitted, runtime};
+use crate::live::{Format, permitted, runtime};
 use crate::printer::Printer;
 use crate::rehearse::options;
 use crate::rehearse::plan::from_file_provided;
@@ -159,8 +159,8 @@ fn fresh(
 /// The report: where events are told, it is story.
 fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Failure> {
     match args.tell.output {
-        super::args::Format::Text => printer.data(report),
-        super::args::Format::Json => {
+        Format::Text => printer.data(report),
+        Format::Json => {
             printer.story(report);
             Ok(())
         }

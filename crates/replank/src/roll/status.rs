@@ -15,12 +15,12 @@ use replank_protocol::record::FoundRecord;
 use replank_protocol::role::NodeRole;
 use serde_json::{Value, json};
 
-use super::args::{Format, RunArgs};
+use super::args::RunArgs;
 use super::records;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::{pressed, runtime};
+use crate::live::{Format, pressed, runtime};
 use crate::printer::Printer;
 
 /// How often a run is looked at.

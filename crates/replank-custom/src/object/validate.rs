@@ -17,6 +17,9 @@ pub fn validate(value: &Value, old: Option<&Value>, schema: &Schema) -> Vec<Prob
     node(value, old, schema, "").problems
 }
 
+/// Greater numbers with a fraction's form are no integers: a float tells them from their neighbours no more.
+const WHOLE_MAX: f64 = 9_007_199_254_740_991.0;
+
 /// The kind of a value, as JSON schema calls it.
 fn kind_of(value: &Value) -> &'static str {
     match value {
@@ -63,7 +66,7 @@ fn of_type(value: &Value, schema: &Schema, path: &str, problems: &mut Vec<Proble
         return;
     }
     let is = kind_of(value);
-    let is_whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
+    let is_whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() <= WHOLE_MAX);
     let fits = wanted.split(',').any(|one| match (one, is) {
         ("number", "integer") => true,
         ("integer", "number") => is_whole(),
@@ -72,6 +75,15 @@ fn of_type(value: &Value, schema: &Schema, path: &str, problems: &mut Vec<Proble
     if fits || (value.is_null() && schema.nullable) {
         return;
     }
+    // Of what is neither text nor list, the format is told where there is one.
+    let is_text_or_list = value.is_string() || value.is_array();
+    let (wanted, is) = match (&*schema.format, is) {
+        ("", _) => (wanted, is),
+        _ if is_text_or_list || value.is_null() => (wanted, is),
+        (format, "number") => (format, "float64"),
+        (format, "integer") => (format, "int64"),
+        (format, _) => (format, ""),
+    };
     let why = format!("{path} in body must be of type {wanted}: \"{is}\"");
     problems.push(Problem::of_type(place(path), &format!("\"{is}\""), &why));
 }
@@ -151,3 +163,6 @@ fn object(
         found.merge(node(member, was, below, &at(path, name)));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ pub fn read(value: &Value) -> Schema {
     });
     Schema {
         basic: text("type"),
-        format: text("format"),
+        format: known_format(&text("type"), text("format")),
         nullable: flag("nullable"),
         default: value.get("default").filter(|one| !one.is_null()).cloned(),
         properties: properties.map(|(name, one)| (name.clone(), read(one))).collect(),
@@ -85,4 +85,44 @@ fn rule(value: &Value) -> Rule {
         field_path: text("fieldPath"),
         optional_old_self: value.get("optionalOldSelf").and_then(Value::as_bool),
     }
+}
+
+/// The format as far as it counts (apiextensions, `StripUnsupportedFormatsPostProcessorForVersion`).
+fn known_format(basic: &str, format: String) -> String {
+    // Without their hyphens.
+    const OF_TEXTS: [&str; 26] = [
+        "bsonobjectid",
+        "uri",
+        "email",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "cidr",
+        "mac",
+        "uuid",
+        "uuid3",
+        "uuid4",
+        "uuid5",
+        "isbn",
+        "isbn10",
+        "isbn13",
+        "creditcard",
+        "ssn",
+        "hexcolor",
+        "rgbcolor",
+        "byte",
+        "password",
+        "date",
+        "duration",
+        "datetime",
+        "k8sshortname",
+        "k8slongname",
+    ];
+    let is_known = match basic {
+        "" | "string" => OF_TEXTS.contains(&&*format.replace('-', "")),
+        "integer" => matches!(&*format, "int32" | "int64"),
+        "number" => matches!(&*format, "float" | "double"),
+        _ => false,
+    };
+    if is_known { format } else { String::new() }
 }

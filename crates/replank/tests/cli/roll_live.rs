@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 use super::common::{Ran, command, plan, replank};
 use super::drive::ground::Ground;
 
-const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
-const NEW: &str = "v1.36.3";
+pub(crate) const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
+pub(crate) const NEW: &str = "v1.36.3";
 const SPEC: &str = "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
 
 /// Somebody who upgrades nodes as soon as they are drained.
-struct Person {
+pub(crate) struct Person {
     is_over: Arc<AtomicBool>,
     works: Option<JoinHandle<()>>,
 }
 
 impl Person {
-    fn begins(ground: &Ground) -> Self {
+    pub(crate) fn begins(ground: &Ground) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
         let works = {
@@ -87,13 +87,13 @@ fn records(ground: &Ground) -> Vec<Value> {
     ground.get(RECORDS)["items"].as_array().cloned().unwrap_or_default()
 }
 
-fn upgraded(ground: &Ground) -> usize {
+pub(crate) fn upgraded(ground: &Ground) -> usize {
     let nodes = ground.get("/api/v1/nodes");
     let is_new = |node: &&Value| node["status"]["nodeInfo"]["kubeletVersion"] == NEW;
     nodes["items"].as_array().map_or(0, |all| all.iter().filter(is_new).count())
 }
 
-fn marked(ground: &Ground) -> Vec<String> {
+pub(crate) fn marked(ground: &Ground) -> Vec<String> {
     let nodes = ground.get("/api/v1/nodes");
     let ours = |node: &&Value| {
         node["spec"]["unschedulable"] == true
@@ -282,7 +282,7 @@ fn claims(endpoint: &Endpoint, name: &str, node: &str) {
 }
 
 impl Karpenter {
-    fn begins(ground: &Ground) -> Self {
+    pub(crate) fn begins(ground: &Ground) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
         let works = {

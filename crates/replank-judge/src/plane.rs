@@ -39,7 +39,8 @@ impl ControlPlane {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
         let client = Client::new("http://127.0.0.1:1");
-        let mut plane = Self { folder, assets: assets.clone(), processes: Vec::new(), api_server: Vec::new(), client };
+        let mut plane =
+            Self { folder, assets: assets.clone(), processes: Vec::new(), api_server: Vec::new(), client };
         plane.start_all()?;
         Ok(plane)
     }
@@ -119,20 +120,20 @@ impl ControlPlane {
             ],
         )?;
         self.api_server = [
-                format!("--etcd-servers={}", url(etcd)),
-                format!("--secure-port={api}"),
-                "--bind-address=127.0.0.1".to_owned(),
-                "--advertise-address=127.0.0.1".to_owned(),
-                format!("--cert-dir={}", path("certs")),
-                "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
-                format!("--service-account-key-file={}", path("sa.key")),
-                format!("--service-account-signing-key-file={}", path("sa.key")),
-                format!("--token-auth-file={}", path("tokens.csv")),
-                "--authorization-mode=RBAC".to_owned(),
-                "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
-                // No pod here uses its token, and none should wait for its account.
-                "--disable-admission-plugins=ServiceAccount".to_owned(),
-                "--enable-aggregator-routing=false".to_owned(),
+            format!("--etcd-servers={}", url(etcd)),
+            format!("--secure-port={api}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            "--advertise-address=127.0.0.1".to_owned(),
+            format!("--cert-dir={}", path("certs")),
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
+            format!("--service-account-key-file={}", path("sa.key")),
+            format!("--service-account-signing-key-file={}", path("sa.key")),
+            format!("--token-auth-file={}", path("tokens.csv")),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+            // No pod here uses its token, and none should wait for its account.
+            "--disable-admission-plugins=ServiceAccount".to_owned(),
+            "--enable-aggregator-routing=false".to_owned(),
         ]
         .into();
         self.start(API_SERVER, &self.api_server.clone())?;

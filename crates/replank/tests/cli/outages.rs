@@ -75,13 +75,16 @@ fn arguments(ground: &Ground, verb: Verb, node: &str) -> Vec<String> {
 
 fn budget(ground: &Ground, allowed: usize) {
     ground.merge(BUDGET, &json!({"spec": {"maxUnavailable": allowed}}));
-    ground.wait("the budget is counted", |ground| ground.get(BUDGET)["status"]["disruptionsAllowed"] == allowed);
+    ground.wait("the budget is counted", |ground| {
+        ground.get(BUDGET)["status"]["disruptionsAllowed"] == allowed
+    });
 }
 
 impl<'g> Held<'g> {
     fn begins(ground: &'g Ground, verb: Verb, preload: Option<&str>) -> Self {
         let node = prepare(ground, verb);
-        let proxy = Proxy::begin(ground.kubeconfig(), &ground.folder, Box::new(|_| Fault::Nothing)).expect("it begins");
+        let proxy = Proxy::begin(ground.kubeconfig(), &ground.folder, Box::new(|_| Fault::Nothing))
+            .expect("it begins");
         // A roll is rehearsed first: what it is rehearsed with is what it begins with.
         if verb == Verb::Drain {
             budget(ground, 0);
@@ -90,14 +93,17 @@ impl<'g> Held<'g> {
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         if verb == Verb::Roll {
             // No eviction comes through until the budget is closed.
-            proxy.plan(Box::new(|asked| if asked.path.contains("/eviction") { Fault::Busy(1) } else { Fault::Nothing }));
+            proxy.plan(Box::new(|asked| {
+                if asked.path.contains("/eviction") { Fault::Busy(1) } else { Fault::Nothing }
+            }));
         }
         let child = begin(&all, proxy.kubeconfig(), preload);
         let path = format!("/api/v1/nodes/{node}");
         ground.wait("it has begun", |ground| {
             let found = ground.get(&path);
             let text = found["metadata"]["annotations"].to_string();
-            found["spec"]["unschedulable"] == true && (verb == Verb::Drain || text.contains("replank.dev/drain-from"))
+            found["spec"]["unschedulable"] == true
+                && (verb == Verb::Drain || text.contains("replank.dev/drain-from"))
         });
         if verb == Verb::Roll {
             budget(ground, 0);
@@ -123,7 +129,12 @@ impl<'g> Held<'g> {
             }
         }
         let mut evicted: Vec<String> = Vec::new();
-        for one in self.proxy.passed().iter().filter(|one| one.asked.path.contains("/eviction") && one.status == Some(201)) {
+        for one in self
+            .proxy
+            .passed()
+            .iter()
+            .filter(|one| one.asked.path.contains("/eviction") && one.status == Some(201))
+        {
             let uid = one.asked.body["deleteOptions"]["preconditions"]["uid"].to_string();
             assert!(!evicted.contains(&uid), "{uid} is evicted twice");
             evicted.push(uid);
@@ -231,7 +242,9 @@ fn unauthorized(ground: &Ground, verb: Verb) {
     let held = Held::begins(ground, verb, None);
     let is_out = Arc::new(AtomicBool::new(true));
     let out = is_out.clone();
-    held.proxy.plan(Box::new(move |_| if out.load(Ordering::SeqCst) { Fault::Unauthorized } else { Fault::Nothing }));
+    held.proxy.plan(Box::new(
+        move |_| if out.load(Ordering::SeqCst) { Fault::Unauthorized } else { Fault::Nothing },
+    ));
     held.proxy.cut();
     std::thread::sleep(Duration::from_secs(4));
     is_out.store(false, Ordering::SeqCst);
@@ -273,17 +286,35 @@ fn clock_off(ground: &Ground, verb: Verb) {
     let held = Held::begins(ground, verb, Some(&library));
     let node = ground.get(&format!("/api/v1/nodes/{}", held.node));
     let annotations = node["metadata"]["annotations"].to_string();
-    let today = jiff_minutes();
+    let today = last_minutes();
     assert!(today.iter().any(|minute| annotations.contains(minute)), "{today:?}: {annotations}");
     held.ends();
 }
 
 /// The last minutes, as times are written.
-fn jiff_minutes() -> Vec<String> {
+fn last_minutes() -> Vec<String> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("later than 1970");
     let now = i64::try_from(now.as_millis()).expect("not that late");
     let at = |minute: i64| replank_model::time::Time::from_millis(now - minute * 60_000).to_string();
     (0..3).map(|minute| at(minute).chars().take(16).collect()).collect()
+}
+
+/// The token is never accepted again: after ten minutes the command ends with 1, for something has been changed by then. It takes as long, and so is tried on demand.
+fn unauthorized_for_good(ground: &Ground, verb: Verb) {
+    if std::env::var_os("REPLANK_WHOLE_OUTAGES").is_none() {
+        eprintln!("not tried, as it takes ten minutes: REPLANK_WHOLE_OUTAGES is not set");
+        return;
+    }
+    let mut held = Held::begins(ground, verb, None);
+    held.proxy.plan(Box::new(|_| Fault::Unauthorized));
+    held.proxy.cut();
+    let begun = std::time::Instant::now();
+    let ran: Ran = held.child.take().expect("it has begun").wait_with_output().expect("it ends").into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let (took, told) = (begun.elapsed(), flat(&ran.stderr));
+    assert!(took >= Duration::from_mins(10) && took < Duration::from_mins(12), "{took:?}");
+    assert!(told.contains("does not accept the credentials"), "{told}");
+    eprintln!("{verb:?}: ended after {took:?}: {told}");
 }
 
 macro_rules! outages {
@@ -313,6 +344,8 @@ outages! {
     refused: served Roll a_webhook_that_refuses_in_a_roll_served a_webhook_that_refuses_in_a_roll_real;
     unauthorized: served Drain a_token_out_of_date_in_a_drain_served a_token_out_of_date_in_a_drain_real;
     unauthorized: served Roll a_token_out_of_date_in_a_roll_served a_token_out_of_date_in_a_roll_real;
+    unauthorized_for_good: served Drain a_token_out_of_date_for_good_in_a_drain_served a_token_out_of_date_for_good_in_a_drain_real;
+    unauthorized_for_good: served Roll a_token_out_of_date_for_good_in_a_roll_served a_token_out_of_date_for_good_in_a_roll_real;
     clock_off: served Drain a_clock_ahead_in_a_drain_served a_clock_ahead_in_a_drain_real;
     clock_off: served Roll a_clock_behind_in_a_roll_served a_clock_behind_in_a_roll_real;
 }

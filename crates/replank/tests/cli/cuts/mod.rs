@@ -8,7 +8,7 @@ mod stage;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use replank_judge::Fault;
 
@@ -18,7 +18,8 @@ use stage::{Once, Stage, Verb, Victim, evicted_twice};
 
 /// A number of the environment.
 fn number(name: &str, default: usize) -> usize {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: not a number")))
+    std::env::var(name)
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: not a number")))
 }
 
 /// What goes wrong in a case: a fault at the request of a number, of a phase or of all.
@@ -40,8 +41,11 @@ fn try_all(verb: Verb, cases: &[Case], name: &str) -> Hits {
             scope.spawn(move || {
                 let stage = Stage::new(Ground::served(&format!("{name}-{job}")), verb);
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let begun = Instant::now();
                     stage.reset();
+                    let reset = begun.elapsed();
                     let (hit, ended_early, found) = one(&stage, *case);
+                    eprintln!("{case:?} hit {hit:?}: {:?} after {reset:?}", begun.elapsed() - reset);
                     if let Some(hit) = hit {
                         hits.lock().expect("nobody panics").add(hit);
                     }
@@ -54,8 +58,15 @@ fn try_all(verb: Verb, cases: &[Case], name: &str) -> Hits {
             });
         }
     });
-    let (hits, wrong) = (hits.into_inner().expect("nobody panics"), wrong.into_inner().expect("nobody panics"));
-    eprintln!("{verb:?}, {} cases, {} hit a request, {} processes were begun again: {}", cases.len(), hits.all(), again.into_inner(), hits.told());
+    let (hits, wrong) =
+        (hits.into_inner().expect("nobody panics"), wrong.into_inner().expect("nobody panics"));
+    eprintln!(
+        "{verb:?}, {} cases, {} hit a request, {} processes were begun again: {}",
+        cases.len(),
+        hits.all(),
+        again.into_inner(),
+        hits.told()
+    );
     assert!(wrong.is_empty(), "{} of {} cases: {wrong:#?}", wrong.len(), cases.len());
     hits
 }
@@ -72,7 +83,9 @@ fn one(stage: &Stage, case: Case) -> (Option<Phase>, bool, Vec<String>) {
                 return Fault::Nothing;
             }
             *hit.lock().expect("nobody panics") = Some(phase);
-            if case.is_kill && let Some(child) = victim.lock().expect("nobody panics").as_mut() {
+            if case.is_kill
+                && let Some(child) = victim.lock().expect("nobody panics").as_mut()
+            {
                 child.kill().expect("it can be killed");
             }
             case.fault
@@ -95,7 +108,10 @@ fn one(stage: &Stage, case: Case) -> (Option<Phase>, bool, Vec<String>) {
         let next = stage.again();
         passed.extend(next.passed);
         if next.ran.code != Some(0) {
-            wrong.push(format!("the next process ended with {:?}: {}{}", next.ran.code, next.ran.stdout, next.ran.stderr));
+            wrong.push(format!(
+                "the next process ended with {:?}: {}{}",
+                next.ran.code, next.ran.stdout, next.ran.stderr
+            ));
         }
     }
     wrong.extend(stage.wrong());
@@ -110,7 +126,7 @@ fn one(stage: &Stage, case: Case) -> (Option<Phase>, bool, Vec<String>) {
 fn plain(verb: Verb, name: &str) -> Vec<Phase> {
     let stage = Stage::new(Ground::served(name), verb);
     stage.reset();
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let once = stage.once(Box::new(|_, _, _| Fault::Nothing));
     assert_eq!(once.ran.code, Some(0), "{:?}", once.ran);
     assert_eq!(stage.wrong(), Vec::<String>::new());
@@ -120,20 +136,97 @@ fn plain(verb: Verb, name: &str) -> Vec<Phase> {
     once.phases
 }
 
+/// Draws, each made of its seed alone.
+struct Draws(u64);
+
+impl Draws {
+    /// One of as many numbers.
+    fn below(&mut self, count: usize) -> usize {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut drawn = self.0;
+        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        drawn ^= drawn >> 31;
+        usize::try_from(drawn % u64::try_from(count.max(1)).expect("it is small")).expect("it is small")
+    }
+}
+
+/// Cases that are drawn: each phase is met as often as the others, whatever its share of the requests.
+fn drawn(requests: &[Phase], count: usize, seed: u64, is_kill: bool) -> Vec<Case> {
+    let mut draws = Draws(seed);
+    let there: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| requests.contains(phase)).collect();
+    let mut case = || {
+        let phase = there[draws.below(there.len())];
+        let at = draws.below(requests.iter().filter(|one| **one == phase).count());
+        let late = Duration::from_millis(200 + u64::try_from(draws.below(2_000)).expect("it is small"));
+        let faults = [
+            Fault::CutRequest,
+            Fault::CutAnswer,
+            Fault::CutRequest,
+            Fault::CutAnswer,
+            Fault::DelayRequest(late),
+            Fault::DelayAnswer(late),
+            Fault::Repeat,
+        ];
+        let fault = faults[draws.below(if is_kill { 2 } else { faults.len() })];
+        Case { phase: Some(phase), at, fault, is_kill }
+    };
+    (0..count).map(|_| case()).collect()
+}
+
+/// As many as the environment says; a third of them rolls, which take longer.
+fn by_chance(name: &str, default: (usize, usize), is_kill: bool) {
+    let asked = number(name, 0);
+    let (drains, rolls) = if asked == 0 { default } else { (asked - asked / 3, asked / 3) };
+    let word = if is_kill { "kill" } else { "chance" };
+    for (verb, count) in [(Verb::Drain, drains), (Verb::Roll, rolls)] {
+        let name = format!("{word}-{verb:?}").to_lowercase();
+        let cases = drawn(&plain(verb, &name), count, u64::from(is_kill) + 1, is_kill);
+        let hits = try_all(verb, &cases, &name);
+        assert!(hits.all() as usize * 10 >= count * 8, "most meet a request: {} of {count}", hits.all());
+        if asked > 0 {
+            let least = Phase::ALL.into_iter().map(|phase| hits.of(phase)).filter(|hits| *hits > 0).min();
+            assert!(least.is_some_and(|least| least >= 5), "each phase is met: {}", hits.told());
+        }
+    }
+}
+
 /// Each request is cut before and after the server is asked, and answered late; every n-th of these, where a slice is tried.
 fn each_request(verb: Verb, name: &str, slice: usize) {
     let requests = plain(verb, name).len();
     let is_whole = std::env::var_os("REPLANK_CUTS").is_some();
     let faults = [Fault::CutRequest, Fault::CutAnswer, Fault::DelayAnswer(Duration::from_millis(1_500))];
-    let all = (0..requests).flat_map(|at| faults.map(|fault| Case { phase: None, at, fault, is_kill: false }));
+    let all =
+        (0..requests).flat_map(|at| faults.map(|fault| Case { phase: None, at, fault, is_kill: false }));
     let step = if is_whole { 1 } else { (requests * faults.len()).div_ceil(slice) };
     let cases: Vec<Case> = all.step_by(step.max(1)).collect();
     let hits = try_all(verb, &cases, name);
     // Which requests there are differs a little with when things are seen.
-    assert!(hits.all() as usize * 10 >= cases.len() * 8, "most cases meet a request: {} of {}", hits.all(), cases.len());
+    assert!(
+        hits.all() as usize * 10 >= cases.len() * 8,
+        "most cases meet a request: {} of {}",
+        hits.all(),
+        cases.len()
+    );
 }
 
 #[test]
 fn a_drain_comes_to_the_same_whichever_request_is_lost() {
-    each_request(Verb::Drain, "cut-drain", 16);
+    each_request(Verb::Drain, "cut-drain", 8);
+}
+
+#[test]
+fn a_roll_comes_to_the_same_whichever_request_is_lost() {
+    each_request(Verb::Roll, "cut-roll", 4);
+}
+
+#[test]
+fn requests_that_are_lost_late_or_repeated_by_chance_change_no_outcome() {
+    by_chance("REPLANK_CUTS", (4, 2), false);
+}
+
+#[test]
+fn a_process_that_is_killed_is_gone_on_with_by_another() {
+    by_chance("REPLANK_KILLS", (4, 2), true);
 }

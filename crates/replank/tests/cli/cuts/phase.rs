@@ -63,8 +63,8 @@ impl Phases {
             return Phase::Evict;
         }
         if path.starts_with("/api/v1/nodes/") && asked.is_write() {
-            let gives_back =
-                changes.contains(r#""op":"remove","path":"/spec/unschedulable"#) || changes.contains(r#""path":"/spec/unschedulable","value":false"#);
+            let gives_back = changes.contains(r#""op":"remove","path":"/spec/unschedulable"#)
+                || changes.contains(r#""path":"/spec/unschedulable","value":false"#);
             return if gives_back { Phase::Uncordon } else { Phase::Cordon };
         }
         Phase::Wait

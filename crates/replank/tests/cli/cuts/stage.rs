@@ -27,11 +27,12 @@ pub(super) type Faults = Box<dyn FnMut(&Asked, Phase, (usize, usize)) -> Fault +
 
 /// See the module's page.
 pub(super) struct Stage {
-    pub(super) ground: Ground,
+    // What is above ends first.
+    _person: Option<Person>,
+    proxy: Proxy,
     verb: Verb,
     plan: String,
-    proxy: Proxy,
-    _person: Option<Person>,
+    pub(super) ground: Ground,
 }
 
 /// What one process came to.
@@ -53,7 +54,7 @@ impl Stage {
         let nothing = Box::new(|_: &Asked| Fault::Nothing);
         let proxy = Proxy::begin(ground.kubeconfig(), &ground.folder, nothing).expect("it begins");
         let person = (verb == Verb::Roll).then(|| Person::begins(&ground));
-        let stage = Self { ground, verb, plan, proxy, _person: person };
+        let stage = Self { _person: person, proxy, verb, plan, ground };
         if verb == Verb::Roll {
             // One node is to be replaced, with something on it, and two are new.
             stage.version("node-2", NEW);
@@ -87,6 +88,8 @@ impl Stage {
     /// Goes on with what a process that ended has left.
     pub(super) fn again(&self) -> Once {
         let nothing = || Box::new(|_: &Asked, _: Phase, _: (usize, usize)| Fault::Nothing);
+        // What a process that was killed had sent is carried out first.
+        std::thread::sleep(std::time::Duration::from_millis(500));
         let mut arguments = self.arguments();
         if self.verb == Verb::Roll && !self.records().is_empty() {
             arguments = vec!["roll", "resume", "test"];
@@ -149,7 +152,8 @@ impl Stage {
                 let node = self.ground.get("/api/v1/nodes/node-1");
                 note(node["spec"]["unschedulable"] != true, "node-1 is not cordoned".to_owned());
                 let annotations = node["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
-                let ours: Vec<&String> = annotations.keys().filter(|key| key.contains("replank.dev")).collect();
+                let ours: Vec<&String> =
+                    annotations.keys().filter(|key| key.contains("replank.dev")).collect();
                 note(ours != ["replank.dev/cordoned-by-hand"], format!("annotations: {ours:?}"));
                 let pods = self.ground.pods_on("node-1");
                 note(!pods.is_empty(), format!("on node-1 are {pods:?}"));
@@ -182,7 +186,8 @@ impl Stage {
             // Something is to be moved: a pod that goes from elsewhere comes where nothing is.
             let cordon = |is: Value| {
                 for node in ["node-2", "node-3"] {
-                    self.ground.merge(&format!("/api/v1/nodes/{node}"), &json!({"spec": {"unschedulable": is}}));
+                    self.ground
+                        .merge(&format!("/api/v1/nodes/{node}"), &json!({"spec": {"unschedulable": is}}));
                 }
             };
             cordon(true.into());
@@ -224,5 +229,8 @@ pub(super) fn evicted_twice(passed: &[Passed]) -> Vec<String> {
         let uid = one.asked.body["deleteOptions"]["preconditions"]["uid"].as_str().unwrap_or("without a uid");
         *seen.entry(uid.to_owned()).or_default() += 1;
     }
-    seen.into_iter().filter(|(_, times)| *times > 1).map(|(uid, times)| format!("{uid} {times} times")).collect()
+    seen.into_iter()
+        .filter(|(_, times)| *times > 1)
+        .map(|(uid, times)| format!("{uid} {times} times"))
+        .collect()
 }

@@ -567,14 +567,14 @@ fn what_cannot_be_given_back_is_said(ground: &Ground, verb: &str) {
     assert_eq!(ends(child).code, Some(130));
     let left = marked(ground);
     assert!(!left.is_empty());
-    // What is refused is tried again for ten minutes, which pass by the server's clock, a minute at a time.
+    // What is refused is tried again for ten minutes, which pass by the server's clock, some at each refusal.
     let mut denied = 0;
     let guard = Box::new(move |asked: &Asked| {
         if asked.method == "PATCH" && asked.path.starts_with("/api/v1/nodes/") {
             denied += 1;
             return Fault::Denied;
         }
-        Fault::Ahead(i64::from(denied) * 60)
+        Fault::Ahead(i64::from(denied) * 200)
     });
     let proxy = Proxy::begin(ground.kubeconfig(), &ground.folder, guard).expect("it begins");
     let refused = run(&["roll", verb, "test"], proxy.kubeconfig());

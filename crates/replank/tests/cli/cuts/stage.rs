@@ -176,8 +176,16 @@ impl Stage {
 
     /// As before it was carried out.
     pub(super) fn reset(&self) {
-        let change = json!({"metadata": {"annotations": {"replank.dev/cordoned-by-hand": null}}, "spec": {"unschedulable": null}});
+        let node = self.ground.get("/api/v1/nodes/node-1");
+        let annotations = node["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+        let ours = annotations.keys().filter(|key| key.contains("replank.dev"));
+        let none: serde_json::Map<String, Value> = ours.map(|key| (key.clone(), Value::Null)).collect();
+        let change = json!({"metadata": {"annotations": none}, "spec": {"unschedulable": null}});
         self.ground.merge("/api/v1/nodes/node-1", &change);
+        for record in self.records() {
+            let name = record["metadata"]["name"].as_str().expect("a name");
+            self.ground.delete(&format!("/api/v1/namespaces/kube-system/configmaps/{name}"));
+        }
         if self.has_lease() {
             self.ground.delete(LEASE);
         }

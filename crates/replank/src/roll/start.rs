@@ -161,7 +161,11 @@ fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Fa
     match args.tell.output {
         Format::Text => printer.data(report),
         Format::Json => {
-            printer.story(report);
+            if args.yes {
+                printer.story(report);
+            } else {
+                printer.asked(report);
+            }
             Ok(())
         }
     }

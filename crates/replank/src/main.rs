@@ -9,6 +9,7 @@ mod coverage;
 mod data;
 mod drain;
 mod ends;
+mod examples;
 mod exit;
 mod explain;
 mod failure;

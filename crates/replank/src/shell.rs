@@ -58,7 +58,10 @@ pub(crate) fn man(args: &ManArgs, printer: &mut Printer) -> Result<Exit, Failure
     };
     let written = write_all(&root, dir)
         .map_err(|error| Failure::usage(error).next("give a directory that may be written to"))?;
-    printer.story(&format!("{written} man pages written; to read one: man -l {}", dir.join("replank.1").display()));
+    printer.story(&format!(
+        "{written} man pages written; to read one: man -l {}",
+        dir.join("replank.1").display()
+    ));
     Ok(Exit::Passes)
 }
 
@@ -84,7 +87,8 @@ fn write_all(root: &clap::Command, dir: &Path) -> anyhow::Result<usize> {
     let mut waiting = vec![root];
     while let Some(command) = waiting.pop() {
         let path = dir.join(format!("{}.1", hyphened(command)));
-        std::fs::write(&path, page(command)?).with_context(|| format!("{} cannot be written", path.display()))?;
+        std::fs::write(&path, page(command)?)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
         written += 1;
         waiting.extend(command.get_subcommands().filter(|below| !below.is_hide_set()));
     }

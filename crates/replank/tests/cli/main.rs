@@ -26,6 +26,7 @@ mod load;
 mod managed;
 mod migrate;
 mod migrate_apply;
+mod migrating;
 mod node_labels;
 mod older_versions;
 mod outage;

@@ -15,7 +15,7 @@ use replank_protocol::intent::Intent;
 use replank_rehearse::migration_step;
 
 use super::args::MigrateArgs;
-use super::rehearsed::{goal, options, rehearsed};
+use super::rehearsed::{Rehearsed, goal, options, rehearsed};
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -69,7 +69,12 @@ pub(super) fn run(
         let Some(origin) = Origin::of(&[], &args.live)? else {
             return Err(Failure::usage_message("no live cluster to migrate on"));
         };
-        let exit = rehearsed(args, (kind, &key, goal.clone()), origin, printer)?;
+        let Rehearsed { exit, is_nothing_to_move } =
+            rehearsed(args, (kind, &key, goal.clone()), origin, printer)?;
+        if exit == Exit::Passes && is_nothing_to_move {
+            printer.story("nothing is to be moved: nothing was changed");
+            return Ok(exit);
+        }
         if exit != Exit::Passes {
             printer.warning("nothing was changed: a migration is carried out only if its rehearsal is done without downtime");
             return Ok(exit);

@@ -21,7 +21,7 @@ use seen::Endpoints;
 type Trial<'g> = (String, Box<dyn FnOnce() + Send + 'g>);
 
 /// How many go at once.
-const AT_ONCE: usize = 14;
+const AT_ONCE: usize = 20;
 
 fn is_all() -> bool {
     std::env::var_os("REPLANK_MIGRATIONS").is_some_and(|value| value == "all")

@@ -1,6 +1,7 @@
 //! `replank cordon`, `uncordon`, `drain` and `rbac`: what kubectl does with these words on a live cluster, and what goes beyond it.
 
 mod args;
+pub(crate) mod eta;
 mod rehearse;
 pub(crate) mod remedy;
 mod rules;

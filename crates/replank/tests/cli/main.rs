@@ -44,6 +44,7 @@ mod scale;
 mod scan;
 mod script;
 mod sweep;
+mod terminal;
 mod upgrade_calendar;
 mod upgrade_plan;
 mod upgrade_rehearse;

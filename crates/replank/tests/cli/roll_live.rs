@@ -15,17 +15,17 @@ use super::common::{Ran, command, plan, replank};
 use super::drive::ground::Ground;
 
 const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
-const NEW: &str = "v1.36.3";
-const SPEC: &str = "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
+pub(crate) const NEW: &str = "v1.36.3";
+pub(crate) const SPEC: &str = "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
 
 /// Somebody who upgrades nodes as soon as they are drained.
-struct Person {
+pub(crate) struct Person {
     is_over: Arc<AtomicBool>,
     works: Option<JoinHandle<()>>,
 }
 
 impl Person {
-    fn begins(ground: &Ground) -> Self {
+    pub(crate) fn begins(ground: &Ground) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
         let works = {

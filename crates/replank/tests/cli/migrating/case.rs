@@ -1,6 +1,7 @@
 //! One object in a namespace of its own, behind a Service, on its way to another selector or to a Rollout.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -174,7 +175,12 @@ impl<'g> Case<'g> {
 
     /// One process, to its end.
     pub(super) fn run(&self, how: &[&str]) -> Ran {
-        let file = self.ground.kubeconfig().to_str().expect("it is text");
+        self.run_as(self.ground.kubeconfig(), how)
+    }
+
+    /// One process of somebody, to its end.
+    pub(super) fn run_as(&self, kubeconfig: &Path, how: &[&str]) -> Ran {
+        let file = kubeconfig.to_str().expect("it is text");
         replank(&[self.arguments(how), vec!["--kubeconfig", file]].concat())
     }
 

@@ -79,8 +79,10 @@ fn meddled(case: &Case<'_>, seen: &Endpoints, after: usize, act: Act) {
     thread::sleep(Duration::from_millis((after as u64 * 211 + case.namespace.len() as u64 * 97) % 1_200));
     let serves = |case: &Case<'_>| {
         let object = case.object();
-        let is_there = object["metadata"]["uid"].is_string() && object["metadata"]["deletionTimestamp"].is_null();
-        is_there.then(|| object["metadata"]["uid"].clone()).filter(|_| object["status"]["readyReplicas"].as_i64() > Some(0))
+        let meta = &object["metadata"];
+        let is_there = meta["uid"].is_string() && meta["deletionTimestamp"].is_null();
+        let serves = object["spec"]["replicas"] != 0 && object["status"]["readyReplicas"].as_i64() > Some(0);
+        (is_there && serves).then(|| meta["uid"].clone())
     };
     let before = serves(case);
     meddle(case, act);

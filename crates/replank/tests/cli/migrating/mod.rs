@@ -6,6 +6,7 @@
 mod argo;
 mod case;
 mod meddler;
+mod roles;
 mod seen;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

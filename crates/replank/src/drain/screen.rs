@@ -12,7 +12,7 @@ use super::eta::{ByGrace, Expected};
 use super::remedy::remedy;
 use super::said::Said;
 use crate::live::{Form, Format, RENEWED_EVERY, Waits, error_line, fitting, line};
-use crate::report::{cut, words};
+use crate::report::{cut, words, wrap};
 
 /// See the module's page.
 pub(super) struct Screen {
@@ -150,19 +150,38 @@ fn table(
     let mut rows = Vec::new();
     for status in statuses {
         let (on, next) = blocker(status, waiting);
-        let row = format!(
-            "{:name$}  {:<10} {:>4}  {:<8}{on}",
+        let head = format!(
+            "{:name$}  {:<10} {:>4}  {:<8}",
             status.node.name.as_str(),
             phase(&status.phase),
             status.pods.len(),
             expected.of(status, (begun, now)),
         );
-        let mut shown = vec![cut(row.trim_end(), width)];
-        shown.extend(next.map(|next| cut(&format!("{:name$}  next: {next}", ""), width)));
+        let mut shown = below(&head, &on, name + 2, width);
+        if let Some(next) = next {
+            shown.extend(below(&format!("{:name$}  next: ", ""), &next, name + 2, width));
+        }
         rows.push((rank(&status.phase), shown));
     }
     all.extend(fitting(rows, lines.saturating_sub(all.len())));
     all
+}
+
+/// A text after the head of its first line, in as many lines as it needs: what is to be done about it must not be cut off.
+fn below(head: &str, text: &str, indent: usize, width: usize) -> Vec<String> {
+    let room = width.saturating_sub(head.chars().count());
+    if text.chars().count() <= room {
+        return vec![cut(format!("{head}{text}").trim_end(), width)];
+    }
+    let mut words = text.split(' ').peekable();
+    let mut first = head.to_owned();
+    while let Some(word) = words.next_if(|word| first.chars().count() + word.chars().count() <= width) {
+        first = format!("{first}{word} ");
+    }
+    let rest = words.collect::<Vec<_>>().join(" ");
+    let more = wrap(&rest, width.saturating_sub(indent).max(1));
+    let more = more.iter().map(|line| cut(&format!("{:indent$}{line}", ""), width));
+    [cut(first.trim_end(), width)].into_iter().chain(more).collect()
 }
 
 /// What is looked at first where not all nodes find room.
@@ -245,7 +264,8 @@ mod tests {
                 "0/2 nodes drained, 30s elapsed; ETA as rehearsed",
                 "NODE  PHASE      PODS  ETA     WAITS FOR",
                 "n1    draining      1  1m      pod shop/web-0: disruption budget shop/web: 2 healthy, 2 needed",
-                "      next: it ends when more than 2 pods are healthy; if that never comes, scale the workload up, or relax the budget:…",
+                "      next: it ends when more than 2 pods are healthy; if that never comes, scale the workload up, or relax the budget:",
+                "      kubectl -n shop edit pdb web",
                 "n2    cordoned      2  ?       its turn: 1 of at most 1 being drained",
             ]
         );

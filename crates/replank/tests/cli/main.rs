@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod bad_ami;
+mod bad_way;
 mod batch;
 mod check;
 mod check_data;
@@ -49,3 +50,4 @@ mod upgrade_calendar;
 mod upgrade_plan;
 mod upgrade_rehearse;
 mod usage;
+mod wait_batch;

@@ -69,7 +69,7 @@ fn a_table_that_does_not_fit_shows_what_is_under_way_and_is_drawn_over_all_the_s
     let ground = Ground::served("terminal-small");
     ground.workload("web", 9);
     let all = ["drain", "node-1", "node-2", "--parallel", "2"];
-    let terminal = Terminal::run(&all, ground.kubeconfig(), (36, 4));
+    let terminal = Terminal::run(&all, ground.kubeconfig(), (36, 5));
     terminal.until_word("and 1 more");
     let (code, seen) = terminal.end();
     assert_eq!(code, Some(0), "{seen}");
@@ -90,7 +90,10 @@ fn ctrl_c_of_a_drain_leaves_a_stated_state() {
         let mut terminal = Terminal::run(&arguments, ground.kubeconfig(), SIZE);
         terminal.until("what is waited for is named, with its remedy", |lines| {
             let text = flat(&lines.join(" "));
-            text.contains("disruption budget default/web: 3 healthy, 3 needed") && text.contains("next: ")
+            let remedy = "next: it ends when more than 3 pods are healthy;";
+            text.contains("disruption budget default/web: 3 healthy, 3 needed")
+                && text.contains(remedy)
+                && text.contains("kubectl -n default edit pdb web")
         });
         assert!(is_cordoned(&ground, node));
         terminal.press("\u{3}");
@@ -143,7 +146,9 @@ fn a_roll_asks_and_only_yes_is_taken_for_one_and_ctrl_c_ends_the_process_and_not
     let terminal = Terminal::run(&["roll", "resume"], ground.kubeconfig(), SIZE);
     let (code, seen) = terminal.end();
     assert_eq!(code, Some(0), "{seen}");
-    assert!(seen.contains("3/3 nodes replaced, ") && seen.contains("run test is done"), "{seen}");
+    // A node that is replaced before that is no longer its own.
+    assert!(["3/3", "2/2"].iter().any(|all| seen.contains(&format!("{all} nodes replaced, "))), "{seen}");
+    assert!(seen.contains("run test is done"), "{seen}");
     assert_eq!(seen.matches("nodes replaced, ").count(), 1, "{seen}");
     assert_eq!((upgraded(&ground), records(&ground)), (3, 0), "{seen}");
     drop(person);
@@ -156,7 +161,7 @@ fn a_migration_asks_before_it_changes_anything() {
     let arguments = ["migrate", "deployment/web", "--selector", "app=web,tier=front", "--apply"];
     for answer in ["n\n", "y\n"] {
         let mut terminal = Terminal::run(&arguments, ground.kubeconfig(), SIZE);
-        terminal.until_word("Only yes is taken for one: ");
+        terminal.until_word("Only yes is taken for one:");
         terminal.press(answer);
         let (code, seen) = terminal.end();
         assert_eq!(code, Some(5), "{seen}");

@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod bad_ami;
+mod bad_way;
 mod batch;
 mod check;
 mod check_data;
@@ -29,6 +30,7 @@ mod managed;
 mod manners;
 mod migrate;
 mod migrate_apply;
+mod migrating;
 mod node_labels;
 mod older_versions;
 mod outage;
@@ -47,7 +49,9 @@ mod scale;
 mod scan;
 mod script;
 mod sweep;
+mod terminal;
 mod upgrade_calendar;
 mod upgrade_plan;
 mod upgrade_rehearse;
 mod usage;
+mod wait_batch;

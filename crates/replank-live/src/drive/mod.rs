@@ -17,8 +17,8 @@
 //! **Who looks on** is an [`Observer`]: it hears of each decision with the view that the driver keeps, of each answer, and of everything else as an [`Event`], which can be printed; and it hands in
 //! what the operator asks ([`Observer::intent`]).
 
-mod backoff;
-mod bucket;
+pub(crate) mod backoff;
+pub(crate) mod bucket;
 mod carry;
 mod clock;
 mod event;

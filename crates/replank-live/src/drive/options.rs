@@ -1,7 +1,10 @@
 //! How a driver works.
 
+use std::sync::Arc;
+
 use replank_model::text::RunId;
 
+use crate::cloud::Cloud;
 use crate::lease::Term;
 
 /// How a driver works.
@@ -20,6 +23,8 @@ pub struct Options {
     pub term: Option<Term>,
     /// Where the records of runs are; in all namespaces without it.
     pub records: Option<String>,
+    /// The cloud behind the nodes, where node groups are to be seen and changed.
+    pub cloud: Option<Arc<dyn Cloud>>,
 }
 
 /// Whether writes are carried out.
@@ -36,6 +41,9 @@ impl Options {
     /// The usual way, for a run.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self { run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None, term: None, records: None }
+        Self {
+            run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None, term: None, records: None,
+            cloud: None,
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! How a driver works.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use replank_model::text::RunId;
 
+use crate::cloud::Cloud;
 use crate::lease::Term;
 
 /// How a driver works.
@@ -24,6 +26,8 @@ pub struct Options {
     pub unauthorized_for: Duration,
     /// Where the records of runs are; in all namespaces without it.
     pub records: Option<String>,
+    /// The cloud behind the nodes, where node groups are to be seen and changed.
+    pub cloud: Option<Arc<dyn Cloud>>,
 }
 
 /// Whether writes are carried out.
@@ -48,6 +52,7 @@ impl Options {
             term: None,
             unauthorized_for: Duration::from_mins(10),
             records: None,
+            cloud: None,
         }
     }
 }

@@ -8,6 +8,8 @@ use replank_advice::preflight;
 use replank_core::Core;
 use replank_facts::plan::{Plan, RunOptions};
 use replank_journal::{Entry, Recorded};
+use replank_live::aws::Aws;
+use replank_live::cloud::Cloud;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_live::{Attempt, Connection, Holder, Lease, Term};
 use replank_model::text::RunId;
@@ -44,6 +46,8 @@ pub(super) struct Task {
     pub(super) wanted: Intent,
     /// Whether it had a record when this process looked.
     pub(super) is_begun: bool,
+    /// The cloud behind the nodes, where Replank replaces them itself.
+    pub(super) cloud: Option<Arc<Aws>>,
 }
 
 /// How it was left.
@@ -121,6 +125,7 @@ pub(super) fn carry_out(
     let mut driving = drive::Options::new(run.clone());
     driving.term = Some(lease.term());
     driving.records = Some(namespace.clone());
+    driving.cloud = task.cloud.clone().map(|cloud| -> Arc<dyn Cloud> { cloud });
     let driver = Driver::new(connection, driving);
     let term = lease.term();
     let left = runtime.block_on(async {

@@ -83,12 +83,14 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     if let Some((_, since)) = &since {
         printer.story(&format!("run {run} was begun at {since}: it is gone on with"));
     }
-    let rehearsed = rehearse((&args.live, &args.read), plan, since.clone(), printer, interrupt)?;
+    let rehearsed = rehearse((&args.live, &args.read, &args.aws), plan, since.clone(), printer, interrupt)?;
     let scene = &rehearsed.scene;
     let is_new = begun.is_none();
     let task_options = RunOptions { started: since.map_or(now, |(_, since)| since), ..options(scene) };
     let chosen = nodes_to_replace(&scene.view, &scene.plan, &task_options);
-    replaceable(&scene.view, &scene.plan, &chosen)?;
+    if rehearsed.cloud.is_none() {
+        replaceable(&scene.view, &scene.plan, &chosen)?;
+    }
     if elsewhere.is_none() {
         printer.warning(&format!(
             "runs that are recorded in other namespaces than {namespace} cannot be seen: to have them told apart, allow listing ConfigMaps in all namespaces"
@@ -125,7 +127,8 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
         }
         false => task_options,
     };
-    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new };
+    let cloud = rehearsed.cloud.clone();
+    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud };
     carry_out(
         (&runtime, &connection),
         &task,
@@ -168,13 +171,17 @@ fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Fa
     match args.tell.output {
         Format::Text => printer.data(report),
         Format::Json => {
-            printer.story(report);
+            if args.yes {
+                printer.story(report);
+            } else {
+                printer.asked(report);
+            }
             Ok(())
         }
     }
 }
 
-/// Whether somebody replaces the nodes: Karpenter, or whom the plan means by external.
+/// Whether somebody replaces the nodes where Replank does not: Karpenter, or whom the plan means by external.
 fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<(), Failure> {
     if plan.external().is_some() {
         return Ok(());
@@ -186,7 +193,7 @@ fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<
     if others.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage_message(format!("nodes that Karpenter does not run cannot be replaced by Replank itself in this version: {}", some(&others))).next(
+    Err(Failure::usage_message(format!("nodes that neither Karpenter nor AWS runs cannot be replaced by Replank itself: {}", some(&others))).next(
         "where somebody else replaces drained nodes (Cluster API, kops, a person): --provider external, or spec.provider: external in the plan",
     ))
 }

@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod bad_ami;
+mod bad_way;
 mod batch;
 mod check;
 mod check_data;
@@ -15,6 +16,7 @@ mod drive;
 mod elastic;
 mod fix;
 mod gate;
+mod github_action;
 mod hpa;
 mod input;
 mod interrupt;
@@ -25,8 +27,10 @@ mod leftover;
 mod live;
 mod load;
 mod managed;
+mod manners;
 mod migrate;
 mod migrate_apply;
+mod migrating;
 mod node_labels;
 mod older_versions;
 mod outage;
@@ -45,7 +49,9 @@ mod scale;
 mod scan;
 mod script;
 mod sweep;
+mod terminal;
 mod upgrade_calendar;
 mod upgrade_plan;
 mod upgrade_rehearse;
 mod usage;
+mod wait_batch;

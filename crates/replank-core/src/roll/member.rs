@@ -177,10 +177,7 @@ impl Member {
 
     /// Whether it is found, queued or being drained: to be replaced, and nothing in the way.
     pub(super) fn is_to_go(&self) -> bool {
-        matches!(
-            self.state,
-            NodeState::Found { .. } | NodeState::Queued { .. } | NodeState::Draining { .. }
-        )
+        matches!(self.state, NodeState::Found { .. } | NodeState::Queued { .. } | NodeState::Draining { .. })
     }
 
     /// Whether the plan replaces it.

@@ -16,6 +16,9 @@ use crate::client::Client;
 /// How long the API server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Users whose requests an audited control plane writes down.
+pub const AUDITED: [&str; 2] = ["replank", "kubectl"];
+
 /// A control plane that runs; it ends when this is dropped.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -32,12 +35,41 @@ impl ControlPlane {
     /// # Errors
     /// A process cannot be started, or the API server does not become ready.
     pub fn up(assets: &Assets, folder: &Path) -> Result<Self> {
+        Self::begin(assets, folder, false)
+    }
+
+    /// The same, with a log of all requests of [`AUDITED`] users, with their bodies.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::up`].
+    pub fn up_audited(assets: &Assets, folder: &Path) -> Result<Self> {
+        Self::begin(assets, folder, true)
+    }
+
+    fn begin(assets: &Assets, folder: &Path, audited: bool) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
         let client = Client::new("http://127.0.0.1:1");
         let mut plane = Self { folder, assets: assets.clone(), processes: Vec::new(), client };
-        plane.start_all()?;
+        plane.start_all(audited)?;
         Ok(plane)
+    }
+
+    /// The log of the API server, of one that is audited.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join("audit.log")
+    }
+
+    /// Writes the kubeconfig of one of the [`AUDITED`] users: administrators by another name.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn kubeconfig_of(&self, user: &str) -> Result<PathBuf> {
+        let path = self.folder.join(format!("kubeconfig-{user}"));
+        let text = fs::read_to_string(self.kubeconfig())?;
+        fs::write(&path, text.replace("token: admintoken", &format!("token: {user}token")))?;
+        Ok(path)
     }
 
     /// Speaks to its API server as an administrator.
@@ -60,6 +92,12 @@ impl ControlPlane {
         self.folder.join("kubeconfig")
     }
 
+    /// One of the programs that it came with.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.assets.program(name)
+    }
+
     /// What `kubectl` prints on its standard output.
     ///
     /// # Errors
@@ -74,7 +112,7 @@ impl ControlPlane {
         Ok(output.stdout)
     }
 
-    fn start_all(&mut self) -> Result<()> {
+    fn start_all(&mut self, audited: bool) -> Result<()> {
         let [api, etcd, peer] = free_ports()?;
         let folder = self.folder.clone();
         let path = |name: &str| folder.join(name).display().to_string();
@@ -83,7 +121,10 @@ impl ControlPlane {
             key.context("openssl is needed to make a key")?.status.success(),
             "openssl cannot make a key"
         );
-        fs::write(path("tokens.csv"), "admintoken,admin,admin,\"system:masters\"\n")?;
+        let users = ["admin"].iter().chain(&AUDITED);
+        let tokens = users.map(|user| format!("{user}token,{user},{user},\"system:masters\"\n"));
+        fs::write(path("tokens.csv"), tokens.collect::<String>())?;
+        fs::write(path("audit.yaml"), audit_policy())?;
         fs::write(self.kubeconfig(), kubeconfig(api))?;
         fs::write(path("scheduler.yaml"), scheduler(&path("kubeconfig")))?;
 
@@ -100,24 +141,33 @@ impl ControlPlane {
                 "--unsafe-no-fsync".to_owned(),
             ],
         )?;
+        let mut audit = Vec::new();
+        if audited {
+            audit.push(format!("--audit-policy-file={}", path("audit.yaml")));
+            audit.push(format!("--audit-log-path={}", self.audit_log().display()));
+        }
         self.start(
             "kube-apiserver",
             &[
-                format!("--etcd-servers={}", url(etcd)),
-                format!("--secure-port={api}"),
-                "--bind-address=127.0.0.1".to_owned(),
-                "--advertise-address=127.0.0.1".to_owned(),
-                format!("--cert-dir={}", path("certs")),
-                "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
-                format!("--service-account-key-file={}", path("sa.key")),
-                format!("--service-account-signing-key-file={}", path("sa.key")),
-                format!("--token-auth-file={}", path("tokens.csv")),
-                "--authorization-mode=RBAC".to_owned(),
-                "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
-                // No pod here uses its token, and none should wait for its account.
-                "--disable-admission-plugins=ServiceAccount".to_owned(),
-                "--enable-aggregator-routing=false".to_owned(),
-            ],
+                audit,
+                vec![
+                    format!("--etcd-servers={}", url(etcd)),
+                    format!("--secure-port={api}"),
+                    "--bind-address=127.0.0.1".to_owned(),
+                    "--advertise-address=127.0.0.1".to_owned(),
+                    format!("--cert-dir={}", path("certs")),
+                    "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
+                    format!("--service-account-key-file={}", path("sa.key")),
+                    format!("--service-account-signing-key-file={}", path("sa.key")),
+                    format!("--token-auth-file={}", path("tokens.csv")),
+                    "--authorization-mode=RBAC".to_owned(),
+                    "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+                    // No pod here uses its token, and none should wait for its account.
+                    "--disable-admission-plugins=ServiceAccount".to_owned(),
+                    "--enable-aggregator-routing=false".to_owned(),
+                ],
+            ]
+            .concat(),
         )?;
         self.client = Client::new(self.start_proxy()?);
         self.wait_for("/readyz")?;
@@ -240,6 +290,18 @@ users: [{{name: admin, user: {{token: admintoken}}}}]
 contexts: [{{name: real, context: {{cluster: real, user: admin}}}}]
 current-context: real
 "
+    )
+}
+
+/// Level Request: the body of what was asked, and not of the answer.
+fn audit_policy() -> String {
+    format!(
+        "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{{level: Request, users: [{}]}}, {{level: None}}]
+",
+        AUDITED.join(", ")
     )
 }
 

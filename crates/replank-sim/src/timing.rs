@@ -62,7 +62,7 @@ pub struct CloudTimings {
     pub detach: Range,
 }
 
-/// What of a machine's life takes time.
+/// What takes a time that can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
     /// From a drained node until somebody takes its machine away.
@@ -71,6 +71,8 @@ pub enum Lasting {
     Start,
     /// From the order to terminate an instance until its node is gone.
     Stop,
+    /// From a change until the run sees it, at most.
+    Sight,
 }
 
 impl CloudTimings {
@@ -80,6 +82,8 @@ impl CloudTimings {
         match what {
             Lasting::Replacement => self.replace = Range::exactly(span),
             Lasting::Start => (self.react, self.boot, self.ready) = (none, Range::exactly(span), none),
+            // It is the driver's.
+            Lasting::Sight => {}
             Lasting::Stop => (self.shut_down, self.node_gone) = (Range::exactly(span), none),
         }
     }

@@ -276,6 +276,11 @@ static HANDS: &[Form] = &[
         |args| hand(Hand::Takes(Lasting::Stop, args.span())),
     ),
     form(
+        "changes are seen within DURATION",
+        "from now on the run sees changes and answers after this long at most, instead of 2 seconds: an API server nearby",
+        |args| hand(Hand::Takes(Lasting::Sight, args.span())),
+    ),
+    form(
         "somebody scales group GROUP to COUNT",
         "the group's desired size is set; its bounds are widened if necessary",
         |args| hand(Hand::ScaleGroup(args.group(), args.count())),

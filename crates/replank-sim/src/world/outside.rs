@@ -110,9 +110,12 @@ impl World {
         node.is_some()
     }
 
-    /// Something of the life of machines takes exactly so long from now on.
+    /// Something takes so long from now on.
     pub(crate) fn takes(&mut self, what: Lasting, span: Span) {
-        self.cloud.takes(what, span);
+        match what {
+            Lasting::Sight => self.see_within(span),
+            Lasting::Replacement | Lasting::Start | Lasting::Stop => self.cloud.takes(what, span),
+        }
     }
 
     /// EC2's status checks of the instance behind a node fail, and its kubelet does not report; or both are well again. Whether there is one that is alive.

@@ -45,12 +45,13 @@ pub struct Floor {
 /// Verbs that change nothing.
 const READS: [&str; 3] = ["get", "list", "watch"];
 
-/// What a user asked for, by the log of a server.
+/// What a user asked for, by the log of a server from this byte on.
 ///
 /// # Errors
 /// It cannot be read, or is not one.
-pub fn log_of(file: &Path, user: &str) -> Result<Asked> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+pub fn log_of(file: &Path, user: &str, from: u64) -> Result<Asked> {
+    let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = String::from_utf8_lossy(&text[usize::try_from(from)?.min(text.len())..]);
     let (mut asked, mut seen) = (Asked::default(), BTreeSet::new());
     for line in text.lines().filter(|line| !line.is_empty()) {
         let event: Value = serde_json::from_str(line).context("a line of the log is not whole")?;

@@ -53,5 +53,5 @@ pub(super) fn drained(case: &Case, stage: &Stage, rehearsed: &Rehearsed, folder:
     let took = begun.elapsed();
     std::fs::write(folder.join("kubectl.txt"), said)?;
     let counts = observed.lock().counts.clone();
-    Ok(ByHand { took, replaced, total, counts, asked: log_of(&stage.plane.audit_log(), "kubectl")? })
+    Ok(ByHand { took, replaced, total, counts, asked: log_of(&stage.plane.audit_log(), "kubectl", 0)? })
 }

@@ -30,7 +30,7 @@ impl Case {
             "apiVersion: replank.dev/v1alpha1
 kind: NodeRoll
 metadata: {{name: {name}}}
-spec: {{groups: [web], provider: external, target: {{kubernetesVersion: '1.36'}}, external: {{wait: 5m}}, progressDeadline: 5m{}}}
+spec: {{groups: [web], provider: external, target: {{kubernetesVersion: '1.36'}}, progressDeadline: 2m{}}}
 ",
             self.spec
         )
@@ -40,7 +40,7 @@ spec: {{groups: [web], provider: external, target: {{kubernetesVersion: '1.36'}}
     pub(super) fn script() -> String {
         let seconds = |span: Duration| span.as_secs();
         format!(
-            "before: somebody replaces drained nodes after {}s\nbefore: instances take {}s to start\nbefore: instances take {}s to stop\n",
+            "before: somebody replaces drained nodes after {}s\nbefore: instances take {}s to start\nbefore: instances take {}s to stop\nbefore: changes are seen within 0s\n",
             seconds(LEFT),
             seconds(STARTS),
             seconds(STOPS)
@@ -58,7 +58,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
         "stateful" => (3, "", plain),
         "percentages" => (0, ", order: oldest", plain),
         "plain" => (0, ", order: zoneByZone", plain),
-        "slow-starts" => (2, ", external: {wait: 5m, oldNodes: cordon}", plain),
+        "slow-starts" => (2, ", external: {oldNodes: cordon}", plain),
         "daemons" => (1, ", canary: {nodes: 1, soak: 20s}", plain),
         "parallel" => (0, ", budget: {maxUnavailable: 2}, pace: {parallel: 2}", plain),
         "singletons" => (0, ", singletons: surge", &["--allow-incomplete", "PodDisruptionBudget"]),

@@ -77,7 +77,7 @@ pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -
         Ok(words)
     })?;
     let counts = observed.lock().counts.clone();
-    let asked = log_of(&stage.plane.audit_log(), "replank")?;
+    let asked = log_of(&stage.plane.audit_log(), "replank", 0)?;
     let journal = Journal::read(&journal)
         .with_context(|| format!("the roll of {} did not begin: {words}", case.scene.name))?;
     let deviations = words.lines().filter(|line| line.contains("rehearsed")).map(str::to_owned).collect();

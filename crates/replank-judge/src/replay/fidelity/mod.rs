@@ -9,6 +9,7 @@ mod journal;
 mod live;
 mod outcome;
 mod person;
+mod proof;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +23,7 @@ use super::stage;
 pub use audit::{Asked, Floor, log_of};
 pub use case::{Case, cases};
 pub use outcome::Outcome;
+pub use proof::{Proof, Row, Size, prove};
 
 /// Compares one case; with kubectl, too, if it is to be tried `by_hand`.
 ///

@@ -39,8 +39,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let means = Means { assets: assets()?, replank: replank(args.replank.as_deref())?, folder };
     let proof = prove(&means, Size { nodes: args.nodes, pods: args.pods, drained: args.drained })?;
     let heading = [
-        "command", "took", "requests", "evictions", "granted", "refused", "without uid", "pods deleted", "writes",
-        "requests a pod", "memory",
+        "command",
+        "took",
+        "requests",
+        "evictions",
+        "granted",
+        "refused",
+        "without uid",
+        "pods deleted",
+        "writes",
+        "requests a pod",
+        "memory",
     ];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for row in &proof.rows {
@@ -49,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             row.command.clone(),
             format!("{} s", row.took.as_secs()),
             asked.all().to_string(),
-            asked.requests.get("create pods/eviction").copied().unwrap_or_default().to_string(),
+            asked.evictions().to_string(),
             asked.granted.to_string(),
             asked.refused.to_string(),
             asked.without_uid.to_string(),

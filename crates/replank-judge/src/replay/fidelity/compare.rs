@@ -66,6 +66,12 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
     }
 }
 
+/// Whether a live roll moved the pods in the order of the rehearsal.
+pub(super) fn is_in_order(rehearsed: &Rehearsed, real: &Real) -> bool {
+    let (same, all) = order(&rehearsed.journal, &real.journal, &real.first, &mut Vec::new());
+    same == all
+}
+
 /// Workloads whose evictions are the same, in order, of all; nodes count as one more.
 fn order(
     rehearsed: &Journal,

@@ -32,30 +32,25 @@ pub(super) struct Real {
 /// How many ways are looked at in which a draw of kube-scheduler's may fall.
 const SEEDS: usize = 20;
 
+/// What is rehearsed from, in the folder of a case.
+const SNAPSHOT: &str = "snapshot.json.gz";
+
 pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -> Result<(Rehearsed, Real)> {
     let write = |name: &str, text: &str| -> Result<String> {
         let path = folder.join(name);
         std::fs::write(&path, text)?;
         Ok(shown(&path))
     };
-    let (plan, script) = (write("plan.yaml", &case.plan())?, write("script.txt", &Case::script())?);
+    let plan = write("plan.yaml", &case.plan())?;
+    write("script.txt", &Case::script())?;
     let kubeconfig = shown(&stage.plane.kubeconfig_of("replank")?);
-    let snapshot = shown(&folder.join("snapshot.json.gz"));
+    let snapshot = shown(&folder.join(SNAPSHOT));
     run(&means.replank, &texts(&["snapshot", "--kubeconfig", &kubeconfig, "-o", &snapshot]))?;
 
-    let rehearse = |seed: usize| -> Result<(Vec<u8>, Journal)> {
-        let journal = fresh(folder, &format!("rehearsed-{seed}.jsonl"))?;
-        let mut arguments = texts(&["rehearse", &snapshot, "-f", &plan, "--script", &script, "-o", "json"]);
-        arguments.extend(texts(&["--seed", &seed.to_string(), "--journal", &shown(&journal)]));
-        arguments.extend(texts(case.arguments));
-        let (printed, _, _) = run(&means.replank, &arguments)?;
-        Ok((printed, Journal::read(&journal)?))
-    };
-    let (printed, journal) = rehearse(1)?;
+    let (printed, journal) = rehearse(means, case, folder, 1)?;
     std::fs::write(folder.join("rehearsal.json"), &printed)?;
     let result: Rehearsal = serde_json::from_slice(&printed).context("replank rehearse printed no result")?;
-    let others = (2..=SEEDS).map(|seed| Ok(rehearse(seed)?.1)).collect::<Result<Vec<_>>>()?;
-    let rehearsed = Rehearsed { result, journal, others };
+    let rehearsed = Rehearsed { result, journal, others: Vec::new() };
 
     tell_stops(stage, &rehearsed);
     let observed = Observed::begin(stage.plane.client())?;
@@ -82,6 +77,23 @@ pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -
         .with_context(|| format!("the roll of {} did not begin: {words}", case.scene.name))?;
     let deviations = words.lines().filter(|line| line.contains("rehearsed")).map(str::to_owned).collect();
     Ok((rehearsed, Real { journal, counts, asked, first, deviations }))
+}
+
+/// Rehearses the plan with a seed; returns what is printed, and the journal.
+fn rehearse(means: &Means, case: &Case, folder: &Path, seed: usize) -> Result<(Vec<u8>, Journal)> {
+    let journal = fresh(folder, &format!("rehearsed-{seed}.jsonl"))?;
+    let file = |name: &str| shown(&folder.join(name));
+    let mut arguments = texts(&["rehearse", &file(SNAPSHOT), "-f", &file("plan.yaml"), "-o", "json"]);
+    arguments.extend(texts(&["--script", &file("script.txt"), "--seed", &seed.to_string()]));
+    arguments.extend(texts(&["--journal", &shown(&journal)]));
+    arguments.extend(texts(case.arguments));
+    let (printed, _, _) = run(&means.replank, &arguments)?;
+    Ok((printed, Journal::read(&journal)?))
+}
+
+/// What other seeds come to.
+pub(super) fn other_seeds(means: &Means, case: &Case, folder: &Path) -> Result<Vec<Journal>> {
+    (2..=SEEDS).map(|seed| Ok(rehearse(means, case, folder, seed)?.1)).collect()
 }
 
 /// Has pods take as long to stop as in the rehearsal: those that are there by name, their successors in turn.

@@ -31,11 +31,14 @@ pub use proof::{Proof, Row, Size, prove};
 /// The cluster cannot be built, or the program fails.
 pub fn compare(means: &Means, case: &Case, by_hand: bool) -> Result<Outcome> {
     let folder = means.folder.join(&case.scene.name);
-    let (rehearsed, real) = {
+    let (mut rehearsed, real) = {
         let stage = stage::build_audited(&means.assets, &folder, &case.scene)
             .with_context(|| format!("building {}", case.scene.name))?;
         live::rolled(means, case, &stage, &folder)?
     };
+    if !compare::is_in_order(&rehearsed, &real) {
+        rehearsed.others = live::other_seeds(means, case, &folder)?;
+    }
     let hand = by_hand.then(|| {
         let folder = folder.join("by-hand");
         let stage = stage::build_audited(&means.assets, &folder, &case.scene)

@@ -3,7 +3,9 @@
 //! Nothing decides here. What is read becomes objects of the model; what is written was decided by an engine.
 
 mod answer;
+pub mod aws;
 mod capture;
+pub mod cloud;
 mod connect;
 pub mod drive;
 mod error;

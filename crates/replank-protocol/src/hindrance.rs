@@ -26,6 +26,8 @@ pub enum Hindrance {
     },
     /// The new manifest has the same selector: it can be applied as it is.
     SameSelector,
+    /// A Rollout has taken over already, and the Deployment wants no pods.
+    HandedOver,
     /// Something else makes the Deployment, and would make it again at once.
     Owned {
         /// Kind of its owner.
@@ -135,6 +137,7 @@ impl fmt::Display for Hindrance {
                 write!(f, "the new selector {selector} does not match the labels of the new template")
             }
             Self::SameSelector => f.write_str("the selector stays the same: apply the manifest as it is"),
+            Self::HandedOver => f.write_str("a Rollout has taken over already"),
             Self::Owned { kind, name } => {
                 write!(f, "{kind} {name} owns it and would revert the change: change it there")
             }

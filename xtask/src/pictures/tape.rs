@@ -9,6 +9,7 @@
 //! key KEY              one key, as tmux names it
 //! until TEXT           until the screen shows it
 //! rest SECONDS         time to read
+//! keep                 what is seen stands in the text, too
 //! ```
 
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ enum Step {
     Run(String),
     Hide,
     Show,
+    Keep,
     Type(String),
     Key(String),
     Until(String),
@@ -69,6 +71,7 @@ impl Tape {
                 "run" => Step::Run(rest),
                 "hide" => Step::Hide,
                 "show" => Step::Show,
+                "keep" => Step::Keep,
                 "type" => Step::Type(rest),
                 "key" => Step::Key(rest),
                 "until" => Step::Until(rest),
@@ -80,14 +83,21 @@ impl Tape {
     }
 
     /// Plays it in a folder of its own, with these programs at hand.
-    pub(super) fn play(&self, programs: &[PathBuf]) -> Result<Vec<Frame>> {
+    pub(super) fn play(&self, programs: &[PathBuf]) -> Result<(Vec<Frame>, Vec<String>)> {
         let terminal = Terminal::open(self, programs)?;
-        let mut seen = Seen { frames: Vec::new(), hidden: false, at: Duration::ZERO, last: Instant::now() };
+        let mut seen = Seen {
+            frames: Vec::new(),
+            kept: Vec::new(),
+            hidden: false,
+            at: Duration::ZERO,
+            last: Instant::now(),
+        };
         for step in &self.steps {
             match step {
                 Step::Run(command) => terminal.run(command)?,
                 Step::Hide => seen.hidden = true,
                 Step::Show => seen.hidden = false,
+                Step::Keep => seen.kept.push(seen.look(&terminal)?.trim_end().to_owned()),
                 Step::Type(text) => {
                     for part in text.chars().collect::<Vec<_>>().chunks(4) {
                         terminal.keys(&["-l", "--", &part.iter().collect::<String>()])?;
@@ -116,12 +126,14 @@ impl Tape {
                 }
             }
         }
-        Ok(seen.frames)
+        Ok((seen.frames, seen.kept))
     }
 }
 
 struct Seen {
     frames: Vec<Frame>,
+    /// Screens that are wanted as text.
+    kept: Vec<String>,
     hidden: bool,
     at: Duration,
     last: Instant,

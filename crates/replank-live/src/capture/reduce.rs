@@ -56,14 +56,22 @@ fn last_applied(meta: &mut Map<String, Value>) {
     *annotation = kept.to_string().into();
 }
 
-/// A definition without its schemas: what counts is which resources it declares, and how they are scaled.
+/// A definition without its schemas: what counts is which resources it declares, and how they are scaled; of Argo's Rollouts also what of a `workloadRef` they know.
 pub(crate) fn schemas(object: &mut Value) {
+    let is_of_rollouts = object["metadata"]["name"] == "rollouts.argoproj.io";
     let versions = object["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
-        if version.get("schema").is_some() {
-            version["schema"] =
-                json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+        let Some(schema) = version.get("schema") else { continue };
+        let mut kept = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let known = schema.pointer("/openAPIV3Schema/properties/spec/properties").filter(|_| is_of_rollouts);
+        if let Some(known) = known {
+            let mut spec = kept.clone();
+            spec["properties"] = known
+                .get("workloadRef")
+                .map_or_else(|| json!({}), |reference| json!({"workloadRef": reference}));
+            kept["properties"] = json!({"spec": spec});
         }
+        version["schema"] = json!({"openAPIV3Schema": kept});
     }
 }
 
@@ -93,6 +101,28 @@ fn variable(variable: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_schemas_what_a_workload_ref_may_say_stays() {
+        let definition = |name: &str, spec: Value| {
+            let schema =
+                json!({"openAPIV3Schema": {"properties": {"spec": spec, "status": {"type": "object"}}}});
+            let mut object = json!({"metadata": {"name": name}, "spec": {"versions": [{"name": "v1alpha1", "schema": schema}]}});
+            schemas(&mut object);
+            object.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties").cloned()
+        };
+        let reference =
+            json!({"workloadRef": {"type": "object", "properties": {"kind": {"type": "string"}}}});
+        let mut spec = json!({"properties": reference});
+        spec["properties"]["paused"] = json!({"type": "boolean"});
+        assert_eq!(definition("rollouts.argoproj.io", spec.clone()), Some(reference));
+        assert_eq!(
+            definition("rollouts.argoproj.io", json!({"properties": {"paused": {}}})),
+            Some(json!({}))
+        );
+        assert_eq!(definition("rollouts.argoproj.io", json!({"type": "object"})), None);
+        assert_eq!(definition("others.argoproj.io", spec), None);
+    }
 
     #[test]
     fn no_value_of_a_variable_stays_wherever_it_stands() {

@@ -10,18 +10,18 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// Pauses that double from one second to thirty, each drawn between half of it and the whole: who lost a server at the same time does not come back at the same time. A draw
 /// depends on who waits and how often, and on nothing else.
 #[derive(Clone, Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     who: String,
     times: u32,
 }
 
 impl Backoff {
-    pub(super) fn new(who: impl Into<String>) -> Self {
+    pub(crate) fn new(who: impl Into<String>) -> Self {
         Self { who: who.into(), times: 0 }
     }
 
     /// The next pause.
-    pub(super) fn next(&mut self) -> Duration {
+    pub(crate) fn next(&mut self) -> Duration {
         let whole = Duration::from_secs(1 << self.times.min(5)).min(LONGEST);
         let draw = xxh3_64(format!("{}/{}", self.who, self.times).as_bytes());
         self.times += 1;
@@ -30,7 +30,7 @@ impl Backoff {
     }
 
     /// It worked: the next pause is a short one.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.times = 0;
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// A bucket of tokens: one for each request, filled as fast as requests are allowed.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     base: Instant,
     state: Mutex<Tokens>,
 }
@@ -39,7 +39,7 @@ impl Tokens {
 
 impl Bucket {
     /// A full one. A rate of 0 counts as one request in a second.
-    pub(super) fn new(per_second: u32) -> Self {
+    pub(crate) fn new(per_second: u32) -> Self {
         let per_second = f64::from(per_second.max(1));
         let tokens =
             Tokens { per_second, left: per_second, at: Duration::ZERO, closed_until: Duration::ZERO };
@@ -47,13 +47,13 @@ impl Bucket {
     }
 
     /// Takes a token, or says how long there is none.
-    pub(super) fn take(&self) -> Result<(), Duration> {
+    pub(crate) fn take(&self) -> Result<(), Duration> {
         let now = self.base.elapsed();
         self.state().take(now)
     }
 
     /// Gives none for a while: the server asks for it.
-    pub(super) fn close(&self, pause: Duration) {
+    pub(crate) fn close(&self, pause: Duration) {
         let until = self.base.elapsed() + pause;
         let mut state = self.state();
         state.closed_until = state.closed_until.max(until);

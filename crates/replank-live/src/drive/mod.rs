@@ -12,15 +12,16 @@
 //! observed. Meanwhile, and while a watch is away for more than a few seconds, what destroys something waits ([`Event::Held`]).
 //!
 //! **What is sent.** One request for each command, as docs/effects.md has it; commands that what is known already refuses are answered without one. Urgent ones go first. Answers that are lost are
-//! read back. What belongs to a cloud is refused with 501: none is connected.
+//! read back. What belongs to a cloud is carried out by [`crate::cloud::Cloud`]; where none is connected, it is refused with 501.
 //!
 //! **Who looks on** is an [`Observer`]: it hears of each decision with the view that the driver keeps, of each answer, and of everything else as an [`Event`], which can be printed; and it hands in
 //! what the operator asks ([`Observer::intent`]).
 
-mod backoff;
-mod bucket;
+pub(crate) mod backoff;
+pub(crate) mod bucket;
 mod carry;
 mod clock;
+mod clouded;
 mod event;
 mod feed;
 mod heard;
@@ -29,6 +30,7 @@ mod line;
 mod memory;
 mod observer;
 mod options;
+mod outlook;
 mod patch;
 mod prepare;
 mod queue;

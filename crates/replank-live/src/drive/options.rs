@@ -1,7 +1,11 @@
 //! How a driver works.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use replank_model::text::RunId;
 
+use crate::cloud::Cloud;
 use crate::lease::Term;
 
 /// How a driver works.
@@ -18,8 +22,12 @@ pub struct Options {
     pub dry_run: DryRun,
     /// Where several processes may want to do the same: nothing is sent any more once this is over.
     pub term: Option<Term>,
+    /// How long credentials that the server does not accept are read anew and tried, until the run ends with [`crate::LiveError::Unauthorized`].
+    pub unauthorized_for: Duration,
     /// Where the records of runs are; in all namespaces without it.
     pub records: Option<String>,
+    /// The cloud behind the nodes, where node groups are to be seen and changed.
+    pub cloud: Option<Arc<dyn Cloud>>,
 }
 
 /// Whether writes are carried out.
@@ -36,6 +44,15 @@ impl Options {
     /// The usual way, for a run.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self { run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None, term: None, records: None }
+        Self {
+            run,
+            requests_per_second: 20,
+            in_flight: 16,
+            dry_run: DryRun::None,
+            term: None,
+            unauthorized_for: Duration::from_mins(10),
+            records: None,
+            cloud: None,
+        }
     }
 }

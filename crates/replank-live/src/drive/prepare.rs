@@ -56,6 +56,8 @@ pub(super) struct Known<'k> {
     pub(super) served: &'k [Resource],
     pub(super) dry_run: DryRun,
     pub(super) now: Time,
+    /// Whether a cloud is connected.
+    pub(super) has_cloud: bool,
 }
 
 /// The request that carries a command out.
@@ -112,6 +114,12 @@ fn kubernetes(command: &Command, effect: &KubernetesEffect, known: &Known<'_>) -
             let object = ObjectRef { kind: Kind::Pod, key: pod.key.clone(), uid: pod.uid.clone() };
             let options =
                 json!({"preconditions": {"uid": pod.uid.as_str()}, "gracePeriodSeconds": grace_seconds});
+            known.delete(object, known.path(Kind::Pod, &pod.key)?, options, None)
+        }
+        // That the instance is terminated is proved before it is sent.
+        KubernetesEffect::ForceDelete { pod, .. } if known.has_cloud => {
+            let object = ObjectRef { kind: Kind::Pod, key: pod.key.clone(), uid: pod.uid.clone() };
+            let options = json!({"preconditions": {"uid": pod.uid.as_str()}, "gracePeriodSeconds": 0});
             known.delete(object, known.path(Kind::Pod, &pod.key)?, options, None)
         }
         KubernetesEffect::ForceDelete { instance, .. } => {

@@ -14,16 +14,19 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::carry::{Carried, carry};
+use super::clouded;
 use super::event::Event;
 use super::feed::Feed;
 use super::line::Line;
 use super::observer::Observer;
 use super::options::{DryRun, Options};
+use super::outlook::Outlook;
 use super::prepare::{Known, Prepared, prepare};
 use super::queue::Queue;
 use super::seen::{Cluster, State, Written};
 use super::source::{Source, followed};
 use super::told::Told;
+use crate::cloud::Observed;
 use crate::connect::Connection;
 use crate::error::LiveError;
 use crate::resource::{Resource, served_in_all_versions};
@@ -51,7 +54,9 @@ pub(super) struct Work<'w> {
     served: Vec<Resource>,
     cluster: Cluster,
     queue: Queue,
-    under_way: JoinSet<(Command, Prepared, Carried)>,
+    under_way: JoinSet<(Command, Option<Prepared>, Carried)>,
+    /// What is seen of the cloud, where one is connected.
+    outlook: Option<Outlook>,
     /// What was written and has not been seen, since when.
     unseen: Vec<(Written, Instant)>,
     /// Whether something is to be decided on that was not known at the last decision.
@@ -96,6 +101,7 @@ impl<'w> Work<'w> {
             cluster: Cluster::new(sources),
             queue: Queue::default(),
             under_way: JoinSet::new(),
+            outlook: options.cloud.clone().map(|cloud| Outlook::new(cloud, options.run.as_str())),
             unseen: Vec::new(),
             is_due: true,
             decided: None,
@@ -127,8 +133,9 @@ impl<'w> Work<'w> {
                 }
                 carried = next(&mut self.under_way) => {
                     let (command, prepared, carried) = carried;
-                    self.carried(&command, &prepared, carried);
+                    self.carried(&command, prepared.as_ref(), carried);
                 }
+                looked = ends(&mut self.outlook) => self.looked(looked),
                 () = waker.notified() => self.intend(),
                 () = tokio::time::sleep(pause) => {}
             }
@@ -159,7 +166,11 @@ impl<'w> Work<'w> {
 
     /// Does what can be done at the moment.
     fn look(&mut self) {
-        if !self.has_begun && self.cluster.is_complete() {
+        if let Some(outlook) = self.outlook.as_mut().filter(|_| self.cluster.is_complete()) {
+            outlook.look(&self.cluster.view);
+        }
+        let is_seen = self.outlook.as_ref().is_none_or(Outlook::is_complete);
+        if !self.has_begun && self.cluster.is_complete() && is_seen {
             self.has_begun = true;
             let objects = self.cluster.view.objects().len();
             self.story(&Event::Complete { objects });
@@ -185,14 +196,38 @@ impl<'w> Work<'w> {
             .map(|(written, _)| written)
             .collect();
         self.is_due |= self.unseen.len() < before;
+        if let Some(outlook) = &mut self.outlook {
+            self.is_due |= outlook.give_up(LAG_MAX);
+        }
         for written in lagging {
             let waited = Span::from_secs(i64::try_from(LAG_MAX.as_secs()).unwrap_or(i64::MAX));
             self.story(&Event::Lagging { object: written.object, waited });
         }
     }
 
+    /// Takes in what was seen of the cloud.
+    fn looked(&mut self, looked: (Instant, Result<Observed, String>)) {
+        let Some(outlook) = &mut self.outlook else { return };
+        let lagged = outlook.lags();
+        let learned = outlook.see(looked, &mut self.cluster.view);
+        self.is_due |= !learned.deltas.is_empty() || lagged && !outlook.lags();
+        for delta in learned.deltas {
+            self.engine.observe(delta);
+        }
+        for event in learned.events {
+            self.story(&event);
+        }
+    }
+
+    /// What is not seen at the moment.
+    fn hidden(&self) -> Vec<String> {
+        let of_cloud = self.outlook.as_ref().and_then(Outlook::unseen);
+        self.cluster.unseen().into_iter().chain(of_cloud).collect()
+    }
+
     fn may_decide(&self) -> bool {
-        if !self.has_begun || !self.unseen.is_empty() || self.is_at_rest() {
+        let lags = self.outlook.as_ref().is_some_and(Outlook::lags);
+        if !self.has_begun || !self.unseen.is_empty() || lags || self.is_at_rest() {
             return false;
         }
         let now = self.line.clock.now();
@@ -234,7 +269,7 @@ impl<'w> Work<'w> {
 
     /// Says when what destroys something begins to wait, and when it goes on.
     fn hold(&mut self) {
-        let resources = self.cluster.unseen();
+        let resources = self.hidden();
         let commands = self.queue.destructive();
         match (self.is_held, resources.is_empty()) {
             (false, false) if commands > 0 => {
@@ -262,7 +297,7 @@ impl<'w> Work<'w> {
         if !self.line.may_write() {
             return;
         }
-        let is_held = !self.cluster.unseen().is_empty();
+        let is_held = !self.hidden().is_empty();
         let room = self.options.in_flight.max(1);
         self.turn_in = None;
         while self.under_way.len() < room + URGENT {
@@ -270,7 +305,17 @@ impl<'w> Work<'w> {
             let Some((place, command)) = self.queue.pop(is_held, is_full) else { return };
             let now = self.line.clock.now();
             let (view, served) = (&self.cluster.view, &*self.served);
-            let known = Known { view, served, dry_run: self.options.dry_run, now };
+            let cloud = self.outlook.as_ref().map(|outlook| outlook.cloud().clone());
+            let has_cloud = cloud.is_some();
+            let known = Known { view, served, dry_run: self.options.dry_run, now, has_cloud };
+            if let (Some(cloud), Effect::Group(_)) = (&cloud, &command.effect) {
+                let (line, cloud) = (self.line.clone(), cloud.clone());
+                self.under_way.spawn(async move {
+                    let answer = clouded::carry(&line, &*cloud, &command).await;
+                    (command, None, Carried { answer, version: None })
+                });
+                continue;
+            }
             let prepared = match prepare(&command, &known) {
                 Err(refusal) => {
                     self.answer(&command, Answer::Refused(refusal));
@@ -286,14 +331,27 @@ impl<'w> Work<'w> {
             let line = self.line.clone();
             self.under_way.spawn(async move {
                 let (key, deadline) = (command.key.clone(), command.deadline);
+                if let Some(cloud) = &cloud
+                    && let Err(refusal) = clouded::is_terminated(&**cloud, &command).await
+                {
+                    return (command, None, Carried { answer: Answer::Refused(refusal), version: None });
+                }
                 let carried = carry(line, key, prepared.clone(), deadline).await;
-                (command, prepared, carried)
+                (command, Some(prepared), carried)
             });
         }
     }
 
     /// A command has been carried out, or not.
-    fn carried(&mut self, command: &Command, prepared: &Prepared, carried: Carried) {
+    fn carried(&mut self, command: &Command, prepared: Option<&Prepared>, carried: Carried) {
+        let Some(prepared) = prepared else {
+            // Whatever the answer is: what it was taken on has to be looked at again.
+            if let Some(outlook) = &mut self.outlook {
+                outlook.has_changed();
+            }
+            self.answer(command, carried.answer);
+            return;
+        };
         if carried.answer == Answer::Done && self.options.dry_run == DryRun::None {
             self.await_sight(command, prepared, &carried);
         }
@@ -376,12 +434,23 @@ impl<'w> Work<'w> {
         let due = if self.is_due { next } else { self.wake_at };
         let due = due.map_or(TICK, |at| self.line.clock.until(at));
         // A decision that waits for something else is not waited for any shorter than this.
-        due.min(self.turn_in.unwrap_or(TICK)).clamp(Duration::from_millis(10), TICK)
+        let look = self.outlook.as_ref().map_or(TICK, Outlook::pause);
+        due.min(self.turn_in.unwrap_or(TICK)).min(look).clamp(Duration::from_millis(10), TICK)
+    }
+}
+
+/// The next look at the cloud that ends; never, where there is none.
+async fn ends(outlook: &mut Option<Outlook>) -> (Instant, Result<Observed, String>) {
+    match outlook {
+        Some(outlook) => outlook.ends().await,
+        None => pending().await,
     }
 }
 
 /// The next one that is carried out; never, while nothing is under way.
-async fn next(under_way: &mut JoinSet<(Command, Prepared, Carried)>) -> (Command, Prepared, Carried) {
+async fn next(
+    under_way: &mut JoinSet<(Command, Option<Prepared>, Carried)>,
+) -> (Command, Option<Prepared>, Carried) {
     loop {
         match under_way.join_next().await {
             Some(Ok(carried)) => return carried,

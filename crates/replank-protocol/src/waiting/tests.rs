@@ -199,6 +199,7 @@ fn others() -> Vec<WaitingOn> {
         MigrationEnd::Foreign.into(),
         MigrationEnd::Gone.into(),
         MigrationEnd::Hindered(Hindrance::SameSelector).into(),
+        MigrationEnd::Hindered(Hindrance::HandedOver).into(),
     ]
 }
 

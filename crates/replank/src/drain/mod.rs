@@ -1,6 +1,7 @@
 //! `replank cordon`, `uncordon`, `drain` and `rbac`: what kubectl does with these words on a live cluster, and what goes beyond it.
 
 mod args;
+pub(crate) mod eta;
 mod rehearse;
 pub(crate) mod remedy;
 mod rules;
@@ -12,6 +13,7 @@ mod watch;
 
 use clap::Args;
 use replank_core::drain::Verb;
+use replank_model::text::Namespace;
 
 pub(crate) use args::{CordonArgs, DrainArgs};
 pub(crate) use rules::RbacVerb;
@@ -60,13 +62,22 @@ pub(crate) struct RbacArgs {
     /// What the role allows.
     #[arg(value_enum, value_name = "VERB")]
     verb: RbacVerb,
+
+    /// Namespace of the Role: of the record of a roll (kube-system by default), or of the object that is migrated (default by default).
+    #[arg(short = 'n', long, value_name = "NAMESPACE")]
+    namespace: Option<Namespace>,
 }
 
-/// Prints the ClusterRole of a verb.
+/// Prints the ClusterRole of a verb, and its Role where it needs one.
 ///
 /// # Errors
 /// Where it cannot be written.
 pub(crate) fn rbac(args: &RbacArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    printer.data(&args.verb.manifest())?;
+    let namespace = args.namespace.as_ref().map(Namespace::as_str);
+    if namespace.is_some() && args.verb.of_namespace().is_empty() {
+        return Err(Failure::usage_message("-n names the namespace of a Role, and this verb needs none")
+            .next("leave -n out"));
+    }
+    printer.data(&args.verb.manifest(namespace))?;
     Ok(Exit::Passes)
 }

@@ -22,6 +22,16 @@ pub(crate) enum RbacVerb {
     Roll,
     /// `replank roll` of a plan with `singletons: surge`
     RollSurge,
+    /// `replank migrate deployment/… --apply` and `--cancel`
+    Migrate,
+    /// `replank migrate deployment/… --to-rollout --apply`
+    MigrateRollout,
+    /// `replank migrate statefulset/… --apply`
+    MigrateStatefulset,
+    /// `replank migrate daemonset/… --apply`
+    MigrateDaemonset,
+    /// `replank migrate replicaset/… --apply`
+    MigrateReplicaset,
 }
 
 const fn rule(group: &'static str, resource: &'static str, verbs: &'static [&'static str]) -> Rule {
@@ -63,6 +73,23 @@ const RECORDED: [Rule; 2] = [
     rule("coordination.k8s.io", "leases", &["create", "delete", "get", "patch"]),
 ];
 
+/// What a migration writes in the namespace of its object: its record, and the object itself, which goes and comes again.
+const WRITTEN: &[&str] = &["create", "delete", "get", "patch"];
+const MIGRATION: Rule = rule("", "configmaps", &["create", "delete", "get", "list", "patch", "watch"]);
+/// A deletion or creation alone: kinds without a twin and a size that is changed.
+const REPLACED: &[&str] = &["create", "delete", "get"];
+const FOLLOWS: Rule = rule("autoscaling", "horizontalpodautoscalers", &["get", "patch"]);
+const DEPLOYMENTS_MOVED: [Rule; 3] = [MIGRATION, rule("apps", "deployments", WRITTEN), FOLLOWS];
+const HANDED_OVER: [Rule; 4] = [
+    MIGRATION,
+    rule("apps", "deployments", &["create", "get", "patch"]),
+    rule("argoproj.io", "rollouts", WRITTEN),
+    FOLLOWS,
+];
+const STATEFUL_SETS_MOVED: [Rule; 2] = [MIGRATION, rule("apps", "statefulsets", REPLACED)];
+const DAEMON_SETS_MOVED: [Rule; 2] = [MIGRATION, rule("apps", "daemonsets", REPLACED)];
+const REPLICA_SETS_MOVED: [Rule; 2] = [MIGRATION, rule("apps", "replicasets", REPLACED)];
+
 /// What the rehearsal before a roll and the roll itself see.
 fn seen() -> Vec<Rule> {
     let all = replank_live::snapshot_rules().into_iter();
@@ -96,13 +123,23 @@ impl RbacVerb {
             Self::DrainSurge => [&NODES[..], &PODS, &EVICTIONS, &SURGE, &NAMESPACES].concat(),
             Self::Roll => once([&ROLLED[..], &seen()].concat()),
             Self::RollSurge => once([&ROLLED[..], &RESTARTED, &seen()].concat()),
+            Self::Migrate
+            | Self::MigrateRollout
+            | Self::MigrateStatefulset
+            | Self::MigrateDaemonset
+            | Self::MigrateReplicaset => seen(),
         }
     }
 
-    /// Rules that it needs in one namespace: that of a run's record.
+    /// Rules that it needs in one namespace: that of a run's record, or of the object that is migrated.
     pub(crate) fn of_namespace(self) -> &'static [Rule] {
         match self {
             Self::Roll | Self::RollSurge => &RECORDED,
+            Self::Migrate => &DEPLOYMENTS_MOVED,
+            Self::MigrateRollout => &HANDED_OVER,
+            Self::MigrateStatefulset => &STATEFUL_SETS_MOVED,
+            Self::MigrateDaemonset => &DAEMON_SETS_MOVED,
+            Self::MigrateReplicaset => &REPLICA_SETS_MOVED,
             Self::Snapshot
             | Self::Cordon
             | Self::Uncordon
@@ -132,11 +169,16 @@ impl RbacVerb {
             Self::DrainSurge => "replank-drain-surge",
             Self::Roll => "replank-roll",
             Self::RollSurge => "replank-roll-surge",
+            Self::Migrate => "replank-migrate",
+            Self::MigrateRollout => "replank-migrate-rollout",
+            Self::MigrateStatefulset => "replank-migrate-statefulset",
+            Self::MigrateDaemonset => "replank-migrate-daemonset",
+            Self::MigrateReplicaset => "replank-migrate-replicaset",
         }
     }
 
     /// The ClusterRole, and the Role of a namespace where it needs one, as YAML.
-    pub(crate) fn manifest(self) -> String {
+    pub(crate) fn manifest(self, namespace: Option<&str>) -> String {
         let head = |kind: &str, place: &str| {
             format!(
                 "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {}\n{place}rules:\n",
@@ -145,7 +187,22 @@ impl RbacVerb {
         };
         let mut text = head("ClusterRole", "") + &listed(&self.rules());
         if !self.of_namespace().is_empty() {
-            let place = format!("  namespace: {NAMESPACE}\n");
+            let namespace = namespace.unwrap_or(match self {
+                Self::Migrate
+                | Self::MigrateRollout
+                | Self::MigrateStatefulset
+                | Self::MigrateDaemonset
+                | Self::MigrateReplicaset => "default",
+                Self::Snapshot
+                | Self::Cordon
+                | Self::Uncordon
+                | Self::Drain
+                | Self::DrainDisableEviction
+                | Self::DrainSurge
+                | Self::Roll
+                | Self::RollSurge => NAMESPACE,
+            });
+            let place = format!("  namespace: {namespace}\n");
             text += &format!("---\n{}{}", head("Role", &place), listed(self.of_namespace()));
         }
         text

@@ -8,18 +8,19 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{DrainWait, Hope, PodWait, Subject, Waiting, WaitingOn};
 
+use super::eta::{ByGrace, Expected};
 use super::remedy::remedy;
 use super::said::Said;
-use crate::live::{Form, Format, RENEWED_EVERY, ROWS_MAX, Waits, error_line, line};
-use crate::report::{cut, words};
+use crate::live::{Form, Format, RENEWED_EVERY, Waits, error_line, fitting, line};
+use crate::report::{cut, words, wrap};
 
 /// See the module's page.
 pub(super) struct Screen {
     form: Form,
     dry_run: DryRun,
     begun: Option<Time>,
-    /// When each node is to be drained, as it was rehearsed: from the beginning.
-    rehearsed: BTreeMap<NodeName, Span>,
+    /// When each node is to be drained.
+    expected: Expected,
     /// What is waited for.
     waits: Waits,
 }
@@ -27,12 +28,18 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(format: Format, dry_run: DryRun) -> Self {
         let form = Form::new(format, dry_run == DryRun::None);
-        Self { form, dry_run, begun: None, rehearsed: BTreeMap::new(), waits: Waits::default() }
+        Self {
+            form,
+            dry_run,
+            begun: None,
+            expected: Expected::Grace(BTreeMap::new()),
+            waits: Waits::default(),
+        }
     }
 
     /// How long each node takes, as it was rehearsed.
     pub(super) fn rehearsed(&mut self, times: BTreeMap<NodeName, Span>) {
-        self.rehearsed = times;
+        self.expected = Expected::Rehearsed(times);
     }
 
     /// Whether lines are told, and not events.
@@ -79,13 +86,22 @@ impl Screen {
         }
     }
 
-    /// Shows how far everything is; when it is to be shown again, whatever happens.
-    pub(super) fn show(&mut self, now: Time, statuses: &[NodeStatus], waiting: &[Waiting]) -> Option<Time> {
+    /// Shows how far everything is; when it is to be shown again, whatever happens. `by_grace` is asked where nothing better is known.
+    pub(super) fn show(
+        &mut self,
+        now: Time,
+        statuses: &[NodeStatus],
+        waiting: &[Waiting],
+        by_grace: impl FnOnce() -> BTreeMap<NodeName, ByGrace>,
+    ) -> Option<Time> {
         let begun = *self.begun.get_or_insert(now);
         match &mut self.form {
             Form::Json | Form::Lines => self.tell_waits(now, waiting),
             Form::Table(drawn) => {
-                drawn.draw(&table(statuses, waiting, (begun, now), &self.rehearsed, drawn.width()));
+                if let Expected::Grace(all) = &mut self.expected {
+                    *all = by_grace();
+                }
+                drawn.draw(&table(statuses, waiting, (begun, now), &self.expected, drawn.room()));
                 Some(now + RENEWED_EVERY)
             }
         }
@@ -125,40 +141,64 @@ fn table(
     statuses: &[NodeStatus],
     waiting: &[Waiting],
     (begun, now): (Time, Time),
-    rehearsed: &BTreeMap<NodeName, Span>,
-    width: usize,
+    expected: &Expected,
+    (lines, width): (usize, usize),
 ) -> Vec<String> {
     let name = statuses.iter().map(|status| status.node.name.as_str().len()).max().unwrap_or(4).clamp(4, 40);
-    let eta = !rehearsed.is_empty();
-    let eta_head = if eta { "ETA     " } else { "" };
     let drained = statuses.iter().filter(|status| status.phase == Phase::Drained).count();
-    let mut rows = vec![
-        format!("{drained}/{} nodes drained, {} elapsed", statuses.len(), words::span(now - begun)),
-        format!("{:name$}  {:<10} {:>4}  {eta_head}WAITS FOR", "NODE", "PHASE", "PODS"),
+    let elapsed = words::span(now - begun);
+    let head =
+        format!("{drained}/{} nodes drained, {elapsed} elapsed; {}", statuses.len(), expected.source());
+    let mut all = vec![
+        cut(&head, width),
+        cut(&format!("{:name$}  {:<10} {:>4}  {:<8}WAITS FOR", "NODE", "PHASE", "PODS", "ETA"), width),
     ];
-    for status in statuses.iter().take(ROWS_MAX) {
+    let mut rows = Vec::new();
+    for status in statuses {
         let (on, next) = blocker(status, waiting);
-        let eta = match (eta, rehearsed.get(&status.node.name)) {
-            (false, _) => String::new(),
-            (true, Some(_)) if status.phase == Phase::Drained => format!("{:<8}", "-"),
-            (true, Some(at)) => format!("{:<8}", words::span((begun + *at - now).max(Span::ZERO))),
-            (true, None) => format!("{:<8}", "?"),
-        };
-        let row = format!(
-            "{:name$}  {:<10} {:>4}  {eta}{on}",
+        let head = format!(
+            "{:name$}  {:<10} {:>4}  {:<8}",
             status.node.name.as_str(),
             phase(&status.phase),
-            status.pods.len()
+            status.pods.len(),
+            expected.of(status, (begun, now)),
         );
-        rows.push(cut(&row, width));
+        let mut shown = below(&head, &on, name + 2, width);
         if let Some(next) = next {
-            rows.push(cut(&format!("{:name$}  next: {next}", ""), width));
+            shown.extend(below(&format!("{:name$}  next: ", ""), &next, name + 2, width));
         }
+        rows.push((rank(&status.phase), shown));
     }
-    if let Some(more) = statuses.len().checked_sub(ROWS_MAX).filter(|more| *more > 0) {
-        rows.push(format!("and {more} more"));
+    all.extend(fitting(rows, lines.saturating_sub(all.len())));
+    all
+}
+
+/// A text after the head of its first line, in as many lines as it needs: what is to be done about it must not be cut off.
+fn below(head: &str, text: &str, indent: usize, width: usize) -> Vec<String> {
+    let room = width.saturating_sub(head.chars().count());
+    if text.chars().count() <= room {
+        return vec![cut(format!("{head}{text}").trim_end(), width)];
     }
-    rows
+    let mut words = text.split(' ').peekable();
+    let mut first = head.to_owned();
+    while let Some(word) = words.next_if(|word| first.chars().count() + word.chars().count() <= width) {
+        first = format!("{first}{word} ");
+    }
+    let rest = words.collect::<Vec<_>>().join(" ");
+    let more = wrap(&rest, width.saturating_sub(indent).max(1));
+    let more = more.iter().map(|line| cut(&format!("{:indent$}{line}", ""), width));
+    [cut(first.trim_end(), width)].into_iter().chain(more).collect()
+}
+
+/// What is looked at first where not all nodes find room.
+fn rank(phase: &Phase) -> u8 {
+    match phase {
+        Phase::Draining => 0,
+        Phase::Refused(_) | Phase::Ended(_) => 1,
+        Phase::Cordoned => 2,
+        Phase::Open => 3,
+        Phase::Drained => 4,
+    }
 }
 
 /// What keeps a node, in words, and what to do about it: of its pods the one that waiting helps least.
@@ -222,16 +262,38 @@ mod tests {
             Waiting { what: Subject::Pod(Key::new("shop", "web-0")), on: budget.into() },
         ];
         let etas = BTreeMap::from([(NodeName::from("n1"), Span::from_secs(90))]);
-        let rows = table(&statuses, &waiting, (at, at + Span::from_secs(30)), &etas, 120);
+        let now = at + Span::from_secs(30);
+        let rows = table(&statuses, &waiting, (at, now), &Expected::Rehearsed(etas), (30, 120));
         assert_eq!(
             rows,
             [
-                "0/2 nodes drained, 30s elapsed",
+                "0/2 nodes drained, 30s elapsed; ETA as rehearsed",
                 "NODE  PHASE      PODS  ETA     WAITS FOR",
                 "n1    draining      1  1m      pod shop/web-0: disruption budget shop/web: 2 healthy, 2 needed",
-                "      next: it ends when more than 2 pods are healthy; if that never comes, scale the workload up, or relax the budget:…",
+                "      next: it ends when more than 2 pods are healthy; if that never comes, scale the workload up, or relax the budget:",
+                "      kubectl -n shop edit pdb web",
                 "n2    cordoned      2  ?       its turn: 1 of at most 1 being drained",
             ]
         );
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_what_is_drained_is_left_out_first() {
+        let at: Time = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let status = |number: usize| NodeStatus {
+            node: NodeTarget { name: format!("n{number}").as_str().into(), uid: "u".into() },
+            phase: if number < 9 { Phase::Drained } else { Phase::Cordoned },
+            is_cordoned: true,
+            pods: Vec::new(),
+            from: None,
+        };
+        let statuses: Vec<NodeStatus> = (0..12).map(status).collect();
+        let expected = Expected::Rehearsed(BTreeMap::from([("n9".into(), Span::from_secs(10))]));
+        let rows = table(&statuses, &[], (at, at + Span::from_secs(30)), &expected, (7, 60));
+        assert_eq!(rows.len(), 7, "{rows:?}");
+        let shown: Vec<&str> =
+            rows[2..].iter().map(|row| row.split(' ').next().unwrap_or_default()).collect();
+        assert_eq!(shown, ["n9", "n10", "n11", "n0", "and"], "{rows:?}");
+        assert!(rows[2].contains("20s late") && rows[6] == "and 8 more", "{rows:?}");
     }
 }

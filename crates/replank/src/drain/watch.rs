@@ -16,6 +16,7 @@ use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
 use replank_protocol::waiting::DrainEnd;
 
+use super::eta::by_grace;
 use super::remedy::remedy;
 use super::said::{How, Said, kubectl, warnings};
 use super::screen::Screen;
@@ -228,7 +229,10 @@ impl Engine for Watch {
         self.commands(now, &decision.commands);
         match self.request.options.dry_run {
             DryRun::None => {
-                let next = self.screen.borrow_mut().show(now, self.drain.statuses(), &decision.waiting);
+                let (statuses, waiting) = (self.drain.statuses(), &decision.waiting);
+                let options = &self.request.options;
+                let grace = || by_grace(self.drain.view(), statuses, waiting, options, now);
+                let next = self.screen.borrow_mut().show(now, statuses, waiting, grace);
                 // What is shown grows old by itself.
                 decision.wake_at = decision.wake_at.into_iter().chain(next).min();
             }

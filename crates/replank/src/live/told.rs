@@ -11,8 +11,8 @@ use replank_protocol::waiting::{Subject, Waiting};
 
 /// How often a table renews itself.
 pub(crate) const RENEWED_EVERY: Span = Span::from_secs(1);
-/// Rows that a table has at most: what is beyond is counted.
-pub(crate) const ROWS_MAX: usize = 30;
+/// Lines that a table has at most: what is beyond is counted.
+const ROWS_MAX: usize = 32;
 
 /// How long something that may pass is waited for before it is told in a line.
 const TOLD_AFTER: Span = Span::from_secs(10);
@@ -70,14 +70,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Columns that a row may take.
-    pub(crate) fn width(&self) -> usize {
-        usize::from(self.term.size().1).clamp(60, 200)
+    /// Lines and columns that a table may take: what is longer cannot be drawn over.
+    pub(crate) fn room(&self) -> (usize, usize) {
+        let (lines, columns) = self.term.size();
+        (usize::from(lines).saturating_sub(1).clamp(3, ROWS_MAX), usize::from(columns).clamp(20, 200))
     }
 
     /// Draws it anew.
     pub(crate) fn draw(&mut self, rows: &[String]) {
         self.clear();
+        let rows = &rows[..rows.len().min(self.room().0)];
         rows.iter().for_each(|row| drop(self.term.write_line(row)));
         self.lines = rows.len();
     }
@@ -94,6 +96,26 @@ impl Table {
             self.lines = 0;
         }
     }
+}
+
+/// Rows of a table, those first that come first if not all find room; each has one line or more, and a rank. What finds none is counted.
+pub(crate) fn fitting(mut rows: Vec<(u8, Vec<String>)>, room: usize) -> Vec<String> {
+    let lines = |rows: &[(u8, Vec<String>)]| rows.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+    if lines(&rows) <= room {
+        return rows.into_iter().flat_map(|(_, lines)| lines).collect();
+    }
+    rows.sort_by_key(|(rank, _)| *rank);
+    let (count, mut all) = (rows.len(), Vec::new());
+    let mut shown = 0;
+    for (_, lines) in rows {
+        if all.len() + lines.len() + 1 > room {
+            break;
+        }
+        all.extend(lines);
+        shown += 1;
+    }
+    all.push(format!("and {} more", count - shown));
+    all
 }
 
 /// A line of standard output. A reader that stops early (`| head`) is no error.

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write, stdin};
 
-use replank_core::migrate::{Migrated, Migration, Request, record_key};
+use replank_core::migrate::{Goal, Migrated, Migration, Request, record_key};
 use replank_live::Connection;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_model::object::Kind;
@@ -15,12 +15,13 @@ use replank_protocol::intent::Intent;
 use replank_rehearse::migration_step;
 
 use super::args::MigrateArgs;
-use super::rehearsed::{goal, options, rehearsed};
+use super::rehearsed::{Rehearsed, goal, options, rehearsed};
+use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
-use crate::live::{carry_out, pressed, runtime};
+use crate::live::{carry_out, permitted, pressed, runtime};
 use crate::printer::Printer;
 use crate::report::words::span;
 use crate::snapshot::Origin;
@@ -42,16 +43,13 @@ pub(super) fn run(
         ))
         .next("leave SNAPSHOT out; --context names the cluster"));
     }
-    if kind == Migrated::ReplicaSet {
-        return Err(Failure::usage_message(
-            "a ReplicaSet can be rehearsed, and not migrated live, in this version",
-        )
-        .next("carry out the steps that are printed under By hand"));
-    }
     let goal = goal(args, (kind, &key), printer)?;
     let runtime = runtime()?;
     let (connection, is_begun) = runtime.block_on(async {
         let connection = Connection::open(&args.live.asked()).await?;
+        let verb = rbac_verb(kind, &goal);
+        permitted(&connection, None, &verb.rules()).await?;
+        permitted(&connection, Some(key.namespace.as_str()), verb.of_namespace()).await?;
         let record = record_key(kind.kind(), &key);
         let path = format!("/api/v1/namespaces/{}/configmaps/{}", record.namespace, record.name);
         let answer = connection.get(&path, "application/json").await?;
@@ -71,7 +69,12 @@ pub(super) fn run(
         let Some(origin) = Origin::of(&[], &args.live)? else {
             return Err(Failure::usage_message("no live cluster to migrate on"));
         };
-        let exit = rehearsed(args, (kind, &key, goal.clone()), origin, printer)?;
+        let Rehearsed { exit, is_nothing_to_move } =
+            rehearsed(args, (kind, &key, goal.clone()), origin, printer)?;
+        if exit == Exit::Passes && is_nothing_to_move {
+            printer.story("nothing is to be moved: nothing was changed");
+            return Ok(exit);
+        }
         if exit != Exit::Passes {
             printer.warning("nothing was changed: a migration is carried out only if its rehearsal is done without downtime");
             return Ok(exit);
@@ -81,12 +84,15 @@ pub(super) fn run(
     let journal = args.journal.as_deref().map(JournalFile::create).transpose()?;
     let settings = options(args, &key);
     let run = settings.run.clone();
+    let namespace = key.namespace.to_string();
     let request = Request { kind, key: key.clone(), goal, choice: args.path.choice() };
     let mut migration = Migration::new(request, settings);
     interrupt.hold();
     let mut look = Look { of: (kind.kind(), key), begun: None, cancels: args.cancel, printer };
     let ended = runtime.block_on(async {
-        let driver = Driver::new(&connection, drive::Options::new(run));
+        let mut driving = drive::Options::new(run);
+        driving.records = Some(namespace);
+        let driver = Driver::new(&connection, driving);
         let on = format!("context {}", connection.context());
         let kept = (journal.as_ref(), ["migrate", &on, &named]);
         let running = carry_out(driver, &mut migration, &mut look, kept);
@@ -106,6 +112,17 @@ pub(super) fn run(
             );
             Ok(Exit::Interrupted)
         }
+    }
+}
+
+/// Whose rules it needs.
+fn rbac_verb(kind: Migrated, goal: &Goal) -> RbacVerb {
+    match (kind, goal) {
+        (Migrated::Deployment, Goal::Rollout(_)) => RbacVerb::MigrateRollout,
+        (Migrated::Deployment, Goal::Selector(_) | Goal::Manifest(_)) => RbacVerb::Migrate,
+        (Migrated::StatefulSet, _) => RbacVerb::MigrateStatefulset,
+        (Migrated::DaemonSet, _) => RbacVerb::MigrateDaemonset,
+        (Migrated::ReplicaSet, _) => RbacVerb::MigrateReplicaset,
     }
 }
 

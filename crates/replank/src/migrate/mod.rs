@@ -30,5 +30,5 @@ pub(crate) fn run(args: &MigrateArgs, printer: &mut Printer, interrupt: &Interru
         return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     };
     let goal = goal(args, (kind, &key), printer)?;
-    rehearsed(args, (kind, &key, goal), origin, printer)
+    rehearsed(args, (kind, &key, goal), origin, printer).map(|rehearsed| rehearsed.exit)
 }

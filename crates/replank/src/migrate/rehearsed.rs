@@ -31,13 +31,21 @@ use super::{json, text, writers};
 /// After the patience of both ways, and what it takes besides.
 const LIMIT: Span = Span::from_minutes(24 * 60);
 
+/// What a rehearsal came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rehearsed {
+    pub(super) exit: Exit,
+    /// The object is as it is to be already.
+    pub(super) is_nothing_to_move: bool,
+}
+
 /// Rehearses, and prints.
 pub(super) fn rehearsed(
     args: &MigrateArgs,
     (kind, key, goal): (Migrated, &Key, Goal),
     origin: Origin<'_>,
     printer: &mut Printer,
-) -> Result<Exit, Failure> {
+) -> Result<Rehearsed, Failure> {
     let snapshot::Input { sources, name, .. } = origin.read(printer)?;
     let snapshot::Cluster { view, now, older, coverage } =
         snapshot::read_at(sources, &args.read, args.now, Question::Migration, printer)?;
@@ -75,7 +83,8 @@ pub(super) fn rehearsed(
         Format::Json => json::json(&report)?,
     };
     printer.data(&text)?;
-    Ok(coverage::end(&report.coverage, exit(&report)))
+    let exit = coverage::end(&report.coverage, exit(&report));
+    Ok(Rehearsed { exit, is_nothing_to_move: is_nothing_to_move(&report) })
 }
 
 fn exit(report: &Report) -> Exit {

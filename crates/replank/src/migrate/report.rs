@@ -33,7 +33,7 @@ pub(super) struct Report {
     pub(super) coverage: Coverage,
 }
 
-/// Whether there is nothing to move: the object has the selector already, and is one under every version.
+/// Whether there is nothing to move: the object has the selector already, and is one under every version; or a Rollout has taken over.
 pub(super) fn is_nothing_to_move(report: &Report) -> bool {
-    report.judgement.both == [Hindrance::SameSelector]
+    matches!(*report.judgement.both, [Hindrance::SameSelector | Hindrance::HandedOver])
 }

@@ -35,7 +35,10 @@ pub(super) fn text(report: &Report, look: Look) -> String {
     }
     if is_nothing_to_move(report) {
         page.heading("Paths", "");
-        page.labelled(BESIDE, "apply", "the selector stays the same: apply the manifest as it is");
+        let word = if report.is_handed_over { "rollout" } else { "apply" };
+        for why in &report.judgement.both {
+            page.labelled(BESIDE, word, &why.to_string());
+        }
         return page.into_text();
     }
     ways(&mut page, report);

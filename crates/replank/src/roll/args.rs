@@ -7,6 +7,7 @@ use replank_model::text::Namespace;
 use replank_model::time::Span;
 use replank_protocol::record::NAMESPACE;
 
+use super::cloud::AwsArgs;
 use crate::args::limit;
 use crate::ends;
 use crate::live::{Format, LiveArgs};
@@ -56,7 +57,7 @@ pub(crate) struct StartArgs {
     #[arg(short = 'f', long = "filename", value_name = "PLAN", required = true)]
     pub(crate) plan: Option<PathBuf>,
 
-    /// Who replaces the nodes that are drained: Karpenter, or somebody else (spec.provider of the plan).
+    /// Who replaces the nodes that are drained: Karpenter, or somebody else (spec.provider of the plan). Otherwise Replank does, through the AWS APIs, where Karpenter does not run them.
     #[arg(long, value_enum, value_name = "WHO")]
     pub(crate) provider: Option<ProviderArg>,
 
@@ -75,6 +76,10 @@ pub(crate) struct StartArgs {
     /// The cluster.
     #[command(flatten)]
     pub(crate) live: LiveArgs,
+
+    /// The account behind its nodes.
+    #[command(flatten)]
+    pub(crate) aws: AwsArgs,
 
     /// How the cluster is read.
     #[command(flatten)]
@@ -134,6 +139,10 @@ pub(crate) struct CarryArgs {
     /// The cluster.
     #[command(flatten)]
     pub(crate) live: LiveArgs,
+
+    /// The account behind its nodes.
+    #[command(flatten)]
+    pub(crate) aws: AwsArgs,
 
     /// How it is told.
     #[command(flatten)]

@@ -12,10 +12,13 @@ use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, RunId, Uid};
 use replank_model::time::Time;
-use replank_protocol::command::{Command, CommandKey, Effect, KubernetesEffect, Outcome};
+use replank_protocol::command::{
+    Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, Replacement, zero,
+};
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
+use replank_protocol::mark;
 use serde_json::json;
 
 use super::course::Compared;
@@ -33,6 +36,8 @@ pub(super) struct Shared {
     pub(super) beyond: Rc<RefCell<Option<String>>>,
     /// Which nodes are left, as it was seen last, and how many there were.
     pub(super) left: Rc<Cell<(usize, usize)>>,
+    /// Nodes that bore marks of the run when it was decided last.
+    pub(super) marked: Rc<RefCell<Vec<NodeName>>>,
 }
 
 /// See the module's page.
@@ -100,7 +105,12 @@ impl Watch {
                     self.say(now, &line, json!({"event": "restarting", "deployment": key}));
                     format!("restarting deployment {key}")
                 }
-                Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => command.key.0.to_string(),
+                Effect::Group(effect) => {
+                    let line = of_group(effect);
+                    self.say(now, &line, json!({"event": "group", "change": line}));
+                    line
+                }
+                Effect::Kubernetes(_) | Effect::Queue(_) => command.key.0.to_string(),
             };
             self.sent.insert(command.key.clone(), words);
         }
@@ -133,6 +143,11 @@ impl Watch {
 
     fn look(&mut self, now: Time, decision: &Decision) -> Option<Time> {
         let view = self.core.view();
+        let marked = view.nodes.unordered().map(|(_, node)| node);
+        let marked = marked.filter(|node| mark::of(node).is_some_and(|found| found.is_of_run(&self.run)));
+        let mut marked: Vec<NodeName> = marked.map(|node| node.name()).collect();
+        marked.sort();
+        *self.shared.marked.borrow_mut() = marked;
         let left = nodes_to_replace(view, &self.plan, &self.options);
         for name in &left {
             if let Some(node) = view.node(name) {
@@ -218,5 +233,41 @@ impl Engine for Watch {
 
     fn watches(&self, kind: Kind) -> bool {
         self.core.watches(kind)
+    }
+}
+
+/// What is done to a node group, in words.
+fn of_group(effect: &GroupEffect) -> String {
+    match effect {
+        GroupEffect::Tag { group, key, value, .. } => format!("tagging group {group}: {key}={value}"),
+        GroupEffect::Untag { group, key } => format!("removing the tag {key} of group {group}"),
+        GroupEffect::SetTemplate { group, to, .. } => {
+            format!("changing the launch template of group {group}: image {}", to.image)
+        }
+        GroupEffect::Resize { group, from, to } | GroupEffect::UpdateNodegroupConfig { group, from, to } => {
+            format!("changing the size of group {group} from {from} to {to}")
+        }
+        GroupEffect::Relieve { instance, group, .. } => {
+            format!("relieving instance {instance} of group {group}")
+        }
+        GroupEffect::CompleteAction { action, .. } => {
+            format!("completing the action of hook {} for instance {}", action.hook, action.instance)
+        }
+        GroupEffect::Heartbeat { action } => {
+            format!("heartbeat of hook {} for instance {}", action.hook, action.instance)
+        }
+        GroupEffect::Terminate { instance, group, replacement, .. } => {
+            let then = match replacement {
+                Replacement::Launch => "another takes its place",
+                Replacement::Decrement { .. } => "the group wants one less",
+            };
+            format!("terminating instance {instance} of group {group}: {then}")
+        }
+        GroupEffect::UpdateNodegroupVersion { group, to, .. } => {
+            format!("asking EKS to update node group {group} to {}", to.profile.kubelet_version)
+        }
+        GroupEffect::ScaleNodegroupToZero { group, from, .. } => {
+            format!("changing the size of group {group} from {from} to {}", zero(*from))
+        }
     }
 }

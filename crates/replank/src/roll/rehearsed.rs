@@ -2,14 +2,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use replank_facts::coverage::Question;
 use replank_facts::plan::Plan;
 use replank_journal::Entry;
+use replank_live::aws::Aws;
 use replank_model::text::RunId;
 use replank_model::time::Time;
 use replank_model::view::View;
 
+use super::cloud::{AwsArgs, connect};
 use super::course::Course;
 use crate::coverage;
 use crate::exit::Exit;
@@ -29,6 +32,8 @@ pub(super) struct Rehearsed {
     pub(super) course: Course,
     pub(super) view: View,
     pub(super) scene: Box<Scene>,
+    /// The cloud behind the nodes, where Replank replaces them itself.
+    pub(super) cloud: Option<Arc<Aws>>,
 }
 
 impl Rehearsed {
@@ -49,19 +54,13 @@ impl Rehearsed {
 /// # Errors
 /// Where the cluster cannot be read.
 pub(super) fn rehearse(
-    (live, read): (&LiveArgs, &ReadArgs),
+    (live, read, aws): (&LiveArgs, &ReadArgs, &AwsArgs),
     plan: Plan,
     begun: Option<(RunId, Time)>,
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Rehearsed, Failure> {
-    let Some(origin) = Origin::of(&[], live)? else {
-        return Err(Failure::usage_message("no live cluster to roll").next("pass --context or --kubeconfig"));
-    };
-    let input = origin.read(printer)?;
-    let mut cluster = snapshot::read_at(input.sources, read, None, Question::Roll, printer)?;
-    cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &read.allowed());
-    let mut scene = Scene::new(input.name, cluster, plan, &read.group_label)?;
+    let (mut scene, cloud) = scene((live, read, aws), plan, printer)?;
     scene.begun = begun;
     let course = Rc::new(RefCell::new(Course::of(&scene.view)));
     let sink = {
@@ -79,5 +78,25 @@ pub(super) fn rehearse(
     let report = report::short(&rehearsed.result, &about, printer.look());
     let exit = if interrupt.is_pressed() { Exit::Interrupted } else { Exit::of(rehearsed.result.verdict) };
     let course = course.borrow().clone();
-    Ok(Rehearsed { exit, report, course, view: scene.view.clone(), scene: Box::new(scene) })
+    Ok(Rehearsed { exit, report, course, view: scene.view.clone(), scene: Box::new(scene), cloud })
+}
+
+/// The cluster as it is now, with what stands behind its nodes; and the cloud, where Replank replaces them itself.
+///
+/// # Errors
+/// Where the cluster or the account cannot be read.
+pub(super) fn scene(
+    (live, read, aws): (&LiveArgs, &ReadArgs, &AwsArgs),
+    plan: Plan,
+    printer: &mut Printer,
+) -> Result<(Scene, Option<Arc<Aws>>), Failure> {
+    let Some(origin) = Origin::of(&[], live)? else {
+        return Err(Failure::usage_message("no live cluster to roll").next("pass --context or --kubeconfig"));
+    };
+    let input = origin.read(printer)?;
+    let mut cluster = snapshot::read_at(input.sources, read, None, Question::Roll, printer)?;
+    cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &read.allowed());
+    let mut scene = Scene::new(input.name, cluster, plan, &read.group_label)?;
+    let cloud = connect(&mut scene, aws, printer)?;
+    Ok((scene, cloud))
 }

@@ -7,9 +7,10 @@ use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{Hope, Subject, Waiting};
 use serde_json::{Value, json};
 
-use super::nodes::Row;
+use super::nodes::{Phase, Row};
+use crate::drain::eta::until;
 use crate::drain::remedy::remedy;
-use crate::live::{Form, Format, RENEWED_EVERY, ROWS_MAX, Waits, error_line, line as print};
+use crate::live::{Form, Format, RENEWED_EVERY, Waits, error_line, fitting, line as print};
 use crate::report::{cut, words};
 
 /// See the module's page.
@@ -59,7 +60,7 @@ impl Screen {
         match &mut self.form {
             Form::Json | Form::Lines => self.tell_waits(now, waiting),
             Form::Table(drawn) => {
-                drawn.draw(&table(rows, waiting, (begun, now), &self.rehearsed, drawn.width()));
+                drawn.draw(&table(rows, waiting, (begun, now), &self.rehearsed, drawn.room()));
                 Some(now + RENEWED_EVERY)
             }
         }
@@ -95,20 +96,23 @@ fn table(
     waiting: &[Waiting],
     (begun, now): (Time, Time),
     rehearsed: &BTreeMap<NodeName, Span>,
-    width: usize,
+    (lines, width): (usize, usize),
 ) -> Vec<String> {
     let name = rows.iter().map(|row| row.node.as_str().len()).max().unwrap_or(4).clamp(4, 40);
     let done = rows.iter().filter(|row| row.phase.is_done()).count();
+    let source = if rehearsed.is_empty() { "not rehearsed to an end: no ETA" } else { "ETA as rehearsed" };
+    let elapsed = words::span(now - begun);
     let mut all = vec![
-        format!("{done}/{} nodes replaced, {} elapsed", rows.len(), words::span(now - begun)),
-        format!("{:name$}  {:<10} {:>4}  ETA     WAITS FOR", "NODE", "PHASE", "PODS"),
+        cut(&format!("{done}/{} nodes replaced, {elapsed} elapsed; {source}", rows.len()), width),
+        cut(&format!("{:name$}  {:<10} {:>4}  ETA     WAITS FOR", "NODE", "PHASE", "PODS"), width),
     ];
-    for row in rows.iter().take(ROWS_MAX) {
+    let mut shown = Vec::new();
+    for row in rows {
         let own = Subject::Node(row.node.clone());
         let on = waiting.iter().find(|one| one.what == own || row.subjects.contains(&one.what));
         let eta = match rehearsed.get(&row.node) {
             _ if row.phase.is_done() => "-".to_owned(),
-            Some(at) => words::span((begun + *at - now).max(Span::ZERO)),
+            Some(at) => until(begun + *at, now),
             None => "?".to_owned(),
         };
         let on = on.map_or_else(String::new, |one| match one.what == own {
@@ -117,10 +121,20 @@ fn table(
         });
         let line =
             format!("{:name$}  {:<10} {:>4}  {eta:<8}{on}", row.node.as_str(), row.phase.as_str(), row.pods);
-        all.push(cut(line.trim_end(), width));
+        shown.push((rank(row.phase), vec![cut(line.trim_end(), width)]));
     }
-    if let Some(more) = rows.len().checked_sub(ROWS_MAX).filter(|more| *more > 0) {
-        all.push(format!("and {more} more"));
-    }
+    all.extend(fitting(shown, lines.saturating_sub(all.len())));
     all
+}
+
+/// What is looked at first where not all nodes find room.
+fn rank(phase: Phase) -> u8 {
+    match phase {
+        Phase::Draining => 0,
+        Phase::Drained => 1,
+        Phase::Cordoned => 2,
+        Phase::Open => 3,
+        Phase::Skipped => 4,
+        Phase::Replaced => 5,
+    }
 }

@@ -48,7 +48,7 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     let run = run_named(&plan.name);
     let runtime = runtime()?;
     let (namespace, name) = place(&plan, &run);
-    let (connection, found, now, holder) = runtime.block_on(async {
+    let (connection, found, elsewhere, now, holder) = runtime.block_on(async {
         let connection = Connection::open(&args.live.asked()).await?;
         let verb =
             if plan.care.singletons == Singletons::Surge { RbacVerb::RollSurge } else { RbacVerb::Roll };
@@ -58,8 +58,9 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
             permitted(&connection, Some(&namespace), verb.of_namespace()).await?;
         }
         let (found, now) = records::all(&connection, &namespace).await?;
+        let elsewhere = records::elsewhere(&connection, &namespace).await?;
         let holder = Lease::holder(&connection, (&namespace, &name)).await?;
-        Ok::<_, Failure>((connection, found, now, holder))
+        Ok::<_, Failure>((connection, found, elsewhere, now, holder))
     })?;
     if let Some(holder) = holder.filter(|_| !args.dry_run) {
         return Err(held_by(&run, &holder));
@@ -82,13 +83,20 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     if let Some((_, since)) = &since {
         printer.story(&format!("run {run} was begun at {since}: it is gone on with"));
     }
-    let rehearsed = rehearse((&args.live, &args.read), plan, since.clone(), printer, interrupt)?;
+    let rehearsed = rehearse((&args.live, &args.read, &args.aws), plan, since.clone(), printer, interrupt)?;
     let scene = &rehearsed.scene;
     let is_new = begun.is_none();
     let task_options = RunOptions { started: since.map_or(now, |(_, since)| since), ..options(scene) };
     let chosen = nodes_to_replace(&scene.view, &scene.plan, &task_options);
-    replaceable(&scene.view, &scene.plan, &chosen)?;
-    apart((&scene.view, &chosen), (&found, run.as_str()))?;
+    if rehearsed.cloud.is_none() {
+        replaceable(&scene.view, &scene.plan, &chosen)?;
+    }
+    if elsewhere.is_none() {
+        printer.warning(&format!(
+            "runs that are recorded in other namespaces than {namespace} cannot be seen: to have them told apart, allow listing ConfigMaps in all namespaces"
+        ));
+    }
+    apart((&scene.view, &chosen), (&found, &elsewhere.unwrap_or_default(), run.as_str()))?;
     if is_new || args.dry_run {
         print(&rehearsed.report, args, printer)?;
         match rehearsed.exit {
@@ -119,7 +127,8 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
         }
         false => task_options,
     };
-    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new };
+    let cloud = rehearsed.cloud.clone();
+    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud };
     carry_out(
         (&runtime, &connection),
         &task,
@@ -152,7 +161,8 @@ fn fresh(
     wanted: (&View, &BTreeSet<NodeName>),
 ) -> Result<RunOptions, Failure> {
     let (found, now): (Vec<FoundRecord>, Time) = runtime.block_on(records::all(connection, namespace))?;
-    apart(wanted, (&found, run))?;
+    let elsewhere = runtime.block_on(records::elsewhere(connection, namespace))?;
+    apart(wanted, (&found, &elsewhere.unwrap_or_default(), run))?;
     Ok(RunOptions { started: now, ..options })
 }
 
@@ -161,13 +171,17 @@ fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Fa
     match args.tell.output {
         Format::Text => printer.data(report),
         Format::Json => {
-            printer.story(report);
+            if args.yes {
+                printer.story(report);
+            } else {
+                printer.asked(report);
+            }
             Ok(())
         }
     }
 }
 
-/// Whether somebody replaces the nodes: Karpenter, or whom the plan means by external.
+/// Whether somebody replaces the nodes where Replank does not: Karpenter, or whom the plan means by external.
 fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<(), Failure> {
     if plan.external().is_some() {
         return Ok(());
@@ -179,7 +193,7 @@ fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<
     if others.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage_message(format!("nodes that Karpenter does not run cannot be replaced by Replank itself in this version: {}", some(&others))).next(
+    Err(Failure::usage_message(format!("nodes that neither Karpenter nor AWS runs cannot be replaced by Replank itself: {}", some(&others))).next(
         "where somebody else replaces drained nodes (Cluster API, kops, a person): --provider external, or spec.provider: external in the plan",
     ))
 }
@@ -187,9 +201,11 @@ fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<
 /// Whether another run wants the same nodes.
 fn apart(
     (view, chosen): (&View, &BTreeSet<NodeName>),
-    (found, run): (&[FoundRecord], &str),
+    (found, elsewhere, run): (&[FoundRecord], &[FoundRecord], &str),
 ) -> Result<(), Failure> {
-    for other in found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run)) {
+    let others = found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run));
+    // A run of the same name in another namespace is another one.
+    for other in others.chain(elsewhere) {
         let Some(told) = other.record.as_ref().ok().and_then(|record| told(record).ok()) else { continue };
         // One that was called off begins nothing any more.
         if !matches!(told.intent, Intent::Run | Intent::Paused) {
@@ -198,16 +214,21 @@ fn apart(
         let theirs = nodes_to_replace(view, &told.plan, &told.options);
         let both: Vec<&str> = chosen.intersection(&theirs).map(NodeName::as_str).collect();
         if !both.is_empty() {
+            let namespace = &other.holder.meta.namespace;
+            let (place, flag) = match found.iter().any(|one| Arc::ptr_eq(&one.holder, &other.holder)) {
+                true => (String::new(), String::new()),
+                false => (format!(" of namespace {namespace}"), format!(" -n {namespace}")),
+            };
             return Err(Failure {
                 exit: Exit::Refused,
                 ..Failure::usage_message(format!(
-                    "run {} is to replace the same nodes: {}",
+                    "run {}{place} is to replace the same nodes: {}",
                     told.run,
                     some(&both)
                 ))
             }
             .next(format!(
-                "wait until it is over (replank roll watch {0}), or end it: replank roll cancel {0}",
+                "wait until it is over (replank roll watch {0}{flag}), or end it: replank roll cancel {0}{flag}",
                 told.run
             )));
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use replank_facts::groups::GroupBy;
 use replank_live::{Connection, Holder, Lease};
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::Text;
@@ -11,7 +12,7 @@ use replank_protocol::intent::Intent;
 use super::args::{CarryArgs, RunArgs};
 use super::hold::{Task, carry_out};
 use super::records::{self, identity};
-use super::rehearsed::rehearse;
+use super::rehearsed::{rehearse, scene};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -77,21 +78,24 @@ pub(super) fn carry(
         return Ok(Exit::Passes);
     }
     printer.story(&format!("no process works on run {run}: this one does"));
-    let rehearsed = match intent {
+    let read = ReadArgs {
+        group_label: group_label(&begun.told.options.group_by),
+        allow_incomplete: Vec::new(),
+        strict: false,
+    };
+    let (from, plan) = ((&args.live, &read, &args.aws), begun.told.plan.clone());
+    let (cloud, rehearsed) = match intent {
         Intent::Run => {
-            let read = ReadArgs {
-                group_label: Text::from(LABEL_EKS_NODEGROUP),
-                allow_incomplete: Vec::new(),
-                strict: false,
-            };
             let since = Some((run.clone(), begun.told.options.started));
-            let plan = begun.told.plan.clone();
-            rehearse((&args.live, &read), plan, since, printer, interrupt)?.compared_with(printer)
+            let rehearsed = rehearse(from, plan, since, printer, interrupt)?;
+            (rehearsed.cloud.clone(), rehearsed.compared_with(printer))
         }
-        Intent::Paused | Intent::Cancelled | Intent::Undo => None,
+        Intent::Paused | Intent::Cancelled | Intent::Undo if plan.external().is_some() => (None, None),
+        Intent::Paused | Intent::Cancelled | Intent::Undo => (scene(from, plan, printer)?.1, None),
     };
     let told = begun.told;
-    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true };
+    let task =
+        Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true, cloud };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 
@@ -126,5 +130,13 @@ async fn works(
         if !std::mem::replace(&mut is_told, true) {
             printer.story(&format!("waiting, half a minute at most, for a sign of life from {first}"));
         }
+    }
+}
+
+/// The label by which the run's nodes are in groups.
+fn group_label(by: &GroupBy) -> Text {
+    match by {
+        GroupBy::Label(label) => label.clone(),
+        GroupBy::Selector(..) => Text::from(LABEL_EKS_NODEGROUP),
     }
 }

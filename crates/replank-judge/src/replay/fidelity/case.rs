@@ -54,6 +54,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
     match name {
         // Where each node holds one of the pods, or all are full, a pod needs another node to go to.
         "apart" | "tight" => (1, "", plain),
+        "batch" => (1, ", batch: {wait: 10m}", plain),
         "zones-hard" => (3, ", budget: {maxUnavailable: 2}, pace: {parallel: 2}", plain),
         "stateful" => (3, "", plain),
         "percentages" => (0, ", order: oldest", plain),
@@ -63,7 +64,6 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
         "parallel" => (0, ", budget: {maxUnavailable: 2}, pace: {parallel: 2}", plain),
         "singletons" => (0, ", singletons: surge", &["--allow-incomplete", "PodDisruptionBudget"]),
         "drained-by-hand" => (0, ", pace: {betweenNodes: 10s}", plain),
-        "batch" => (0, ", batch: {wait: 10m}", plain),
         _ => (0, "", plain),
     }
 }

@@ -1,0 +1,260 @@
+//! From AWS's answers to groups and instances.
+
+use std::collections::BTreeMap;
+
+use replank_model::object::cloud::{
+    GroupKind, GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplateRef, Lifecycle, LifecycleHook,
+    Market, NodeGroup, ScalingProcess, TargetGroup, TerminationPolicy, Transition, VersionWord, Ways,
+};
+use replank_model::text::{InstanceId, Text, Zone};
+use replank_model::time::{Span, Time};
+use serde_json::Value;
+
+use super::error::AwsError;
+use super::managed::Managed;
+use super::template::Templates;
+use super::{Aws, list, text};
+use crate::cloud::{Observed, OfNode};
+
+/// What EC2 says of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Machine {
+    pub(super) state: Option<InstanceState>,
+    launched: Option<Time>,
+    market: Market,
+    /// The instance as its group had it, once it has left that.
+    pub(super) left: Option<Instance>,
+}
+
+impl Machine {
+    pub(super) fn of(one: &Value) -> Self {
+        let state = match one["instanceState"]["name"].as_str() {
+            Some("pending") => Some(InstanceState::Pending),
+            Some("running") => Some(InstanceState::Running),
+            // One that is stopped does not come back by itself, and is not terminated.
+            Some("shutting-down" | "stopping" | "stopped") => Some(InstanceState::ShuttingDown),
+            Some("terminated") => Some(InstanceState::Terminated),
+            Some(_) | None => None,
+        };
+        let market = if one["instanceLifecycle"] == "spot" { Market::Spot } else { Market::OnDemand };
+        let launched = text(one, "launchTime").and_then(|text| text.parse().ok());
+        Self { state, launched, market, left: None }
+    }
+}
+
+impl Aws {
+    /// What EC2 says of these instances. It is asked once for each; and for those that have left their group, until they are terminated.
+    pub(super) async fn known_machines(
+        &self,
+        ids: &std::collections::BTreeSet<InstanceId>,
+    ) -> Result<BTreeMap<InstanceId, Machine>, AwsError> {
+        let mut known = self.state().machines.clone();
+        let is_open = |id: &InstanceId, machine: &Machine| {
+            !ids.contains(id) && machine.state != Some(InstanceState::Terminated)
+        };
+        let gone = known.iter().filter(|(id, machine)| is_open(id, machine)).map(|(id, _)| id.clone());
+        let asked: Vec<InstanceId> =
+            ids.iter().filter(|id| !known.contains_key(*id)).cloned().chain(gone).collect();
+        if asked.is_empty() {
+            return Ok(known);
+        }
+        let asked: Vec<&InstanceId> = asked.iter().collect();
+        for (id, machine) in self.machines(&asked).await? {
+            let left = known.get_mut(&id).and_then(|known| known.left.take());
+            known.insert(id, Machine { left, ..machine });
+        }
+        self.state().machines.clone_from(&known);
+        Ok(known)
+    }
+
+    /// Instances that have left their groups, as EC2 has them: which of them are terminated is the only proof that they are.
+    pub(super) fn left(
+        &self,
+        ids: &std::collections::BTreeSet<InstanceId>,
+        machines: &BTreeMap<InstanceId, Machine>,
+        observed: &Observed,
+    ) -> BTreeMap<InstanceId, Instance> {
+        let mut state = self.state();
+        for (id, instance) in &observed.instances {
+            if let Some(machine) = state.machines.get_mut(id) {
+                machine.left = Some(instance.clone());
+            }
+        }
+        let gone = machines.iter().filter(|(id, _)| !ids.contains(*id));
+        let gone = gone.filter_map(|(id, machine)| {
+            let was = machine.left.clone()?;
+            let ended = machine.state? == InstanceState::Terminated;
+            let lifecycle = if ended { Lifecycle::Terminated } else { Lifecycle::TerminatingProceed };
+            Some((id.clone(), Instance { state: machine.state?, lifecycle, ..was }))
+        });
+        gone.collect()
+    }
+}
+
+/// All answers about a group.
+pub(super) struct Seen<'s> {
+    pub(super) base: &'s NodeGroup,
+    pub(super) group: &'s Value,
+    pub(super) hooks: &'s Value,
+    pub(super) managed: Option<&'s Managed>,
+    pub(super) templates: Templates,
+}
+
+impl Seen<'_> {
+    pub(super) fn read(
+        self,
+        machines: &BTreeMap<InstanceId, Machine>,
+        nodes: &BTreeMap<InstanceId, OfNode>,
+    ) -> (NodeGroup, Vec<Instance>) {
+        let Self { base, group, hooks, managed, templates } = self;
+        let of_auto_scaling = list(&group["Tags"]);
+        let tags = of_auto_scaling
+            .iter()
+            .filter_map(|tag| Some((text(tag, "Key")?, tag["Value"].as_str().unwrap_or_default())));
+        let mut zones: Vec<Zone> =
+            list(&group["AvailabilityZones"]).iter().filter_map(Value::as_str).map(Zone::from).collect();
+        zones.sort();
+        let mut new = NodeGroup {
+            kind: if managed.is_some() { GroupKind::EksManaged } else { GroupKind::SelfManaged },
+            size: size(group),
+            zones,
+            current: templates.current.clone(),
+            follows: templates.follows,
+            default_version: templates.default.clone(),
+            templates: templates.all.clone(),
+            tags: tags.map(|(key, value)| (Text::from(key), Text::from(value))).collect(),
+            hooks: list(hooks).iter().filter_map(hook).collect(),
+            ways: ways(group),
+            target_groups: target_groups(base, group),
+            failures: Vec::new(),
+            update: None,
+            ..base.clone()
+        };
+        new.hooks.sort();
+        if let Some(managed) = managed {
+            managed.apply(&mut new);
+        }
+        let instances = list(&group["Instances"]).iter();
+        let instances = instances.filter_map(|one| {
+            let id = InstanceId::from(text(one, "InstanceId")?);
+            let lifecycle = lifecycle(text(one, "LifecycleState").unwrap_or_default());
+            let machine = machines.get(&id);
+            Some(Instance {
+                group: base.name.clone(),
+                zone: Zone::from(text(one, "AvailabilityZone").unwrap_or_default()),
+                state: state(lifecycle),
+                template: version(&one["LaunchTemplate"])
+                    .unwrap_or_else(|| LaunchTemplateRef::invented(&base.name)),
+                launched: machine.and_then(|machine| machine.launched),
+                node: nodes.get(&id).map(|node| node.name.clone()),
+                lifecycle,
+                market: machine.map(|machine| machine.market).unwrap_or_default(),
+                is_protected: one["ProtectedFromScaleIn"] == true,
+                health: match text(one, "HealthStatus") {
+                    Some("Unhealthy") => HealthStatus::Unhealthy,
+                    Some(_) | None => HealthStatus::Healthy,
+                },
+                targets: Vec::new(),
+                id,
+            })
+        });
+        (new, instances.collect())
+    }
+}
+
+/// The sizes of an Auto Scaling group.
+pub(super) fn size(group: &Value) -> GroupSize {
+    let number =
+        |member: &str| group[member].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
+    GroupSize { min: number("MinSize"), max: number("MaxSize"), desired: number("DesiredCapacity") }
+}
+
+/// The launch template of an Auto Scaling group: its own, or that of its mixed instances policy.
+pub(super) fn template_of(group: &Value) -> &Value {
+    let mixed = &group["MixedInstancesPolicy"]["LaunchTemplate"]["LaunchTemplateSpecification"];
+    if mixed.is_object() { mixed } else { &group["LaunchTemplate"] }
+}
+
+/// The version that a specification names by its number.
+pub(super) fn version(of: &Value) -> Option<LaunchTemplateRef> {
+    let version = text(of, "Version")?.parse().ok()?;
+    Some(LaunchTemplateRef { id: Text::from(text(of, "LaunchTemplateId")?), version })
+}
+
+/// The word by which a specification names its version: `$Default` where it names none.
+pub(super) fn word(of: &Value) -> Option<VersionWord> {
+    match text(of, "Version") {
+        Some(word) => VersionWord::of(word),
+        None => text(of, "LaunchTemplateId").map(|_| VersionWord::Default),
+    }
+}
+
+fn ways(group: &Value) -> Ways {
+    let texts = |member: &str| list(&group[member]).iter().filter_map(Value::as_str).collect::<Vec<_>>();
+    let policies: Vec<_> =
+        texts("TerminationPolicies").into_iter().filter_map(TerminationPolicy::of).collect();
+    let suspended = list(&group["SuspendedProcesses"]).iter();
+    Ways {
+        policies: if policies == [TerminationPolicy::Default] { Vec::new() } else { policies },
+        suspended: suspended
+            .filter_map(|one| text(one, "ProcessName"))
+            .filter_map(ScalingProcess::of)
+            .collect(),
+        protects_new: group["NewInstancesProtectedFromScaleIn"] == true,
+    }
+}
+
+/// Target groups that are attached, and those in which a controller of the cluster registers its nodes.
+fn target_groups(base: &NodeGroup, group: &Value) -> Vec<TargetGroup> {
+    let mut all = base.target_groups.clone();
+    for arn in list(&group["TargetGroupARNs"]).iter().filter_map(Value::as_str) {
+        if !all.iter().any(|known| *known.arn == *arn) {
+            all.push(TargetGroup::attached(arn));
+        }
+    }
+    all.sort_by(|a, b| a.arn.cmp(&b.arn));
+    all
+}
+
+fn hook(one: &Value) -> Option<LifecycleHook> {
+    let at = match text(one, "LifecycleTransition")? {
+        "autoscaling:EC2_INSTANCE_LAUNCHING" => Transition::Launching,
+        "autoscaling:EC2_INSTANCE_TERMINATING" => Transition::Terminating,
+        _ => return None,
+    };
+    let seconds = one["HeartbeatTimeout"].as_u64().and_then(|seconds| i64::try_from(seconds).ok());
+    let timeout = Span::from_secs(seconds.unwrap_or(3_600));
+    Some(LifecycleHook { name: Text::from(text(one, "LifecycleHookName")?), at, timeout })
+}
+
+/// A state in its group, as Auto Scaling writes it.
+pub(super) fn lifecycle(word: &str) -> Lifecycle {
+    match word {
+        "Pending" => Lifecycle::Pending,
+        "Pending:Wait" => Lifecycle::PendingWait,
+        "Pending:Proceed" => Lifecycle::PendingProceed,
+        "InService" => Lifecycle::InService,
+        "Terminating" | "Terminating:Retained" => Lifecycle::Terminating,
+        "Terminating:Wait" => Lifecycle::TerminatingWait,
+        "Terminating:Proceed" => Lifecycle::TerminatingProceed,
+        "Terminated" => Lifecycle::Terminated,
+        "EnteringStandby" | "Standby" => Lifecycle::Standby,
+        "Detaching" | "Detached" => Lifecycle::Detached,
+        word if word.starts_with("Warmed") => Lifecycle::Warmed,
+        // A state that is newer than this is one in which nothing is concluded: the group counts it.
+        _ => Lifecycle::InService,
+    }
+}
+
+fn state(lifecycle: Lifecycle) -> InstanceState {
+    match lifecycle {
+        Lifecycle::Pending | Lifecycle::PendingWait | Lifecycle::PendingProceed => InstanceState::Pending,
+        Lifecycle::InService
+        | Lifecycle::TerminatingWait
+        | Lifecycle::Standby
+        | Lifecycle::Detached
+        | Lifecycle::Warmed => InstanceState::Running,
+        Lifecycle::Terminating | Lifecycle::TerminatingProceed => InstanceState::ShuttingDown,
+        Lifecycle::Terminated => InstanceState::Terminated,
+    }
+}

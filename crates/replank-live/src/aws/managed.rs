@@ -1,0 +1,215 @@
+//! Managed node groups: what EKS says of them, and their updates.
+
+use http::Method;
+use replank_model::object::cloud::{
+    GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
+};
+use replank_model::text::Text;
+use replank_model::time::Time;
+use serde_json::Value;
+
+use super::client::Manner;
+use super::error::AwsError;
+use super::facts;
+use super::sign::escaped;
+use super::{Aws, list, text};
+
+/// A managed node group, and the last of its updates.
+#[derive(Clone, Debug)]
+pub(super) struct Managed {
+    /// As DescribeNodegroup has it.
+    pub(super) nodegroup: Value,
+    update: Option<Value>,
+}
+
+impl Aws {
+    /// What EKS says of an Auto Scaling group; `None` where EKS does not own it.
+    pub(super) async fn managed(&self, group: &Value) -> Result<Option<Managed>, AwsError> {
+        let Some((cluster, name)) = facts::managed(group) else { return Ok(None) };
+        let nodegroup = self.nodegroup(cluster, name).await?;
+        let update = self.last_update(cluster, name).await?;
+        Ok(Some(Managed { nodegroup, update }))
+    }
+
+    /// The update that was asked for last.
+    async fn last_update(&self, cluster: &str, name: &str) -> Result<Option<Value>, AwsError> {
+        let base = format!("/clusters/{}/updates", escaped(cluster));
+        let of = format!("nodegroupName={}", escaped(name));
+        let (mut ids, mut token) = (Vec::new(), String::new());
+        loop {
+            let query = match &*token {
+                "" => of.clone(),
+                token => format!("nextToken={}&{of}", escaped(token)),
+            };
+            let answer =
+                self.caller.eks("ListUpdates", (Method::GET, &base, &query), None, Manner::Read).await?;
+            ids.extend(list(&answer["updateIds"]).iter().filter_map(Value::as_str).map(str::to_owned));
+            let Some(next) = text(&answer, "nextToken") else { break };
+            next.clone_into(&mut token);
+        }
+        let mut last: Option<Value> = None;
+        // EKS does not say in which order it lists them; what it keeps is few.
+        for id in ids {
+            let path = format!("{base}/{}", escaped(&id));
+            let answer =
+                self.caller.eks("DescribeUpdate", (Method::GET, &path, &of), None, Manner::Read).await?;
+            let update = answer["update"].clone();
+            if last.as_ref().is_none_or(|known| created(known) < created(&update)) {
+                last = Some(update);
+            }
+        }
+        Ok(last)
+    }
+}
+
+fn created(update: &Value) -> Option<Time> {
+    let at = &update["createdAt"];
+    let seconds = at.as_f64().map(|seconds| Time::from_millis((seconds * 1_000.0) as i64));
+    seconds.or_else(|| at.as_str().and_then(|text| text.parse().ok()))
+}
+
+impl Managed {
+    /// The kubelet of its release: `v1.36.2` of `1.36.2-20261120`. An image of somebody's own has no release, and says nothing.
+    pub(super) fn kubelet(&self) -> Option<String> {
+        text(&self.nodegroup, "releaseVersion").and_then(kubelet_of)
+    }
+
+    /// Its sizes.
+    pub(super) fn size(&self) -> GroupSize {
+        let sizes = &self.nodegroup["scalingConfig"];
+        let number =
+            |name: &str| sizes[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
+        GroupSize { min: number("minSize"), max: number("maxSize"), desired: number("desiredSize") }
+    }
+
+    /// What EKS says goes before what its Auto Scaling group shows.
+    pub(super) fn apply(&self, group: &mut NodeGroup) {
+        group.size = self.size();
+        let tags = self.nodegroup["tags"].as_object();
+        let tags = tags
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((Text::from(key.as_str()), Text::from(value.as_str()?))));
+        group.tags = tags.collect();
+        group.update = self.update.as_ref().and_then(|update| read(update, group));
+        // The version that an update leads to is one that the group may not have yet.
+        let to = group.update.as_ref().map(|update| update.change.clone());
+        if let (Some(NodegroupChange::Version { to }), Some(update)) = (to, &self.update)
+            && !group.templates.contains_key(&to)
+        {
+            let made = LaunchTemplate::clone(group.template());
+            let kubelet = kubelet_in(update).unwrap_or_else(|| made.profile.kubelet_version.to_string());
+            let mut made = made;
+            made.profile.kubelet_version = Text::from(kubelet);
+            group.templates.insert(to, made);
+        }
+    }
+}
+
+fn kubelet_of(release: &str) -> Option<String> {
+    let version = release.split('-').next()?;
+    version.starts_with(|letter: char| letter.is_ascii_digit()).then(|| format!("v{version}"))
+}
+
+fn param<'u>(update: &'u Value, kind: &str) -> Option<&'u str> {
+    list(&update["params"]).iter().find(|one| one["type"] == *kind).and_then(|one| text(one, "value"))
+}
+
+/// The kubelet that an update leads to.
+fn kubelet_in(update: &Value) -> Option<String> {
+    let release = param(update, "ReleaseVersion").and_then(kubelet_of);
+    release.or_else(|| param(update, "Version").map(|version| format!("v{version}.0")))
+}
+
+fn read(update: &Value, group: &NodeGroup) -> Option<NodegroupUpdate> {
+    let number =
+        |kind: &str, known: u32| param(update, kind).and_then(|text| text.parse().ok()).unwrap_or(known);
+    let change = match text(update, "type")? {
+        "VersionUpdate" => {
+            let present = &group.template().profile.kubelet_version;
+            let is_there = kubelet_in(update).is_none_or(|kubelet| is_of(present, &kubelet));
+            let next = group.current.at(group.current.version + 1);
+            NodegroupChange::Version { to: if is_there { group.current.clone() } else { next } }
+        }
+        "ConfigUpdate" => {
+            let GroupSize { min, max, desired } = group.size;
+            let to = GroupSize {
+                min: number("MinSize", min),
+                max: number("MaxSize", max),
+                desired: number("DesiredSize", desired),
+            };
+            NodegroupChange::Config { to }
+        }
+        _ => return None,
+    };
+    let status = match text(update, "status")? {
+        "InProgress" => UpdateStatus::InProgress,
+        "Failed" => UpdateStatus::Failed,
+        "Cancelled" => UpdateStatus::Cancelled,
+        "Successful" => UpdateStatus::Successful,
+        // A word that is newer than this: nothing is begun as long as it stands.
+        _ => UpdateStatus::InProgress,
+    };
+    let errors = list(&update["errors"]).iter().map(|error| UpdateError {
+        code: Text::from(text(error, "errorCode").unwrap_or("Unknown")),
+        message: Text::from(text(error, "errorMessage").unwrap_or_default()),
+        resources: list(&error["resourceIds"]).iter().filter_map(Value::as_str).map(Text::from).collect(),
+    });
+    Some(NodegroupUpdate {
+        id: Text::from(text(update, "id")?),
+        token: Text::default(),
+        change,
+        status,
+        created: created(update)?,
+        errors: errors.collect(),
+    })
+}
+
+/// Whether a node's kubelet is of a release: nodes may write a suffix behind it, and a minor version alone is written with `.0`.
+fn is_of(node: &str, release: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        text.trim_start_matches('v')
+            .split(['-', '+'])
+            .next()
+            .unwrap_or_default()
+            .split('.')
+            .map(str::to_owned)
+            .collect()
+    };
+    let (node, release) = (parts(node), parts(release));
+    match release.get(2).map(String::as_str) {
+        Some("0") | None => node.iter().take(2).eq(release.iter().take(2)),
+        Some(_) => node == release,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_update_leads_to_the_version_that_the_group_has_or_to_the_next() {
+        let mut template = LaunchTemplate::default();
+        template.profile.kubelet_version = "v1.35.4-eks-1".into();
+        let group =
+            NodeGroup::new("web".into(), GroupSize { min: 1, max: 5, desired: 3 }, Vec::new(), template);
+        let of = |release: &str| {
+            let update = json!({"id": "u", "type": "VersionUpdate", "status": "InProgress", "createdAt": 1_790_000_000.5,
+                "params": [{"type": "ReleaseVersion", "value": release}], "errors": []});
+            read(&update, &group).expect("it is whole")
+        };
+        let to = |update: NodegroupUpdate| match update.change {
+            NodegroupChange::Version { to } => to.version,
+            NodegroupChange::Config { .. } => 0,
+        };
+        assert_eq!((to(of("1.36.2-20261120")), to(of("1.35.4-20261120"))), (2, 1));
+        assert_eq!(of("1.36.2-20261120").created, Time::from_millis(1_790_000_000_500));
+        let config = json!({"id": "u", "type": "ConfigUpdate", "status": "Failed", "createdAt": 1.0,
+            "params": [{"type": "MaxSize", "value": "9"}], "errors": [{"errorCode": "PodEvictionFailure", "errorMessage": "m", "resourceIds": ["n"]}]});
+        let config = read(&config, &group).expect("it is whole");
+        assert_eq!(config.change, NodegroupChange::Config { to: GroupSize { min: 1, max: 9, desired: 3 } });
+        assert_eq!(config.errors[0].to_string(), "PodEvictionFailure: m (n)");
+    }
+}

@@ -1,0 +1,61 @@
+//! AWS's services, as far as they are called.
+
+/// A service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Service {
+    AutoScaling,
+    Ec2,
+    Eks,
+    Ssm,
+    Sts,
+}
+
+impl Service {
+    pub(super) const ALL: [Self; 5] = [Self::AutoScaling, Self::Ec2, Self::Eks, Self::Ssm, Self::Sts];
+
+    /// In signatures, in names of hosts, and in IAM actions: one word for all of them.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::AutoScaling => "autoscaling",
+            Self::Ec2 => "ec2",
+            Self::Eks => "eks",
+            Self::Ssm => "ssm",
+            Self::Sts => "sts",
+        }
+    }
+
+    /// In `AWS_ENDPOINT_URL_…`.
+    pub(super) fn variable(self) -> &'static str {
+        match self {
+            Self::AutoScaling => "AWS_ENDPOINT_URL_AUTO_SCALING",
+            Self::Ec2 => "AWS_ENDPOINT_URL_EC2",
+            Self::Eks => "AWS_ENDPOINT_URL_EKS",
+            Self::Ssm => "AWS_ENDPOINT_URL_SSM",
+            Self::Sts => "AWS_ENDPOINT_URL_STS",
+        }
+    }
+
+    /// The version of its query protocol; the others have none.
+    pub(super) fn version(self) -> &'static str {
+        match self {
+            Self::AutoScaling => "2011-01-01",
+            Self::Ec2 => "2016-11-15",
+            Self::Sts => "2011-06-15",
+            Self::Eks | Self::Ssm => "",
+        }
+    }
+
+    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too.
+    pub(super) fn per_second(self) -> u32 {
+        match self {
+            Self::AutoScaling | Self::Ec2 => 5,
+            Self::Eks | Self::Ssm | Self::Sts => 3,
+        }
+    }
+
+    /// Where it is in a region.
+    pub(super) fn endpoint(self, region: &str) -> String {
+        let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+        format!("https://{}.{region}.{suffix}", self.name())
+    }
+}

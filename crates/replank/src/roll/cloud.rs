@@ -1,0 +1,205 @@
+//! The cloud behind the nodes of a plan: connected where Replank replaces nodes itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use clap::Args;
+use replank_core::scale;
+use replank_facts::group_facts;
+use replank_facts::plan::{ChosenBy, Plan};
+use replank_live::aws::{Aws, AwsAsked, AwsError};
+use replank_live::cloud::OfNode;
+use replank_model::object::cloud::{GroupKind, instance_of};
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, InstanceId, NodeName};
+use replank_model::view::View;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::rehearse::Scene;
+
+/// How the provider ids of AWS's nodes begin.
+const AWS: &str = "aws://";
+
+/// An AWS account, as AWS's CLI would find it.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AwsArgs {
+    /// AWS region of the nodes, instead of AWS_REGION and the profile's.
+    #[arg(long, value_name = "REGION")]
+    pub(crate) region: Option<String>,
+
+    /// AWS profile, instead of the environment's credentials and of AWS_PROFILE.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
+    /// Address of all AWS APIs, instead of AWS_ENDPOINT_URL and of AWS's own.
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint_url: Option<String>,
+}
+
+impl AwsArgs {
+    fn asked(&self) -> AwsAsked {
+        AwsAsked {
+            region: self.region.clone(),
+            profile: self.profile.clone(),
+            endpoint: self.endpoint_url.clone(),
+        }
+    }
+}
+
+impl From<AwsError> for Failure {
+    fn from(error: AwsError) -> Self {
+        let exit = match error {
+            AwsError::Refused { .. } | AwsError::Unreachable { .. } | AwsError::Unreadable { .. } => {
+                Exit::Internal
+            }
+            AwsError::NoRegion
+            | AwsError::NoProfile { .. }
+            | AwsError::NoCredentials { .. }
+            | AwsError::Credentials { .. }
+            | AwsError::NotAccepted { .. }
+            | AwsError::Denied { .. }
+            | AwsError::WrongAccount { .. } => Exit::Usage,
+        };
+        let next = error.next();
+        let failure = Self { exit, error: error.into(), next: None };
+        match next {
+            Some(next) => failure.next(next),
+            None => failure,
+        }
+    }
+}
+
+/// Connects the cloud where the plan's nodes need one, and gives the scene's groups what it says of them; `None` where Karpenter or somebody else replaces the nodes.
+///
+/// # Errors
+/// Where there is no region or no credentials, or the account does not have the plan's groups as the plan means them.
+pub(super) fn connect(
+    scene: &mut Scene,
+    args: &AwsArgs,
+    printer: &mut Printer,
+) -> Result<Option<Arc<Aws>>, Failure> {
+    if scene.plan.external().is_some() {
+        return Ok(None);
+    }
+    let nodes = of_aws(&scene.view);
+    let meant = meant(scene);
+    let is_needed = meant.iter().any(|node| nodes.values().any(|known| known.name == *node));
+    if !is_needed {
+        return Ok(None);
+    }
+    let runtime = crate::live::runtime()?;
+    let (aws, answers) = runtime.block_on(async {
+        let aws = Aws::open(&args.asked()).await?;
+        let target: Vec<GroupName> = scene.plan.target.group.iter().cloned().collect();
+        let answers = aws.answers(&nodes, &target).await?;
+        Ok::<_, AwsError>((aws, answers))
+    })?;
+    printer.story(&format!("AWS account {} in {}", aws.account(), aws.region()));
+    let told = group_facts::read(&answers).map_err(Failure::internal)?;
+    let facts = scale::completed(group_facts::merged(told), &scene.plan.node_groups);
+    let applied = scale::apply_facts(
+        &mut scene.groups,
+        &scene.view,
+        &scene.group_by,
+        &facts,
+        &scale::Options::default(),
+        false,
+    );
+    applied.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+    scene.facts = facts;
+    let by_instance: BTreeMap<&InstanceId, &GroupName> = scene
+        .facts
+        .iter()
+        .flat_map(|facts| facts.instances.keys().map(move |id| (id, &facts.name)))
+        .collect();
+    let mut followed = Vec::new();
+    for learnt in &scene.groups {
+        let own: BTreeSet<&GroupName> =
+            learnt.instances.iter().filter_map(|one| by_instance.get(&one.id).copied()).collect();
+        let group = &learnt.group;
+        let is_meant = is_of_plan(&scene.plan, &group.name)
+            || learnt.instances.iter().any(|one| one.node.as_ref().is_some_and(|node| meant.contains(node)));
+        let told = scene.facts.iter().find(|facts| {
+            facts.auto_scaling.as_ref().unwrap_or(facts.name.text()) == &group.auto_scaling_group
+        });
+        match (own.len(), told) {
+            (0 | 1, Some(told)) => {
+                is_as_meant(told, &group.name, is_meant)?;
+                followed.push(group.clone());
+            }
+            (0 | 1, None) if is_meant => return Err(unknown(group.name.as_str(), &aws)),
+            (0 | 1, None) => {}
+            _ if is_meant => return Err(several(group.name.as_str(), &own)),
+            _ => {}
+        }
+    }
+    aws.follow(followed);
+    Ok(Some(Arc::new(aws)))
+}
+
+/// EKS knows a node group by its own name only, and nothing goes through its Auto Scaling group.
+fn is_as_meant(told: &group_facts::Facts, name: &GroupName, is_meant: bool) -> Result<(), Failure> {
+    if !is_meant || told.kind != GroupKind::EksManaged || told.name == *name {
+        return Ok(());
+    }
+    Err(Failure::usage_message(format!(
+        "the nodes of group {name} are those of EKS's managed node group {}: EKS owns its Auto Scaling group",
+        told.name
+    ))
+    .next(format!(
+        "name the managed node group: spec.groups: [{}], with the label eks.amazonaws.com/nodegroup (--group-label)",
+        told.name
+    )))
+}
+
+fn unknown(name: &str, aws: &Aws) -> Failure {
+    Failure::usage_message(format!(
+        "no Auto Scaling group of account {} in {} has the nodes of group {name}",
+        aws.account(),
+        aws.region()
+    ))
+    .next("check the account and the region: aws autoscaling describe-auto-scaling-instances; where somebody else replaces drained nodes: --provider external")
+}
+
+fn several(name: &str, own: &BTreeSet<&GroupName>) -> Failure {
+    let own: Vec<&str> = own.iter().map(|one| one.as_str()).collect();
+    Failure::usage_message(format!(
+        "the nodes of group {name} are of several Auto Scaling groups: {}",
+        own.join(", ")
+    ))
+    .next("give the nodes of each a label of their own, and pass it with --group-label; then name the groups in the plan")
+}
+
+fn is_of_plan(plan: &Plan, group: &GroupName) -> bool {
+    let is_chosen = match &plan.nodes.by {
+        ChosenBy::Groups(groups) => groups.contains(group),
+        ChosenBy::Selector(_) => false,
+    };
+    is_chosen || plan.target.group.as_ref() == Some(group)
+}
+
+/// Nodes that a plan is about, whether they are replaced already or not.
+fn meant(scene: &Scene) -> BTreeSet<NodeName> {
+    let is_meant = |node: &Node| match &scene.plan.nodes.by {
+        ChosenBy::Groups(groups) => replank_facts::groups::group_of(node, &scene.group_by)
+            .is_some_and(|group| groups.contains(&group)),
+        ChosenBy::Selector(selector) => selector.matches(|key| node.meta.labels.value(key)),
+    };
+    let nodes = scene.view.nodes.unordered().filter(|(_, node)| is_meant(node));
+    nodes.map(|(_, node)| node.name()).collect()
+}
+
+/// Nodes that run on instances of AWS, and that no NodeClaim is about.
+fn of_aws(view: &View) -> BTreeMap<InstanceId, OfNode> {
+    let claimed: BTreeSet<NodeName> =
+        view.node_claims.unordered().filter_map(|(_, claim)| claim.status.node_name.clone()).collect();
+    let nodes = view.nodes.unordered().map(|(_, node)| node);
+    let own = nodes.filter(|node| node.spec.provider_id.starts_with(AWS) && !claimed.contains(&node.name()));
+    let of = own.filter_map(|node| {
+        let kubelet = node.status.node_info.kubelet_version.clone();
+        Some((instance_of(&node.spec.provider_id)?, OfNode { name: node.name(), kubelet }))
+    });
+    of.collect()
+}

@@ -62,7 +62,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
         "slow-starts" => (2, ", external: {oldNodes: cordon}", plain),
         "daemons" => (1, ", canary: {nodes: 1, soak: 20s}", plain),
         "parallel" => (0, ", budget: {maxUnavailable: 2}, pace: {parallel: 2}", plain),
-        "singletons" => (0, ", singletons: surge", &["--allow-incomplete", "PodDisruptionBudget"]),
+        "singletons" => (0, "", &["--allow-incomplete", "PodDisruptionBudget"]),
         "drained-by-hand" => (0, ", pace: {betweenNodes: 10s}", plain),
         _ => (0, "", plain),
     }

@@ -96,22 +96,41 @@ impl Journal {
         self.moved.iter().filter(|one| !one.refused)
     }
 
-    /// The evictions of each workload in order: node, and pod if it was there from the start. Those of one decision are a tie, and sorted; a successor has
-    /// another name each time.
+    /// The evictions of each workload in order: pod, if it was there from the start, and node. Those of one decision are a tie, and sorted. Pods of one workload
+    /// that are equal otherwise leave their node by name, and a successor's name is drawn: with one among them their order is a tie, too.
     pub(super) fn by_workload(&self, first: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
-        let mut all: BTreeMap<String, Vec<(Moment, String)>> = BTreeMap::new();
+        let mut all: BTreeMap<String, Vec<Left>> = BTreeMap::new();
         for one in self.granted() {
             let (namespace, _) = one.of.split_once('/').unwrap_or_default();
             let is_first = first.contains(&format!("{namespace}/{}", one.pod));
-            let pod = if is_first { one.pod.as_str() } else { "a successor" };
-            all.entry(one.of.clone()).or_default().push((one.at, format!("{pod} on {}", one.node)));
+            let pod = if is_first { one.pod.clone() } else { SUCCESSOR.to_owned() };
+            all.entry(one.of.clone()).or_default().push(Left { at: one.at, node: one.node.clone(), pod });
         }
-        let sorted = |mut list: Vec<(Moment, String)>| {
-            list.sort();
-            list.into_iter().map(|(_, words)| words).collect()
-        };
-        all.into_iter().map(|(of, list)| (of, sorted(list))).collect()
+        all.into_iter().map(|(of, list)| (of, in_order(list))).collect()
     }
+}
+
+/// A pod that left its node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Left {
+    at: Moment,
+    node: String,
+    pod: String,
+}
+
+const SUCCESSOR: &str = "a successor";
+
+fn in_order(mut list: Vec<Left>) -> Vec<String> {
+    list.sort();
+    let mut words = Vec::new();
+    for of_node in list.chunk_by(|one, next| one.node == next.node) {
+        let mut pods: Vec<&str> = of_node.iter().map(|one| one.pod.as_str()).collect();
+        if pods.contains(&SUCCESSOR) {
+            pods.sort_unstable();
+        }
+        words.extend(pods.into_iter().map(|pod| format!("{pod} on {}", of_node[0].node)));
+    }
+    words
 }
 
 /// What is blocked, and the kind of reason: its numbers and times are those of one run.

@@ -66,8 +66,8 @@ const ASKED_PER_HUNDRED: usize = 105;
 const ASKED_ONCE: usize = 100;
 /// Requests about a node: its marks, as they change.
 const ASKED_OF_NODE: usize = 4;
-/// KiB for 1,000 pods.
-const MEMORY: u64 = 16 * 1024;
+/// KiB for 1,000 pods at the peak, which is while lists are read.
+const MEMORY: u64 = 64 * 1024;
 
 /// Builds the cluster, and has it drained.
 ///

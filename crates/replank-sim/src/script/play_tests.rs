@@ -205,7 +205,8 @@ fn an_instance_starts_and_stops_in_the_time_that_is_told() {
     for line in ["instances take 3s to start", "instances take 2s to stop", "changes are seen within 0s"] {
         assert_eq!(lets(&mut world, line), Ok(()), "{line}");
     }
-    let ready = |world: &World| world.view().nodes.sorted().iter().filter(|(_, node)| node.is_ready()).count();
+    let ready =
+        |world: &World| world.view().nodes.sorted().iter().filter(|(_, node)| node.is_ready()).count();
     let all = |world: &World| world.view().nodes.sorted().len();
     let before = ready(&world);
     assert_eq!(lets(&mut world, "somebody scales group web to 1"), Ok(()));

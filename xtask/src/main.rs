@@ -1,5 +1,6 @@
 //! Chores of the workspace: `cargo xtask help`.
 
+mod audit;
 mod aws;
 mod bench;
 mod bench_cluster;
@@ -12,6 +13,7 @@ mod control_plane;
 mod deps;
 mod differential;
 mod docs;
+mod fidelity;
 mod fixes;
 mod judged;
 mod layers;
@@ -52,6 +54,10 @@ enum Task {
     Bench(bench::Args),
     /// Carries rehearsals out on a real control plane, eviction by eviction, and prints what agrees.
     Replay(replay::Args),
+    /// Drains a real control plane by the program and by kubectl, and counts in the server's audit log what each asked for.
+    Audit(audit::Args),
+    /// Rehearses rolls from snapshots of a real control plane, rolls there, and drains by kubectl: prints how far they agree.
+    Fidelity(fidelity::Args),
     /// Plays scenarios on a real control plane, and writes down what it does.
     Record(record::Args),
     /// Brings the programs of a real control plane, starts one, and stops it.
@@ -81,6 +87,8 @@ fn main() -> ExitCode {
         Task::Openb(args) => openb::run(args),
         Task::Bench(args) => bench::run(args),
         Task::Replay(args) => replay::run(args),
+        Task::Audit(args) => audit::run(args),
+        Task::Fidelity(args) => fidelity::run(args),
         Task::Record(args) => record::run(args),
         Task::ControlPlane(args) => control_plane::run(args),
         Task::Conformance(args) => conformance::run(args),

@@ -22,7 +22,7 @@ pub use assets::{Assets, BUILT, find as find_assets};
 pub use building::{build as build_assets, build_suite};
 pub use client::{Answer, Client, Method};
 pub use kubelets::{Kubelets, NodeSpec};
-pub use plane::ControlPlane;
+pub use plane::{AUDITED, ControlPlane};
 pub use proxy::{Asked, Fault, Passed, Plan, Proxy};
 pub use served::Served;
 pub use wire::{Endpoint, Received, Sent};

@@ -16,6 +16,9 @@ use crate::client::Client;
 /// How long the API server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Users whose requests an audited control plane writes down.
+pub const AUDITED: [&str; 2] = ["replank", "kubectl"];
+
 const API_SERVER: &str = "kube-apiserver";
 
 /// A control plane that runs; it ends when this is dropped.
@@ -36,13 +39,42 @@ impl ControlPlane {
     /// # Errors
     /// A process cannot be started, or the API server does not become ready.
     pub fn up(assets: &Assets, folder: &Path) -> Result<Self> {
+        Self::begin(assets, folder, false)
+    }
+
+    /// The same, with a log of all requests of [`AUDITED`] users, with their bodies.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::up`].
+    pub fn up_audited(assets: &Assets, folder: &Path) -> Result<Self> {
+        Self::begin(assets, folder, true)
+    }
+
+    fn begin(assets: &Assets, folder: &Path, audited: bool) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
         let client = Client::new("http://127.0.0.1:1");
         let mut plane =
             Self { folder, assets: assets.clone(), processes: Vec::new(), api_server: Vec::new(), client };
-        plane.start_all()?;
+        plane.start_all(audited)?;
         Ok(plane)
+    }
+
+    /// The log of the API server, of one that is audited.
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.join("audit.log")
+    }
+
+    /// Writes the kubeconfig of one of the [`AUDITED`] users: administrators by another name.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn kubeconfig_of(&self, user: &str) -> Result<PathBuf> {
+        let path = self.folder.join(format!("kubeconfig-{user}"));
+        let text = fs::read_to_string(self.kubeconfig())?;
+        fs::write(&path, text.replace("token: admintoken", &format!("token: {user}token")))?;
+        Ok(path)
     }
 
     /// Speaks to its API server as an administrator.
@@ -63,6 +95,12 @@ impl ControlPlane {
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
+    }
+
+    /// One of the programs that it came with.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.assets.program(name)
     }
 
     /// Ends the API server, and after a while begins it anew on the same port, with everything that etcd has.
@@ -93,7 +131,7 @@ impl ControlPlane {
         Ok(output.stdout)
     }
 
-    fn start_all(&mut self) -> Result<()> {
+    fn start_all(&mut self, audited: bool) -> Result<()> {
         let [api, etcd, peer] = free_ports()?;
         let folder = self.folder.clone();
         let path = |name: &str| folder.join(name).display().to_string();
@@ -102,7 +140,10 @@ impl ControlPlane {
             key.context("openssl is needed to make a key")?.status.success(),
             "openssl cannot make a key"
         );
-        fs::write(path("tokens.csv"), "admintoken,admin,admin,\"system:masters\"\n")?;
+        let users = ["admin"].iter().chain(&AUDITED);
+        let tokens = users.map(|user| format!("{user}token,{user},{user},\"system:masters\"\n"));
+        fs::write(path("tokens.csv"), tokens.collect::<String>())?;
+        fs::write(path("audit.yaml"), audit_policy())?;
         fs::write(self.kubeconfig(), kubeconfig(api))?;
         fs::write(path("scheduler.yaml"), scheduler(&path("kubeconfig")))?;
 
@@ -136,6 +177,11 @@ impl ControlPlane {
             "--enable-aggregator-routing=false".to_owned(),
         ]
         .into();
+        if audited {
+            let log = self.audit_log().display().to_string();
+            self.api_server.push(format!("--audit-policy-file={}", path("audit.yaml")));
+            self.api_server.push(format!("--audit-log-path={log}"));
+        }
         self.start(API_SERVER, &self.api_server.clone())?;
         self.client = Client::new(self.start_proxy()?);
         self.wait_for("/readyz")?;
@@ -258,6 +304,18 @@ users: [{{name: admin, user: {{token: admintoken}}}}]
 contexts: [{{name: real, context: {{cluster: real, user: admin}}}}]
 current-context: real
 "
+    )
+}
+
+/// Level Request: the body of what was asked, and not of the answer.
+fn audit_policy() -> String {
+    format!(
+        "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{{level: Request, users: [{}]}}, {{level: None}}]
+",
+        AUDITED.join(", ")
     )
 }
 

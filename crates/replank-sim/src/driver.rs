@@ -76,6 +76,8 @@ pub(crate) struct Driver {
     engine: Box<dyn Engine>,
     queues: Vec<(Stream, VecDeque<Delta>)>,
     deliveries: u64,
+    /// Longest time until a change is observed.
+    sight: Span,
     /// When core looks next.
     decide_at: Option<Time>,
     pub(crate) sent: Vec<Sent>,
@@ -106,6 +108,7 @@ impl Driver {
             engine,
             queues: Vec::new(),
             deliveries: 0,
+            sight: LAG_MAX,
             decide_at: None,
             sent: Vec::new(),
             last: Decision::default(),
@@ -121,6 +124,16 @@ impl Driver {
         };
         driver.decide_by(agenda, agenda.now());
         driver
+    }
+
+    /// Changes, and answers, are seen this long after they happen at most.
+    pub(crate) fn see_within(&mut self, span: Span) {
+        self.sight = span;
+    }
+
+    /// Time of an answer on its way back.
+    fn back(&self) -> Range {
+        Range { low: BACK.low.min(self.sight), high: BACK.high.min(self.sight) }
     }
 
     /// Lets a network come between the driver and everything else, from now on.
@@ -154,7 +167,7 @@ impl Driver {
                 Stream::Objects(kind) => kind.as_str(),
                 Stream::Cloud => "cloud",
             };
-            let lag = draws.draw(name, Purpose::Lag, self.deliveries).between(Span::default(), LAG_MAX);
+            let lag = draws.draw(name, Purpose::Lag, self.deliveries).between(Span::default(), self.sight);
             let lag = lag + self.line.lag(draws, name, self.deliveries);
             agenda.after(lag, Event::Driver(DriverDue::Deliver(stream)));
         }
@@ -250,9 +263,10 @@ impl Driver {
         number: u32,
         result: Result<(), Refusal>,
     ) -> &Sent {
+        let back = self.back();
         let sent = &mut self.sent[number as usize];
         sent.result = Some((agenda.now(), result));
-        let usual = BACK.draw(draws.draw(&sent.command.key.0, Purpose::Command, 1));
+        let usual = back.draw(draws.draw(&sent.command.key.0, Purpose::Command, 1));
         let span = match sent.fate {
             Fate::Arrives | Fate::RequestLost => usual,
             Fate::AnswerLate => usual + sent.silence,

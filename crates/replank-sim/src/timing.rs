@@ -20,6 +20,12 @@ impl Range {
         Self { low: Span::from_secs(low), high: Span::from_secs(high) }
     }
 
+    /// Always the same.
+    #[must_use]
+    pub const fn exactly(span: Span) -> Self {
+        Self { low: span, high: span }
+    }
+
     /// One span of the range.
     #[must_use]
     pub fn draw(self, draw: Draw) -> Span {
@@ -56,7 +62,32 @@ pub struct CloudTimings {
     pub detach: Range,
 }
 
+/// What takes a time that can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// From a drained node until somebody takes its machine away.
+    Replacement,
+    /// From an instance's launch until its node is Ready.
+    Start,
+    /// From the order to terminate an instance until its node is gone.
+    Stop,
+    /// From a change until the run sees it, at most.
+    Sight,
+}
+
 impl CloudTimings {
+    /// Something takes exactly so long.
+    pub(crate) fn set(&mut self, what: Lasting, span: Span) {
+        let none = Range::exactly(Span::ZERO);
+        match what {
+            Lasting::Replacement => self.replace = Range::exactly(span),
+            Lasting::Start => (self.react, self.boot, self.ready) = (none, Range::exactly(span), none),
+            // It is the driver's.
+            Lasting::Sight => {}
+            Lasting::Stop => (self.shut_down, self.node_gone) = (Range::exactly(span), none),
+        }
+    }
+
     /// The same, so many times as fast.
     #[must_use]
     pub fn faster(self, times: f64) -> Self {

@@ -85,13 +85,22 @@ impl Tape {
     /// Plays it in a folder of its own, with these programs at hand.
     pub(super) fn play(&self, programs: &[PathBuf]) -> Result<(Vec<Frame>, Vec<String>)> {
         let terminal = Terminal::open(self, programs)?;
-        let mut seen = Seen { frames: Vec::new(), kept: Vec::new(), hidden: false, at: Duration::ZERO, last: Instant::now() };
+        let mut seen = Seen {
+            frames: Vec::new(),
+            kept: Vec::new(),
+            hidden: false,
+            at: Duration::ZERO,
+            last: Instant::now(),
+        };
         for step in &self.steps {
             match step {
                 Step::Run(command) => terminal.run(command)?,
                 Step::Hide => seen.hidden = true,
                 Step::Show => seen.hidden = false,
-                Step::Keep => seen.kept.push(seen.look(&terminal)?.trim_end().to_owned()),
+                Step::Keep => {
+                    let screen = seen.look(&terminal)?.trim_end().to_owned();
+                    seen.kept.push(screen);
+                }
                 Step::Type(text) => {
                     for part in text.chars().collect::<Vec<_>>().chunks(4) {
                         terminal.keys(&["-l", "--", &part.iter().collect::<String>()])?;

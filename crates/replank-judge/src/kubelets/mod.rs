@@ -7,7 +7,7 @@ mod spec;
 mod status;
 mod told;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -71,6 +71,8 @@ struct State {
     pods: BTreeMap<String, Pod>,
     /// How long certain pods take to stop, by namespace and name.
     stops: BTreeMap<(String, String), Duration>,
+    /// How long the next pods of a controller take to stop, by namespace and its kind and name; in turn.
+    turns: BTreeMap<(String, String), VecDeque<Duration>>,
     /// How long containers of Jobs run where their pods do not say it; nothing: for ever.
     jobs_run: Option<Duration>,
     addresses: u32,
@@ -136,6 +138,11 @@ impl Kubelets {
     /// From now on a pod takes this long to stop.
     pub fn stops_after(&self, namespace: &str, pod: &str, span: Duration) {
         self.inner.state().stops.insert((namespace.to_owned(), pod.to_owned()), span);
+    }
+
+    /// From now on pods of a controller, such as `ReplicaSet web-6d4b`, take so long to stop, one after the other and round again, where nothing else is said.
+    pub fn stop_in_turn(&self, namespace: &str, controller: &str, spans: VecDeque<Duration>) {
+        self.inner.state().turns.insert((namespace.to_owned(), controller.to_owned()), spans);
     }
 
     /// From now on they tell what they do, as Events.
@@ -229,8 +236,15 @@ impl Inner {
         }
         let leaves = object["metadata"]["deletionTimestamp"].is_string();
         let name = |member: &str| object["metadata"][member].as_str().unwrap_or_default().to_owned();
-        let stop = state.stops.get(&(name("namespace"), name("name"))).copied();
         let known = state.pods.get(&uid).map(|pod| pod.stage);
+        let begins_to_leave = leaves && known != Some(Stage::Leaving);
+        let told = state.stops.get(&(name("namespace"), name("name"))).copied();
+        let stop = told.or_else(|| {
+            let turn = state.turns.get_mut(&(name("namespace"), controller(&object)?))?;
+            let next = begins_to_leave.then(|| turn.pop_front()).flatten()?;
+            turn.push_back(next);
+            Some(next)
+        });
         let mut due = None;
         let stage = match known {
             Some(Stage::Leaving) => Stage::Leaving,
@@ -369,6 +383,13 @@ fn is_over(pod: &Value) -> bool {
 fn seconds(pod: &Value, name: &str) -> Option<Duration> {
     let text = pod["metadata"]["annotations"][format!("judge.replank.dev/{name}")].as_str()?;
     text.parse().ok().map(Duration::from_secs_f64)
+}
+
+/// Kind and name of what controls an object.
+pub(crate) fn controller(object: &Value) -> Option<String> {
+    let owners = object["metadata"]["ownerReferences"].as_array()?;
+    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
+    Some(format!("{} {}", owner["kind"].as_str()?, owner["name"].as_str()?))
 }
 
 /// Whether a Job made a pod.

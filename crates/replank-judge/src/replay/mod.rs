@@ -4,6 +4,7 @@
 
 mod carry;
 mod compare;
+pub mod fidelity;
 mod moment;
 mod observed;
 mod placed;

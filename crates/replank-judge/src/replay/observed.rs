@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::client::{Client, Event};
+use crate::kubelets::controller;
 
 /// A workload: its namespace, and kind and name as the rehearsal writes them.
 pub(super) type Workload = (String, String);
@@ -154,13 +155,6 @@ impl Seen {
 fn name_of(object: &Value) -> (String, String) {
     let text = |member: &str| object["metadata"][member].as_str().unwrap_or_default().to_owned();
     (text("namespace"), text("name"))
-}
-
-/// Kind and name of what controls an object.
-fn controller(object: &Value) -> Option<String> {
-    let owners = object["metadata"]["ownerReferences"].as_array()?;
-    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
-    Some(format!("{} {}", owner["kind"].as_str()?, owner["name"].as_str()?))
 }
 
 fn is_ready(pod: &Value) -> bool {

@@ -21,6 +21,18 @@ pub(super) struct Rehearsal {
     pub(super) script_events: Vec<ScriptEvent>,
 }
 
+impl Rehearsal {
+    /// Names of nodes that joined, in the order in which they were Ready.
+    pub(super) fn new_nodes(&self) -> Vec<String> {
+        let ready = |line: &NodeLine| line.phases.iter().find(|one| one.phase == "ready").map(|one| one.at);
+        let new = self.timeline.iter().filter(|line| !line.old);
+        let mut all: Vec<(Moment, String)> =
+            new.filter_map(|line| Some((ready(line)?, line.node.clone()?))).collect();
+        all.sort();
+        all.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
 /// Something that a script had happen.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ScriptEvent {
@@ -59,6 +71,7 @@ pub(super) struct Workload {
     pub(super) kind: String,
     pub(super) namespace: String,
     pub(super) name: String,
+    pub(super) desired: i32,
     pub(super) min_ready: i32,
 }
 

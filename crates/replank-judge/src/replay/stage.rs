@@ -34,7 +34,15 @@ pub(super) struct Stage {
 
 /// Builds a scene and waits until it is at rest.
 pub(super) fn build(assets: &Assets, folder: &Path, scene: &Scene) -> Result<Stage> {
-    let plane = ControlPlane::up(assets, &folder.join("plane"))?;
+    on(ControlPlane::up(assets, &folder.join("plane"))?, scene)
+}
+
+/// Builds it on a control plane that keeps an audit log.
+pub(super) fn build_audited(assets: &Assets, folder: &Path, scene: &Scene) -> Result<Stage> {
+    on(ControlPlane::up_audited(assets, &folder.join("plane"))?, scene)
+}
+
+fn on(plane: ControlPlane, scene: &Scene) -> Result<Stage> {
     let kubelets = Kubelets::begin(plane.client());
     for node in &scene.nodes {
         kubelets.register(node).with_context(|| format!("node {}", node.name))?;

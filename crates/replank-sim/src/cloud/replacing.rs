@@ -13,6 +13,7 @@ use replank_model::delta::Delta;
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
 use replank_model::text::GroupName;
+use replank_model::time::Span;
 use replank_protocol::command::NodeRole;
 use replank_protocol::mark;
 
@@ -20,7 +21,7 @@ use super::state::SimulatedCloud;
 use crate::context::Ctx;
 use crate::durations::Assumption;
 use crate::event::{CloudDue, Event};
-use crate::timing::Range;
+use crate::timing::{Lasting, Range};
 
 impl SimulatedCloud {
     /// Somebody replaces what is drained from now on.
@@ -35,6 +36,11 @@ impl SimulatedCloud {
             "each machine is taken away {low} to {high} after its node is empty, and another of the same group is launched at once"
         );
         Assumption::default_of("somebody else who replaces drained nodes (provider: external)", &value)
+    }
+
+    /// Something of the life of machines takes exactly so long from now on.
+    pub(crate) fn takes(&mut self, what: Lasting, span: Span) {
+        self.timings.set(what, span);
     }
 
     /// They leave a node as it is.

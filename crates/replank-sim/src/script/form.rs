@@ -7,6 +7,7 @@ use super::read::Args;
 use super::what::{Act, Befalls, CloudSays, Hand, Meta, PodDoes, Protection, Supply, Way, What, after};
 use crate::cloud::{Delivery, Hazard, SpotEvent, StatusCheck, TargetChecks};
 use crate::kubelet::{ImageFault, ImageName};
+use crate::timing::Lasting;
 
 /// One form of a line. Words in capitals stand for something; all others stand for themselves.
 #[derive(Clone, Copy, Debug)]
@@ -258,6 +259,26 @@ static HANDS: &[Form] = &[
         "nobody replaces NODE",
         "with `provider: external`: the node stays when it is drained, and no other comes in its place",
         |args| hand(Hand::LeaveDrained(args.word())),
+    ),
+    form(
+        "somebody replaces drained nodes after DURATION",
+        "with `provider: external`: from now on each machine is taken away this long after its node is empty, instead of 2 to 10 minutes",
+        |args| hand(Hand::Takes(Lasting::Replacement, args.span())),
+    ),
+    form(
+        "instances take DURATION to start",
+        "from now on an instance's node is Ready this long after its launch, instead of after a time that is drawn",
+        |args| hand(Hand::Takes(Lasting::Start, args.span())),
+    ),
+    form(
+        "instances take DURATION to stop",
+        "from now on an instance's node is gone this long after its termination was requested",
+        |args| hand(Hand::Takes(Lasting::Stop, args.span())),
+    ),
+    form(
+        "changes are seen within DURATION",
+        "from now on the run sees changes and answers after this long at most, instead of 2 seconds: an API server nearby",
+        |args| hand(Hand::Takes(Lasting::Sight, args.span())),
     ),
     form(
         "somebody scales group GROUP to COUNT",

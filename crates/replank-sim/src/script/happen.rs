@@ -156,6 +156,10 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
             let is_left = world.leave_drained(&name);
             is_left.then_some(()).ok_or_else(|| NotPossible(format!("node {node} not found")))
         }
+        Hand::Takes(what, span) => {
+            world.takes(*what, *span);
+            Ok(())
+        }
         Hand::ScaleGroup(group, count) => change_group(world, group, |group| {
             group.size.desired = *count;
             group.size.min = group.size.min.min(*count);

@@ -25,6 +25,7 @@ mod what;
 use std::fmt;
 
 pub use crate::cloud::{Capacity, Delivery, Hazard, Rate, SpotEvent};
+pub use crate::timing::Lasting;
 pub use form::{Form, forms};
 pub use happen::happen;
 pub use interruptions::{TableError, Target, interruptions};

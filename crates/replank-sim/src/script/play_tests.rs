@@ -190,3 +190,33 @@ fn a_pod_without_a_controller_keeps_kubectl_from_draining() {
     );
     assert!(world.view().node(&NodeName::from("n1")).expect("there").spec.unschedulable, "it stays cordoned");
 }
+
+#[test]
+fn an_instance_starts_and_stops_in_the_time_that_is_told() {
+    let mut world = world(vec![node("n1", "a")]);
+    let profile = NodeProfile {
+        shapes: vec![NodeShape { weight: 1, ..NodeShape::default() }],
+        ..NodeProfile::default()
+    };
+    let template = LaunchTemplate { profile, ..LaunchTemplate::default() };
+    let size = GroupSize { min: 0, max: 9, desired: 0 };
+    let group = NodeGroup::new("web".into(), size, vec!["a".into()], template);
+    world.request(|api| api.apply_cloud(Delta::Group(group.into())));
+    for line in ["instances take 3s to start", "instances take 2s to stop", "changes are seen within 0s"] {
+        assert_eq!(lets(&mut world, line), Ok(()), "{line}");
+    }
+    let ready =
+        |world: &World| world.view().nodes.sorted().iter().filter(|(_, node)| node.is_ready()).count();
+    let all = |world: &World| world.view().nodes.sorted().len();
+    let before = ready(&world);
+    assert_eq!(lets(&mut world, "somebody scales group web to 1"), Ok(()));
+    world.pass(Span::from_millis(2_900));
+    assert_eq!(ready(&world), before);
+    world.pass(Span::from_millis(200));
+    assert_eq!((ready(&world), all(&world)), (before + 1, 2));
+    assert_eq!(lets(&mut world, "somebody scales group web to 0"), Ok(()));
+    world.pass(Span::from_millis(1_900));
+    assert_eq!(all(&world), 2);
+    world.pass(Span::from_millis(200));
+    assert_eq!(all(&world), 1);
+}

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::cloud::{Capacity, Delivery, Hazard, StatusCheck, TargetChecks};
 use crate::kubelet::{ImageFault, ImageName};
+use crate::timing::Lasting;
 
 /// Whose doing something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -173,6 +174,8 @@ pub enum Hand {
     Taint(String, Value),
     /// Leaves a drained node as it is, where somebody else replaces nodes.
     LeaveDrained(String),
+    /// Something takes exactly so long from now on.
+    Takes(Lasting, Span),
     /// Ends the instance behind a node; its group launches another.
     EndInstance(String),
     /// Changes how many nodes a group wants; its bounds follow where they must.

@@ -9,6 +9,7 @@ use replank_model::delta::Delta;
 use replank_model::object::cloud::{HealthStatus, Instance, Market};
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName, Text, Zone};
+use replank_model::time::Span;
 
 use super::run::World;
 use crate::cloud::{self, Capacity, Delivery, Hazard, StatusCheck, TargetChecks, Told};
@@ -16,6 +17,7 @@ use crate::context::Ctx;
 use crate::controllers::drains::StandingDrain;
 use crate::durations::Assumption;
 use crate::kubelet::{ImageFault, ImageName, PodAct};
+use crate::timing::Lasting;
 
 impl World {
     /// A node's machine goes off: its kubelet renews its lease once more and is not heard of again.
@@ -106,6 +108,14 @@ impl World {
         let node = self.api.view().node(node).cloned();
         node.iter().for_each(|node| self.cloud.leave_drained(node));
         node.is_some()
+    }
+
+    /// Something takes so long from now on.
+    pub(crate) fn takes(&mut self, what: Lasting, span: Span) {
+        match what {
+            Lasting::Sight => self.see_within(span),
+            Lasting::Replacement | Lasting::Start | Lasting::Stop => self.cloud.takes(what, span),
+        }
     }
 
     /// EC2's status checks of the instance behind a node fail, and its kubelet does not report; or both are well again. Whether there is one that is alive.

@@ -10,7 +10,7 @@ use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
@@ -71,6 +71,8 @@ pub struct World {
     pub(super) control: Control,
     pub(super) cloud: SimulatedCloud,
     driver: Option<Driver>,
+    /// How soon whoever is put in charge sees changes, where a script says it.
+    sight: Option<Span>,
     trace: Trace,
     observers: Vec<Box<dyn Observer>>,
     /// Counts what may have changed the memory.
@@ -116,6 +118,7 @@ impl World {
             control: Control::new(settings.cloud),
             cloud: SimulatedCloud::new(settings.cloud),
             driver: None,
+            sight: None,
             trace: Trace::default(),
             observers: Vec::new(),
             touched: 0,
@@ -201,7 +204,17 @@ impl World {
 
     /// Puts somebody in charge: they are shown everything there is, late from then on, and what they command is done.
     pub fn put_in_charge(&mut self, engine: Box<dyn Engine>) {
-        self.driver = Some(Driver::connect(engine, self.api.view(), &mut self.agenda));
+        let mut driver = Driver::connect(engine, self.api.view(), &mut self.agenda);
+        self.sight.iter().for_each(|span| driver.see_within(*span));
+        self.driver = Some(driver);
+    }
+
+    /// Whoever is in charge sees changes and answers within this time.
+    pub(super) fn see_within(&mut self, span: Span) {
+        self.sight = Some(span);
+        if let Some(driver) = &mut self.driver {
+            driver.see_within(span);
+        }
     }
 
     /// Puts a network between the engine and everything else, from now on. Does nothing without an engine.

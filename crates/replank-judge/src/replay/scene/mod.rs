@@ -14,7 +14,7 @@ pub use form::Scene;
 use form::USUAL;
 
 /// Nodes of a managed node group, spread over zones.
-fn nodes(group: &str, count: usize, zones: usize, cpu: &str) -> Vec<NodeSpec> {
+pub(super) fn nodes(group: &str, count: usize, zones: usize, cpu: &str) -> Vec<NodeSpec> {
     (0..count)
         .map(|index| {
             let zone = format!("eu-west-1{}", ["a", "b", "c"][index % zones]);

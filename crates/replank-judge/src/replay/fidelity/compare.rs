@@ -1,0 +1,106 @@
+//! What was rehearsed beside what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::observed::{Count, Workload};
+use super::Rehearsed;
+use super::by_hand::ByHand;
+use super::case::Case;
+use super::journal::Journal;
+use super::live::Real;
+use super::outcome::{Hand, Outcome};
+
+pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Option<&ByHand>) -> Outcome {
+    let mut differences = real.deviations.clone();
+    let (planned, lived) = (&rehearsed.journal, &real.journal);
+    let ended = planned.ended == lived.ended && planned.blocked == lived.blocked;
+    if !ended {
+        differences.push(format!(
+            "end: rehearsed {} {:?}, live {} {:?}",
+            planned.ended, planned.blocked, lived.ended, lived.blocked
+        ));
+    }
+    let seeds: Vec<&Journal> = std::iter::once(planned).chain(&rehearsed.others).collect();
+    let same_of = |seed: &&Journal| order(seed, lived, &real.first, &mut Vec::new());
+    let best = seeds.iter().enumerate().map(|(index, seed)| (same_of(seed), index));
+    let best = best.max_by_key(|((same, all), index)| (*all == *same, *same, std::cmp::Reverse(*index)));
+    let (_, seed) = best.unwrap_or_default();
+    let order = order(seeds[seed], lived, &real.first, &mut differences);
+    let result = &rehearsed.result;
+    let mut lowest = (0, 0);
+    for workload in &result.workloads {
+        let key = (workload.namespace.clone(), format!("{} {}", workload.kind, workload.name));
+        let real = real.counts.get(&key).map_or(0, |count| count.min);
+        lowest.1 += 1;
+        lowest.0 += usize::from(real == workload.min_ready);
+        if real != workload.min_ready {
+            differences.push(format!(
+                "fewest Ready pods of {}/{}: rehearsed {}, live {real}",
+                key.0, key.1, workload.min_ready
+            ));
+        }
+    }
+    let wanted: BTreeMap<Workload, i32> = result
+        .workloads
+        .iter()
+        .map(|one| ((one.namespace.clone(), format!("{} {}", one.kind, one.name)), one.desired))
+        .collect();
+    Outcome {
+        cluster: case.scene.name.clone(),
+        verdict: format!("{} {}/{}", result.verdict, result.nodes.replaced, result.nodes.total),
+        ended,
+        evictions: planned.granted().count(),
+        order,
+        seed: seed + 1,
+        lowest,
+        took: (planned.took, lived.took),
+        refused: (planned.moved.iter().filter(|one| one.refused).count(), real.asked.refused),
+        available: available(&wanted, &real.counts),
+        hand: hand.map(|hand| Hand {
+            nodes: format!("{}/{}", hand.replaced, hand.total),
+            took: hand.took,
+            refused: hand.asked.refused,
+            available: available(&wanted, &hand.counts),
+        }),
+        differences,
+    }
+}
+
+/// Whether a live roll moved the pods in the order of the rehearsal.
+pub(super) fn is_in_order(rehearsed: &Rehearsed, real: &Real) -> bool {
+    let (same, all) = order(&rehearsed.journal, &real.journal, &real.first, &mut Vec::new());
+    same == all
+}
+
+/// Workloads whose evictions are the same, in order, of all; nodes count as one more.
+fn order(
+    rehearsed: &Journal,
+    live: &Journal,
+    first: &BTreeSet<String>,
+    differences: &mut Vec<String>,
+) -> (usize, usize) {
+    let (planned, lived) = (rehearsed.by_workload(first), live.by_workload(first));
+    let all: BTreeSet<&String> = planned.keys().chain(lived.keys()).collect();
+    let mut same = 0;
+    for workload in &all {
+        let (one, other) = (planned.get(*workload), lived.get(*workload));
+        same += usize::from(one == other);
+        if one != other {
+            differences.push(format!("evictions of {workload}: rehearsed {one:?}, live {other:?}"));
+        }
+    }
+    let nodes = rehearsed.nodes() == live.nodes();
+    if !nodes {
+        differences.push(format!("nodes: rehearsed {:?}, live {:?}", rehearsed.nodes(), live.nodes()));
+    }
+    (same + usize::from(nodes), all.len() + 1)
+}
+
+/// The lowest share of the wanted pods of any workload that was Ready.
+fn available(wanted: &BTreeMap<Workload, i32>, counts: &BTreeMap<Workload, Count>) -> String {
+    let all = wanted.iter().map(|(workload, wanted)| {
+        let least = counts.get(workload).map_or(0, |count| count.min);
+        (least * 1000 / (*wanted).max(1), format!("{least} of {wanted}"))
+    });
+    all.min().map_or_else(|| "-".to_owned(), |(_, words)| words)
+}

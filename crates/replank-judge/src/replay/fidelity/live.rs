@@ -1,0 +1,129 @@
+//! A snapshot, its rehearsal, and the roll.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::super::Means;
+use super::super::observed::{Count, Observed, Workload};
+use super::super::recorded::Rehearsal;
+use super::super::stage::Stage;
+use super::audit::{Asked, log_of};
+use super::case::Case;
+use super::journal::Journal;
+use super::person::Person;
+use super::{Rehearsed, fresh, run, shown, texts};
+
+/// What a live roll came to.
+#[derive(Debug)]
+pub(super) struct Real {
+    pub(super) journal: Journal,
+    pub(super) counts: BTreeMap<Workload, Count>,
+    pub(super) asked: Asked,
+    /// Pods that were there before it began.
+    pub(super) first: BTreeSet<String>,
+    /// What the program said of deviations from its own rehearsal.
+    pub(super) deviations: Vec<String>,
+}
+
+/// How many ways are looked at in which a draw of kube-scheduler's may fall.
+const SEEDS: usize = 20;
+
+/// What is rehearsed from, in the folder of a case.
+const SNAPSHOT: &str = "snapshot.json.gz";
+
+pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -> Result<(Rehearsed, Real)> {
+    let write = |name: &str, text: &str| -> Result<String> {
+        let path = folder.join(name);
+        std::fs::write(&path, text)?;
+        Ok(shown(&path))
+    };
+    let plan = write("plan.yaml", &case.plan())?;
+    write("script.txt", &Case::script())?;
+    let kubeconfig = shown(&stage.plane.kubeconfig_of("replank")?);
+    let snapshot = shown(&folder.join(SNAPSHOT));
+    run(&means.replank, &texts(&["snapshot", "--kubeconfig", &kubeconfig, "-o", &snapshot]))?;
+
+    let (printed, journal) = rehearse(means, case, folder, 1)?;
+    std::fs::write(folder.join("rehearsal.json"), &printed)?;
+    let result: Rehearsal = serde_json::from_slice(&printed).context("replank rehearse printed no result")?;
+    let rehearsed = Rehearsed { result, journal, others: Vec::new() };
+
+    tell_stops(stage, &rehearsed);
+    let observed = Observed::begin(stage.plane.client())?;
+    let first =
+        observed.lock().by_name.keys().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
+    let names = rehearsed.result.new_nodes();
+    let (person, is_over) = (Person::of(stage, &case.scene, names), AtomicBool::new(false));
+    let journal = fresh(folder, "live.jsonl")?;
+    let words = std::thread::scope(|scope| -> Result<String> {
+        let works = scope.spawn(|| person.works(&is_over));
+        let mut arguments = texts(&["roll", "-f", &plan, "--yes", "--kubeconfig", &kubeconfig]);
+        arguments.extend(texts(&["--journal", &shown(&journal)]));
+        arguments.extend(texts(case.arguments));
+        let ran = run(&means.replank, &arguments);
+        is_over.store(true, Ordering::Relaxed);
+        works.join().expect("nobody who replaces nodes panicked")?;
+        let (printed, words, code) = ran?;
+        write("live.txt", &format!("{}\n{words}\nexit code {code}\n", String::from_utf8_lossy(&printed)))?;
+        Ok(words)
+    })?;
+    let counts = observed.lock().counts.clone();
+    let asked = log_of(&stage.plane.audit_log(), "replank", 0)?;
+    let journal = Journal::read(&journal)
+        .with_context(|| format!("the roll of {} did not begin: {words}", case.scene.name))?;
+    let deviations = words.lines().filter(|line| line.contains("rehearsed")).map(str::to_owned).collect();
+    Ok((rehearsed, Real { journal, counts, asked, first, deviations }))
+}
+
+/// Rehearses the plan with a seed; returns what is printed, and the journal.
+fn rehearse(means: &Means, case: &Case, folder: &Path, seed: usize) -> Result<(Vec<u8>, Journal)> {
+    let journal = fresh(folder, &format!("rehearsed-{seed}.jsonl"))?;
+    let file = |name: &str| shown(&folder.join(name));
+    let mut arguments = texts(&["rehearse", &file(SNAPSHOT), "-f", &file("plan.yaml"), "-o", "json"]);
+    arguments.extend(texts(&["--script", &file("script.txt"), "--seed", &seed.to_string()]));
+    arguments.extend(texts(&["--journal", &shown(&journal)]));
+    arguments.extend(texts(case.arguments));
+    let (printed, _, _) = run(&means.replank, &arguments)?;
+    Ok((printed, Journal::read(&journal)?))
+}
+
+/// What other seeds come to.
+pub(super) fn other_seeds(means: &Means, case: &Case, folder: &Path) -> Result<Vec<Journal>> {
+    (2..=SEEDS).map(|seed| Ok(rehearse(means, case, folder, seed)?.1)).collect()
+}
+
+/// Has pods take as long to stop as in the rehearsal: those that are there by name, their successors in turn.
+pub(super) fn tell_stops(stage: &Stage, rehearsed: &Rehearsed) {
+    let mut named = BTreeSet::new();
+    for eviction in rehearsed.result.evictions.iter().filter(|one| one.refused.is_none()) {
+        let Some(gone) = eviction.gone else { continue };
+        if named.insert((&eviction.namespace, &eviction.pod)) {
+            stage.kubelets.stops_after(&eviction.namespace, &eviction.pod, gone.since(eviction.at));
+        }
+    }
+    for ((namespace, controller), spans) in stops(rehearsed) {
+        stage.kubelets.stop_in_turn(&namespace, &controller, spans);
+    }
+}
+
+/// How long pods of each controller took to stop in the rehearsal.
+pub(super) fn stops(rehearsed: &Rehearsed) -> BTreeMap<(String, String), VecDeque<Duration>> {
+    let of = rehearsed.journal.moved.iter().filter_map(|one| {
+        let (namespace, controller) = one.of.split_once('/')?;
+        Some(((namespace.to_owned(), one.pod.clone()), controller.to_owned()))
+    });
+    let controllers: BTreeMap<(String, String), String> = of.collect();
+    let mut all: BTreeMap<(String, String), VecDeque<Duration>> = BTreeMap::new();
+    for eviction in rehearsed.result.evictions.iter().filter(|one| one.refused.is_none()) {
+        let key = (eviction.namespace.clone(), eviction.pod.clone());
+        if let (Some(gone), Some(controller)) = (eviction.gone, controllers.get(&key)) {
+            let spans = all.entry((key.0, controller.clone())).or_default();
+            spans.push_back(gone.since(eviction.at));
+        }
+    }
+    all
+}

@@ -91,7 +91,10 @@ impl Tape {
                 Step::Run(command) => terminal.run(command)?,
                 Step::Hide => seen.hidden = true,
                 Step::Show => seen.hidden = false,
-                Step::Keep => seen.kept.push(seen.look(&terminal)?.trim_end().to_owned()),
+                Step::Keep => {
+                    let shown = seen.look(&terminal)?;
+                    seen.kept.push(shown.trim_end().to_owned());
+                }
                 Step::Type(text) => {
                     for part in text.chars().collect::<Vec<_>>().chunks(4) {
                         terminal.keys(&["-l", "--", &part.iter().collect::<String>()])?;

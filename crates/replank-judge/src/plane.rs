@@ -16,6 +16,8 @@ use crate::client::Client;
 /// How long the API server may take to be ready.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+const API_SERVER: &str = "kube-apiserver";
+
 /// A control plane that runs; it ends when this is dropped.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -23,6 +25,8 @@ pub struct ControlPlane {
     assets: Assets,
     /// The last one started is ended first.
     processes: Vec<(&'static str, Child)>,
+    /// What the API server was started with.
+    api_server: Vec<String>,
     client: Client,
 }
 
@@ -35,7 +39,8 @@ impl ControlPlane {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
         let client = Client::new("http://127.0.0.1:1");
-        let mut plane = Self { folder, assets: assets.clone(), processes: Vec::new(), client };
+        let mut plane =
+            Self { folder, assets: assets.clone(), processes: Vec::new(), api_server: Vec::new(), client };
         plane.start_all()?;
         Ok(plane)
     }
@@ -58,6 +63,20 @@ impl ControlPlane {
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
+    }
+
+    /// Ends the API server, and after a while begins it anew on the same port, with everything that etcd has.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not become ready.
+    pub fn restart_api_server(&mut self, away: Duration) -> Result<()> {
+        let place = self.processes.iter().position(|(name, _)| *name == API_SERVER);
+        let (_, mut child) = self.processes.remove(place.context("it runs")?);
+        drop(child.stdin.take());
+        child.wait()?;
+        std::thread::sleep(away);
+        self.start(API_SERVER, &self.api_server.clone())?;
+        self.wait_for("/readyz")
     }
 
     /// What `kubectl` prints on its standard output.
@@ -100,25 +119,24 @@ impl ControlPlane {
                 "--unsafe-no-fsync".to_owned(),
             ],
         )?;
-        self.start(
-            "kube-apiserver",
-            &[
-                format!("--etcd-servers={}", url(etcd)),
-                format!("--secure-port={api}"),
-                "--bind-address=127.0.0.1".to_owned(),
-                "--advertise-address=127.0.0.1".to_owned(),
-                format!("--cert-dir={}", path("certs")),
-                "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
-                format!("--service-account-key-file={}", path("sa.key")),
-                format!("--service-account-signing-key-file={}", path("sa.key")),
-                format!("--token-auth-file={}", path("tokens.csv")),
-                "--authorization-mode=RBAC".to_owned(),
-                "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
-                // No pod here uses its token, and none should wait for its account.
-                "--disable-admission-plugins=ServiceAccount".to_owned(),
-                "--enable-aggregator-routing=false".to_owned(),
-            ],
-        )?;
+        self.api_server = [
+            format!("--etcd-servers={}", url(etcd)),
+            format!("--secure-port={api}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            "--advertise-address=127.0.0.1".to_owned(),
+            format!("--cert-dir={}", path("certs")),
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
+            format!("--service-account-key-file={}", path("sa.key")),
+            format!("--service-account-signing-key-file={}", path("sa.key")),
+            format!("--token-auth-file={}", path("tokens.csv")),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+            // No pod here uses its token, and none should wait for its account.
+            "--disable-admission-plugins=ServiceAccount".to_owned(),
+            "--enable-aggregator-routing=false".to_owned(),
+        ]
+        .into();
+        self.start(API_SERVER, &self.api_server.clone())?;
         self.client = Client::new(self.start_proxy()?);
         self.wait_for("/readyz")?;
         // Clients that are not throttled: what is measured is the control plane's logic, not its manners.

@@ -83,6 +83,10 @@ pub enum Fault {
     Garble,
     /// The server's clock is 28 years ahead: weekdays are the same then.
     Later,
+    /// The server's clock is so many seconds ahead, as far as answers tell (`Date`).
+    Ahead(i64),
+    /// The server is not asked; the client is told that an admission webhook has refused it, in the server's words.
+    Denied,
 }
 
 /// What is to go wrong: asked for every request as it comes.
@@ -260,6 +264,10 @@ impl Inner {
                 return write_status(client, (401, "Unauthorized", "Unauthorized"), "");
             }
             Fault::Expired => return write_status(client, (410, "too old resource version", "Expired"), ""),
+            Fault::Denied => {
+                let words = "admission webhook \"guard.example.com\" denied the request: not on a Friday";
+                return write_status(client, (400, words, "BadRequest"), "");
+            }
             Fault::Repeat => {
                 let mut sink = Vec::new();
                 self.ask(&came, &mut |bytes| {
@@ -267,7 +275,12 @@ impl Inner {
                     Ok(())
                 })?;
             }
-            Fault::Nothing | Fault::CutAnswer | Fault::DelayAnswer(_) | Fault::Garble | Fault::Later => {}
+            Fault::Nothing
+            | Fault::CutAnswer
+            | Fault::DelayAnswer(_)
+            | Fault::Garble
+            | Fault::Later
+            | Fault::Ahead(_) => {}
         }
         let mut has_begun = false;
         self.ask(&came, &mut |bytes| {
@@ -285,12 +298,15 @@ impl Inner {
                     | Fault::Unauthorized
                     | Fault::Expired
                     | Fault::Garble
-                    | Fault::Later => {}
+                    | Fault::Later
+                    | Fault::Ahead(_)
+                    | Fault::Denied => {}
                 }
             }
             match fault {
                 Fault::Garble => (&*client).write_all(&garbled(bytes))?,
                 Fault::Later => (&*client).write_all(&later(bytes))?,
+                Fault::Ahead(seconds) => (&*client).write_all(&ahead(bytes, seconds))?,
                 Fault::Nothing
                 | Fault::CutRequest
                 | Fault::CutAnswer
@@ -299,6 +315,7 @@ impl Inner {
                 | Fault::Repeat
                 | Fault::Busy(_)
                 | Fault::Unauthorized
+                | Fault::Denied
                 | Fault::Expired => (&*client).write_all(bytes)?,
             }
             Ok(())
@@ -350,6 +367,16 @@ fn later(bytes: &[u8]) -> Vec<u8> {
     };
     let new = date.replacen(&year.to_string(), &(year + 28).to_string(), 1);
     replaced(bytes, date.as_bytes(), new.as_bytes())
+}
+
+/// Part of an answer with a date so many seconds later.
+fn ahead(bytes: &[u8], seconds: i64) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let date = text.lines().find_map(|line| line.strip_prefix("Date: ").or(line.strip_prefix("date: ")));
+    let moment = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok()).map(|at| at.timestamp());
+    let moment = moment.and_then(|at| at.checked_add(jiff::SignedDuration::from_secs(seconds)).ok());
+    let Some((date, moment)) = date.zip(moment) else { return bytes.to_vec() };
+    replaced(bytes, date.as_bytes(), moment.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string().as_bytes())
 }
 
 /// Bytes with others in their place, as many.

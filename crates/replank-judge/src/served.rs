@@ -13,6 +13,9 @@ use crate::wire::Endpoint;
 pub struct Served {
     process: Child,
     kubeconfig: PathBuf,
+    program: PathBuf,
+    arguments: Vec<String>,
+    folder: PathBuf,
 }
 
 impl Served {
@@ -21,12 +24,17 @@ impl Served {
     /// # Errors
     /// It cannot be started, or ends before it serves; its last words.
     pub fn up(replank: &Path, arguments: &[&str], folder: &Path) -> Result<Self> {
+        let arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
+        Self::on_port("0", replank, arguments, folder)
+    }
+
+    fn on_port(port: &str, replank: &Path, arguments: Vec<String>, folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let (kubeconfig, log) = (folder.join("kubeconfig.json"), folder.join("replank.log"));
         let mut process = Command::new(replank)
-            .args(["cluster", "up", "--port", "0", "--kubeconfig"])
+            .args(["cluster", "up", "--port", port, "--kubeconfig"])
             .arg(&kubeconfig)
-            .args(arguments)
+            .args(&arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&log)?)
@@ -36,11 +44,26 @@ impl Served {
         // The line with the kubeconfig is printed once it listens.
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
-        let served = Self { process, kubeconfig };
+        let (program, folder) = (replank.to_owned(), folder.to_owned());
+        let served = Self { process, kubeconfig, program, arguments, folder };
         if line.is_empty() {
             bail!("replank cluster up ended: {}", std::fs::read_to_string(&log).unwrap_or_default().trim());
         }
         Ok(served)
+    }
+
+    /// Kills it, and after a while begins it anew on the same port. What it goes on with is what it has kept: it needs `--data-dir`.
+    ///
+    /// # Errors
+    /// It cannot be ended or started.
+    pub fn restart(&mut self, away: std::time::Duration) -> Result<()> {
+        let server = self.endpoint()?.server().to_owned();
+        let port = server.rsplit(':').next().context("its address has a port")?.trim_end_matches('/');
+        self.process.kill()?;
+        self.process.wait()?;
+        std::thread::sleep(away);
+        *self = Self::on_port(port, &self.program, self.arguments.clone(), &self.folder)?;
+        Ok(())
     }
 
     /// Where its kubeconfig is.

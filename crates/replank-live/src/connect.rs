@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::header::{ACCEPT, CONTENT_TYPE, DATE};
 use http::{HeaderMap, Method, Request, Response};
@@ -11,7 +11,7 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -35,6 +35,8 @@ pub struct Connection {
     server: String,
     namespace: String,
     version: (u32, u32),
+    /// What time it was on the server, and when that was on a clock of ours that only runs forward.
+    opened: (Time, Instant),
 }
 
 /// A client with the credentials that were read last.
@@ -85,10 +87,19 @@ impl Connection {
         let (client, way) = client(asked).await?;
         let current = Arc::new(Mutex::new(Current { client, turn: 0 }));
         let Way { context, server, namespace } = way;
+        let opened = (Time::from_millis(jiff::Timestamp::now().as_millisecond()), Instant::now());
+        let asked = asked.clone();
         let mut connection =
-            Self { asked: asked.clone(), client: current, context, server, namespace, version: (0, 0) };
-        connection.version = connection.ask_version().await?;
+            Self { asked, client: current, context, server, namespace, version: (0, 0), opened };
+        connection.ask_version().await?;
         Ok(connection)
+    }
+
+    /// What time it is on the server, to a few seconds, whatever this machine's clock says; this machine's time where the server has not said it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        let (told, at) = self.opened;
+        told + Span::from_millis(i64::try_from(at.elapsed().as_millis()).unwrap_or(i64::MAX))
     }
 
     /// The context's name.
@@ -206,9 +217,17 @@ impl Connection {
         }
     }
 
-    async fn ask_version(&self) -> Result<(u32, u32), LiveError> {
+    /// Asks for the server's version and time.
+    async fn ask_version(&mut self) -> Result<(), LiveError> {
         let missing = Missing { group: String::new(), resource: "/version".to_owned(), verbs: &["get"] };
-        let told = self.json("/version", JSON, missing).await?;
+        let path = "/version";
+        let answer = self.get(path, JSON).await?;
+        if let Some(date) = answer.date {
+            self.opened = (date, Instant::now());
+        }
+        self.accepted(path, &answer, missing)?;
+        let told: Value = serde_json::from_slice(&answer.body)
+            .map_err(|error| LiveError::Unreadable { path: path.to_owned(), why: error.to_string() })?;
         // Providers append to the minor: "27+".
         let number = |member: &str| {
             let text = told[member].as_str().unwrap_or_default();
@@ -219,7 +238,8 @@ impl Connection {
             let version = told["gitVersion"].as_str().unwrap_or("an unknown version").to_owned();
             return Err(LiveError::TooOld { version });
         }
-        Ok(version)
+        self.version = version;
+        Ok(())
     }
 }
 

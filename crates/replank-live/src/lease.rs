@@ -2,7 +2,8 @@
 //!
 //! The holder renews it every few seconds. What it writes, and what others compare, is the server's clock (`Date`), never this machine's time of day. The holder stops
 //! a margin before another may take it, counted on its own from the moment at which it began the last renewal that was answered: so an answer that is lost, a server
-//! that does not answer, or a process that stood still ends its term in time.
+//! that does not answer, or a process that stood still ends its term in time. It goes on trying for a while, as a server may be away for minutes: a Lease that nobody has taken meanwhile is
+//! renewed, and a new term begins.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,8 @@ const RENEWED_EVERY: Duration = Duration::from_secs(5);
 /// How soon a renewal that was not answered is tried again, and how long one may take.
 const AGAIN: Duration = Duration::from_secs(1);
 const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// How long after its last renewal it is tried to renew it: longer than credentials that are not accepted are tried, so that these are named.
+const GIVEN_UP_AFTER: Duration = Duration::from_mins(12);
 /// How often it is read once more where somebody else was faster.
 const TRIES: u32 = 5;
 const PATCH: &str = "application/json-patch+json";
@@ -79,6 +82,12 @@ impl Term {
         !renewed.is_lost && renewed.at.elapsed() < most && !slept
     }
 
+    /// For how long it has not been renewed.
+    fn age(&self) -> Duration {
+        let renewed = self.renewed();
+        renewed.at.elapsed().max(renewed.of_day.elapsed().unwrap_or_default())
+    }
+
     fn renewed(&self) -> Renewed {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,7 +104,15 @@ pub struct Lease {
     identity: String,
     uid: String,
     version: String,
+    taken: Taken,
     term: Term,
+}
+
+/// What tells one time at which a Lease was taken from another: also where two holders name themselves alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Taken {
+    at: String,
+    transitions: i64,
 }
 
 /// Where a Lease is.
@@ -110,7 +127,7 @@ struct Place {
 struct Told {
     uid: String,
     version: String,
-    transitions: i64,
+    taken: Taken,
     holder: Option<Holder>,
     now: Time,
 }
@@ -133,6 +150,11 @@ impl Lease {
             // Before the server is asked what time it is: however late it answers, the term does not outlast what is written.
             let (begun, of_day) = (Instant::now(), SystemTime::now());
             let told = place.read().await?;
+            let (at, transitions) = match &told {
+                Ok(told) => (micro(told.now), told.taken.transitions + 1),
+                Err(now) => (micro(*now), 0),
+            };
+            let taken = Taken { at, transitions };
             let (code, body) = match told {
                 Ok(Told { holder: Some(holder), now, .. })
                     if holder.until.is_none_or(|until| now < until) =>
@@ -142,7 +164,7 @@ impl Lease {
                 }
                 Ok(told) => {
                     let mut spec = spec(identity, told.now);
-                    spec["leaseTransitions"] = (told.transitions + 1).into();
+                    spec["leaseTransitions"] = transitions.into();
                     place
                         .patch(
                             &told.uid,
@@ -158,7 +180,7 @@ impl Lease {
                     let (uid, version) = named(&body);
                     let term = Term(Arc::new(Mutex::new(Renewed { at: begun, of_day, is_lost: false })));
                     let identity = identity.to_owned();
-                    return Ok(Attempt::Taken(Box::new(Self { place, identity, uid, version, term })));
+                    return Ok(Attempt::Taken(Box::new(Self { place, identity, uid, version, taken, term })));
                 }
                 // Somebody was faster, or it has just been given up: it is read once more.
                 404 | 409 | 422 if tries < TRIES => {}
@@ -188,12 +210,13 @@ impl Lease {
         self.term.clone()
     }
 
-    /// Renews it for as long as that can be done; returns when the term is over, with who holds it then, where that is known.
+    /// Renews it for as long as that can be done. Where no answer comes, the term ends ([`Term::holds`]), and it is tried on for some minutes: unless somebody else has taken it, another term
+    /// begins. Returns when it is lost, with who holds it then, where that is known.
     pub async fn keep(&mut self) -> Option<Holder> {
         let mut pause = RENEWED_EVERY;
         loop {
             tokio::time::sleep(pause).await;
-            if !self.term.holds() {
+            if self.term.age() > GIVEN_UP_AFTER {
                 return None;
             }
             pause = match tokio::time::timeout(ANSWER_MAX, self.renew()).await {
@@ -214,7 +237,10 @@ impl Lease {
             // It was deleted.
             Err(_) => return Ok(Some(None)),
             Ok(told) if told.uid != self.uid => return Ok(Some(told.holder)),
-            Ok(told) if told.holder.as_ref().is_none_or(|holder| holder.identity != self.identity) => {
+            Ok(told)
+                if told.taken != self.taken
+                    || told.holder.as_ref().is_none_or(|holder| holder.identity != self.identity) =>
+            {
                 return Ok(Some(told.holder));
             }
             Ok(told) => {
@@ -277,7 +303,8 @@ impl Place {
             until: Some(time("renewTime").map_or(now, |renewed| renewed + lasts)),
         });
         let transitions = spec["leaseTransitions"].as_i64().unwrap_or_default();
-        Ok(Ok(Told { uid, version, transitions, holder, now }))
+        let at = spec["acquireTime"].as_str().unwrap_or_default().to_owned();
+        Ok(Ok(Told { uid, version, taken: Taken { at, transitions }, holder, now }))
     }
 
     async fn create(&self, spec: &Value) -> Result<(u16, Value), LiveError> {

@@ -23,6 +23,7 @@ use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
 use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
+use crate::shell::{CompletionArgs, ManArgs};
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
 
@@ -36,7 +37,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll and migrate --apply change a cluster.
 #[derive(Debug, Parser)]
-#[command(name = "replank", version, styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
+#[command(name = "replank", version = env!("REPLANK_VERSION"), styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -45,6 +46,10 @@ pub(crate) struct Cli {
     /// When to use colours.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
+
+    /// Prints results, warnings and errors only: no progress, and nothing on what is being done.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
 }
 
 /// What can be done.
@@ -166,6 +171,14 @@ pub(crate) enum Command {
 
     /// Serves a simulated cluster as a Kubernetes API server, for kubectl and others. Changes no real cluster.
     Cluster(ClusterArgs),
+
+    /// Prints the completion script of a shell. docs/install.md says where it goes.
+    #[command(after_help = ends::table("completion"))]
+    Completion(CompletionArgs),
+
+    /// Prints a man page, or writes those of all commands (--dir).
+    #[command(after_help = ends::table("man"))]
+    Man(ManArgs),
 }
 
 /// Arguments of `leftover`.

@@ -1,5 +1,6 @@
 //! Which command ends with which code, and what it says there: one table, held against the command line and `docs/exit-codes.md`.
 
+use crate::examples;
 use crate::exit::Exit;
 
 /// Codes that mean the same with every command.
@@ -174,6 +175,8 @@ pub(crate) const ENDS: &[Ends] = &[
     Ends { command: "cluster faults start", passes: "the fault acts", ..NOTHING },
     Ends { command: "cluster faults clear", passes: "the fault acts no more", ..NOTHING },
     Ends { command: "cluster status", ..NOTHING },
+    Ends { command: "completion", ..NOTHING },
+    Ends { command: "man", passes: "printed or written", ..NOTHING },
 ];
 
 impl Ends {
@@ -190,9 +193,9 @@ impl Ends {
     }
 }
 
-/// The codes of a command, for its `--help`.
+/// The examples and the codes of a command, for its `--help`.
 pub(crate) fn table(command: &str) -> String {
-    let mut table = String::from("Exit codes:\n");
+    let mut table = examples::section(command) + "Exit codes:\n";
     let ends = ENDS.iter().find(|ends| ends.command == command);
     for exit in Exit::ALL {
         let special = ends.and_then(|ends| ends.meaning(exit)).map(|meaning| meaning.replace('`', ""));

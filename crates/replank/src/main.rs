@@ -9,6 +9,7 @@ mod coverage;
 mod data;
 mod drain;
 mod ends;
+mod examples;
 mod exit;
 mod explain;
 mod failure;
@@ -29,6 +30,7 @@ mod roll;
 mod sarif;
 mod scale;
 mod scan;
+mod shell;
 mod snapshot;
 mod upgrade;
 
@@ -50,7 +52,10 @@ fn main() -> ExitCode {
     // clap itself ends the process on a usage error, with the same code as `Exit::Usage`.
     let matches = cli::called(cli::taking_negative_numbers(Cli::command())).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let mut printer = Printer::new(cli.color);
+    if cli.quiet {
+        progress::silence();
+    }
+    let mut printer = Printer::new(cli.color, cli.quiet);
     let exit = run(&cli, &mut printer).unwrap_or_else(|failure| {
         printer.failure(&failure);
         failure.exit
@@ -81,5 +86,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),
         Command::Upgrade(args) => upgrade::run(args, printer, &interrupt),
+        Command::Completion(args) => shell::completion(args, printer),
+        Command::Man(args) => shell::man(args, printer),
     }
 }

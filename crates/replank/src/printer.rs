@@ -23,11 +23,13 @@ pub(crate) struct Printer {
     look: Look,
     /// Where the story is broken into lines: not in a file or a pipe, where people search for a message.
     story_width: Option<usize>,
+    /// Whether only results, warnings and errors are wanted.
+    quiet: bool,
 }
 
 impl Printer {
-    /// Standard output and error, with colours as wanted.
-    pub(crate) fn new(when: When) -> Self {
+    /// Standard output and error, with colours as wanted, and with what happens in between unless it is to be quiet.
+    pub(crate) fn new(when: When, quiet: bool) -> Self {
         let choice = match when {
             When::Auto => ColorChoice::Auto,
             When::Always => ColorChoice::Always,
@@ -40,7 +42,7 @@ impl Printer {
             ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => Color::Ansi,
         };
         let story_width = terminal(&console::Term::stderr()).or_else(given).map(within);
-        Self { data, story, look: Look { width: width(), color }, story_width }
+        Self { data, story, look: Look { width: width(), color }, story_width, quiet }
     }
 
     /// How data is to look.
@@ -62,8 +64,15 @@ impl Printer {
         }
     }
 
-    /// Tells what happens.
+    /// Tells what happens, unless it is to be quiet.
     pub(crate) fn story(&mut self, text: &str) {
+        if !self.quiet {
+            self.tell("", Tone::Plain, text);
+        }
+    }
+
+    /// Tells what a question that follows is about: whoever is asked must see it.
+    pub(crate) fn asked(&mut self, text: &str) {
         self.tell("", Tone::Plain, text);
     }
 

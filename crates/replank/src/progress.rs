@@ -1,11 +1,20 @@
 //! Progress on a terminal: of rehearsals in virtual time, of scans in files. Silent elsewhere.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use replank_rehearse::Progress;
 
 use crate::report::words;
+
+/// Whether nobody wants to see progress: said once, before there is any.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on no progress is shown.
+pub(crate) fn silence() {
+    QUIET.store(true, Ordering::Relaxed);
+}
 
 /// A line on standard error that is gone once it is over.
 #[derive(Debug)]
@@ -38,7 +47,12 @@ impl Meter {
 
     fn with(template: &str) -> Self {
         // indicatif draws nothing if standard error is not a terminal.
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(REDRAWS));
+        let target = if QUIET.load(Ordering::Relaxed) {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(REDRAWS)
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
         let style = ProgressStyle::with_template(template).expect("the template is one of those above");
         bar.set_style(style.progress_chars("━╸─"));
         bar.enable_steady_tick(Duration::from_millis(250));

@@ -335,6 +335,8 @@ pub(super) const RULES: &[Rule] = &[
             "anstyle",
             "anyhow",
             "clap",
+            "clap_complete",
+            "clap_mangen",
             "console",
             "flate2",
             "indicatif",

@@ -20,8 +20,6 @@ use crate::connect::{Call, Connection, JSON, causes, date};
 use crate::error::LiveError;
 use crate::lease::Term;
 
-/// How long credentials that are not accepted are tried anew.
-const UNAUTHORIZED_MAX: Duration = Duration::from_mins(10);
 /// How long an answer may take to be there as a whole: the server itself gives up after a minute.
 const ANSWER_MAX: Duration = Duration::from_secs(65);
 
@@ -32,6 +30,8 @@ pub(super) struct Line {
     pub(super) bucket: Bucket,
     told: mpsc::Sender<Told>,
     run: RunId,
+    /// How long credentials that are not accepted are tried anew.
+    unauthorized_for: Duration,
     /// Since when the credentials have not been accepted.
     unauthorized: Mutex<Option<Instant>>,
     /// One at a time reads credentials.
@@ -76,6 +76,7 @@ impl Line {
             bucket: Bucket::new(options.requests_per_second),
             run: options.run.clone(),
             told,
+            unauthorized_for: options.unauthorized_for,
             unauthorized: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
             term: options.term.clone(),
@@ -149,7 +150,7 @@ impl Line {
         }
     }
 
-    /// The credentials were not accepted: reads them anew. After ten minutes the driver is told to end.
+    /// The credentials were not accepted: reads them anew. After a while ([`Options::unauthorized_for`]) the driver is told to end.
     async fn not_accepted(&self, turn: u64, why: String, backoff: &mut Backoff) {
         let (since, is_first) = {
             let mut unauthorized = self.unauthorized();
@@ -159,7 +160,7 @@ impl Line {
         if is_first {
             self.story(Event::Unauthorized { why }).await;
         }
-        if since.elapsed() > UNAUTHORIZED_MAX {
+        if since.elapsed() > self.unauthorized_for {
             let (server, context) = (self.connection.server(), self.connection.context());
             let error = LiveError::Unauthorized { server: server.to_owned(), context: context.to_owned() };
             self.tell(Told::End(error)).await;

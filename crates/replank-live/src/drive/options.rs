@@ -1,5 +1,7 @@
 //! How a driver works.
 
+use std::time::Duration;
+
 use replank_model::text::RunId;
 
 use crate::lease::Term;
@@ -18,6 +20,8 @@ pub struct Options {
     pub dry_run: DryRun,
     /// Where several processes may want to do the same: nothing is sent any more once this is over.
     pub term: Option<Term>,
+    /// How long credentials that the server does not accept are read anew and tried, until the run ends with [`crate::LiveError::Unauthorized`].
+    pub unauthorized_for: Duration,
     /// Where the records of runs are; in all namespaces without it.
     pub records: Option<String>,
 }
@@ -36,6 +40,14 @@ impl Options {
     /// The usual way, for a run.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        Self { run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None, term: None, records: None }
+        Self {
+            run,
+            requests_per_second: 20,
+            in_flight: 16,
+            dry_run: DryRun::None,
+            term: None,
+            unauthorized_for: Duration::from_mins(10),
+            records: None,
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
-use crate::live::{carry_out, permitted, pressed, runtime};
+use crate::live::{carry_out, lost_on_the_way, permitted, pressed, runtime};
 use crate::moment;
 use crate::printer::Printer;
 
@@ -50,7 +50,7 @@ pub(super) fn run(asked: &Asked<'_>, printer: &mut Printer, interrupt: &Interrup
     let (connection, chosen) = runtime.block_on(async {
         let connection = Connection::open(&asked.nodes.live.asked()).await?;
         permitted(&connection, None, &rules(asked.verb, &options)).await?;
-        let chosen = select::choose(asked.nodes, &connection, moment::now()).await?;
+        let chosen = select::choose(asked.nodes, &connection, connection.now()).await?;
         Ok::<_, Failure>((connection, chosen))
     })?;
     if chosen.nodes.is_empty() {
@@ -101,12 +101,12 @@ pub(super) fn run(asked: &Asked<'_>, printer: &mut Printer, interrupt: &Interrup
     }
     let statuses = watch.statuses().to_vec();
     match ended {
-        Ok(end) => Ok(finish(&request, &end, &statuses, (printer, &screen))),
+        Ok(end) => Ok(finish(&request, &end, (&statuses, connection.now()), (printer, &screen))),
         Err(error) => {
             if let Some(words) = cordoned(&statuses) {
                 printer.warning(&words);
             }
-            Err(error.into())
+            Err(lost_on_the_way(error))
         }
     }
 }
@@ -138,7 +138,7 @@ fn rules(verb: Verb, options: &Options) -> Vec<Rule> {
 fn finish(
     request: &Request,
     end: &End,
-    statuses: &[NodeStatus],
+    (statuses, now): (&[NodeStatus], Time),
     (printer, screen): (&mut Printer, &Rc<RefCell<Screen>>),
 ) -> Exit {
     let exit = match end {
@@ -161,7 +161,7 @@ fn finish(
             | Exit::Refused
             | Exit::Incomplete => "blocked",
         };
-        let event = json!({"event": "end", "time": moment::now().floor_seconds().to_string(), "result": result,
+        let event = json!({"event": "end", "time": now.floor_seconds().to_string(), "result": result,
             "drained": names(&|status| status.phase == Phase::Drained), "cordoned": names(&|status| status.is_cordoned)});
         // Whoever reads events hears of a broken pipe by itself.
         drop(printer.data(&format!("{event}\n")));

@@ -8,6 +8,8 @@ use replank_live::drive::{Driver, Observer};
 use replank_protocol::decision::End;
 use replank_protocol::engine::Engine;
 
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
 
@@ -28,6 +30,13 @@ pub(crate) async fn carry_out(
         None => driver.run(engine, look).await,
         Some(journal) => driver.run(&mut Recorded::new(Box::new(engine), told, journal.sink()), look).await,
     }
+}
+
+/// Why a run that was begun ended early. Credentials that are not accepted any more are no mistake in what was asked for: something may have been changed by now.
+pub(crate) fn lost_on_the_way(error: LiveError) -> Failure {
+    let is_late = matches!(error, LiveError::Unauthorized { .. } | LiveError::Credentials { .. });
+    let failure = Failure::from(error);
+    if is_late { Failure { exit: Exit::Internal, ..failure } } else { failure }
 }
 
 /// Waits until somebody presses Ctrl-C.

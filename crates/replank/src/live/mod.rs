@@ -8,7 +8,7 @@ mod snapshot;
 mod told;
 
 pub(crate) use args::{LiveArgs, SnapshotArgs};
-pub(crate) use carry::{carry_out, pressed};
+pub(crate) use carry::{carry_out, lost_on_the_way, pressed};
 pub(crate) use permitted::permitted;
 pub(crate) use read::{Read, ToScan, read, read_to_scan, runtime};
 pub(crate) use snapshot::run;

@@ -16,6 +16,7 @@ use replank_protocol::command::{Command, CommandKey, Effect, KubernetesEffect, O
 use replank_protocol::decision::Decision;
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
+use replank_protocol::mark;
 use serde_json::json;
 
 use super::course::Compared;
@@ -33,6 +34,8 @@ pub(super) struct Shared {
     pub(super) beyond: Rc<RefCell<Option<String>>>,
     /// Which nodes are left, as it was seen last, and how many there were.
     pub(super) left: Rc<Cell<(usize, usize)>>,
+    /// Nodes that bore marks of the run when it was decided last.
+    pub(super) marked: Rc<RefCell<Vec<NodeName>>>,
 }
 
 /// See the module's page.
@@ -133,6 +136,11 @@ impl Watch {
 
     fn look(&mut self, now: Time, decision: &Decision) -> Option<Time> {
         let view = self.core.view();
+        let marked = view.nodes.unordered().map(|(_, node)| node);
+        let marked = marked.filter(|node| mark::of(node).is_some_and(|found| found.is_of_run(&self.run)));
+        let mut marked: Vec<NodeName> = marked.map(|node| node.name()).collect();
+        marked.sort();
+        *self.shared.marked.borrow_mut() = marked;
         let left = nodes_to_replace(view, &self.plan, &self.options);
         for name in &left {
             if let Some(node) = view.node(name) {

@@ -9,7 +9,7 @@ use replank_core::Core;
 use replank_facts::plan::{Plan, RunOptions};
 use replank_journal::{Entry, Recorded};
 use replank_live::drive::{self, Driver, Event, Observer};
-use replank_live::{Attempt, Connection, Holder, Lease};
+use replank_live::{Attempt, Connection, Holder, Lease, Term};
 use replank_model::text::RunId;
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -29,8 +29,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
-use crate::live::pressed;
-use crate::moment;
+use crate::live::{lost_on_the_way, pressed};
 use crate::printer::Printer;
 
 /// How often it is looked whether the run is beyond what is tolerated.
@@ -101,6 +100,7 @@ pub(super) fn carry_out(
         compared: compared.clone(),
         beyond: Rc::default(),
         left: Rc::new(Cell::new((0, 0))),
+        marked: Rc::default(),
     };
     let Task { run, plan, options, .. } = task;
     let core = Core::new(plan.clone(), run.clone(), options.clone(), preflight::blocking).with_record();
@@ -122,9 +122,11 @@ pub(super) fn carry_out(
     driving.term = Some(lease.term());
     driving.records = Some(namespace.clone());
     let driver = Driver::new(connection, driving);
+    let term = lease.term();
     let left = runtime.block_on(async {
         tokio::select! {
             biased;
+            never = told(connection, &term, &shared) => match never {},
             holder = lease.keep() => Ok(Left::Lost(holder)),
             why = beyond(&shared) => Ok(Left::Beyond(why)),
             () = pressed(interrupt) => Ok(Left::Interrupted),
@@ -144,9 +146,9 @@ pub(super) fn carry_out(
         // What was done is done: that there is no whole evidence of it is said.
         printer.failure(&failure);
     }
-    let left = left?;
+    let left = left.map_err(lost_on_the_way)?;
     paused?;
-    Ok(finish(task, &left, (&shared, printer)))
+    Ok(finish(task, (&left, connection.now()), (&shared, printer)))
 }
 
 /// Whether the run is as this process has found it before it held the Lease. One that is over by now, or was ended, would begin anew; one that was begun meanwhile has
@@ -167,6 +169,22 @@ async fn is_as_known(connection: &Connection, namespace: &str, task: &Task) -> R
     Err(Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} {word}")) }.next(next))
 }
 
+/// Says when the Lease cannot be renewed in time, from when nothing is sent, and when it is held again.
+async fn told(connection: &Connection, term: &Term, shared: &Shared) -> std::convert::Infallible {
+    let mut held = true;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let holds = term.holds();
+        if std::mem::replace(&mut held, holds) != holds {
+            let words = match holds {
+                true => "the Lease of the run is renewed again: the run goes on",
+                false => "the Lease of the run could not be renewed in time: nothing is sent until it is",
+            };
+            shared.screen.borrow_mut().warn(connection.now(), "lease", words);
+        }
+    }
+}
+
 /// Waits until the run is beyond what is tolerated.
 async fn beyond(shared: &Shared) -> String {
     loop {
@@ -177,20 +195,33 @@ async fn beyond(shared: &Shared) -> String {
     }
 }
 
-fn finish(task: &Task, left: &Left, (shared, printer): (&Shared, &mut Printer)) -> Exit {
+fn finish(task: &Task, (left, now): (&Left, Time), (shared, printer): (&Shared, &mut Printer)) -> Exit {
     let run = &task.run;
     let (open, all) = shared.left.get();
     let replaced = format!("{} of {all} nodes replaced", all - open);
     let go_on = format!("to go on: replank roll resume {run}; to end it: replank roll cancel {run}");
+    let marked: Vec<String> = shared.marked.borrow().iter().map(ToString::to_string).collect();
+    // What was asked for is done only if nothing of it is left.
+    let asked_for = |intent| match task.wanted == intent && marked.is_empty() {
+        true => Exit::Passes,
+        false => Exit::Blocked,
+    };
+    let still = match marked.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; these nodes could not be given back and stay as they are: {0}; once what refused it is gone: replank roll undo {run}, or kubectl uncordon {0}",
+            marked.join(" ")
+        ),
+    };
     let (word, exit, line, waiting) = match left {
         Left::End(End::Done) => ("done", Exit::Passes, format!("run {run} is done: {replaced}"), &[][..]),
         Left::End(End::Cancelled(waiting)) => {
-            let exit = if task.wanted == Intent::Cancelled { Exit::Passes } else { Exit::Blocked };
-            ("cancelled", exit, format!("run {run} is cancelled: {replaced}"), &waiting[..])
+            let line = format!("run {run} is cancelled: {replaced}{still}");
+            ("cancelled", asked_for(Intent::Cancelled), line, &waiting[..])
         }
         Left::End(End::RolledBack(waiting)) => {
-            let exit = if task.wanted == Intent::Undo { Exit::Passes } else { Exit::Blocked };
-            ("rolledBack", exit, format!("run {run} is taken back"), &waiting[..])
+            let line = format!("run {run} is taken back{still}");
+            ("rolledBack", asked_for(Intent::Undo), line, &waiting[..])
         }
         Left::End(End::Blocked(waiting)) => {
             ("blocked", Exit::Blocked, format!("run {run} is blocked: {replaced}"), &waiting[..])
@@ -231,7 +262,7 @@ fn finish(task: &Task, left: &Left, (shared, printer): (&Shared, &mut Printer)) 
         }
         waiting.iter().for_each(|one| printer.warning(&one.to_string()));
     } else {
-        let event = json!({"event": "end", "time": moment::now().floor_seconds().to_string(), "result": word,
+        let event = json!({"event": "end", "time": now.floor_seconds().to_string(), "result": word,
             "run": run, "nodes": all, "replaced": all - open, "message": line, "waiting": waiting});
         // Whoever reads events hears of a broken pipe by itself.
         drop(printer.data(&format!("{event}\n")));

@@ -34,8 +34,28 @@ pub(super) async fn all(
     connection: &Connection,
     namespace: &str,
 ) -> Result<(Vec<FoundRecord>, Time), Failure> {
-    let path =
-        format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector={}", RECORD.replace('/', "%2F"));
+    listed(connection, &format!("/api/v1/namespaces/{namespace}/configmaps")).await
+}
+
+/// The records in all other namespaces; nothing where they may not be read.
+pub(super) async fn elsewhere(
+    connection: &Connection,
+    namespace: &str,
+) -> Result<Option<Vec<FoundRecord>>, Failure> {
+    match listed(connection, "/api/v1/configmaps").await {
+        Ok((mut found, _)) => {
+            found.retain(|one| one.holder.meta.namespace != *namespace);
+            Ok(Some(found))
+        }
+        Err(failure) => match failure.error.downcast_ref() {
+            Some(LiveError::Forbidden { .. }) => Ok(None),
+            Some(_) | None => Err(failure),
+        },
+    }
+}
+
+async fn listed(connection: &Connection, collection: &str) -> Result<(Vec<FoundRecord>, Time), Failure> {
+    let path = format!("{collection}?labelSelector={}", RECORD.replace('/', "%2F"));
     let answer = connection.get(&path, "application/json").await?;
     let missing =
         Missing { group: String::new(), resource: "configmaps".to_owned(), verbs: &["get", "list"] };
@@ -53,7 +73,7 @@ pub(super) async fn all(
         Object::from_json(item).ok()
     });
     let view: View = objects.map(Delta::Put).collect();
-    let now = answer.date.unwrap_or_else(crate::moment::now);
+    let now = answer.date.unwrap_or_else(|| connection.now());
     Ok((record::all(&view), now))
 }
 

@@ -48,7 +48,7 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     let run = run_named(&plan.name);
     let runtime = runtime()?;
     let (namespace, name) = place(&plan, &run);
-    let (connection, found, now, holder) = runtime.block_on(async {
+    let (connection, found, elsewhere, now, holder) = runtime.block_on(async {
         let connection = Connection::open(&args.live.asked()).await?;
         let verb =
             if plan.care.singletons == Singletons::Surge { RbacVerb::RollSurge } else { RbacVerb::Roll };
@@ -58,8 +58,9 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
             permitted(&connection, Some(&namespace), verb.of_namespace()).await?;
         }
         let (found, now) = records::all(&connection, &namespace).await?;
+        let elsewhere = records::elsewhere(&connection, &namespace).await?;
         let holder = Lease::holder(&connection, (&namespace, &name)).await?;
-        Ok::<_, Failure>((connection, found, now, holder))
+        Ok::<_, Failure>((connection, found, elsewhere, now, holder))
     })?;
     if let Some(holder) = holder.filter(|_| !args.dry_run) {
         return Err(held_by(&run, &holder));
@@ -88,7 +89,12 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
     let task_options = RunOptions { started: since.map_or(now, |(_, since)| since), ..options(scene) };
     let chosen = nodes_to_replace(&scene.view, &scene.plan, &task_options);
     replaceable(&scene.view, &scene.plan, &chosen)?;
-    apart((&scene.view, &chosen), (&found, run.as_str()))?;
+    if elsewhere.is_none() {
+        printer.warning(&format!(
+            "runs that are recorded in other namespaces than {namespace} cannot be seen: to have them told apart, allow listing ConfigMaps in all namespaces"
+        ));
+    }
+    apart((&scene.view, &chosen), (&found, &elsewhere.unwrap_or_default(), run.as_str()))?;
     if is_new || args.dry_run {
         print(&rehearsed.report, args, printer)?;
         match rehearsed.exit {
@@ -152,7 +158,8 @@ fn fresh(
     wanted: (&View, &BTreeSet<NodeName>),
 ) -> Result<RunOptions, Failure> {
     let (found, now): (Vec<FoundRecord>, Time) = runtime.block_on(records::all(connection, namespace))?;
-    apart(wanted, (&found, run))?;
+    let elsewhere = runtime.block_on(records::elsewhere(connection, namespace))?;
+    apart(wanted, (&found, &elsewhere.unwrap_or_default(), run))?;
     Ok(RunOptions { started: now, ..options })
 }
 
@@ -161,7 +168,11 @@ fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Fa
     match args.tell.output {
         Format::Text => printer.data(report),
         Format::Json => {
-            printer.story(report);
+            if args.yes {
+                printer.story(report);
+            } else {
+                printer.asked(report);
+            }
             Ok(())
         }
     }
@@ -187,9 +198,11 @@ fn replaceable(view: &View, plan: &Plan, chosen: &BTreeSet<NodeName>) -> Result<
 /// Whether another run wants the same nodes.
 fn apart(
     (view, chosen): (&View, &BTreeSet<NodeName>),
-    (found, run): (&[FoundRecord], &str),
+    (found, elsewhere, run): (&[FoundRecord], &[FoundRecord], &str),
 ) -> Result<(), Failure> {
-    for other in found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run)) {
+    let others = found.iter().filter(|one| one.run.as_ref().is_none_or(|name| name.as_str() != run));
+    // A run of the same name in another namespace is another one.
+    for other in others.chain(elsewhere) {
         let Some(told) = other.record.as_ref().ok().and_then(|record| told(record).ok()) else { continue };
         // One that was called off begins nothing any more.
         if !matches!(told.intent, Intent::Run | Intent::Paused) {
@@ -198,16 +211,21 @@ fn apart(
         let theirs = nodes_to_replace(view, &told.plan, &told.options);
         let both: Vec<&str> = chosen.intersection(&theirs).map(NodeName::as_str).collect();
         if !both.is_empty() {
+            let namespace = &other.holder.meta.namespace;
+            let (place, flag) = match found.iter().any(|one| Arc::ptr_eq(&one.holder, &other.holder)) {
+                true => (String::new(), String::new()),
+                false => (format!(" of namespace {namespace}"), format!(" -n {namespace}")),
+            };
             return Err(Failure {
                 exit: Exit::Refused,
                 ..Failure::usage_message(format!(
-                    "run {} is to replace the same nodes: {}",
+                    "run {}{place} is to replace the same nodes: {}",
                     told.run,
                     some(&both)
                 ))
             }
             .next(format!(
-                "wait until it is over (replank roll watch {0}), or end it: replank roll cancel {0}",
+                "wait until it is over (replank roll watch {0}{flag}), or end it: replank roll cancel {0}{flag}",
                 told.run
             )));
         }

@@ -193,6 +193,42 @@ fn what_is_held_is_named_and_leaves_a_stated_state(ground: &Ground) {
     }
 }
 
+fn two_processes_at_once_drain_what_they_share_once(ground: &Ground) {
+    ground.workload("web", 6);
+    let there = ground.pods_on("node-1").len() + ground.pods_on("node-2").len();
+    assert!(there > 0);
+    let proxy = proxy(ground);
+    // The same node, and nodes that overlap.
+    let all: [&[&str]; 3] =
+        [&["drain", "node-1"], &["drain", "node-1"], &["drain", "node-1", "node-2", "--parallel", "2"]];
+    let children = all.map(|arguments| begin(arguments, proxy.kubeconfig()));
+    for child in children {
+        let ran: Ran = child.wait_with_output().expect("it ends").into();
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    assert!(ground.pods_on("node-1").is_empty() && ground.pods_on("node-2").is_empty());
+    assert!(is_cordoned(ground, "node-1") && is_cordoned(ground, "node-2") && !is_cordoned(ground, "node-3"));
+    ground.wait("the workload is whole again", |ground| ground.is_whole("web", 6));
+    // Two may ask for the same pod at the same moment, and are both told yes while it terminates: no other pod went for it.
+    let passed = proxy.passed();
+    let granted = passed.iter().filter(|one| one.asked.path.contains("/eviction") && one.status == Some(201));
+    let uids: std::collections::BTreeSet<String> =
+        granted.map(|one| one.asked.body["deleteOptions"]["preconditions"]["uid"].to_string()).collect();
+    assert_eq!(uids.len(), there, "{uids:?}");
+}
+
+#[test]
+fn two_processes_at_once_on_a_served_cluster() {
+    two_processes_at_once_drain_what_they_share_once(&Ground::served("cli-two"));
+}
+
+#[test]
+fn two_processes_at_once_on_a_real_control_plane() {
+    if let Some(ground) = Ground::real("cli-two") {
+        two_processes_at_once_drain_what_they_share_once(&ground);
+    }
+}
+
 #[test]
 fn nodes_are_drained_on_a_served_cluster() {
     nodes_are_drained_as_kubectl_does_and_no_eviction_is_refused(&Ground::served("cli-drained"));

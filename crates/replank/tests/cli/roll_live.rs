@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use replank_judge::{Endpoint, Sent};
+use replank_judge::{Asked, Endpoint, Fault, Proxy, Sent};
 use serde_json::{Value, json};
 
 use super::common::{Ran, command, plan, replank};
 use super::drive::ground::Ground;
 
-const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
+pub(crate) const RECORDS: &str =
+    "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
 pub(crate) const NEW: &str = "v1.36.3";
 pub(crate) const SPEC: &str = "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
 
@@ -32,8 +33,12 @@ impl Person {
             let is_over = is_over.clone();
             thread::spawn(move || {
                 while !is_over.load(Ordering::SeqCst) {
-                    let nodes =
-                        endpoint.exchange(&Sent::new("GET", "/api/v1/nodes")).expect("it answers").json();
+                    // A server that is away for a while is waited for.
+                    let Ok(answer) = endpoint.exchange(&Sent::new("GET", "/api/v1/nodes")) else {
+                        thread::sleep(Duration::from_millis(200));
+                        continue;
+                    };
+                    let nodes = answer.json();
                     for node in nodes["items"].as_array().into_iter().flatten() {
                         let is_drained = node["metadata"]["annotations"]["replank.dev/role"] == "drained";
                         if is_drained && node["status"]["nodeInfo"]["kubeletVersion"] != NEW {
@@ -87,13 +92,13 @@ fn records(ground: &Ground) -> Vec<Value> {
     ground.get(RECORDS)["items"].as_array().cloned().unwrap_or_default()
 }
 
-fn upgraded(ground: &Ground) -> usize {
+pub(crate) fn upgraded(ground: &Ground) -> usize {
     let nodes = ground.get("/api/v1/nodes");
     let is_new = |node: &&Value| node["status"]["nodeInfo"]["kubeletVersion"] == NEW;
     nodes["items"].as_array().map_or(0, |all| all.iter().filter(is_new).count())
 }
 
-fn marked(ground: &Ground) -> Vec<String> {
+pub(crate) fn marked(ground: &Ground) -> Vec<String> {
     let nodes = ground.get("/api/v1/nodes");
     let ours = |node: &&Value| {
         node["spec"]["unschedulable"] == true
@@ -282,7 +287,7 @@ fn claims(endpoint: &Endpoint, name: &str, node: &str) {
 }
 
 impl Karpenter {
-    fn begins(ground: &Ground) -> Self {
+    pub(crate) fn begins(ground: &Ground) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
         let works = {
@@ -545,6 +550,81 @@ fn two_plans_for_the_same_nodes_are_kept_apart() {
     // It is in nobody's way any more.
     let other = run(&["roll", "-f", &other, "--dry-run"], config);
     assert_eq!(other.code, Some(0), "{other:?}");
+}
+
+fn interrupted(child: &Child) {
+    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("there is kill").success());
+}
+
+/// The uncordon is refused by a webhook, longer than it is tried: the code says so, and which node it is.
+fn what_cannot_be_given_back_is_said(ground: &Ground, verb: &str) {
+    ground.workload("web", 6);
+    let file = plan(&format!("{}/plan.yaml", ground.folder.file_name().expect("a name").display()), SPEC);
+    let child = begin(&["roll", "-f", &file, "--yes"], ground.kubeconfig());
+    ground.wait("a node is drained", is_draining);
+    interrupted(&child);
+    assert_eq!(ends(child).code, Some(130));
+    let left = marked(ground);
+    assert!(!left.is_empty());
+    // What is refused is tried again for ten minutes, which pass by the server's clock, some at each refusal.
+    let mut denied = 0;
+    let guard = Box::new(move |asked: &Asked| {
+        if asked.method == "PATCH" && asked.path.starts_with("/api/v1/nodes/") {
+            denied += 1;
+            return Fault::Denied;
+        }
+        Fault::Ahead(i64::from(denied) * 200)
+    });
+    let proxy = Proxy::begin(ground.kubeconfig(), &ground.folder, guard).expect("it begins");
+    let refused = run(&["roll", verb, "test"], proxy.kubeconfig());
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    let told = flat(&refused.stderr);
+    assert!(told.contains("not on a Friday") && told.contains("could not be given back"), "{told}");
+    let names = left.iter().map(|name| name.trim_matches('"'));
+    assert!(names.clone().all(|name| told.contains(name)), "{told}");
+    assert_eq!(marked(ground), left);
+    // The webhook is gone.
+    let again = run(&["roll", "undo", "test"], ground.kubeconfig());
+    assert_eq!((again.code, marked(ground)), (Some(0), Vec::new()), "{again:?}");
+}
+
+#[test]
+fn what_cannot_be_cancelled_on_a_served_cluster() {
+    what_cannot_be_given_back_is_said(&Ground::served("roll-cancel-refused"), "cancel");
+}
+
+#[test]
+fn what_cannot_be_cancelled_on_a_real_control_plane() {
+    if let Some(ground) = Ground::real("roll-cancel-refused") {
+        what_cannot_be_given_back_is_said(&ground, "cancel");
+    }
+}
+
+#[test]
+fn what_cannot_be_undone_on_a_served_cluster() {
+    what_cannot_be_given_back_is_said(&Ground::served("roll-undo-refused"), "undo");
+}
+
+#[test]
+fn plans_of_one_pool_in_two_namespaces_are_kept_apart() {
+    let file = super::common::scratch("roll-namespaces.json", snapshot());
+    let ground = Ground::served_from("roll-namespaces", &file);
+    let config = ground.kubeconfig();
+    let first = plan("roll-namespaces/plan.yaml", "groups: [web]");
+    let text = std::fs::read_to_string(&first).expect("it is there");
+    // Also where both have one name.
+    let other = text.replace("metadata: {name: test}", "metadata: {name: test, namespace: default}");
+    let other = super::common::scratch("roll-namespaces/other.yaml", other);
+    let mut child = begin(&["roll", "-f", &first, "--yes"], config);
+    ground.wait("it has a record", |ground| !records(ground).is_empty());
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    let refused = run(&["roll", "-f", &other, "--yes"], config);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+    let told = flat(&refused.stderr);
+    assert!(told.contains("run test of namespace kube-system is to replace the same nodes: node-"), "{told}");
+    assert!(told.contains("replank roll cancel test -n kube-system"), "{told}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use replank_judge::{Asked, Fault, Passed, Plan, Proxy};
-use replank_live::drive::Event;
+use replank_live::LiveError;
+use replank_live::drive::{Event, Options};
+use replank_model::text::RunId;
 use replank_model::time::Span;
 use replank_protocol::command::{Answer, Effect, KubernetesEffect, Refusal};
 use replank_protocol::decision::End;
@@ -16,7 +18,7 @@ use serde_json::json;
 
 use super::ground::Ground;
 use super::hand::{Drainer, Noted, Notes, RUN};
-use super::{drive, evictions};
+use super::{drive, drive_with, evictions};
 
 /// How many pods there are; with three nodes a drain moves at least one.
 const PODS: usize = 3;
@@ -192,6 +194,27 @@ fn unauthorized(ground: &Ground) {
     let lost = count(&notes, |event| matches!(event, Event::Unauthorized { .. }));
     let found = count(&notes, |event| matches!(event, Event::Authorized));
     assert!(lost >= 1 && lost == found, "{lost} {found}");
+}
+
+/// The credentials are not accepted any more: that is told at once, and the run ends with it after a while, whatever is under way.
+fn never_accepted(ground: &Ground) {
+    let mut has_begun = false;
+    let proxy = stage(
+        ground,
+        Box::new(move |asked| {
+            let is_refused = has_begun;
+            has_begun |= asked.is_write();
+            if is_refused { Fault::Unauthorized } else { Fault::Nothing }
+        }),
+    );
+    let notes = Notes::default();
+    let options = Options { unauthorized_for: Duration::from_secs(5), ..Options::new(RunId::from(RUN)) };
+    let begun = std::time::Instant::now();
+    let ended = drive_with(options, proxy.kubeconfig(), &mut Drainer::new(&loaded(ground)), &notes);
+    assert!(matches!(ended, Err(LiveError::Unauthorized { .. })), "{ended:?}");
+    assert!(begun.elapsed() >= Duration::from_secs(5));
+    assert_eq!(count(&notes, |event| matches!(event, Event::Unauthorized { .. })), 1);
+    assert!(evictions(&proxy.passed()).iter().all(|one| one.status.is_none()), "nothing is evicted");
 }
 
 /// The token is good no longer in the middle of a run, and another stands in the kubeconfig by then.
@@ -424,6 +447,7 @@ on_both! {
     late_and_twice: late_and_repeated_requests_change_no_outcome_served, late_and_repeated_requests_change_no_outcome_real;
     throttled: throttling_is_waited_out_served, throttling_is_waited_out_real;
     unauthorized: credentials_are_read_anew_served, credentials_are_read_anew_real;
+    never_accepted: credentials_that_stay_refused_end_a_run_served, credentials_that_stay_refused_end_a_run_real;
     renewed: a_token_that_expires_is_replaced_served, a_token_that_expires_is_replaced_real;
     expired: an_expired_watch_is_listed_anew_served, an_expired_watch_is_listed_anew_real;
     away: an_outage_is_sat_out_served, an_outage_is_sat_out_real;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use replank_judge::{Assets, ControlPlane, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets};
@@ -14,12 +15,12 @@ pub(crate) struct Ground {
     kubeconfig: PathBuf,
     endpoint: Endpoint,
     pub(crate) folder: PathBuf,
-    _alive: Alive,
+    alive: Mutex<Alive>,
 }
 
 enum Alive {
-    Served { _served: Served },
-    Real { _kubelets: Kubelets, _plane: Box<ControlPlane> },
+    Served(Served),
+    Real { _kubelets: Kubelets, plane: Box<ControlPlane> },
 }
 
 impl Ground {
@@ -38,13 +39,28 @@ impl Ground {
         Self::up(name, &[snapshot])
     }
 
+    /// One that is kept in a directory, so that it can be begun anew.
+    pub(crate) fn kept(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drive-{name}-served/data"));
+        Self::up(name, &["--nodes", "3", "--data-dir", folder.to_str().expect("it is text")])
+    }
+
+    /// Its API server ends and begins anew. A real one goes on with what etcd has.
+    pub(crate) fn restart(&self, away: Duration) {
+        match &mut *self.alive.lock().expect("nobody panics while it begins") {
+            Alive::Served(served) => served.restart(away),
+            Alive::Real { plane, .. } => plane.restart_api_server(away),
+        }
+        .expect("it begins anew");
+    }
+
     fn up(name: &str, arguments: &[&str]) -> Self {
         let folder = scratch(&format!("{name}-served"));
         let program = Path::new(env!("CARGO_BIN_EXE_replank"));
         let served =
             Served::up(program, &[arguments, &["--speed", "20"]].concat(), &folder).expect("it is served");
         let kubeconfig = served.kubeconfig().to_owned();
-        Self::of(kubeconfig, folder, Alive::Served { _served: served })
+        Self::of(kubeconfig, folder, Alive::Served(served))
     }
 
     /// A real control plane; nothing where there is none, which is said.
@@ -57,7 +73,7 @@ impl Ground {
             kubelets.register(&worker(number)).expect("a node can be registered");
         }
         let kubeconfig = plane.kubeconfig();
-        let alive = Alive::Real { _kubelets: kubelets, _plane: Box::new(plane) };
+        let alive = Alive::Real { _kubelets: kubelets, plane: Box::new(plane) };
         let ground = Self::of(kubeconfig, folder, alive);
         // Nodes are taken for usable a moment after their kubelets are.
         ground.wait("all nodes are usable", |ground| {
@@ -71,7 +87,7 @@ impl Ground {
 
     fn of(kubeconfig: PathBuf, folder: PathBuf, alive: Alive) -> Self {
         let endpoint = Endpoint::of_kubeconfig(&kubeconfig).expect("it names a server");
-        Self { kubeconfig, endpoint, folder, _alive: alive }
+        Self { kubeconfig, endpoint, folder, alive: Mutex::new(alive) }
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {
@@ -80,13 +96,18 @@ impl Ground {
         answer.json()
     }
 
+    /// Whether it answers.
+    pub(crate) fn is_up(&self) -> bool {
+        self.endpoint.exchange(&Sent::new("GET", "/readyz")).is_ok_and(|answer| answer.status == 200)
+    }
+
     pub(crate) fn create(&self, path: &str, object: &Value) -> Value {
         let answer = self.endpoint.exchange(&Sent::new("POST", path).json(object)).expect("it answers");
         assert!(answer.status < 300, "POST {path}: {}", answer.json());
         answer.json()
     }
 
-    pub(super) fn delete(&self, path: &str) {
+    pub(crate) fn delete(&self, path: &str) {
         let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
         assert!(answer.status < 300, "DELETE {path}: {}", answer.json());
     }

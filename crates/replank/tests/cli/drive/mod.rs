@@ -21,12 +21,20 @@ use hand::{Drainer, Notes, RUN};
 
 /// Runs an engine on the cluster of a kubeconfig.
 fn drive(kubeconfig: &Path, engine: &mut dyn Engine, notes: &Notes) -> Result<End, LiveError> {
+    drive_with(Options::new(RunId::from(RUN)), kubeconfig, engine, notes)
+}
+
+fn drive_with(
+    options: Options,
+    kubeconfig: &Path,
+    engine: &mut dyn Engine,
+    notes: &Notes,
+) -> Result<End, LiveError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it can be made");
     runtime.block_on(async {
         let asked = Asked { kubeconfig: Some(kubeconfig.to_owned()), context: None };
         let connection = Connection::open(&asked).await?;
-        let driver = Driver::new(&connection, Options::new(RunId::from(RUN)));
-        driver.run(engine, &mut notes.clone()).await
+        Driver::new(&connection, options).run(engine, &mut notes.clone()).await
     })
 }
 

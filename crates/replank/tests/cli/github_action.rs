@@ -1,0 +1,79 @@
+//! The script of the GitHub Action, run as a runner runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::common::{Ran, root};
+
+struct Step {
+    ran: Ran,
+    folder: PathBuf,
+}
+
+impl Step {
+    fn of(name: &str, called: &str, arguments: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("action").join(name);
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).expect("it can be made");
+        let bin = Path::new(env!("CARGO_BIN_EXE_replank")).parent().expect("it lies in a folder");
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        let output = Command::new(root().join("action/run.sh"))
+            .current_dir(root())
+            .env("PATH", path)
+            .env("REPLANK_COMMAND", called)
+            .env("REPLANK_ARGUMENTS", arguments)
+            .env("RUNNER_TEMP", &folder)
+            .env("GITHUB_STEP_SUMMARY", folder.join("summary"))
+            .env("GITHUB_OUTPUT", folder.join("output"))
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::null())
+            .output();
+        Self { ran: output.expect("bash is there").into(), folder }
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+}
+
+#[test]
+fn a_check_annotates_sums_up_and_keeps_its_report() {
+    let step = Step::of("check", "check", "examples/job-site/snapshot.yaml --roll 'web'");
+    assert_eq!(step.ran.code, Some(3), "{:?}", step.ran);
+    assert!(step.ran.stdout.contains("::warning file=examples/job-site/snapshot.yaml"), "{:?}", step.ran);
+    assert_eq!(step.file("output"), "exit-code=3\n");
+    assert!(step.file("summary").contains("no-budget"), "{}", step.file("summary"));
+    assert_eq!(step.file("summary"), step.file("replank/report.md"));
+    let report: serde_json::Value = serde_json::from_str(&step.file("replank/report.json")).expect("JSON");
+    assert!(report["findings"].as_array().is_some_and(|all| !all.is_empty()), "{report}");
+}
+
+#[test]
+fn a_scan_and_a_rehearsal_do_so_too() {
+    let scan = Step::of("scan", "scan", "examples/scan/web.yaml --target-version 1.36");
+    assert_eq!(scan.ran.code, Some(3), "{:?}", scan.ran);
+    assert!(scan.ran.stdout.contains("::error file=examples/scan/web.yaml"), "{:?}", scan.ran);
+    let rehearsal = Step::of("rehearse", "rehearse", "examples/job-site/snapshot.yaml --roll web");
+    assert_eq!(rehearsal.ran.code, Some(3), "{:?}", rehearsal.ran);
+    assert!(rehearsal.file("summary").contains("6 of 6"), "{}", rehearsal.file("summary"));
+}
+
+#[test]
+fn what_cannot_be_done_ends_the_step_with_the_message() {
+    let unknown = Step::of("unknown", "drain", "node-1");
+    assert_eq!(unknown.ran.code, Some(2));
+    assert!(unknown.ran.stdout.contains("it must be scan, check or rehearse"), "{:?}", unknown.ran);
+    let missing = Step::of("missing", "check", "nosuch.json");
+    assert_eq!((missing.ran.code, missing.file("replank/report.json").as_str()), (Some(2), ""));
+    assert!(missing.ran.stderr.contains("nosuch.json"), "{:?}", missing.ran);
+    let quotes = Step::of("quotes", "check", "'cluster.json");
+    assert_eq!(quotes.ran.code, Some(2));
+    assert!(quotes.ran.stdout.contains("the input arguments cannot be read"), "{:?}", quotes.ran);
+}
+
+#[test]
+fn the_action_runs_that_script() {
+    let action = fs::read_to_string(root().join("action.yml")).expect("it is there");
+    assert!(action.contains("\"$GITHUB_ACTION_PATH/action/run.sh\""), "{action}");
+}

@@ -95,7 +95,12 @@ mod tests {
             let picture = root().join(format!("docs/pictures/{name}.svg"));
             let picture = std::fs::read_to_string(picture).expect("it is there");
             screens += 1;
-            for word in screen.lines().flat_map(|line| line.split("  ")).map(str::trim).filter(|word| !word.is_empty()) {
+            for word in screen
+                .lines()
+                .flat_map(|line| line.split("  "))
+                .map(str::trim)
+                .filter(|word| !word.is_empty())
+            {
                 let word = word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 assert!(picture.contains(&word), "{word:?} is not in the picture of {name}");
             }

@@ -85,7 +85,13 @@ impl Tape {
     /// Plays it in a folder of its own, with these programs at hand.
     pub(super) fn play(&self, programs: &[PathBuf]) -> Result<(Vec<Frame>, Vec<String>)> {
         let terminal = Terminal::open(self, programs)?;
-        let mut seen = Seen { frames: Vec::new(), kept: Vec::new(), hidden: false, at: Duration::ZERO, last: Instant::now() };
+        let mut seen = Seen {
+            frames: Vec::new(),
+            kept: Vec::new(),
+            hidden: false,
+            at: Duration::ZERO,
+            last: Instant::now(),
+        };
         for step in &self.steps {
             match step {
                 Step::Run(command) => terminal.run(command)?,

@@ -105,16 +105,21 @@ mod tests {
     #[test]
     fn of_schemas_what_a_workload_ref_may_say_stays() {
         let definition = |name: &str, spec: Value| {
-            let schema = json!({"openAPIV3Schema": {"properties": {"spec": spec, "status": {"type": "object"}}}});
+            let schema =
+                json!({"openAPIV3Schema": {"properties": {"spec": spec, "status": {"type": "object"}}}});
             let mut object = json!({"metadata": {"name": name}, "spec": {"versions": [{"name": "v1alpha1", "schema": schema}]}});
             schemas(&mut object);
             object.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties").cloned()
         };
-        let reference = json!({"workloadRef": {"type": "object", "properties": {"kind": {"type": "string"}}}});
+        let reference =
+            json!({"workloadRef": {"type": "object", "properties": {"kind": {"type": "string"}}}});
         let mut spec = json!({"properties": reference});
         spec["properties"]["paused"] = json!({"type": "boolean"});
         assert_eq!(definition("rollouts.argoproj.io", spec.clone()), Some(reference));
-        assert_eq!(definition("rollouts.argoproj.io", json!({"properties": {"paused": {}}})), Some(json!({})));
+        assert_eq!(
+            definition("rollouts.argoproj.io", json!({"properties": {"paused": {}}})),
+            Some(json!({}))
+        );
         assert_eq!(definition("rollouts.argoproj.io", json!({"type": "object"})), None);
         assert_eq!(definition("others.argoproj.io", spec), None);
     }

@@ -94,7 +94,8 @@ pub(super) fn by_grace(
     let mut turns: Vec<&NodeStatus> = statuses.iter().filter(|status| rank(status).is_some()).collect();
     turns.sort_by_key(rank);
     // As many as are drained at once, each behind the one before it.
-    let mut lanes = vec![ByGrace::default(); usize::try_from(options.parallel).unwrap_or(1).clamp(1, turns.len().max(1))];
+    let mut lanes =
+        vec![ByGrace::default(); usize::try_from(options.parallel).unwrap_or(1).clamp(1, turns.len().max(1))];
     let mut all = BTreeMap::new();
     for status in turns {
         let own = of_node(status);

@@ -80,8 +80,12 @@ const MIGRATION: Rule = rule("", "configmaps", &["create", "delete", "get", "lis
 const REPLACED: &[&str] = &["create", "delete", "get"];
 const FOLLOWS: Rule = rule("autoscaling", "horizontalpodautoscalers", &["get", "patch"]);
 const DEPLOYMENTS_MOVED: [Rule; 3] = [MIGRATION, rule("apps", "deployments", WRITTEN), FOLLOWS];
-const HANDED_OVER: [Rule; 4] =
-    [MIGRATION, rule("apps", "deployments", &["create", "get", "patch"]), rule("argoproj.io", "rollouts", WRITTEN), FOLLOWS];
+const HANDED_OVER: [Rule; 4] = [
+    MIGRATION,
+    rule("apps", "deployments", &["create", "get", "patch"]),
+    rule("argoproj.io", "rollouts", WRITTEN),
+    FOLLOWS,
+];
 const STATEFUL_SETS_MOVED: [Rule; 2] = [MIGRATION, rule("apps", "statefulsets", REPLACED)];
 const DAEMON_SETS_MOVED: [Rule; 2] = [MIGRATION, rule("apps", "daemonsets", REPLACED)];
 const REPLICA_SETS_MOVED: [Rule; 2] = [MIGRATION, rule("apps", "replicasets", REPLACED)];

@@ -28,7 +28,13 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(format: Format, dry_run: DryRun) -> Self {
         let form = Form::new(format, dry_run == DryRun::None);
-        Self { form, dry_run, begun: None, expected: Expected::Grace(BTreeMap::new()), waits: Waits::default() }
+        Self {
+            form,
+            dry_run,
+            begun: None,
+            expected: Expected::Grace(BTreeMap::new()),
+            waits: Waits::default(),
+        }
     }
 
     /// How long each node takes, as it was rehearsed.
@@ -285,7 +291,8 @@ mod tests {
         let expected = Expected::Rehearsed(BTreeMap::from([("n9".into(), Span::from_secs(10))]));
         let rows = table(&statuses, &[], (at, at + Span::from_secs(30)), &expected, (7, 60));
         assert_eq!(rows.len(), 7, "{rows:?}");
-        let shown: Vec<&str> = rows[2..].iter().map(|row| row.split(' ').next().unwrap_or_default()).collect();
+        let shown: Vec<&str> =
+            rows[2..].iter().map(|row| row.split(' ').next().unwrap_or_default()).collect();
         assert_eq!(shown, ["n9", "n10", "n11", "n0", "and"], "{rows:?}");
         assert!(rows[2].contains("20s late") && rows[6] == "and 8 more", "{rows:?}");
     }

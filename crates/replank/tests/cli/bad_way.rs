@@ -51,8 +51,7 @@ fn each_command_says_what_is_wrong_with_the_way_and_changes_nothing() {
     let unreachable = kubeconfig(&ground, "unreachable", |config| {
         config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1".into();
     });
-    let nobody =
-        kubeconfig(&ground, "nobody", |config| config["users"][0]["user"]["as"] = "nobody".into());
+    let nobody = kubeconfig(&ground, "nobody", |config| config["users"][0]["user"]["as"] = "nobody".into());
     let stranger =
         kubeconfig(&ground, "stranger", |config| config["users"][0]["user"] = json!({"token": "none"}));
     let missing = ground.kubeconfig().with_file_name("not-there");
@@ -64,7 +63,11 @@ fn each_command_says_what_is_wrong_with_the_way_and_changes_nothing() {
             (&unreachable, 1, vec!["cannot reach the API server https://127.0.0.1:1"]),
             (&wrong_ca, 2, vec!["is not one that the kubeconfig trusts"]),
             (&stranger, 2, vec!["401 Unauthorized"]),
-            (&nobody, 2, vec!["may not do everything that is needed", "verbs: [", "grant the rules:", "pods"]),
+            (
+                &nobody,
+                2,
+                vec!["may not do everything that is needed", "verbs: [", "grant the rules:", "pods"],
+            ),
         ] {
             let ran = run(arguments, way);
             assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{arguments:?}: {ran:?}");
@@ -80,7 +83,10 @@ fn each_command_says_what_is_wrong_with_the_way_and_changes_nothing() {
         &["migrate", "deployment/none", "--selector", "app=none", "--apply", "--yes"],
         ground.kubeconfig(),
     );
-    assert!(object.code == Some(2) && flat(&object.stderr).contains("Deployment default/none not found"), "{object:?}");
+    assert!(
+        object.code == Some(2) && flat(&object.stderr).contains("Deployment default/none not found"),
+        "{object:?}"
+    );
     let groups = plan("bad-way/groups.yaml", "groups: [none], provider: external");
     let group = run(&["roll", "-f", &groups, "--yes"], ground.kubeconfig());
     assert!(group.code == Some(2) && group.stderr.contains("none"), "{group:?}");
@@ -88,7 +94,8 @@ fn each_command_says_what_is_wrong_with_the_way_and_changes_nothing() {
     let nodes = ground.get("/api/v1/nodes").to_string();
     assert!(!nodes.contains("\"unschedulable\":true") && !nodes.contains("replank.dev"), "{nodes}");
     for namespace in ["default", "kube-system"] {
-        let maps = ground.get(&format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=replank.dev%2Frecord"));
+        let maps = ground
+            .get(&format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=replank.dev%2Frecord"));
         assert_eq!(maps["items"].as_array().map_or(0, Vec::len), 0, "{maps}");
     }
 }

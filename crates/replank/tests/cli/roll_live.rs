@@ -17,7 +17,8 @@ use super::drive::ground::Ground;
 pub(crate) const RECORDS: &str =
     "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
 pub(crate) const NEW: &str = "v1.36.3";
-pub(crate) const SPEC: &str = "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
+pub(crate) const SPEC: &str =
+    "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
 
 /// Somebody who upgrades nodes as soon as they are drained.
 pub(crate) struct Person {

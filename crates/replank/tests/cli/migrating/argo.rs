@@ -19,7 +19,8 @@ pub(super) fn define(ground: &Ground) {
     let text = json!({"type": "string"});
     let reference = json!({"type": "object", "properties": {"apiVersion": text, "kind": text, "name": text, "scaleDown": text}});
     let mut spec = free.clone();
-    spec["properties"] = json!({"workloadRef": reference, "replicas": {"type": "integer", "format": "int32"}});
+    spec["properties"] =
+        json!({"workloadRef": reference, "replicas": {"type": "integer", "format": "int32"}});
     let mut schema = free;
     schema["properties"] = json!({"spec": spec});
     ground.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &json!({
@@ -76,7 +77,8 @@ fn get(endpoint: &Endpoint, path: &str) -> Value {
 
 /// Somebody may have changed or deleted it meanwhile: the next look sees that.
 fn merge(endpoint: &Endpoint, path: &str, change: &Value) {
-    let sent = Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());
+    let sent =
+        Sent::new("PATCH", path).typed("application/merge-patch+json", change.to_string().into_bytes());
     drop(endpoint.exchange(&sent));
 }
 
@@ -95,7 +97,8 @@ fn look(endpoint: &Endpoint, rollout: &Value) {
     }
     let wanted = rollout["spec"]["replicas"].as_i64().unwrap_or(1);
     let template = &deployment["spec"]["template"];
-    let hash = template.to_string().bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let hash =
+        template.to_string().bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let hash = format!("r{hash:08x}");
     let sets = get(endpoint, &format!("{apps}/replicasets"));
     let owned = |set: &&Value| set["metadata"]["ownerReferences"][0]["uid"] == meta["uid"];
@@ -121,7 +124,8 @@ fn look(endpoint: &Endpoint, rollout: &Value) {
     let is_healthy = is_sized && available >= wanted;
     for other in sets.iter().filter(|set| set["metadata"]["name"] != *mine && set["spec"]["replicas"] != 0) {
         if is_healthy {
-            let path = format!("{apps}/replicasets/{}", other["metadata"]["name"].as_str().unwrap_or_default());
+            let path =
+                format!("{apps}/replicasets/{}", other["metadata"]["name"].as_str().unwrap_or_default());
             merge(endpoint, &path, &json!({"spec": {"replicas": 0}}));
         }
     }

@@ -89,9 +89,15 @@ impl<'g> Case<'g> {
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
         let case = Self { ground, endpoint, namespace, way };
         let (labels, of) = (json!({"app": "web", "tier": "front"}), &case.namespace);
-        ground.create("/api/v1/namespaces", &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": of}}));
-        ground.create(&format!("/api/v1/namespaces/{of}/services"), &json!({"apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}));
+        ground.create(
+            "/api/v1/namespaces",
+            &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": of}}),
+        );
+        ground.create(
+            &format!("/api/v1/namespaces/{of}/services"),
+            &json!({"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}),
+        );
         let mut object = json!({"apiVersion": "apps/v1", "kind": way.kind(), "metadata": {"name": "web"},
             "spec": {"selector": {"matchLabels": labels}, "template": {
                 "metadata": {"labels": labels, "annotations": {"judge.replank.dev/stop-seconds": "1"}},
@@ -231,7 +237,11 @@ impl<'g> Case<'g> {
     /// It is as it was.
     pub(super) fn assert_as_before(&self, why: &str) {
         let object = self.object();
-        assert_eq!(object["spec"]["selector"]["matchLabels"], json!({"app": "web", "tier": "front"}), "{why}");
+        assert_eq!(
+            object["spec"]["selector"]["matchLabels"],
+            json!({"app": "web", "tier": "front"}),
+            "{why}"
+        );
         assert!(object["spec"]["replicas"] != 0, "{object} {why}");
         self.assert_nothing_left(why);
         assert!(self.way != Way::Rollout || !self.is_there(&self.rollout_path()), "{why}");

@@ -137,7 +137,10 @@ fn service(case: &Case<'_>) -> String {
 }
 
 fn meddle(case: &Case<'_>, act: Act) {
-    let delete = |path: String| Sent::new("DELETE", path).json(&json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}));
+    let delete = |path: String| {
+        Sent::new("DELETE", path)
+            .json(&json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}))
+    };
     case.send(&match act {
         Act::Scale => merge(&case.path(), &json!({"spec": {"replicas": 4}})),
         Act::Roll => merge(

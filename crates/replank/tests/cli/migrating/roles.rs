@@ -12,10 +12,13 @@ use crate::drive::ground::Ground;
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
 fn bind(ground: &Ground, path: &str, kind: &str, name: &str, who: &str) {
-    ground.create(path, &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"),
+    ground.create(
+        path,
+        &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"),
         "metadata": {"name": format!("{name}-{who}")},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": who}]}));
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": who}]}),
+    );
 }
 
 #[test]
@@ -40,13 +43,18 @@ fn each_way_works_with_exactly_the_roles_that_are_printed_for_it() {
                 "spec": {"minReplicas": 3, "maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}));
         }
         let mut config: Value =
-            serde_json::from_slice(&std::fs::read(ground.kubeconfig()).expect("it is written")).expect("it is JSON");
+            serde_json::from_slice(&std::fs::read(ground.kubeconfig()).expect("it is written"))
+                .expect("it is JSON");
         config["users"][0]["user"]["as"] = who.as_str().into();
         let file = ground.kubeconfig().with_file_name(format!("as-{who}.json"));
         std::fs::write(&file, config.to_string()).expect("it can be written");
 
         let told = case.run_as(&file, &["--apply"]).usage_error();
-        assert!(told.contains("may not do everything that is needed") && told.contains("resources: [\"endpointslices\"]"), "{told}");
+        assert!(
+            told.contains("may not do everything that is needed")
+                && told.contains("resources: [\"endpointslices\"]"),
+            "{told}"
+        );
         let printed = replank(&["rbac", way.role(), "-n", namespace]);
         let (all, own) = printed.stdout.split_once("---\n").expect("two roles");
         let name = format!("replank-{}", way.role());
@@ -54,7 +62,10 @@ fn each_way_works_with_exactly_the_roles_that_are_printed_for_it() {
         bind(&ground, &format!("{RBAC}/clusterrolebindings"), "ClusterRole", &name, &who);
         let told = case.run_as(&file, &["--apply"]).usage_error();
         let place = format!("may not do everything that is needed in namespace {namespace}");
-        assert!(told.contains(&place) && told.contains("resources: [\"configmaps\"] verbs: [create"), "{told}");
+        assert!(
+            told.contains(&place) && told.contains("resources: [\"configmaps\"] verbs: [create"),
+            "{told}"
+        );
         assert!(!case.is_there(&case.record_path()), "nothing was changed");
         make(format!("{RBAC}/namespaces/{namespace}/roles"), own);
         bind(&ground, &format!("{RBAC}/namespaces/{namespace}/rolebindings"), "Role", &name, &who);

@@ -59,7 +59,10 @@ fn a_drain_renews_its_table_and_says_where_its_eta_is_from() {
         let (code, seen) = terminal.end();
         assert_eq!(code, Some(0), "{seen}");
         assert_eq!(seen.matches("nodes drained, ").count(), 1, "what was drawn before is gone: {seen}");
-        assert!(seen.contains("1/1 nodes drained, ") && seen.contains(&format!("node/{node} drained")), "{seen}");
+        assert!(
+            seen.contains("1/1 nodes drained, ") && seen.contains(&format!("node/{node} drained")),
+            "{seen}"
+        );
         assert!(seen.contains("NODE    PHASE      PODS  ETA     WAITS FOR"), "{seen}");
     }
 }
@@ -100,7 +103,8 @@ fn ctrl_c_of_a_drain_leaves_a_stated_state() {
         let (code, seen) = terminal.end();
         assert_eq!(code, Some(130), "{seen}");
         assert_eq!(is_cordoned(&ground, node), is_kept, "{how}: {seen}");
-        let said = if is_kept { format!("kubectl uncordon {node}") } else { "no node stays cordoned".to_owned() };
+        let said =
+            if is_kept { format!("kubectl uncordon {node}") } else { "no node stays cordoned".to_owned() };
         assert!(flat(&seen).contains("interrupted: ") && flat(&seen).contains(&said), "{seen}");
         if is_kept {
             assert_eq!(run(&["uncordon", node], &ground).code, Some(0));
@@ -125,7 +129,10 @@ fn a_roll_asks_and_only_yes_is_taken_for_one_and_ctrl_c_ends_the_process_and_not
         terminal.press(answer);
         let (code, seen) = terminal.end();
         assert_eq!(code, Some(5), "{seen}");
-        assert!(flat(&seen).contains("Verdict") && flat(&seen).contains("not confirmed: nothing was changed"), "{seen}");
+        assert!(
+            flat(&seen).contains("Verdict") && flat(&seen).contains("not confirmed: nothing was changed"),
+            "{seen}"
+        );
         assert!(records(&ground) == 0 && !is_cordoned(&ground, "node-1"), "{seen}");
     }
     let mut terminal = Terminal::run(&["roll", "-f", &file], ground.kubeconfig(), SIZE);

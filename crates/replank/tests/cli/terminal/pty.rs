@@ -28,17 +28,28 @@ pub(super) struct Terminal {
 impl Terminal {
     /// Runs the binary in a terminal of its own, which is that of the session: Ctrl-C is pressed as by a person.
     pub(super) fn run(arguments: &[&str], kubeconfig: &Path, (columns, rows): (u16, u16)) -> Self {
-        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("there are terminals");
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("there are terminals");
         grantpt(&main).and_then(|()| unlockpt(&main)).expect("it is ours");
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&main, size).expect("it has a size");
         let name = ptsname(&main, Vec::new()).expect("it has a name").into_string().expect("it is text");
-        let side = || Stdio::from(File::options().read(true).write(true).open(&name).expect("it can be opened"));
+        let side =
+            || Stdio::from(File::options().read(true).write(true).open(&name).expect("it can be opened"));
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(env!("CARGO_BIN_EXE_replank")).args(arguments).current_dir(root());
         command.arg("--kubeconfig").arg(kubeconfig).env("TERM", "xterm-256color").env("NO_COLOR", "1");
-        command.env_remove("KUBECONFIG").env_remove("COLUMNS").env_remove("LINES").env("HOME", env!("CARGO_TARGET_TMPDIR"));
-        let child = command.stdin(side()).stdout(side()).stderr(side()).spawn().expect("setsid of util-linux is there");
+        command
+            .env_remove("KUBECONFIG")
+            .env_remove("COLUMNS")
+            .env_remove("LINES")
+            .env("HOME", env!("CARGO_TARGET_TMPDIR"));
+        let child = command
+            .stdin(side())
+            .stdout(side())
+            .stderr(side())
+            .spawn()
+            .expect("setsid of util-linux is there");
         // Only the program holds the other side now: reading ends with it.
         drop(command);
         let keys = File::from(main);

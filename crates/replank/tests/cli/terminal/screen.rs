@@ -16,7 +16,15 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn new(columns: usize, rows: usize) -> Self {
-        Self { columns, rows, gone: Vec::new(), lines: vec![Vec::new(); rows], at: (0, 0), rest: Vec::new(), cleared: 0 }
+        Self {
+            columns,
+            rows,
+            gone: Vec::new(),
+            lines: vec![Vec::new(); rows],
+            at: (0, 0),
+            rest: Vec::new(),
+            cleared: 0,
+        }
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
@@ -41,7 +49,12 @@ impl Screen {
         // An escape that has only begun is left for later.
         let end = match text.rfind('\u{1b}') {
             Some(at) if !text[at + 1..].starts_with('[') && text.len() == at + 1 => at,
-            Some(at) if text[at..].starts_with("\u{1b}[") && !text[at + 2..].contains(|one: char| one.is_ascii_alphabetic()) => at,
+            Some(at)
+                if text[at..].starts_with("\u{1b}[")
+                    && !text[at + 2..].contains(|one: char| one.is_ascii_alphabetic()) =>
+            {
+                at
+            }
             Some(_) | None => text.len(),
         };
         let left = text[end..].to_owned();

@@ -1,5 +1,6 @@
 //! The built binary, as a person or a script meets it.
 
+mod aws_account;
 mod bad_ami;
 mod batch;
 mod check;
@@ -37,6 +38,7 @@ mod place_usage;
 mod remedies;
 mod render;
 mod repeat;
+mod roll_aws;
 mod roll_live;
 mod sarif;
 mod scale;

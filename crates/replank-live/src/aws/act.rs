@@ -208,7 +208,9 @@ impl Aws {
         if is_answered || self.tag_of(group, key).await?.as_deref() == to.map(|to| &**to) {
             return Ok(());
         }
-        Err(Stop::Unknown(format!("no answer came, and the tag {key} of group {group} is not to be seen yet")))
+        Err(Stop::Unknown(format!(
+            "no answer came, and the tag {key} of group {group} is not to be seen yet"
+        )))
     }
 
     async fn tag_of(&self, group: &GroupId, key: &str) -> Result<Option<String>, Stop> {
@@ -236,7 +238,8 @@ impl Aws {
         let found = self.group(&group.auto_scaling_group).await?;
         let cluster = managed(&found).map(|(cluster, _)| cluster.to_owned());
         cluster.ok_or_else(|| {
-            let message = format!("group {group} is not managed by EKS: its Auto Scaling group does not say so");
+            let message =
+                format!("group {group} is not managed by EKS: its Auto Scaling group does not say so");
             Stop::No(Refusal::Failed { code: 400, message: Text::from(message) })
         })
     }
@@ -258,7 +261,8 @@ impl Aws {
                 params[member] = to.into();
             }
         }
-        if self.write("UpdateAutoScalingGroup", &params, order).await? || size(&self.group(name).await?) == to {
+        if self.write("UpdateAutoScalingGroup", &params, order).await? || size(&self.group(name).await?) == to
+        {
             return Ok(());
         }
         Err(Stop::Unknown(format!("no answer came, and the size of group {group} is not {to} yet")))
@@ -282,7 +286,8 @@ impl Aws {
             let message = format!("instance {id} belongs to Auto Scaling group {own}");
             return Err(Refusal::Conflict { message: Text::from(message) }.into());
         }
-        let is_counted = |member: &Value| lifecycle(text(member, "LifecycleState").unwrap_or_default()).is_counted();
+        let is_counted =
+            |member: &Value| lifecycle(text(member, "LifecycleState").unwrap_or_default()).is_counted();
         if !is_counted(&member) {
             return Err(Stop::Done);
         }
@@ -307,7 +312,9 @@ impl Aws {
         match self.member(id).await? {
             None => Ok(()),
             Some(member) if !is_counted(&member) => Ok(()),
-            Some(_) => Err(Stop::Unknown(format!("no answer came, and instance {id} is not terminating yet"))),
+            Some(_) => {
+                Err(Stop::Unknown(format!("no answer came, and instance {id} is not terminating yet")))
+            }
         }
     }
 
@@ -455,7 +462,10 @@ impl Aws {
         if template.image.starts_with('/') {
             return Ok(self.caller.parameter(&template.image).await?);
         }
-        let message = format!("which image is meant by {} is not known: name it in the plan, target.image", template.image);
+        let message = format!(
+            "which image is meant by {} is not known: name it in the plan, target.image",
+            template.image
+        );
         Err(Refusal::Failed { code: 400, message: Text::from(message) }.into())
     }
 
@@ -481,14 +491,17 @@ impl Aws {
         if nodegroup["amiType"] == "CUSTOM" {
             let own = &nodegroup["launchTemplate"];
             let number = text(own, "version").and_then(|text| text.parse().ok()).unwrap_or(from.version);
-            let source = LaunchTemplateRef { id: Text::from(text(own, "id").unwrap_or_default()), version: number };
+            let source =
+                LaunchTemplateRef { id: Text::from(text(own, "id").unwrap_or_default()), version: number };
             let version = self.make_version(&source, to, order).await?;
             body["launchTemplate"] = json!({"id": &*source.id, "version": version.to_string()});
         } else {
             let kubelet = to.profile.kubelet_version.trim_start_matches('v');
             let minor = kubelet.split('.').take(2).collect::<Vec<_>>().join(".");
             let parameter = AmiType::new(text(&nodegroup, "amiType").unwrap_or_default()).image(&minor);
-            let release = if let Some(base) = parameter.strip_suffix("/image_id").filter(|_| parameter.starts_with('/')) {
+            let release = if let Some(base) =
+                parameter.strip_suffix("/image_id").filter(|_| parameter.starts_with('/'))
+            {
                 let last = if base.contains("bottlerocket") { "image_version" } else { "release_version" };
                 Some(self.caller.parameter(&format!("{base}/{last}")).await?)
             } else {
@@ -518,8 +531,10 @@ impl Aws {
         let cluster = self.cluster_of(group).await?;
         let name = group.node_group.as_str();
         let sizes = self.nodegroup(&cluster, name).await?["scalingConfig"].clone();
-        let number = |member: &str| sizes[member].as_u64().and_then(|one| u32::try_from(one).ok()).unwrap_or(0);
-        let found = GroupSize { min: number("minSize"), max: number("maxSize"), desired: number("desiredSize") };
+        let number =
+            |member: &str| sizes[member].as_u64().and_then(|one| u32::try_from(one).ok()).unwrap_or(0);
+        let found =
+            GroupSize { min: number("minSize"), max: number("maxSize"), desired: number("desiredSize") };
         if found == to {
             return Err(Stop::Done);
         }

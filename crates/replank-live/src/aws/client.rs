@@ -124,7 +124,10 @@ pub(super) struct Wire {
 
 impl std::fmt::Debug for Wire {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Wire").field("region", &self.region).field("endpoints", &self.endpoints).finish_non_exhaustive()
+        out.debug_struct("Wire")
+            .field("region", &self.region)
+            .field("endpoints", &self.endpoints)
+            .finish_non_exhaustive()
     }
 }
 
@@ -135,10 +138,13 @@ fn variable(name: &str) -> Option<String> {
 impl Wire {
     pub(super) fn new(asked: &AwsAsked, profiles: &Profiles) -> Result<Self, AwsError> {
         let profile = asked.profile.clone().or_else(|| variable("AWS_PROFILE"));
-        let of_profile = |key: &str| {
-            profiles.get(profile.as_deref().unwrap_or("default"), key).map(str::to_owned)
-        };
-        let region = asked.region.clone().or_else(|| variable("AWS_REGION")).or_else(|| variable("AWS_DEFAULT_REGION"));
+        let of_profile =
+            |key: &str| profiles.get(profile.as_deref().unwrap_or("default"), key).map(str::to_owned);
+        let region = asked
+            .region
+            .clone()
+            .or_else(|| variable("AWS_REGION"))
+            .or_else(|| variable("AWS_DEFAULT_REGION"));
         let region = region.or_else(|| of_profile("region")).ok_or(AwsError::NoRegion)?;
         let endpoint = |service: Service| {
             let own = || variable(service.variable()).or_else(|| variable("AWS_ENDPOINT_URL"));
@@ -190,7 +196,8 @@ impl Wire {
             let body = response.into_body().collect().await.map_err(|error| causes(&error))?;
             Ok::<_, String>((code, headers, body.to_bytes()))
         });
-        let answered = sent.await.map_err(|_| unreachable(format!("no answer within {} s", ANSWER_MAX.as_secs())))?;
+        let answered =
+            sent.await.map_err(|_| unreachable(format!("no answer within {} s", ANSWER_MAX.as_secs())))?;
         let (code, headers, body) = answered.map_err(unreachable)?;
         let text = String::from_utf8_lossy(&body);
         if (200..300).contains(&code) {
@@ -207,7 +214,9 @@ impl Wire {
         let source_of = by.map_or_else(String::new, |by| by.source.clone());
         Err(match &*error {
             code if is_denied(code) => AwsError::Denied { action, code: error, message },
-            code if is_not_accepted(code) => AwsError::NotAccepted { source_of, action, code: error, message },
+            code if is_not_accepted(code) => {
+                AwsError::NotAccepted { source_of, action, code: error, message }
+            }
             _ => AwsError::Refused { action, status: code, code: error, message },
         })
     }
@@ -249,7 +258,8 @@ impl Wire {
 }
 
 fn query_draft(service: Service, action: &str, params: &Value) -> Draft {
-    let mut pairs = vec![("Action".to_owned(), action.to_owned()), ("Version".to_owned(), service.version().to_owned())];
+    let mut pairs =
+        vec![("Action".to_owned(), action.to_owned()), ("Version".to_owned(), service.version().to_owned())];
     flatten(service, "", params, &mut pairs);
     let body: Vec<String> =
         pairs.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
@@ -276,7 +286,9 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
             for (at, one) in all.iter().enumerate() {
                 let place = match service {
                     Service::Ec2 => (at + 1).to_string(),
-                    Service::AutoScaling | Service::Eks | Service::Ssm | Service::Sts => format!("member.{}", at + 1),
+                    Service::AutoScaling | Service::Eks | Service::Ssm | Service::Sts => {
+                        format!("member.{}", at + 1)
+                    }
                 };
                 flatten(service, &under(&place), one, pairs);
             }
@@ -288,9 +300,7 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
 fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
     match draft.service {
         Service::Ec2 => xml::read(text),
-        Service::AutoScaling | Service::Sts => {
-            Ok(xml::read(text)?[format!("{}Result", draft.action)].take())
-        }
+        Service::AutoScaling | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
         Service::Eks | Service::Ssm if text.is_empty() => Ok(Value::Null),
         Service::Eks | Service::Ssm => serde_json::from_str(text).map_err(|error| error.to_string()),
     }
@@ -333,6 +343,11 @@ impl Caller {
         }
         let wire = Wire::new(asked, &profiles)?;
         Ok(Self { wire, profiles, profile: asked.profile.clone(), found: tokio::sync::Mutex::default() })
+    }
+
+    /// The next calls open connections of their own.
+    pub(super) fn forget_connections(&self) {
+        self.wire.clients.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub(super) fn region(&self) -> &str {
@@ -458,7 +473,8 @@ mod tests {
 
     #[test]
     fn parameters_are_written_as_each_service_reads_them() {
-        let params = json!({"Names": ["a b", "c"], "Tags": [{"Key": "k"}], "Min": 1, "No": null, "Flag": false});
+        let params =
+            json!({"Names": ["a b", "c"], "Tags": [{"Key": "k"}], "Min": 1, "No": null, "Flag": false});
         let body = |service| String::from_utf8(query_draft(service, "X", &params).body).expect("it is text");
         assert_eq!(
             body(Service::AutoScaling),

@@ -103,10 +103,16 @@ async fn of_profile(
             (None, Some("Environment")) => of_environment(),
             (None, Some("EcsContainer")) => of_container().await?,
             (None, Some("Ec2InstanceMetadata")) => of_instance().await?,
-            (None, _) => return Err(failed(&source, "it has role_arn, and neither source_profile nor credential_source")),
+            (None, _) => {
+                return Err(failed(
+                    &source,
+                    "it has role_arn, and neither source_profile nor credential_source",
+                ));
+            }
         };
         let base = base.ok_or_else(|| failed(&source, "the source of its role has no credentials"))?;
-        let mut params = json!({"RoleArn": role, "RoleSessionName": get("role_session_name").unwrap_or_else(session)});
+        let mut params =
+            json!({"RoleArn": role, "RoleSessionName": get("role_session_name").unwrap_or_else(session)});
         if let Some(id) = get("external_id") {
             params["ExternalId"] = id.into();
         }
@@ -123,7 +129,9 @@ async fn of_profile(
     if get("sso_session").or_else(|| get("sso_start_url")).is_some() {
         return Err(failed(
             &source,
-            format!("it signs in by IAM Identity Center, which is not supported: export its credentials (eval \"$(aws configure export-credentials --profile {name} --format env)\"), or set credential_process to aws configure export-credentials --profile {name}"),
+            format!(
+                "it signs in by IAM Identity Center, which is not supported: export its credentials (eval \"$(aws configure export-credentials --profile {name} --format env)\"), or set credential_process to aws configure export-credentials --profile {name}"
+            ),
         ));
     }
     Ok(None)
@@ -192,7 +200,8 @@ async fn of_instance() -> Result<Option<Found>, AwsError> {
     let at = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT").unwrap_or_else(|| IMDS.to_owned());
     let at = at.trim_end_matches('/').to_owned();
     let ttl = vec![("x-aws-ec2-metadata-token-ttl-seconds", "21600".to_owned())];
-    let token = Plain { method: Method::PUT, uri: &format!("{at}/latest/api/token"), headers: ttl }.text().await;
+    let token =
+        Plain { method: Method::PUT, uri: &format!("{at}/latest/api/token"), headers: ttl }.text().await;
     let Ok(token) = token else { return Ok(None) };
     let source = "the instance's role".to_owned();
     let get = async |path: &str| {
@@ -209,7 +218,8 @@ async fn of_instance() -> Result<Option<Found>, AwsError> {
 /// A program that prints credentials.
 async fn of_process(command: &str, source: &str) -> Result<Found, AwsError> {
     let command = command.to_owned();
-    let ran = tokio::task::spawn_blocking(move || std::process::Command::new("sh").args(["-c", &command]).output());
+    let ran =
+        tokio::task::spawn_blocking(move || std::process::Command::new("sh").args(["-c", &command]).output());
     let output = match ran.await {
         Ok(output) => output.map_err(|error| failed(source, error))?,
         Err(error) => return Err(failed(source, error)),
@@ -257,6 +267,9 @@ mod tests {
         assert!(!of(now + SignedDuration::from_mins(4)).is_fresh());
         assert_eq!(of(now).key.session_token.as_deref(), Some("T"));
         let error = of_json("{\"AccessKeyId\": \"A\"}", "a test".to_owned()).expect_err("a part is missing");
-        assert_eq!(error.to_string(), "cannot get AWS credentials from a test: the answer has no SecretAccessKey");
+        assert_eq!(
+            error.to_string(),
+            "cannot get AWS credentials from a test: the answer has no SecretAccessKey"
+        );
     }
 }

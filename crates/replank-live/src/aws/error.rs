@@ -87,7 +87,9 @@ pub enum AwsError {
         why: String,
     },
     /// The account knows none of the cluster's instances.
-    #[error("no Auto Scaling group of account {account} in {region} has the instances of these nodes: {nodes}")]
+    #[error(
+        "no Auto Scaling group of account {account} in {region} has the instances of these nodes: {nodes}"
+    )]
     WrongAccount {
         /// The account.
         account: String,

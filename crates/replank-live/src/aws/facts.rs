@@ -163,10 +163,7 @@ impl Aws {
     }
 
     /// Everything about the groups that are followed, or an error.
-    pub(super) async fn observed(
-        &self,
-        nodes: &BTreeMap<InstanceId, OfNode>,
-    ) -> Result<Observed, AwsError> {
+    pub(super) async fn observed(&self, nodes: &BTreeMap<InstanceId, OfNode>) -> Result<Observed, AwsError> {
         let bases = self.state().bases.clone();
         let names: Vec<&str> = bases.iter().map(|base| &*base.auto_scaling_group).collect();
         let groups = self.groups(&names).await?;
@@ -196,7 +193,8 @@ impl Aws {
 
     async fn hooks(&self, group: &str) -> Result<Value, AwsError> {
         let params = json!({ "AutoScalingGroupName": group });
-        let answer = self.caller.query((Service::AutoScaling, "DescribeLifecycleHooks"), &params, Manner::Read);
+        let answer =
+            self.caller.query((Service::AutoScaling, "DescribeLifecycleHooks"), &params, Manner::Read);
         Ok(answer.await?["LifecycleHooks"].take())
     }
 }

@@ -36,8 +36,7 @@ impl Machine {
             Some("terminated") => Some(InstanceState::Terminated),
             Some(_) | None => None,
         };
-        let market =
-            if one["instanceLifecycle"] == "spot" { Market::Spot } else { Market::OnDemand };
+        let market = if one["instanceLifecycle"] == "spot" { Market::Spot } else { Market::OnDemand };
         let launched = text(one, "launchTime").and_then(|text| text.parse().ok());
         Self { state, launched, market, left: None }
     }
@@ -165,7 +164,8 @@ impl Seen<'_> {
 
 /// The sizes of an Auto Scaling group.
 pub(super) fn size(group: &Value) -> GroupSize {
-    let number = |member: &str| group[member].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
+    let number =
+        |member: &str| group[member].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
     GroupSize { min: number("MinSize"), max: number("MaxSize"), desired: number("DesiredCapacity") }
 }
 
@@ -191,7 +191,8 @@ pub(super) fn word(of: &Value) -> Option<VersionWord> {
 
 fn ways(group: &Value) -> Ways {
     let texts = |member: &str| list(&group[member]).iter().filter_map(Value::as_str).collect::<Vec<_>>();
-    let policies: Vec<_> = texts("TerminationPolicies").into_iter().filter_map(TerminationPolicy::of).collect();
+    let policies: Vec<_> =
+        texts("TerminationPolicies").into_iter().filter_map(TerminationPolicy::of).collect();
     let suspended = list(&group["SuspendedProcesses"]).iter();
     Ways {
         policies: if policies == [TerminationPolicy::Default] { Vec::new() } else { policies },

@@ -77,7 +77,8 @@ impl Managed {
     /// Its sizes.
     pub(super) fn size(&self) -> GroupSize {
         let sizes = &self.nodegroup["scalingConfig"];
-        let number = |name: &str| sizes[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
+        let number =
+            |name: &str| sizes[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
         GroupSize { min: number("minSize"), max: number("maxSize"), desired: number("desiredSize") }
     }
 
@@ -85,9 +86,10 @@ impl Managed {
     pub(super) fn apply(&self, group: &mut NodeGroup) {
         group.size = self.size();
         let tags = self.nodegroup["tags"].as_object();
-        let tags = tags.into_iter().flatten().filter_map(|(key, value)| {
-            Some((Text::from(key.as_str()), Text::from(value.as_str()?)))
-        });
+        let tags = tags
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((Text::from(key.as_str()), Text::from(value.as_str()?))));
         group.tags = tags.collect();
         group.update = self.update.as_ref().and_then(|update| read(update, group));
         // The version that an update leads to is one that the group may not have yet.
@@ -120,7 +122,8 @@ fn kubelet_in(update: &Value) -> Option<String> {
 }
 
 fn read(update: &Value, group: &NodeGroup) -> Option<NodegroupUpdate> {
-    let number = |kind: &str, known: u32| param(update, kind).and_then(|text| text.parse().ok()).unwrap_or(known);
+    let number =
+        |kind: &str, known: u32| param(update, kind).and_then(|text| text.parse().ok()).unwrap_or(known);
     let change = match text(update, "type")? {
         "VersionUpdate" => {
             let present = &group.template().profile.kubelet_version;
@@ -165,7 +168,13 @@ fn read(update: &Value, group: &NodeGroup) -> Option<NodegroupUpdate> {
 /// Whether a node's kubelet is of a release: nodes may write a suffix behind it, and a minor version alone is written with `.0`.
 fn is_of(node: &str, release: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
-        text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default().split('.').map(str::to_owned).collect()
+        text.trim_start_matches('v')
+            .split(['-', '+'])
+            .next()
+            .unwrap_or_default()
+            .split('.')
+            .map(str::to_owned)
+            .collect()
     };
     let (node, release) = (parts(node), parts(release));
     match release.get(2).map(String::as_str) {
@@ -184,7 +193,8 @@ mod tests {
     fn an_update_leads_to_the_version_that_the_group_has_or_to_the_next() {
         let mut template = LaunchTemplate::default();
         template.profile.kubelet_version = "v1.35.4-eks-1".into();
-        let group = NodeGroup::new("web".into(), GroupSize { min: 1, max: 5, desired: 3 }, Vec::new(), template);
+        let group =
+            NodeGroup::new("web".into(), GroupSize { min: 1, max: 5, desired: 3 }, Vec::new(), template);
         let of = |release: &str| {
             let update = json!({"id": "u", "type": "VersionUpdate", "status": "InProgress", "createdAt": 1_790_000_000.5,
                 "params": [{"type": "ReleaseVersion", "value": release}], "errors": []});

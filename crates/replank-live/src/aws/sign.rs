@@ -97,7 +97,8 @@ mod tests {
     /// From AWS's test suite for Signature Version 4: `get-vanilla-query-order-key-case`, `post-x-www-form-urlencoded`.
     #[test]
     fn signatures_are_those_of_the_published_test_suite() {
-        let headers = [("host", "example.amazonaws.com".to_owned()), ("x-amz-date", "20150830T123600Z".to_owned())];
+        let headers =
+            [("host", "example.amazonaws.com".to_owned()), ("x-amz-date", "20150830T123600Z".to_owned())];
         let get = Unsigned {
             method: "GET",
             path: "/",

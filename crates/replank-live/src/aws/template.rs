@@ -87,7 +87,8 @@ impl Aws {
         wanted.extend(words.values().cloned());
         self.read_versions(&wanted).await?;
         let kubelet_of = |wanted: &LaunchTemplateRef| {
-            let made = instances.iter().filter(|one| version(&one["LaunchTemplate"]).as_ref() == Some(wanted));
+            let made =
+                instances.iter().filter(|one| version(&one["LaunchTemplate"]).as_ref() == Some(wanted));
             let ids = made.filter_map(|one| text(one, "InstanceId")).map(InstanceId::from);
             ids.filter_map(|id| nodes.get(&id)).map(|node| node.kubelet.clone()).next()
         };
@@ -95,9 +96,8 @@ impl Aws {
         for wanted in &wanted {
             let Some(known) = self.state().templates.versions.get(wanted).cloned() else { continue };
             let image = self.state().templates.images.get(&known.image).cloned().flatten();
-            let of_image = || {
-                base.templates.values().find(|one| *one.image == *known.image && !known.image.is_empty())
-            };
+            let of_image =
+                || base.templates.values().find(|one| *one.image == *known.image && !known.image.is_empty());
             let release = managed.filter(|_| *wanted == current).and_then(Managed::kubelet);
             let kubelet = kubelet_of(wanted)
                 .or_else(|| known.kubelet.as_deref().map(Text::from))
@@ -140,7 +140,8 @@ impl Aws {
             let mut state = self.state();
             for one in all {
                 let Some(number) = one["versionNumber"].as_u64() else { continue };
-                let described = text(&one, "versionDescription").and_then(|text| text.strip_prefix(DESCRIBED));
+                let described =
+                    text(&one, "versionDescription").and_then(|text| text.strip_prefix(DESCRIBED));
                 let known = Version {
                     image: text(&one["launchTemplateData"], "imageId").unwrap_or_default().to_owned(),
                     kubelet: described.map(str::to_owned),

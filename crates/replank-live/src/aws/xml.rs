@@ -71,7 +71,9 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
                 }
             }
             Event::End(_) => {
-                let Some(element) = open.pop() else { return Err("an element ends that has not begun".to_owned()) };
+                let Some(element) = open.pop() else {
+                    return Err("an element ends that has not begun".to_owned());
+                };
                 let (name, value) = element.into_value();
                 match open.last_mut() {
                     Some(outer) => outer.inner.push((name, value)),

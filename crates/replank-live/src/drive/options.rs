@@ -42,7 +42,12 @@ impl Options {
     #[must_use]
     pub fn new(run: RunId) -> Self {
         Self {
-            run, requests_per_second: 20, in_flight: 16, dry_run: DryRun::None, term: None, records: None,
+            run,
+            requests_per_second: 20,
+            in_flight: 16,
+            dry_run: DryRun::None,
+            term: None,
+            records: None,
             cloud: None,
         }
     }

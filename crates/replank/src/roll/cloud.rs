@@ -51,7 +51,9 @@ impl AwsArgs {
 impl From<AwsError> for Failure {
     fn from(error: AwsError) -> Self {
         let exit = match error {
-            AwsError::Refused { .. } | AwsError::Unreachable { .. } | AwsError::Unreadable { .. } => Exit::Internal,
+            AwsError::Refused { .. } | AwsError::Unreachable { .. } | AwsError::Unreadable { .. } => {
+                Exit::Internal
+            }
             AwsError::NoRegion
             | AwsError::NoProfile { .. }
             | AwsError::NoCredentials { .. }

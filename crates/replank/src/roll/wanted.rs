@@ -94,7 +94,8 @@ pub(super) fn carry(
         Intent::Paused | Intent::Cancelled | Intent::Undo => (scene(from, plan, printer)?.1, None),
     };
     let told = begun.told;
-    let task = Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true, cloud };
+    let task =
+        Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true, cloud };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 

@@ -106,7 +106,14 @@ impl Account {
     }
 
     /// "Create a signed AWS API request" in the IAM user guide, for paths without anything to escape.
-    fn signed(&self, service: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+    fn signed(
+        &self,
+        service: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> String {
         let host = self.variable("AWS_ENDPOINT_URL").trim_start_matches("http://").to_owned();
         let time = jiff_now();
         let (day, region) = (&time[..8], self.variable("AWS_REGION"));

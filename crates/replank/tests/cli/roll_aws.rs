@@ -87,7 +87,10 @@ fn a_group_is_rolled_from_end_to_end_and_a_run_that_was_killed_restores_what_it_
         .spawn()
         .expect("it can be run");
     account.wait("the group is raised and a node drained", |account| {
-        group(account).contains("max 4") && nodes(account).iter().any(|node| node["metadata"]["annotations"]["replank.dev/drain-from"].is_string())
+        group(account).contains("max 4")
+            && nodes(account)
+                .iter()
+                .any(|node| node["metadata"]["annotations"]["replank.dev/drain-from"].is_string())
     });
     child.kill().expect("it can be ended");
     child.wait().expect("it has ended");
@@ -119,7 +122,14 @@ fn a_managed_group_is_updated_by_eks_and_an_update_that_is_under_way_is_adopted(
             let asked = json!({"version": "1.36", "clientRequestToken": "somebody-else"}).to_string();
             account.eks("POST", "/clusters/rehearsal/node-groups/web/update-version", &asked);
         }
-        let rolled = account.run(&["roll", "-f", &file, "--yes", "--journal", account.folder.join("j.jsonl").to_str().expect("it is text")]);
+        let rolled = account.run(&[
+            "roll",
+            "-f",
+            &file,
+            "--yes",
+            "--journal",
+            account.folder.join("j.jsonl").to_str().expect("it is text"),
+        ]);
         assert_eq!(rolled.code, Some(0), "{rolled:?}");
         assert_eq!(rolled.stdout.contains("asking EKS to update node group web"), !is_begun, "{rolled:?}");
         assert!(kubelets(&account).iter().all(|one| one.starts_with(NEW)), "{:?}", kubelets(&account));
@@ -139,7 +149,10 @@ fn what_is_wrong_with_the_account_is_said_and_nothing_is_changed() {
         let flat = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(words), "{words}: {ran:?}");
     };
-    refused(&|command| drop(command.env_remove("AWS_REGION").env_remove("AWS_DEFAULT_REGION")), "no AWS region is given");
+    refused(
+        &|command| drop(command.env_remove("AWS_REGION").env_remove("AWS_DEFAULT_REGION")),
+        "no AWS region is given",
+    );
     refused(
         &|command| drop(command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY")),
         "no AWS credentials are found",

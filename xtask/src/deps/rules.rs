@@ -383,6 +383,8 @@ pub(super) const RULES: &[Rule] = &[
             "jiff",
             "k8s-openapi",
             "kube",
+            "quick-xml",
+            "ring",
             "rustc-hash",
             "serde_json",
             "thiserror",

@@ -86,7 +86,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Scan(args) => scan::run(args, printer),
         Command::Data(args) => data::run(args, printer),
         Command::Upgrade(args) => upgrade::run(args, printer, &interrupt),
-        Command::Completion(args) => shell::completion(args, printer),
-        Command::Man(args) => shell::man(args, printer),
+        Command::Completion(args) => shell::completion(args, Cli::command(), printer),
+        Command::Man(args) => shell::man(args, cli::called(Cli::command()), printer),
     }
 }

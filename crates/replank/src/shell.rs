@@ -4,10 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::{Cli, called};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -32,23 +31,27 @@ pub(crate) struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-/// Prints the completion script of a shell.
+/// Prints the completion script of a shell, for a definition of the command line.
 ///
 /// # Errors
 /// Where standard output cannot be written.
-pub(crate) fn completion(args: &CompletionArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn completion(
+    args: &CompletionArgs,
+    mut whole: clap::Command,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "replank", &mut script);
+    clap_complete::generate(args.shell, &mut whole, "replank", &mut script);
     printer.data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Passes)
 }
 
-/// Prints a man page, or writes all of them.
+/// Prints a man page, or writes all of them, from a definition of the command line.
 ///
 /// # Errors
 /// Where there is no such command, or the pages cannot be written.
-pub(crate) fn man(args: &ManArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    let mut root = called(Cli::command()).disable_help_subcommand(true);
+pub(crate) fn man(args: &ManArgs, whole: clap::Command, printer: &mut Printer) -> Result<Exit, Failure> {
+    let mut root = whole.disable_help_subcommand(true);
     root.build();
     let Some(dir) = &args.dir else {
         let found = find(&root, &args.command)?;

@@ -348,7 +348,7 @@ pub(super) const RULES: &[Rule] = &[
             "tokio",
         ],
         below: &[],
-        dev: &["getrandom", "insta", "replank-judge", "replank-oracle", "rustix"],
+        dev: &["getrandom", "insta", "replank-judge", "replank-oracle", "ring"],
         purity: Purity::Effects,
         why: "the binary is to build within minutes on a fresh machine",
     },

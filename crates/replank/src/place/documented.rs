@@ -70,7 +70,9 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Migrate(_)
         | Command::Scan(_)
         | Command::Data(_)
-        | Command::Upgrade(_) => {
+        | Command::Upgrade(_)
+        | Command::Completion(_)
+        | Command::Man(_) => {
             unreachable!("the word is place")
         }
     }

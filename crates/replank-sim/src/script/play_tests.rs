@@ -212,11 +212,11 @@ fn an_instance_starts_and_stops_in_the_time_that_is_told() {
     assert_eq!(lets(&mut world, "somebody scales group web to 1"), Ok(()));
     world.pass(Span::from_millis(2_900));
     assert_eq!(ready(&world), before);
-    world.pass(Span::from_millis(200));
+    world.pass(Span::from_millis(1_200));
     assert_eq!((ready(&world), all(&world)), (before + 1, 2));
     assert_eq!(lets(&mut world, "somebody scales group web to 0"), Ok(()));
     world.pass(Span::from_millis(1_900));
     assert_eq!(all(&world), 2);
-    world.pass(Span::from_millis(200));
+    world.pass(Span::from_millis(1_200));
     assert_eq!(all(&world), 1);
 }

@@ -212,13 +212,26 @@ enum Depth {
 /// prefix `kubectl.kubernetes.io/`.
 const WRITTEN_WHEN_IT_HAPPENS: [&str; 3] = ["timeAdded", "creationTimestamp", "restartedAt"];
 
-/// Parts of keys, in lower case, that speak of what is to come. `next` is in `nextScheduleTime`, `renew` in
+/// Parts of keys, in lower case, that speak of what is to come, by their first letter. `next` is in `nextScheduleTime`, `renew` in
 /// cert-manager's `renewalTime`.
-const AHEAD: [&str; 8] = ["expir", "notafter", "not-after", "renew", "next", "deadline", "until", "due"];
+fn ahead(first: u8) -> &'static [&'static [u8]] {
+    match first.to_ascii_lowercase() {
+        b'd' => &[b"deadline", b"due"],
+        b'e' => &[b"expir"],
+        b'n' => &[b"notafter", b"not-after", b"next"],
+        b'r' => &[b"renew"],
+        b'u' => &[b"until"],
+        _ => &[],
+    }
+}
 
+/// Asked of every member of every object: no copy is made, and most letters begin none of the parts.
 fn lies_ahead(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    AHEAD.iter().any(|part| key.contains(part))
+    let key = key.as_bytes();
+    let begins = |at: usize, part: &[u8]| {
+        key.get(at..at + part.len()).is_some_and(|found| found.eq_ignore_ascii_case(part))
+    };
+    key.iter().enumerate().any(|(at, first)| ahead(*first).iter().any(|part| begins(at, part)))
 }
 
 /// Reads a time; quick to see that most texts are none.

@@ -263,14 +263,29 @@ impl Lease {
 
     /// Gives it up: nobody needs to wait until it runs out. What cannot be given up runs out.
     pub async fn release(self) {
-        let preconditions = json!({"uid": self.uid, "resourceVersion": self.version});
-        let body = json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions});
-        let call = Call {
-            method: Method::DELETE,
-            path: self.place.path(),
-            body: Some((JSON, body.to_string().into_bytes())),
-        };
-        drop(tokio::time::timeout(ANSWER_MAX, self.place.send(&call)).await);
+        drop(tokio::time::timeout(ANSWER_MAX, self.given_up()).await);
+    }
+
+    async fn given_up(mut self) -> Result<(), LiveError> {
+        for _ in 0..TRIES {
+            let preconditions = json!({"uid": self.uid, "resourceVersion": self.version});
+            let body = json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions});
+            let call = Call {
+                method: Method::DELETE,
+                path: self.place.path(),
+                body: Some((JSON, body.to_string().into_bytes())),
+            };
+            let (code, _) = self.place.send(&call).await?;
+            if code != 409 {
+                break;
+            }
+            // A renewal whose answer nobody has waited for, or somebody else's.
+            match self.place.read().await? {
+                Ok(told) if told.uid == self.uid && told.taken == self.taken => self.version = told.version,
+                Ok(_) | Err(_) => break,
+            }
+        }
+        Ok(())
     }
 }
 

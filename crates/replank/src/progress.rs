@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use replank_model::time::Span;
 use replank_rehearse::Progress;
 
 use crate::report::words;
@@ -33,7 +34,7 @@ impl Meter {
 
     /// Of many rehearsals.
     pub(crate) fn of_seeds(seeds: u64) -> Self {
-        let meter = Self::with("{bar:24} {pos}/{len} seeds  {wide_msg}");
+        let meter = Self::with("{bar:24} {pos}/{len} seeds  {elapsed} elapsed{wide_msg}");
         meter.bar.set_length(seeds);
         meter
     }
@@ -75,10 +76,42 @@ impl Meter {
     pub(crate) fn step(&self) {
         self.bar.inc(1);
     }
+
+    /// One more is done; says how long the rest takes at the pace so far.
+    pub(crate) fn step_and_estimate(&self) {
+        self.step();
+        if self.bar.is_hidden() {
+            return;
+        }
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let left = words::span(left(self.bar.elapsed(), done, all));
+        self.bar.set_message(format!(", about {left} left"));
+    }
+}
+
+/// How long the rest takes if it goes on as it went, in whole seconds.
+fn left(elapsed: Duration, done: u64, all: u64) -> Span {
+    let each = elapsed.as_millis() / u128::from(done.max(1));
+    let millis = each.saturating_mul(u128::from(all.saturating_sub(done)));
+    Span::from_secs(i64::try_from(millis.div_ceil(1_000)).unwrap_or(i64::MAX / 1_000))
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_is_done_did() {
+        let elapsed = Duration::from_secs(10);
+        assert_eq!(left(elapsed, 100, 300), Span::from_secs(20));
+        assert_eq!(left(elapsed, 3, 4), Span::from_secs(4));
+        assert_eq!(left(elapsed, 4, 4), Span::ZERO);
+        assert_eq!(left(elapsed, 0, 2), Span::from_secs(20));
     }
 }

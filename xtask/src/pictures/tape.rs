@@ -98,8 +98,8 @@ impl Tape {
                 Step::Hide => seen.hidden = true,
                 Step::Show => seen.hidden = false,
                 Step::Keep => {
-                    let screen = seen.look(&terminal)?.trim_end().to_owned();
-                    seen.kept.push(screen);
+                    let shown = seen.look(&terminal)?;
+                    seen.kept.push(shown.trim_end().to_owned());
                 }
                 Step::Type(text) => {
                     for part in text.chars().collect::<Vec<_>>().chunks(4) {

@@ -33,12 +33,17 @@ impl Stage {
     pub(super) fn of(ctx: &Context<'_>, memory: &mut Memory, target: &NodeTarget) -> Self {
         let known = ctx.view.node(&target.name).filter(|node| node.meta.uid == target.uid);
         let Some(node) = known else { return Self::Over(DrainEnd::NodeGone) };
-        let by = ByHand::of(node).filter(|by| by.run == ctx.request.run);
-        let is_held = by.is_some() && node.spec.unschedulable;
-        if is_held {
-            memory.held.insert(target.uid.clone());
-        } else if by.is_some() || memory.held.contains(&target.uid) {
+        let written = ByHand::of(node);
+        let is_another = written.as_ref().is_some_and(|by| by.run != ctx.request.run);
+        let own = written.filter(|_| !is_another);
+        let held = memory.held.get(&target.uid);
+        // Two calls may drain one node at the same time: it stays cordoned for both.
+        let by = own.clone().or_else(|| held.filter(|_| is_another).cloned());
+        if (by.is_some() && !node.spec.unschedulable) || (by.is_none() && held.is_some()) {
             return Self::Over(DrainEnd::Uncordoned);
+        }
+        if let Some(own) = own {
+            memory.held.insert(target.uid.clone(), own);
         }
         let Some(by) = by else { return Self::Open(node.clone()) };
         let Some(from) = by.from else { return Self::Queued(node.clone()) };

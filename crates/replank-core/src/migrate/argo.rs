@@ -82,6 +82,12 @@ pub(super) fn find(view: &View, key: &Key) -> Option<Rollout> {
     view.other(GROUP, KIND, key).map(read)
 }
 
+/// Whether a Deployment has been handed over: a Rollout refers to it, and it wants no pods itself.
+pub(super) fn is_handed_over(view: &View, live: &Deployment) -> bool {
+    let rollout = find(view, &live.meta.key());
+    live.spec.replicas == Some(0) && rollout.is_some_and(|rollout| rollout.refers_to(&live.meta.name))
+}
+
 /// A Rollout of the namespace that takes its template from a Deployment, whatever it is called.
 pub(super) fn referring(view: &View, to: &Key) -> Option<Name> {
     let rollouts = view.others().filter(|other| &*other.kind == KIND && other.group() == GROUP);

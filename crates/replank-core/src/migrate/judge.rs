@@ -24,7 +24,7 @@ pub fn judge(view: &View, live: &Deployment, goal: &Goal) -> Judgement {
     let after = &target::after(live, goal);
     let bytes = target::text(live).len() + target::text(after).len();
     if let Goal::Rollout(scale_down) = goal {
-        if super::rollout::is_handed_over(view, live) {
+        if argo::is_handed_over(view, live) {
             return Judgement { both: vec![Hindrance::HandedOver], ..Judgement::default() };
         }
         let ways = vec![(Path::Rollout, rollout(view, live, *scale_down))];

@@ -47,12 +47,6 @@ pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
     }
 }
 
-/// Whether a Deployment has been handed over: a Rollout refers to it, and it wants no pods itself.
-pub(super) fn is_handed_over(view: &replank_model::view::View, live: &Deployment) -> bool {
-    let rollout = argo::find(view, &live.meta.key());
-    size(live) == 0 && rollout.is_some_and(|rollout| rollout.refers_to(&live.meta.name))
-}
-
 /// What is missing until the Rollout serves in the place of a Deployment.
 pub(super) fn missing(
     ctx: &Context<'_>,

@@ -28,15 +28,16 @@ pub(super) fn is_dead(ctx: &Context<'_>, member: &Member) -> bool {
 
 /// Old nodes of a group that are dead, gone ones aside.
 pub(super) fn left(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
-    let nodes = roll.nodes;
-    let queued = nodes.queue.values().flatten().map(|(_, name)| name);
-    let old = queued.chain(&nodes.found).chain(&nodes.held).chain(&nodes.draining);
-    u32::try_from(old.filter(|name| is_dead(ctx, ctx.member(name))).count()).unwrap_or(u32::MAX)
+    let unready = roll.nodes.unready.iter();
+    u32::try_from(unready.filter(|name| is_dead(ctx, ctx.member(name))).count()).unwrap_or(u32::MAX)
 }
 
 /// Queued nodes of a group that are to be begun now, and since when they have been queued; says what the others wait for that are not Ready.
 pub(super) fn due(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Vec<(NodeName, Time)> {
     let mut due = Vec::new();
+    if roll.nodes.unready.is_empty() {
+        return due;
+    }
     let plan = ctx.scope.plan.care.dead_nodes;
     for name in roll.nodes.queue.values().flatten().map(|(_, name)| name) {
         let member = ctx.member(name);

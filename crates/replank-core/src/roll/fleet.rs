@@ -49,6 +49,8 @@ pub(super) struct GroupNodes {
     /// Queued nodes on which something has to be waited for beforehand.
     pub(super) held: BTreeSet<NodeName>,
     pub(super) draining: BTreeSet<NodeName>,
+    /// Those of the found, queued and draining ones that are not Ready: few, and asked for several times in a decision.
+    pub(super) unready: BTreeSet<NodeName>,
     /// Nodes whose drain is postponed: they take pods again.
     pub(super) postponed: BTreeSet<NodeName>,
     pub(super) skipped: BTreeSet<NodeName>,
@@ -315,6 +317,9 @@ impl Fleet {
         }
         let nodes = self.groups.entry(scope.lane_of(&member.group).clone()).or_default();
         let name = member.name.clone();
+        if member.unready.is_some() && member.is_to_go() {
+            put(&mut nodes.unready, name.clone(), is_there);
+        }
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
         let (counts_ready, is_alive, is_old) = match &member.state {
             NodeState::Bystander => {

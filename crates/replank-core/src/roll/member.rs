@@ -175,6 +175,11 @@ impl Member {
         Rank { is_whole: self.worth != Worth::Depleted, budgeted, movers, created: self.created }
     }
 
+    /// Whether it is found, queued or being drained: to be replaced, and nothing in the way.
+    pub(super) fn is_to_go(&self) -> bool {
+        matches!(self.state, NodeState::Found { .. } | NodeState::Queued { .. } | NodeState::Draining { .. })
+    }
+
     /// Whether the plan replaces it.
     pub(super) fn is_old(&self) -> bool {
         match self.state {

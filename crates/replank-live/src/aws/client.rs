@@ -345,6 +345,11 @@ impl Caller {
         Ok(Self { wire, profiles, profile: asked.profile.clone(), found: tokio::sync::Mutex::default() })
     }
 
+    /// The next calls open connections of their own.
+    pub(super) fn forget_connections(&self) {
+        self.wire.clients.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     pub(super) fn region(&self) -> &str {
         &self.wire.region
     }

@@ -59,7 +59,10 @@ impl Aws {
             return Ok(known);
         }
         let asked: Vec<&InstanceId> = asked.iter().collect();
-        for (id, machine) in self.machines(&asked).await? {
+        let found = self.machines(&asked).await?;
+        // One that has left its group and is not listed any more is not there. That proves nothing of its containers.
+        known.retain(|id, _| ids.contains(id) || found.contains_key(id) || !asked.contains(&id));
+        for (id, machine) in found {
             let left = known.get_mut(&id).and_then(|known| known.left.take());
             known.insert(id, Machine { left, ..machine });
         }

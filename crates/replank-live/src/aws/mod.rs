@@ -86,6 +86,8 @@ impl Aws {
     /// From now on these groups are looked at.
     pub fn follow(&self, groups: Vec<NodeGroup>) {
         self.state().bases = groups;
+        // Whoever drives may have another runtime than who looked: connections belong to one.
+        self.caller.forget_connections();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

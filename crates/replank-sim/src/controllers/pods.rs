@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use replank_model::labels::Labels;
 use replank_model::object::meta::{Meta, OwnerReference};
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::{Kind, Resource};
@@ -82,9 +83,11 @@ pub(crate) fn own_and_orphaned<R: Resource>(ctx: &Ctx<'_>, index: &Index, owner:
     let meta = owner.meta();
     let pods = &ctx.view().pods;
     let mut found = owned(ctx, owner);
-    for slot in index.orphans(Kind::Pod, &meta.namespace) {
-        found.extend(pods.get(Ix::new(slot)).cloned());
+    let orphans = index.orphans(Kind::Pod, &meta.namespace);
+    if orphans.is_empty() {
+        return found;
     }
+    found.extend(orphans.into_iter().filter_map(|slot| pods.get(Ix::new(slot)).cloned()));
     found.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     found
 }
@@ -96,6 +99,29 @@ pub(crate) fn owned<R: Resource>(ctx: &Ctx<'_>, owner: &R) -> Vec<Arc<Pod>> {
         view.pods_of(&owner.meta().uid).iter().filter_map(|ix| view.pods.get(*ix).cloned()).collect();
     found.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
     found
+}
+
+/// A question about labels, asked once of those that stand side by side and are one and the same: pods of one template share theirs.
+pub(crate) struct PerLabels<F> {
+    ask: F,
+    last: Option<(Labels, bool)>,
+}
+
+impl<F: Fn(&Labels) -> bool> PerLabels<F> {
+    pub(crate) fn new(ask: F) -> Self {
+        Self { ask, last: None }
+    }
+
+    pub(crate) fn answer(&mut self, labels: &Labels) -> bool {
+        if let Some((last, answer)) = &self.last
+            && last.same(labels)
+        {
+            return *answer;
+        }
+        let answer = (self.ask)(labels);
+        self.last = Some((labels.clone(), answer));
+        answer
+    }
 }
 
 /// What becomes of an object that may belong to an owner (`ClaimObject`).
@@ -133,9 +159,9 @@ pub(crate) fn claim<O: Resource, R: Tabled>(
 ) -> Result<Vec<Arc<R>>, ApiError> {
     let mut claimed = Vec::with_capacity(objects.len());
     let mut failure = None;
+    let mut selects = PerLabels::new(|labels| selector.matches(|key| labels.value(key)));
     for object in objects {
-        let labels = &object.meta().labels;
-        let matches = selector.matches(|key| labels.value(key)) && fits(&object);
+        let matches = selects.answer(&object.meta().labels) && fits(&object);
         match claim_of(owner.meta(), object.meta(), matches) {
             Claim::Kept => claimed.push(object),
             Claim::Other => {}

@@ -31,10 +31,10 @@ use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
 use crate::printer::Printer;
 use crate::report::request::{Request, request};
-use crate::report::{self, About, Run, Summary, Timeline};
+use crate::report::{self, About, Run, Summary, Tally, Timeline};
 use crate::upgrade;
 use besides::Besides;
-use run::{Keep, Rehearsed};
+use run::{Rehearsed, Remedies};
 
 pub(crate) use once::once_and_after;
 pub(crate) use run::{one as rehearse_once, options, stops, stops_of_all};
@@ -167,8 +167,10 @@ fn spread(
     if args.seed.is_some() || args.output != Format::Text || !is_quick || interrupt.is_pressed() {
         return None;
     }
-    let results = run::many(scene, SPREAD, args.limit, Keep::Figures, interrupt);
-    (results.len() as u64 == SPREAD).then(|| Summary::of(&results))
+    let mut tally = Tally::default();
+    run::many(scene, SPREAD, args.limit, Remedies::Untried, interrupt, |result| tally.add(&result));
+    let summary = tally.summary();
+    (summary.seeds as u64 == SPREAD).then_some(summary)
 }
 
 /// Rehearses once, for callers that need the result only.
@@ -183,33 +185,44 @@ fn many(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let keep = match args.output {
-        Format::Text => Keep::Figures,
-        Format::Json => Keep::Whole,
+    let mut tally = Tally::default();
+    let limit = args.limit;
+    let text = match args.output {
+        Format::Text => {
+            // Of a result only a line is kept: a hundred thousand of them fit.
+            let mut runs: Vec<Run> = Vec::new();
+            run::many(scene, seeds, limit, Remedies::Untried, interrupt, |result| {
+                tally.add(&result);
+                runs.push(Run::of(&result));
+            });
+            runs.sort_by_key(Run::seed);
+            let look = printer.look();
+            (!runs.is_empty()).then(|| Ok(report::seeds(&runs, &tally.summary(), look)))
+        }
+        Format::Json => {
+            let mut results: Vec<RehearsalResult> = Vec::new();
+            run::many(scene, seeds, limit, Remedies::Proved, interrupt, |result| {
+                tally.add(&result);
+                results.push(result);
+            });
+            results.sort_by_key(|result| result.seed);
+            let summary = &tally.summary();
+            let all = Rehearsals { version: SEEDS_VERSION, summary, rehearsals: &results };
+            (!results.is_empty()).then(|| json(&all))
+        }
         Format::Markdown => {
             return Err(Failure::usage_message("a change request covers one rehearsal")
                 .next("omit --seeds, or use -o text for the spread"));
         }
     };
-    let results = run::many(scene, seeds, args.limit, keep, interrupt);
-    if results.is_empty() {
+    let Some(text) = text else {
         printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
         return Ok(Exit::Interrupted);
-    }
-    let summary = Summary::of(&results);
-    match args.output {
-        Format::Text => {
-            let runs: Vec<Run> = results.iter().map(Run::of).collect();
-            let look = printer.look();
-            printer.data(&report::seeds(&runs, &summary, look))?;
-        }
-        Format::Json | Format::Markdown => {
-            let all = Rehearsals { version: SEEDS_VERSION, summary: &summary, rehearsals: &results };
-            printer.data(&json(&all)?)?;
-        }
-    }
+    };
+    printer.data(&text?)?;
+    let summary = tally.summary();
     if interrupt.is_pressed() {
-        printer.warning(&format!("interrupted by Ctrl-C after {} of {seeds} seeds", results.len()));
+        printer.warning(&format!("interrupted by Ctrl-C after {} of {seeds} seeds", summary.seeds));
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::of(summary.verdict))

@@ -37,8 +37,8 @@ pub(crate) struct Rehearsed {
     pub(crate) stop: Stop,
 }
 
-/// Threads of many rehearsals: each holds a whole cluster, so more of them cost memory before they save time.
-const THREADS: usize = 2;
+/// Pods of all clusters that are rehearsed side by side, unless two hold more: some 3 GB.
+const PODS_MAX: usize = 300_000;
 
 /// What all rehearsals of a scene have in common, found once.
 struct Prepared<'a> {
@@ -51,7 +51,7 @@ struct Prepared<'a> {
 
 /// What is done about the remedies of what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remedies {
+pub(super) enum Remedies {
     /// They are proved: somebody reads them.
     Proved,
     /// They are left as they are.
@@ -117,15 +117,6 @@ pub(crate) fn stops_of_all(ground: &Ground, by: &GroupBy) -> BTreeSet<String> {
     stops(&scene, ground)
 }
 
-/// How much of many results is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// Everything.
-    Whole,
-    /// Figures: no timelines, waits, findings and assumptions, which are most of a result.
-    Figures,
-}
-
 /// Rehearses once.
 pub(crate) fn one(
     scene: &Scene,
@@ -154,60 +145,48 @@ pub(super) fn one_and_after(
     (rehearsed.result, rehearsal.world().view().objects())
 }
 
-/// Rehearses with the seeds 1 to `seeds`; those that were over before Ctrl-C, sorted by seed.
+/// Rehearses with the seeds 1 to `seeds`, and hands each result on as soon as it is there, in any order: what is not kept takes no memory. After Ctrl-C
+/// those that are not over are left out.
 pub(super) fn many(
     scene: &Scene,
     seeds: u64,
     limit: Option<Span>,
-    keep: Keep,
+    remedies: Remedies,
     interrupt: &Interrupt,
-) -> Vec<RehearsalResult> {
+    take: impl FnMut(RehearsalResult) + Send,
+) {
     interrupt.hold();
     let meter = Meter::of_seeds(seeds);
-    let remedies = match keep {
-        Keep::Whole => Remedies::Proved,
-        Keep::Figures => Remedies::Untried,
-    };
     let prepared = Prepared::of(scene, limit, remedies);
     let next = AtomicU64::new(1);
-    let results: Mutex<Vec<RehearsalResult>> = Mutex::new(Vec::new());
+    let take = Mutex::new(take);
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed > seeds || interrupt.is_pressed() {
                 return;
             }
-            let (mut rehearsed, _) = prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {});
+            let (rehearsed, _) = prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {});
             if rehearsed.stop == Stop::Interrupted {
                 return;
             }
-            keep.trim(&mut rehearsed.result);
-            results.lock().expect("a thread that panics ends the process").push(rehearsed.result);
-            meter.step();
+            let mut take = take.lock().expect("a thread that panics ends the process");
+            (*take)(rehearsed.result);
+            meter.step_and_estimate();
         }
     };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..THREADS {
+        for _ in 0..threads(cores, scene.view.pods.len(), seeds) {
             scope.spawn(work);
         }
     });
-    let mut results = results.into_inner().expect("a thread that panics ends the process");
-    results.sort_by_key(|result| result.seed);
-    results
 }
 
-impl Keep {
-    fn trim(self, result: &mut RehearsalResult) {
-        match self {
-            Self::Whole => {}
-            Self::Figures => {
-                result.timeline = Vec::new();
-                result.waits = Vec::new();
-                result.findings = Vec::new();
-                result.assumptions = Vec::new();
-            }
-        }
-    }
+/// Rehearsals side by side: each holds a whole cluster.
+fn threads(cores: usize, pods: usize, seeds: u64) -> usize {
+    let fit = (PODS_MAX / pods.max(1)).max(2);
+    cores.min(fit).min(usize::try_from(seeds).unwrap_or(usize::MAX)).max(1)
 }
 
 impl<'a> Prepared<'a> {
@@ -317,5 +296,21 @@ fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
             let chosen = nodes.iter().filter(|(_, node)| selector.matches(|key| node.meta.labels.value(key)));
             chosen.filter_map(|(_, node)| group_of(node, &scene.group_by)).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_rehearsed_side_by_side_as_there_are_cores_and_memory_for() {
+        assert_eq!(threads(2, 4_264, 100), 2);
+        assert_eq!(threads(64, 4_264, 100_000), 64);
+        assert_eq!(threads(64, 30_000, 100_000), 10);
+        assert_eq!(threads(64, 200_000, 100_000), 2);
+        assert_eq!(threads(64, 1_000_000, 100_000), 2);
+        assert_eq!(threads(1, 1_000_000, 100_000), 1);
+        assert_eq!(threads(8, 0, 1), 1);
     }
 }

@@ -35,7 +35,7 @@ mod sample;
 mod tests;
 
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
-pub(crate) use seeds::{Run, Summary, seeds};
+pub(crate) use seeds::{Run, Summary, Tally, seeds};
 pub(crate) use sweep::sweep;
 
 /// The report in short: what was found, the figures and the verdict.

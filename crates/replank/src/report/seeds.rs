@@ -23,6 +23,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// What it was rehearsed with.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     pub(crate) fn of(result: &RehearsalResult) -> Self {
         Self {
             seed: result.seed,
@@ -35,6 +40,20 @@ impl Run {
         }
     }
 }
+
+/// What rehearsals have in common so far. It grows with what differs between them, not with their number, but for a number each.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    verdicts: BTreeMap<Verdict, usize>,
+    durations: Numbers,
+    batch_killed: usize,
+    budget_violations: usize,
+    workloads: BTreeMap<(Text, Text, Text), (i32, Numbers)>,
+}
+
+/// How often each number was met.
+#[derive(Debug, Default)]
+struct Numbers(BTreeMap<i64, usize>);
 
 /// What many rehearsals have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -94,15 +113,62 @@ pub(crate) struct WorkloadSpread {
     pub(crate) min_ready: Spread,
 }
 
-impl Spread {
+impl Numbers {
+    fn add(&mut self, number: i64) {
+        *self.0.entry(number).or_default() += 1;
+    }
+
     /// Of at least one number.
-    fn of(mut numbers: Vec<i64>) -> Self {
-        numbers.sort_unstable();
-        let at = |index: usize| numbers.get(index).copied().unwrap_or_default();
-        Self {
-            min: at(0),
-            median: at(numbers.len().saturating_sub(1) / 2),
-            max: at(numbers.len().saturating_sub(1)),
+    fn spread(&self) -> Spread {
+        let last = self.0.values().sum::<usize>().saturating_sub(1);
+        Spread { min: self.at(0), median: self.at(last / 2), max: self.at(last) }
+    }
+
+    /// The number that stands there when all are sorted.
+    fn at(&self, index: usize) -> i64 {
+        let mut seen = 0;
+        let reached = self.0.iter().find(|(_, times)| {
+            seen += **times;
+            seen > index
+        });
+        reached.map_or(0, |(number, _)| *number)
+    }
+}
+
+impl Tally {
+    /// Takes in one rehearsal.
+    pub(crate) fn add(&mut self, result: &RehearsalResult) {
+        *self.verdicts.entry(result.verdict).or_default() += 1;
+        self.durations.add(result.virtual_duration.as_millis());
+        self.batch_killed += result.batch.killed;
+        self.budget_violations += result.budgets.iter().map(|budget| budget.violations).sum::<usize>();
+        for workload in &result.workloads {
+            let key = (workload.kind.clone(), workload.namespace.clone(), workload.name.clone());
+            let (_, ready) = self.workloads.entry(key).or_insert((workload.desired, Numbers::default()));
+            ready.add(workload.min_ready.into());
+        }
+    }
+
+    /// What they come to.
+    pub(crate) fn summary(&self) -> Summary {
+        let number = |verdict| self.verdicts.get(&verdict).copied().unwrap_or(0);
+        let workloads = self.workloads.iter().map(|((kind, namespace, name), (desired, ready))| {
+            let (kind, namespace, name) = (kind.clone(), namespace.clone(), name.clone());
+            WorkloadSpread { kind, namespace, name, desired: *desired, min_ready: ready.spread() }
+        });
+        Summary {
+            seeds: self.verdicts.values().sum(),
+            verdict: self.verdicts.keys().max().copied().unwrap_or(Verdict::Passes),
+            passes: number(Verdict::Passes),
+            findings: number(Verdict::Findings),
+            partial: number(Verdict::Partial),
+            incomplete: number(Verdict::Incomplete),
+            blocked: number(Verdict::Blocked),
+            refused: number(Verdict::Refused),
+            virtual_duration_ms: self.durations.spread(),
+            batch_killed: self.batch_killed,
+            budget_violations: self.budget_violations,
+            workloads: workloads.collect(),
         }
     }
 }
@@ -124,40 +190,6 @@ impl Summary {
             .map(|(number, word)| format!("{word} {number} of {}", self.seeds))
             .collect();
         verdicts.join(", ")
-    }
-
-    /// Of at least one rehearsal.
-    pub(crate) fn of(results: &[RehearsalResult]) -> Self {
-        let number = |verdict| results.iter().filter(|result| result.verdict == verdict).count();
-        let mut ready: BTreeMap<(Text, Text, Text), (i32, Vec<i64>)> = BTreeMap::new();
-        for workload in results.iter().flat_map(|result| &result.workloads) {
-            let key = (workload.kind.clone(), workload.namespace.clone(), workload.name.clone());
-            let entry = ready.entry(key).or_insert((workload.desired, Vec::new()));
-            entry.1.push(workload.min_ready.into());
-        }
-        let workloads = ready.into_iter().map(|((kind, namespace, name), (desired, numbers))| {
-            WorkloadSpread { kind, namespace, name, desired, min_ready: Spread::of(numbers) }
-        });
-        Self {
-            seeds: results.len(),
-            verdict: results.iter().map(|result| result.verdict).max().unwrap_or(Verdict::Passes),
-            passes: number(Verdict::Passes),
-            findings: number(Verdict::Findings),
-            partial: number(Verdict::Partial),
-            incomplete: number(Verdict::Incomplete),
-            blocked: number(Verdict::Blocked),
-            refused: number(Verdict::Refused),
-            virtual_duration_ms: Spread::of(
-                results.iter().map(|result| result.virtual_duration.as_millis()).collect(),
-            ),
-            batch_killed: results.iter().map(|result| result.batch.killed).sum(),
-            budget_violations: results
-                .iter()
-                .flat_map(|result| &result.budgets)
-                .map(|budget| budget.violations)
-                .sum(),
-            workloads: workloads.collect(),
-        }
     }
 }
 

@@ -86,7 +86,9 @@ fn many_seeds() {
     let second = RehearsalResult { seed: 2, verdict: Verdict::Passes, ..passing() };
     let results = [with_findings(), second, RehearsalResult { seed: 3, ..blocked() }];
     let runs: Vec<Run> = results.iter().map(Run::of).collect();
-    let summary = Summary::of(&results);
+    let mut tally = Tally::default();
+    results.iter().for_each(|result| tally.add(result));
+    let summary = tally.summary();
     assert_eq!(summary.verdict, Verdict::Blocked);
     insta::assert_snapshot!(seeds(&runs, &summary, Look { width: 100, color: Color::None }));
 }

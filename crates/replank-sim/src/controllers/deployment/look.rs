@@ -15,6 +15,8 @@ pub(super) struct Look<'a, 'b> {
     pub(super) deployment: Deployment,
     /// Its ReplicaSets, oldest first.
     pub(super) sets: Vec<Arc<ReplicaSet>>,
+    /// Which of them has the present template; a look changes no template.
+    pub(super) present: Option<usize>,
 }
 
 /// The ReplicaSet of the present template, and the others.

@@ -24,6 +24,7 @@ use super::{Controller, Ctx, pods};
 use replank_apiserver::ApiError;
 
 use look::{Look, Split};
+use revision::present;
 
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;
@@ -36,7 +37,8 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), Ap
         return observe_only(ctx, &deployment);
     }
     let sets = claim(ctx, index, &deployment, &selector)?;
-    let mut look = Look { ctx, slot, deployment: Deployment::clone(&deployment), sets };
+    let present = present(&sets, &deployment);
+    let mut look = Look { ctx, slot, deployment: Deployment::clone(&deployment), sets, present };
     if deployment.meta.is_terminating() {
         let split = look.split(false)?;
         return look.write_status(&split);

@@ -50,10 +50,7 @@ impl Look<'_, '_> {
     /// The ReplicaSet of the present template, its revision set, and the others; it is made on wish.
     pub(super) fn split(&mut self, make: bool) -> Result<Split, ApiError> {
         let missing = if make { Missing::Make } else { Missing::Leave };
-        let at = self
-            .sets
-            .iter()
-            .position(|set| same_but_hash(&set.spec.template, &self.deployment.spec.template));
+        let at = self.present;
         let mut old = self.sets.clone();
         let found = at.map(|at| old.remove(at));
         let revision = old.iter().map(|set| revision_of(set)).max().unwrap_or(0) + 1;
@@ -260,6 +257,11 @@ fn longer_history(history: &str, former: &str) -> Option<String> {
 
 fn revision_of(set: &ReplicaSet) -> i64 {
     set.meta.annotations.value(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The ReplicaSet that has a Deployment's present template, the oldest of several.
+pub(super) fn present(sets: &[Arc<ReplicaSet>], deployment: &Deployment) -> Option<usize> {
+    sets.iter().position(|set| same_but_hash(&set.spec.template, &deployment.spec.template))
 }
 
 /// Whether two templates are equal but for the label that the controller adds (`EqualIgnoreHash`).

@@ -8,6 +8,7 @@ use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 
 use super::Replicated;
+use crate::controllers::pods::PerLabels;
 use crate::controllers::{Ctx, narrow};
 use replank_apiserver::ApiError;
 
@@ -33,11 +34,16 @@ pub(super) fn write<R: Replicated>(
     let template = set.template().map(|template| template.meta.labels.clone()).unwrap_or_default();
     let mut status = set.status().clone();
     status.replicas = narrow(active.len());
-    status.fully_labeled_replicas = narrow(
-        active.iter().filter(|pod| template.iter().all(|(k, v)| pod.meta.labels.value(k) == Some(v))).count(),
-    );
+    let mut is_labeled =
+        PerLabels::new(|labels| template.iter().all(|(key, value)| labels.value(key) == Some(value)));
+    status.fully_labeled_replicas =
+        narrow(active.iter().filter(|pod| is_labeled.answer(&pod.meta.labels)).count());
     status.ready_replicas = narrow(active.iter().filter(|pod| pod.is_ready()).count());
-    status.available_replicas = narrow(active.iter().filter(|pod| is_available(pod, min_ready, now)).count());
+    status.available_replicas = match min_ready {
+        // What is ready is available.
+        0 => status.ready_replicas,
+        _ => narrow(active.iter().filter(|pod| is_available(pod, min_ready, now)).count()),
+    };
     status.terminating_replicas = R::COUNTS_TERMINATING.then_some(terminating);
     set_failure(ctx, set, &mut status.conditions, active.len(), &managed);
     status.observed_generation = set.meta().generation;

@@ -72,8 +72,8 @@ fn a_table_that_does_not_fit_shows_what_is_under_way_and_is_drawn_over_all_the_s
     let ground = Ground::served("terminal-small");
     ground.workload("web", 9);
     let all = ["drain", "node-1", "node-2", "--parallel", "2"];
-    let terminal = Terminal::run(&all, ground.kubeconfig(), (36, 5));
-    terminal.until_word("and 1 more");
+    let terminal = Terminal::run(&all, ground.kubeconfig(), (36, 4));
+    terminal.until_word("and 2 more");
     let (code, seen) = terminal.end();
     assert_eq!(code, Some(0), "{seen}");
     assert_eq!(seen.matches("nodes drained, ").count(), 1, "{seen}");

@@ -5,6 +5,7 @@
 mod carry;
 mod compare;
 pub mod fidelity;
+mod means;
 mod moment;
 mod observed;
 mod placed;
@@ -13,25 +14,11 @@ mod scene;
 mod stage;
 mod steps;
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Context, Result};
 
-use crate::assets::Assets;
-
 pub use compare::Outcome;
+pub use means::{Means, clean};
 pub use scene::{Scene, of_dump, scenes};
-
-/// What a replay needs.
-#[derive(Clone, Debug)]
-pub struct Means {
-    /// The control plane's programs.
-    pub assets: Assets,
-    /// The program that rehearses.
-    pub replank: PathBuf,
-    /// Where clusters live, and what was dumped and rehearsed is kept.
-    pub folder: PathBuf,
-}
 
 /// Builds a scene, rehearses its roll, and carries it out.
 ///
@@ -53,15 +40,4 @@ pub fn replay(means: &Means, scene: &Scene) -> Result<Outcome> {
     let others = recorded::rehearse_often(&means.replank, &snapshot, &arguments)?;
     let carried = carry::out(&stage, &rehearsal, scene.exact)?;
     Ok(compare::outcome(scene, &rehearsal, &others, &carried))
-}
-
-/// Empties the folder of what an earlier replay has left.
-///
-/// # Errors
-/// It cannot be removed.
-pub fn clean(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
-    Ok(())
 }

@@ -202,6 +202,8 @@ fn an_instance_starts_and_stops_in_the_time_that_is_told() {
     let size = GroupSize { min: 0, max: 9, desired: 0 };
     let group = NodeGroup::new("web".into(), size, vec!["a".into()], template);
     world.request(|api| api.apply_cloud(Delta::Group(group.into())));
+    // The group has looked at itself once.
+    world.pass(Span::from_minutes(1));
     for line in ["instances take 3s to start", "instances take 2s to stop", "changes are seen within 0s"] {
         assert_eq!(lets(&mut world, line), Ok(()), "{line}");
     }

@@ -9,12 +9,11 @@ use anyhow::Result;
 
 use super::super::observed::{Count, Observed, Workload};
 use super::super::stage::Stage;
-use super::Rehearsed;
 use super::audit::{Asked, log_of};
 use super::case::Case;
 use super::live::stops;
 use super::person::Person;
-use super::shown;
+use super::program::{Rehearsed, shown};
 
 /// What it came to.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::observed::{Count, Workload};
-use super::Rehearsed;
 use super::by_hand::ByHand;
 use super::case::Case;
 use super::journal::Journal;
 use super::live::Real;
 use super::outcome::{Hand, Outcome};
+use super::program::Rehearsed;
 
 pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Option<&ByHand>) -> Outcome {
     let mut differences = real.deviations.clone();

@@ -137,7 +137,8 @@ fn in_order(mut list: Vec<Left>) -> Vec<String> {
 fn blocker(waiting: &Value) -> String {
     let kind = match &waiting["on"] {
         Value::Object(members) => members.keys().next().cloned().unwrap_or_default(),
-        other => other.as_str().unwrap_or_default().to_owned(),
+        Value::String(word) => word.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => String::new(),
     };
     format!("{} {kind}", waiting["what"])
 }

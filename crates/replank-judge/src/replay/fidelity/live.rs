@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::super::Means;
+use super::super::means::Means;
 use super::super::observed::{Count, Observed, Workload};
 use super::super::recorded::Rehearsal;
 use super::super::stage::Stage;
@@ -15,7 +15,7 @@ use super::audit::{Asked, log_of};
 use super::case::Case;
 use super::journal::Journal;
 use super::person::Person;
-use super::{Rehearsed, fresh, run, shown, texts};
+use super::program::{Rehearsed, fresh, run, shown, texts};
 
 /// What a live roll came to.
 #[derive(Debug)]

@@ -9,15 +9,12 @@ mod journal;
 mod live;
 mod outcome;
 mod person;
+mod program;
 mod proof;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use anyhow::{Context, Result};
 
-use anyhow::{Context, Result, ensure};
-
-use super::Means;
-use super::recorded::Rehearsal;
+use super::means::Means;
 use super::stage;
 
 pub use audit::{Asked, Floor, log_of};
@@ -46,42 +43,4 @@ pub fn compare(means: &Means, case: &Case, by_hand: bool) -> Result<Outcome> {
         by_hand::drained(case, &stage, &rehearsed, &folder)
     });
     Ok(compare::outcome(case, &rehearsed, &real, hand.transpose()?.as_ref()))
-}
-
-/// A rehearsal, and the journal of it.
-#[derive(Debug)]
-struct Rehearsed {
-    result: Rehearsal,
-    journal: journal::Journal,
-    /// The journals of other seeds: kube-scheduler draws among equally good nodes, and so does each of them.
-    others: Vec<journal::Journal>,
-}
-
-/// Runs the program; returns what it printed and its exit code.
-fn run(replank: &Path, arguments: &[String]) -> Result<(Vec<u8>, String, i32)> {
-    let output = Command::new(replank)
-        .args(arguments)
-        .output()
-        .with_context(|| format!("cannot run {}", replank.display()))?;
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    let code = output.status.code().context("the program was ended")?;
-    ensure!(code != 1 && code != 2, "replank {}: {words}", arguments.join(" "));
-    Ok((output.stdout, words, code))
-}
-
-fn texts(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
-/// A file of a case, new.
-fn fresh(folder: &Path, name: &str) -> Result<PathBuf> {
-    let path = folder.join(name);
-    if path.exists() {
-        std::fs::remove_file(&path)?;
-    }
-    Ok(path)
 }

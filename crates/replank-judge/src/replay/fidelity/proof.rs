@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::super::Means;
+use super::super::means::Means;
 use super::super::scene::nodes;
 use super::audit::{Asked, Floor, log_of};
-use super::shown;
+use super::program::shown;
 use crate::kubelets::Kubelets;
 use crate::plane::ControlPlane;
 

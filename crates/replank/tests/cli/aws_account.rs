@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use replank_judge::{Endpoint, Sent};
 use ring::{digest, hmac};
@@ -18,7 +17,6 @@ pub(crate) struct Account {
     kubeconfig: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
     endpoint: Endpoint,
-    pub(crate) folder: PathBuf,
 }
 
 impl Drop for Account {
@@ -58,7 +56,7 @@ impl Account {
             }
         }
         let endpoint = Endpoint::of_kubeconfig(&kubeconfig).expect("it names a server");
-        Self { served, kubeconfig, variables, endpoint, folder }
+        Self { served, kubeconfig, variables, endpoint }
     }
 
     fn variable(&self, name: &str) -> &str {
@@ -83,26 +81,11 @@ impl Account {
         self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers").json()
     }
 
-    /// Waits until something is so.
-    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let begun = Instant::now();
-        while !is_so(self) {
-            assert!(begun.elapsed() < Duration::from_secs(180), "it never was that {what}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-
     /// A call of Auto Scaling, as `Name=value&…`; the answer's text.
     pub(crate) fn auto_scaling(&self, action: &str, parameters: &str) -> String {
         let body = format!("Action={action}&Version=2011-01-01{parameters}");
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         self.signed("autoscaling", "POST", "/", &headers, &body)
-    }
-
-    /// A call of EKS.
-    pub(crate) fn eks(&self, method: &str, path: &str, body: &str) -> Value {
-        let text = self.signed("eks", method, path, &[], body);
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
     /// "Create a signed AWS API request" in the IAM user guide, for paths without anything to escape.

@@ -1,13 +1,9 @@
-//! `replank roll` on AWS: nodes of Auto Scaling groups are replaced through the APIs of an account that is served beside the cluster.
-
-use std::process::Stdio;
+//! `replank roll` on AWS: what is wrong with region, credentials, account or group is said, and nothing is changed.
 
 use serde_json::{Value, json};
 
 use super::aws_account::Account;
 use super::common::{plan, replank};
-
-const NEW: &str = "v1.36";
 
 /// Three nodes of a group by a label, and six pods of a workload with a budget.
 fn snapshot(label: &str) -> Value {
@@ -44,11 +40,6 @@ fn nodes(account: &Account) -> Vec<Value> {
     account.get("/api/v1/nodes")["items"].as_array().cloned().unwrap_or_default()
 }
 
-fn kubelets(account: &Account) -> Vec<String> {
-    let version = |node: &Value| node["status"]["nodeInfo"]["kubeletVersion"].as_str().map(str::to_owned);
-    nodes(account).iter().filter_map(version).collect()
-}
-
 /// The sizes and the tags of ours that the group has.
 fn group(account: &Account) -> String {
     let answer = account.auto_scaling("DescribeAutoScalingGroups", "");
@@ -58,82 +49,6 @@ fn group(account: &Account) -> String {
     };
     let ours = if answer.contains("replank.dev/") { " and tags of ours" } else { "" };
     format!("{} (min {}, max {}){ours}", of("DesiredCapacity"), of("MinSize"), of("MaxSize"))
-}
-
-fn activity(account: &Account) -> usize {
-    account.auto_scaling("DescribeScalingActivities", "").matches("<Description>Terminating").count()
-}
-
-#[test]
-fn a_group_is_rolled_from_end_to_end_and_a_run_that_was_killed_restores_what_it_had_raised() {
-    let account = Account::served("roll-aws-group", &snapshot("group"), "group");
-    let file = plan("roll-aws-group/plan.yaml", SPEC);
-    account.wait("all pods run", |account| {
-        let pods = account.get("/api/v1/pods?fieldSelector=status.phase%3DRunning");
-        pods["items"].as_array().is_some_and(|all| all.len() == 6)
-    });
-    assert_eq!(group(&account), "3 (min 0, max 3)");
-    let dry = account.run(&[&["roll", "-f", &file, "--dry-run"], GROUPED].concat());
-    assert!([Some(0), Some(3)].contains(&dry.code), "{dry:?}");
-    assert_eq!((group(&account).as_str(), kubelets(&account).len()), ("3 (min 0, max 3)", 3));
-
-    let journal = account.folder.join("begun.jsonl");
-    let arguments = ["roll", "-f", &file, "--yes", "--journal", journal.to_str().expect("it is text")];
-    drop(std::fs::remove_file(&journal));
-    let mut child = account
-        .call(&[&arguments, GROUPED].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it can be run");
-    account.wait("the group is raised and a node drained", |account| {
-        group(account).contains("max 4")
-            && nodes(account)
-                .iter()
-                .any(|node| node["metadata"]["annotations"]["replank.dev/drain-from"].is_string())
-    });
-    child.kill().expect("it can be ended");
-    child.wait().expect("it has ended");
-    assert!(group(&account).contains("tags of ours"), "{}", group(&account));
-
-    let resumed = account.run(&["roll", "resume"]);
-    assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    assert!(resumed.stdout.contains("run test is done"), "{resumed:?}");
-    account.wait("the old instances are gone", |account| kubelets(account).len() == 3);
-    assert!(kubelets(&account).iter().all(|one| one.starts_with(NEW)), "{:?}", kubelets(&account));
-    assert_eq!(group(&account), "3 (min 0, max 3)");
-    assert_eq!(activity(&account), 3, "each old instance is terminated once");
-}
-
-#[test]
-fn a_managed_group_is_updated_by_eks_and_an_update_that_is_under_way_is_adopted() {
-    let label = "eks.amazonaws.com/nodegroup";
-    for is_begun in [false, true] {
-        let name = format!("roll-aws-managed-{is_begun}");
-        let account = Account::served(&name, &snapshot(label), label);
-        let file = plan(&format!("{name}/plan.yaml"), SPEC);
-        let updates = |account: &Account| {
-            let told = account.eks("GET", "/clusters/rehearsal/node-groups/web", "");
-            let arn = told["nodegroup"]["nodegroupArn"].as_str().map(str::to_owned);
-            assert!(arn.is_some(), "{told}");
-        };
-        updates(&account);
-        if is_begun {
-            let asked = json!({"version": "1.36", "clientRequestToken": "somebody-else"}).to_string();
-            account.eks("POST", "/clusters/rehearsal/node-groups/web/update-version", &asked);
-        }
-        let rolled = account.run(&[
-            "roll",
-            "-f",
-            &file,
-            "--yes",
-            "--journal",
-            account.folder.join("j.jsonl").to_str().expect("it is text"),
-        ]);
-        assert_eq!(rolled.code, Some(0), "{rolled:?}");
-        assert_eq!(rolled.stdout.contains("asking EKS to update node group web"), !is_begun, "{rolled:?}");
-        assert!(kubelets(&account).iter().all(|one| one.starts_with(NEW)), "{:?}", kubelets(&account));
-    }
 }
 
 #[test]
@@ -150,16 +65,27 @@ fn what_is_wrong_with_the_account_is_said_and_nothing_is_changed() {
         assert!(flat.contains(words), "{words}: {ran:?}");
     };
     refused(
-        &|command| drop(command.env_remove("AWS_REGION").env_remove("AWS_DEFAULT_REGION")),
+        &|command| {
+            command.env_remove("AWS_REGION").env_remove("AWS_DEFAULT_REGION");
+        },
         "no AWS region is given",
     );
     refused(
-        &|command| drop(command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY")),
+        &|command| {
+            command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+        },
         "no AWS credentials are found",
     );
-    refused(&|command| drop(command.args(["--profile", "nobody"])), "has no profile \"nobody\"");
     refused(
-        &|command| drop(command.env("AWS_SECRET_ACCESS_KEY", "wrong")),
+        &|command| {
+            command.args(["--profile", "nobody"]);
+        },
+        "has no profile \"nobody\"",
+    );
+    refused(
+        &|command| {
+            command.env("AWS_SECRET_ACCESS_KEY", "wrong");
+        },
         "AWS does not accept the credentials from the environment",
     );
     let other = plan("roll-aws-bad/other.yaml", "groups: [batch]");

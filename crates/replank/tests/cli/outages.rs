@@ -211,7 +211,7 @@ fn expired(ground: &Ground, verb: Verb) {
 fn restarted(ground: &Ground, verb: Verb) {
     let held = Held::begins(ground, verb, None);
     ground.restart(Duration::from_secs(if verb == Verb::Roll { 22 } else { 3 }));
-    ground.wait("it serves", |ground| ground.is_up());
+    ground.wait("it serves", Ground::is_up);
     let told = held.ends();
     assert!(told.contains("cannot see pods") && told.contains("pods are seen again"), "{told}");
     if verb == Verb::Roll {

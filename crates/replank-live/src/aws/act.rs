@@ -5,7 +5,7 @@ use replank_model::object::cloud::{
     AmiType, GroupId, GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, Lifecycle, VersionWord,
 };
 use replank_model::text::{GroupName, InstanceId, Text};
-use replank_protocol::command::{Answer, GroupEffect, Refusal, Replacement, zero};
+use replank_protocol::command::{Answer, EmptyInstance, GroupEffect, Refusal, Replacement, zero};
 use replank_protocol::lifecycle::Action;
 use replank_protocol::proof::mismatch;
 use serde_json::{Value, json};
@@ -120,7 +120,8 @@ impl Aws {
             GroupEffect::UpdateNodegroupConfig { group, from, to } => {
                 self.update_config(group, (*from, *to), order).await
             }
-            GroupEffect::ScaleNodegroupToZero { group, from, .. } => {
+            GroupEffect::ScaleNodegroupToZero { group, from, instances } => {
+                self.has_no_other(group, instances).await?;
                 self.update_config(group, (*from, zero(*from)), order).await
             }
         }
@@ -543,6 +544,24 @@ impl Aws {
             "scalingConfig": {"minSize": to.min, "maxSize": to.max, "desiredSize": to.desired}});
         let path = format!("/clusters/{}/node-groups/{}/update-config", escaped(&cluster), escaped(name));
         self.eks_twice("UpdateNodegroupConfig", &path, &body, order).await
+    }
+
+    /// Whether every instance of a group is one that was proved to be empty: EKS would end the others, too.
+    async fn has_no_other(&self, group: &GroupId, instances: &[EmptyInstance]) -> Step {
+        let found = self.group(&group.auto_scaling_group).await?;
+        let is_other = |one: &&Value| {
+            let is_counted = lifecycle(text(one, "LifecycleState").unwrap_or_default()).is_counted();
+            let id = text(one, "InstanceId").unwrap_or_default();
+            is_counted && instances.iter().all(|known| known.instance.as_str() != id)
+        };
+        match list(&found["Instances"]).iter().find(is_other) {
+            None => Ok(()),
+            Some(other) => {
+                let expected = format!("{} known ones", instances.len());
+                let found = text(other, "InstanceId").unwrap_or("one without an id");
+                Err(mismatch(format!("instances of group {group}"), &expected, found).into())
+            }
+        }
     }
 
     /// A call of EKS whose token makes it one, however often it is sent.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::aws_account::Account;
 use super::common::{plan, replank};
 
-/// Three nodes of a group by a label, and six pods of a workload with a budget.
+/// Three nodes of a group by a label.
 fn snapshot(label: &str) -> Value {
     let node = |number: u32| {
         let zone = ["eu-west-1a", "eu-west-1b", "eu-west-1c"][number as usize - 1];
@@ -22,15 +22,9 @@ fn snapshot(label: &str) -> Value {
                     "operatingSystem": "linux", "containerRuntimeVersion": "containerd://2.1.5", "kernelVersion": "6.12"},
                 "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
     };
-    let labels = json!({"app": "web"});
-    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 6, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels},
-            "spec": {"containers": [{"name": "web", "image": "web:1", "resources": {"requests": {"cpu": "200m"}}}]}}}});
-    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": labels}}});
     let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     json!({"apiVersion": "v1", "kind": "List", "items": [
-        namespace("default"), namespace("kube-system"), node(1), node(2), node(3), web, budget]})
+        namespace("default"), namespace("kube-system"), node(1), node(2), node(3)]})
 }
 
 const GROUPED: &[&str] = &["--group-label", "group"];

@@ -18,7 +18,7 @@ fn main() {
 /// Commit and its date, such as `0169dbcf62f1 2026-11-26`; nothing where git cannot say.
 fn from_git() -> Option<String> {
     // HEAD names a branch, whose commit is in a file of its own or packed: any of them may change.
-    for name in ["HEAD", "packed-refs"] {
+    for name in ["HEAD", "packed-refs", "logs/HEAD"] {
         watch(&git(&["rev-parse", "--git-path", name])?);
     }
     if let Some(branch) = git(&["symbolic-ref", "--quiet", "HEAD"]) {

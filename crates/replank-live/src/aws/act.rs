@@ -10,14 +10,14 @@ use replank_protocol::lifecycle::Action;
 use replank_protocol::proof::mismatch;
 use serde_json::{Value, json};
 
+use super::account::Aws;
+use super::answer::{list, managed, template_of, text};
 use super::client::{LATE, Manner};
 use super::error::AwsError;
-use super::facts::managed;
-use super::group::{lifecycle, size, template_of};
+use super::group::{lifecycle, size};
 use super::service::Service;
 use super::sign::escaped;
 use super::template::description;
-use super::{Aws, list, text};
 use crate::cloud::Order;
 
 /// What a step comes to, where it is not done.

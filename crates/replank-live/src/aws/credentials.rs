@@ -6,40 +6,19 @@ use std::env;
 use std::fs;
 
 use http::Method;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::client::{Plain, Wire};
 use super::error::AwsError;
+use super::found::Found;
 use super::profile::Profiles;
 use super::service::Service;
 use super::sign::Key;
+use super::wire::{Plain, Wire};
 
-/// How long before their end credentials are got anew.
-const AHEAD: SignedDuration = SignedDuration::from_mins(5);
 /// Roles that assume roles: more in a row are a circle.
 const DEEP_MAX: usize = 5;
 const IMDS: &str = "http://169.254.169.254";
 const ECS: &str = "http://169.254.170.2";
-
-/// Credentials, and where they are from.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) key: Key,
-    pub(super) source: String,
-    until: Option<Timestamp>,
-}
-
-impl Found {
-    fn fixed(key: Key, source: impl Into<String>) -> Self {
-        Self { key, source: source.into(), until: None }
-    }
-
-    /// Whether they can be used for a while.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.until.is_none_or(|until| Timestamp::now() + AHEAD < until)
-    }
-}
 
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
@@ -254,6 +233,8 @@ fn read(from: &Value, names: [&str; 3], source: String) -> Result<Found, AwsErro
 
 #[cfg(test)]
 mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
     use super::*;
 
     #[test]

@@ -6,12 +6,14 @@ use http::Method;
 use replank_model::text::{GroupName, InstanceId};
 use serde_json::{Value, json};
 
+use super::account::Aws;
+use super::answer::{TAG_NODEGROUP, list, managed, text};
 use super::client::Manner;
 use super::error::AwsError;
-use super::group::{Machine, Seen};
+use super::group::Seen;
+use super::machine::Machine;
 use super::service::Service;
 use super::sign::escaped;
-use super::{Aws, list, text};
 use crate::cloud::{Observed, OfNode};
 
 /// Of a page of groups, and of names in a call.
@@ -22,10 +24,6 @@ const MEMBERS_MAX: usize = 50;
 const MACHINES_MAX: usize = 200;
 /// Pages at the most: an account that has more is not read.
 const PAGES_MAX: usize = 1_000;
-
-/// Tags by which EKS marks the Auto Scaling group of a managed node group.
-pub(super) const TAG_NODEGROUP: &str = "eks:nodegroup-name";
-pub(super) const TAG_CLUSTER: &str = "eks:cluster-name";
 
 impl Aws {
     /// All pages of a call, as the elements of one list.
@@ -197,13 +195,4 @@ impl Aws {
             self.caller.query((Service::AutoScaling, "DescribeLifecycleHooks"), &params, Manner::Read);
         Ok(answer.await?["LifecycleHooks"].take())
     }
-}
-
-/// Cluster and node group of an Auto Scaling group that EKS owns.
-pub(super) fn managed(group: &Value) -> Option<(&str, &str)> {
-    let tag = |key: &str| {
-        let tags = list(&group["Tags"]).iter();
-        tags.clone().find(|tag| tag["Key"] == *key).and_then(|tag| text(tag, "Value"))
-    };
-    tag(TAG_CLUSTER).zip(tag(TAG_NODEGROUP))
 }

@@ -4,43 +4,19 @@ use std::collections::BTreeMap;
 
 use replank_model::object::cloud::{
     GroupKind, GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplateRef, Lifecycle, LifecycleHook,
-    Market, NodeGroup, ScalingProcess, TargetGroup, TerminationPolicy, Transition, VersionWord, Ways,
+    NodeGroup, ScalingProcess, TargetGroup, TerminationPolicy, Transition, Ways,
 };
 use replank_model::text::{InstanceId, Text, Zone};
-use replank_model::time::{Span, Time};
+use replank_model::time::Span;
 use serde_json::Value;
 
+use super::account::Aws;
+use super::answer::{list, text, version};
 use super::error::AwsError;
+use super::machine::Machine;
 use super::managed::Managed;
 use super::template::Templates;
-use super::{Aws, list, text};
 use crate::cloud::{Observed, OfNode};
-
-/// What EC2 says of an instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Machine {
-    pub(super) state: Option<InstanceState>,
-    launched: Option<Time>,
-    market: Market,
-    /// The instance as its group had it, once it has left that.
-    pub(super) left: Option<Instance>,
-}
-
-impl Machine {
-    pub(super) fn of(one: &Value) -> Self {
-        let state = match one["instanceState"]["name"].as_str() {
-            Some("pending") => Some(InstanceState::Pending),
-            Some("running") => Some(InstanceState::Running),
-            // One that is stopped does not come back by itself, and is not terminated.
-            Some("shutting-down" | "stopping" | "stopped") => Some(InstanceState::ShuttingDown),
-            Some("terminated") => Some(InstanceState::Terminated),
-            Some(_) | None => None,
-        };
-        let market = if one["instanceLifecycle"] == "spot" { Market::Spot } else { Market::OnDemand };
-        let launched = text(one, "launchTime").and_then(|text| text.parse().ok());
-        Self { state, launched, market, left: None }
-    }
-}
 
 impl Aws {
     /// What EC2 says of these instances. It is asked once for each; and for those that have left their group, until they are terminated.
@@ -170,26 +146,6 @@ pub(super) fn size(group: &Value) -> GroupSize {
     let number =
         |member: &str| group[member].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
     GroupSize { min: number("MinSize"), max: number("MaxSize"), desired: number("DesiredCapacity") }
-}
-
-/// The launch template of an Auto Scaling group: its own, or that of its mixed instances policy.
-pub(super) fn template_of(group: &Value) -> &Value {
-    let mixed = &group["MixedInstancesPolicy"]["LaunchTemplate"]["LaunchTemplateSpecification"];
-    if mixed.is_object() { mixed } else { &group["LaunchTemplate"] }
-}
-
-/// The version that a specification names by its number.
-pub(super) fn version(of: &Value) -> Option<LaunchTemplateRef> {
-    let version = text(of, "Version")?.parse().ok()?;
-    Some(LaunchTemplateRef { id: Text::from(text(of, "LaunchTemplateId")?), version })
-}
-
-/// The word by which a specification names its version: `$Default` where it names none.
-pub(super) fn word(of: &Value) -> Option<VersionWord> {
-    match text(of, "Version") {
-        Some(word) => VersionWord::of(word),
-        None => text(of, "LaunchTemplateId").map(|_| VersionWord::Default),
-    }
 }
 
 fn ways(group: &Value) -> Ways {

@@ -8,11 +8,11 @@ use replank_model::text::Text;
 use replank_model::time::Time;
 use serde_json::Value;
 
+use super::account::Aws;
+use super::answer::{list, managed as owned_by, text};
 use super::client::Manner;
 use super::error::AwsError;
-use super::facts;
 use super::sign::escaped;
-use super::{Aws, list, text};
 
 /// A managed node group, and the last of its updates.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Managed {
 impl Aws {
     /// What EKS says of an Auto Scaling group; `None` where EKS does not own it.
     pub(super) async fn managed(&self, group: &Value) -> Result<Option<Managed>, AwsError> {
-        let Some((cluster, name)) = facts::managed(group) else { return Ok(None) };
+        let Some((cluster, name)) = owned_by(group) else { return Ok(None) };
         let nodegroup = self.nodegroup(cluster, name).await?;
         let update = self.last_update(cluster, name).await?;
         Ok(Some(Managed { nodegroup, update }))

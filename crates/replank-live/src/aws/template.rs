@@ -13,12 +13,13 @@ use replank_model::text::{InstanceId, Text};
 use replank_protocol::mark;
 use serde_json::{Value, json};
 
+use super::account::{Aws, State};
+use super::answer::{list, template_of, text, version, word};
 use super::client::Manner;
 use super::error::AwsError;
-use super::group::{template_of, version, word};
 use super::managed::Managed;
 use super::service::Service;
-use super::{Aws, list, text};
+use super::versions::Version;
 use crate::cloud::OfNode;
 
 /// How the description of a version begins that Replank made; the kubelet's version follows.
@@ -27,19 +28,6 @@ const DESCRIBED: &str = "replank kubelet ";
 /// The description of a version with such a kubelet.
 pub(super) fn description(template: &LaunchTemplate) -> String {
     format!("{DESCRIBED}{}", template.profile.kubelet_version)
-}
-
-/// Versions that were read: a version never changes. And the Kubernetes versions of images.
-#[derive(Debug, Default)]
-pub(super) struct Cache {
-    versions: BTreeMap<LaunchTemplateRef, Version>,
-    images: BTreeMap<String, Option<String>>,
-}
-
-#[derive(Clone, Debug)]
-struct Version {
-    image: String,
-    kubelet: Option<String>,
 }
 
 /// The versions of a group.
@@ -128,7 +116,7 @@ impl Aws {
 
     /// Reads versions that are not known. One that was deleted is not there, and stays unknown.
     async fn read_versions(&self, wanted: &BTreeSet<LaunchTemplateRef>) -> Result<(), AwsError> {
-        let missing = |state: &super::State| -> BTreeSet<Text> {
+        let missing = |state: &State| -> BTreeSet<Text> {
             let unknown = wanted.iter().filter(|one| !state.templates.versions.contains_key(*one));
             unknown.map(|one| one.id.clone()).collect()
         };

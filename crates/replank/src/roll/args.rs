@@ -7,7 +7,6 @@ use replank_model::text::Namespace;
 use replank_model::time::Span;
 use replank_protocol::record::NAMESPACE;
 
-use super::cloud::AwsArgs;
 use crate::args::limit;
 use crate::ends;
 use crate::live::{Format, LiveArgs};
@@ -156,4 +155,20 @@ pub(crate) enum ProviderArg {
     External,
     /// Karpenter.
     Karpenter,
+}
+
+/// An AWS account, as AWS's CLI would find it.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AwsArgs {
+    /// AWS region of the nodes, instead of AWS_REGION and the profile's.
+    #[arg(long, value_name = "REGION")]
+    pub(crate) region: Option<String>,
+
+    /// AWS profile, instead of the environment's credentials and of AWS_PROFILE.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
+    /// Address of all AWS APIs, instead of AWS_ENDPOINT_URL and of AWS's own.
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint_url: Option<String>,
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use clap::Args;
 use replank_core::scale;
 use replank_facts::group_facts;
 use replank_facts::plan::{ChosenBy, Plan};
@@ -14,6 +13,7 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::view::View;
 
+use super::args::AwsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -22,29 +22,12 @@ use crate::rehearse::Scene;
 /// How the provider ids of AWS's nodes begin.
 const AWS: &str = "aws://";
 
-/// An AWS account, as AWS's CLI would find it.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct AwsArgs {
-    /// AWS region of the nodes, instead of AWS_REGION and the profile's.
-    #[arg(long, value_name = "REGION")]
-    pub(crate) region: Option<String>,
-
-    /// AWS profile, instead of the environment's credentials and of AWS_PROFILE.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-
-    /// Address of all AWS APIs, instead of AWS_ENDPOINT_URL and of AWS's own.
-    #[arg(long, value_name = "URL")]
-    pub(crate) endpoint_url: Option<String>,
-}
-
-impl AwsArgs {
-    fn asked(&self) -> AwsAsked {
-        AwsAsked {
-            region: self.region.clone(),
-            profile: self.profile.clone(),
-            endpoint: self.endpoint_url.clone(),
-        }
+/// What is asked of AWS's configuration.
+fn asked(args: &AwsArgs) -> AwsAsked {
+    AwsAsked {
+        region: args.region.clone(),
+        profile: args.profile.clone(),
+        endpoint: args.endpoint_url.clone(),
     }
 }
 
@@ -91,7 +74,7 @@ pub(super) fn connect(
     }
     let runtime = crate::live::runtime()?;
     let (aws, answers) = runtime.block_on(async {
-        let aws = Aws::open(&args.asked()).await?;
+        let aws = Aws::open(&asked(args)).await?;
         let target: Vec<GroupName> = scene.plan.target.group.iter().cloned().collect();
         let answers = aws.answers(&nodes, &target).await?;
         Ok::<_, AwsError>((aws, answers))

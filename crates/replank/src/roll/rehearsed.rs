@@ -12,7 +12,8 @@ use replank_model::text::RunId;
 use replank_model::time::Time;
 use replank_model::view::View;
 
-use super::cloud::{AwsArgs, connect};
+use super::args::AwsArgs;
+use super::cloud::connect;
 use super::course::Course;
 use crate::coverage;
 use crate::exit::Exit;

@@ -1,0 +1,70 @@
+//! An account of AWS, and what is known of it from before.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use replank_model::object::cloud::NodeGroup;
+use replank_model::text::InstanceId;
+use serde_json::json;
+
+use super::client::{Caller, Manner};
+use super::error::AwsError;
+use super::machine::Machine;
+use super::service::Service;
+use super::versions::Cache;
+use super::wire::AwsAsked;
+
+/// An account of AWS in a region.
+#[derive(Debug)]
+pub struct Aws {
+    pub(super) caller: Caller,
+    pub(super) account: String,
+    state: Mutex<State>,
+}
+
+/// What is known from before.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Groups that are followed: names, and what nodes are expected to be.
+    pub(super) bases: Vec<NodeGroup>,
+    pub(super) templates: Cache,
+    pub(super) machines: BTreeMap<InstanceId, Machine>,
+    /// Groups as they were seen last.
+    pub(super) seen: Vec<NodeGroup>,
+}
+
+impl Aws {
+    /// Looks for region and credentials, and asks whose they are.
+    ///
+    /// # Errors
+    /// Where there are none, or AWS does not accept them.
+    pub async fn open(asked: &AwsAsked) -> Result<Self, AwsError> {
+        let caller = Caller::new(asked)?;
+        let who = caller.query((Service::Sts, "GetCallerIdentity"), &json!({}), Manner::Read).await?;
+        let account = who["Account"].as_str().unwrap_or_default().to_owned();
+        Ok(Self { caller, account, state: Mutex::default() })
+    }
+
+    /// The account's number.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+
+    /// The region.
+    #[must_use]
+    pub fn region(&self) -> &str {
+        self.caller.region()
+    }
+
+    /// From now on these groups are looked at.
+    pub fn follow(&self, groups: Vec<NodeGroup>) {
+        self.state().bases = groups;
+        // Whoever drives may have another runtime than who looked: connections belong to one.
+        self.caller.forget_connections();
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,349 @@
+//! The way to AWS: one small client for the few protocols that are spoken. Each request is sent once.
+//!
+//! It rides on the HTTP and TLS stack that leads to the API server.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{Method, Request, Uri};
+use http_body_util::BodyExt as _;
+use jiff::{SignedDuration, Timestamp};
+use kube::client::Body;
+use kube::{Client, Config};
+use serde_json::Value;
+
+use super::error::{AwsError, is_denied, is_not_accepted};
+use super::found::Found;
+use super::profile::Profiles;
+use super::service::Service;
+use super::sign::{Unsigned, authorization, escaped};
+use super::xml;
+use crate::connect::{causes, date};
+use crate::drive::bucket::Bucket;
+
+/// How long a connection may take to come about.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How long an answer may take.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// How long a source of credentials beside this process may take.
+const PLAIN_MAX: Duration = Duration::from_secs(5);
+/// The same for one that is not there on most machines.
+const PLAIN_CONNECT_MAX: Duration = Duration::from_secs(1);
+/// How far clocks may be apart until signatures are made by the server's.
+const SKEW_MAX: i64 = 240;
+/// How the program is called in CloudTrail.
+const AGENT: &str = concat!("replank/", env!("CARGO_PKG_VERSION"));
+
+/// Which account and region are meant; without anything, those that AWS's CLI would take.
+#[derive(Clone, Debug, Default)]
+pub struct AwsAsked {
+    /// A region, instead of `AWS_REGION` and the profile's.
+    pub region: Option<String>,
+    /// A profile, instead of the environment's credentials and of `AWS_PROFILE`.
+    pub profile: Option<String>,
+    /// Where all services are, instead of AWS's own endpoints.
+    pub endpoint: Option<String>,
+}
+
+/// What is sent without a signature to a source of credentials.
+pub(super) struct Plain<'p> {
+    pub(super) method: Method,
+    pub(super) uri: &'p str,
+    pub(super) headers: Vec<(&'static str, String)>,
+}
+
+impl Plain<'_> {
+    /// The answer's text.
+    pub(super) async fn text(self) -> Result<String, String> {
+        let uri: Uri = self.uri.parse().map_err(|error| format!("{}: {error}", self.uri))?;
+        let client = client(&uri, PLAIN_CONNECT_MAX)?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::builder().method(self.method).uri(path);
+        for (name, value) in self.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Body::empty()).map_err(|error| error.to_string())?;
+        let sent = tokio::time::timeout(PLAIN_MAX, client.send(request)).await;
+        let response = sent.map_err(|_| "no answer".to_owned())?.map_err(|error| causes(&error))?;
+        let code = response.status().as_u16();
+        let body = response.into_body().collect().await.map_err(|error| causes(&error))?.to_bytes();
+        let text = String::from_utf8_lossy(&body).into_owned();
+        if code == 200 { Ok(text) } else { Err(format!("{code}: {}", text.trim())) }
+    }
+}
+
+/// A client of one origin, whatever the paths.
+fn client(uri: &Uri, connect_max: Duration) -> Result<Client, String> {
+    let origin = match (uri.scheme_str(), uri.authority()) {
+        (Some(scheme @ ("http" | "https")), Some(authority)) => format!("{scheme}://{authority}"),
+        (Some(_) | None, Some(_) | None) => return Err(format!("{uri} is no http or https address")),
+    };
+    let origin: Uri = origin.parse().map_err(|error| format!("{uri}: {error}"))?;
+    let mut config = Config::new(origin);
+    config.connect_timeout = Some(connect_max);
+    config.default_retry = false;
+    Client::try_from(config).map_err(|error| causes(&error))
+}
+
+/// A request, before it is signed.
+pub(super) struct Draft {
+    pub(super) service: Service,
+    pub(super) action: String,
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) query: String,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// The way to AWS, without credentials of its own.
+pub(super) struct Wire {
+    pub(super) region: String,
+    endpoints: BTreeMap<Service, String>,
+    pub(super) clients: Mutex<BTreeMap<Service, Client>>,
+    pub(super) buckets: BTreeMap<Service, Bucket>,
+    /// How many seconds AWS's clock is ahead of this machine's, where that matters.
+    ahead: AtomicI64,
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Wire")
+            .field("region", &self.region)
+            .field("endpoints", &self.endpoints)
+            .finish_non_exhaustive()
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+impl Wire {
+    pub(super) fn new(asked: &AwsAsked, profiles: &Profiles) -> Result<Self, AwsError> {
+        let profile = asked.profile.clone().or_else(|| variable("AWS_PROFILE"));
+        let of_profile =
+            |key: &str| profiles.get(profile.as_deref().unwrap_or("default"), key).map(str::to_owned);
+        let region = asked
+            .region
+            .clone()
+            .or_else(|| variable("AWS_REGION"))
+            .or_else(|| variable("AWS_DEFAULT_REGION"));
+        let region = region.or_else(|| of_profile("region")).ok_or(AwsError::NoRegion)?;
+        let endpoint = |service: Service| {
+            let own = || variable(service.variable()).or_else(|| variable("AWS_ENDPOINT_URL"));
+            let said = asked.endpoint.clone().or_else(own).or_else(|| of_profile("endpoint_url"));
+            said.unwrap_or_else(|| service.endpoint(&region))
+        };
+        let endpoints = Service::ALL.map(|service| (service, endpoint(service))).into();
+        let buckets = Service::ALL.map(|service| (service, Bucket::new(service.per_second()))).into();
+        Ok(Self { region, endpoints, clients: Mutex::default(), buckets, ahead: AtomicI64::new(0) })
+    }
+
+    /// One call of a query protocol, once. Without credentials it is not signed.
+    pub(super) async fn query(
+        &self,
+        service: Service,
+        action: &str,
+        params: &Value,
+        by: Option<&Found>,
+    ) -> Result<Value, AwsError> {
+        self.send(&query_draft(service, action, params), by).await
+    }
+
+    /// Sends a request once, and reads the answer.
+    pub(super) async fn send(&self, draft: &Draft, by: Option<&Found>) -> Result<Value, AwsError> {
+        let endpoint = &self.endpoints[&draft.service];
+        let action = format!("{}:{}", draft.service.name(), draft.action);
+        let unreachable = |why: String| AwsError::Unreachable {
+            is_unsent: why.contains("client error (Connect)"),
+            action: action.clone(),
+            endpoint: endpoint.clone(),
+            why,
+        };
+        let uri: Uri = endpoint.parse().map_err(|error| unreachable(format!("{error}")))?;
+        let client = {
+            let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+            match clients.get(&draft.service) {
+                Some(client) => client.clone(),
+                None => {
+                    let made = client(&uri, CONNECT_MAX).map_err(unreachable)?;
+                    clients.insert(draft.service, made.clone());
+                    made
+                }
+            }
+        };
+        let request = self.signed(draft, &uri, by).map_err(unreachable)?;
+        let sent = tokio::time::timeout(ANSWER_MAX, async {
+            let response = client.send(request).await.map_err(|error| causes(&error))?;
+            let (code, headers) = (response.status().as_u16(), response.headers().clone());
+            let body = response.into_body().collect().await.map_err(|error| causes(&error))?;
+            Ok::<_, String>((code, headers, body.to_bytes()))
+        });
+        let answered =
+            sent.await.map_err(|_| unreachable(format!("no answer within {} s", ANSWER_MAX.as_secs())))?;
+        let (code, headers, body) = answered.map_err(unreachable)?;
+        let text = String::from_utf8_lossy(&body);
+        if (200..300).contains(&code) {
+            return answer(draft, &text).map_err(|why| AwsError::Unreadable { action, why });
+        }
+        if let Some(date) = date(&headers) {
+            let ahead = date.as_millis() / 1_000 - Timestamp::now().as_second();
+            if ahead.abs() > SKEW_MAX {
+                self.ahead.store(ahead, Ordering::Relaxed);
+            }
+        }
+        let kind = headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok());
+        let (error, message) = fault(draft.service, kind, &text);
+        let source_of = by.map_or_else(String::new, |by| by.source.clone());
+        Err(match &*error {
+            code if is_denied(code) => AwsError::Denied { action, code: error, message },
+            code if is_not_accepted(code) => {
+                AwsError::NotAccepted { source_of, action, code: error, message }
+            }
+            _ => AwsError::Refused { action, status: code, code: error, message },
+        })
+    }
+
+    fn signed(&self, draft: &Draft, uri: &Uri, by: Option<&Found>) -> Result<Request<Body>, String> {
+        let host = uri.authority().map_or_else(String::new, |authority| authority.as_str().to_owned());
+        let now = Timestamp::now() + SignedDuration::from_secs(self.ahead.load(Ordering::Relaxed));
+        let time = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+        let mut headers = draft.headers.clone();
+        headers.push(("host", host));
+        headers.push(("x-amz-date", time.clone()));
+        if let Some(token) = by.and_then(|by| by.key.session_token.clone()) {
+            headers.push(("x-amz-security-token", token));
+        }
+        headers.sort();
+        let path = format!("{}{}", uri.path().trim_end_matches('/'), draft.path);
+        let uri = match &*draft.query {
+            "" => path.clone(),
+            query => format!("{path}?{query}"),
+        };
+        let mut request = Request::builder().method(draft.method.clone()).uri(uri);
+        for (name, value) in headers.iter().filter(|(name, _)| *name != "host") {
+            request = request.header(*name, value);
+        }
+        if let Some(by) = by {
+            let unsigned = Unsigned {
+                method: draft.method.as_str(),
+                path: &path,
+                query: &draft.query,
+                headers: &headers,
+                body: &draft.body,
+            };
+            let value = authorization(&unsigned, &by.key, (&self.region, draft.service.name()), &time);
+            request = request.header("authorization", value);
+        }
+        let request = request.header("user-agent", AGENT).body(Body::from(draft.body.clone()));
+        request.map_err(|error| error.to_string())
+    }
+}
+
+/// A call of a query protocol.
+pub(super) fn query_draft(service: Service, action: &str, params: &Value) -> Draft {
+    let mut pairs =
+        vec![("Action".to_owned(), action.to_owned()), ("Version".to_owned(), service.version().to_owned())];
+    flatten(service, "", params, &mut pairs);
+    let body: Vec<String> =
+        pairs.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
+    Draft {
+        service,
+        action: action.to_owned(),
+        method: Method::POST,
+        path: "/".to_owned(),
+        query: String::new(),
+        headers: vec![("content-type", "application/x-www-form-urlencoded; charset=utf-8".to_owned())],
+        body: body.join("&").into_bytes(),
+    }
+}
+
+/// Parameters as a form has them: lists are `Name.member.1`, in EC2 `Name.1`.
+fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
+    let under = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+    match value {
+        Value::Null => {}
+        Value::Bool(flag) => pairs.push((prefix.to_owned(), flag.to_string())),
+        Value::Number(number) => pairs.push((prefix.to_owned(), number.to_string())),
+        Value::String(text) => pairs.push((prefix.to_owned(), text.clone())),
+        Value::Array(all) => {
+            for (at, one) in all.iter().enumerate() {
+                let place = match service {
+                    Service::Ec2 => (at + 1).to_string(),
+                    Service::AutoScaling | Service::Eks | Service::Ssm | Service::Sts => {
+                        format!("member.{}", at + 1)
+                    }
+                };
+                flatten(service, &under(&place), one, pairs);
+            }
+        }
+        Value::Object(all) => all.iter().for_each(|(name, one)| flatten(service, &under(name), one, pairs)),
+    }
+}
+
+fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
+    match draft.service {
+        Service::Ec2 => xml::read(text),
+        Service::AutoScaling | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
+        Service::Eks | Service::Ssm if text.is_empty() => Ok(Value::Null),
+        Service::Eks | Service::Ssm => serde_json::from_str(text).map_err(|error| error.to_string()),
+    }
+}
+
+/// Code and message of a refusal.
+fn fault(service: Service, kind: Option<&str>, text: &str) -> (String, String) {
+    let is_xml = match service {
+        Service::AutoScaling | Service::Ec2 | Service::Sts => true,
+        Service::Eks | Service::Ssm => false,
+    };
+    let read = if is_xml { xml::read(text).ok() } else { serde_json::from_str(text).ok() };
+    let read: Value = read.unwrap_or_default();
+    let ec2 = &read["Errors"]["Error"];
+    let error = [&read["Error"], ec2, &read].into_iter().find(|error| error.is_object());
+    let error = error.cloned().unwrap_or_default();
+    let get = |names: &[&str]| names.iter().find_map(|name| error[*name].as_str()).map(str::to_owned);
+    let code = get(&["Code", "code", "__type"]).or_else(|| kind.map(str::to_owned)).unwrap_or_default();
+    // `com.amazon#Code` in one protocol, `Code:http://…` in the other.
+    let code = code.rsplit('#').next().and_then(|code| code.split(':').next()).unwrap_or_default().to_owned();
+    let message = get(&["Message", "message"]).unwrap_or_else(|| text.chars().take(200).collect());
+    (code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_written_as_each_service_reads_them() {
+        let params =
+            json!({"Names": ["a b", "c"], "Tags": [{"Key": "k"}], "Min": 1, "No": null, "Flag": false});
+        let body = |service| String::from_utf8(query_draft(service, "X", &params).body).expect("it is text");
+        assert_eq!(
+            body(Service::AutoScaling),
+            "Action=X&Version=2011-01-01&Flag=false&Min=1&Names.member.1=a%20b&Names.member.2=c&Tags.member.1.Key=k"
+        );
+        assert!(body(Service::Ec2).ends_with("&Names.1=a%20b&Names.2=c&Tags.1.Key=k"));
+    }
+
+    #[test]
+    fn refusals_of_all_protocols_are_read() {
+        let query = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code><Message>no &lt;x&gt;</Message></Error></ErrorResponse>";
+        assert_eq!(fault(Service::AutoScaling, None, query), ("ValidationError".into(), "no <x>".into()));
+        let ec2 = "<Response><Errors><Error><Code>AuthFailure</Code><Message>m</Message></Error></Errors></Response>";
+        assert_eq!(fault(Service::Ec2, None, ec2), ("AuthFailure".into(), "m".into()));
+        let eks = "{\"message\": \"m\"}";
+        assert_eq!(
+            fault(Service::Eks, Some("ResourceInUseException:http://x"), eks),
+            ("ResourceInUseException".into(), "m".into())
+        );
+        let ssm = "{\"__type\": \"com.amazonaws#ParameterNotFound\", \"message\": \"\"}";
+        assert_eq!(fault(Service::Ssm, None, ssm).0, "ParameterNotFound");
+        assert_eq!(fault(Service::Eks, None, "<html>").1, "<html>");
+    }
+}

@@ -177,7 +177,7 @@ fn a_wrong_line_is_told_where_and_what_was_expected() {
     let both = flaw("at x: pause\nat 5m: pause\nat 6m: nap\n");
     let lines: Vec<&str> = both.lines().collect();
     assert_eq!(lines.len(), 2, "{both}");
-    assert!(lines[1].starts_with("line 3, column 8: expected `cancel`, `events`, `image`,"), "{both}");
+    assert!(lines[1].starts_with("line 3, column 8: expected `cancel`, `changes`, `events`,"), "{both}");
 }
 
 #[test]

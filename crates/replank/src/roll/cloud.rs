@@ -73,11 +73,20 @@ pub(super) fn connect(
         return Ok(None);
     }
     let runtime = crate::live::runtime()?;
-    let (aws, answers) = runtime.block_on(async {
+    let answered = runtime.block_on(async {
         let aws = Aws::open(&asked(args)).await?;
         let target: Vec<GroupName> = scene.plan.target.group.iter().cloned().collect();
         let answers = aws.answers(&nodes, &target).await?;
         Ok::<_, AwsError>((aws, answers))
+    });
+    let (aws, answers) = answered.map_err(|error| {
+        let failure = Failure::from(error);
+        // Whoever replaces nodes by other means may have no account at hand: then AWS is not asked.
+        let other = "where somebody else replaces the nodes, pass --provider external";
+        match failure.next.clone() {
+            Some(next) => failure.next(format!("{next}; {other}")),
+            None => failure.next(other),
+        }
     })?;
     printer.story(&format!("AWS account {} in {}", aws.account(), aws.region()));
     let told = group_facts::read(&answers).map_err(Failure::internal)?;

@@ -1,15 +1,14 @@
 //! Rolls rehearsed and carried out by the program itself on a real control plane, beside `kubectl drain`; and a table of both.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, Result, bail, ensure};
-use replank_judge::replay::fidelity::{Case, Outcome, cases, compare};
+use anyhow::{Context, Result, ensure};
+use replank_judge::replay::fidelity::{Outcome, cases, compare};
 use replank_judge::replay::{Means, clean};
 
 use crate::judged::{assets, replank};
 use crate::root;
+use crate::several::{named, tried};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -36,14 +35,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let chosen = choose(&args.clusters)?;
+    let chosen = named(cases(), &args.clusters, |case| &case.scene.name)?;
     let assets = assets()?;
     let replank = replank(args.replank.as_deref())?;
     let folder = root().join(&args.folder);
     clean(&folder)?;
     std::fs::create_dir_all(&folder)?;
     let means = Means { assets, replank, folder };
-    let outcomes = all(&means, &chosen, args);
+    let outcomes = tried(&chosen, args.jobs, |case| {
+        let outcome = compare(&means, case, !args.no_kubectl);
+        match &outcome {
+            Ok(outcome) => eprintln!("{outcome}"),
+            Err(error) => eprintln!("{}: {error:#}", case.scene.name),
+        }
+        outcome
+    });
 
     let (mut rows, mut wrong, mut notes) = (vec![heading()], Vec::new(), Vec::new());
     for (case, outcome) in chosen.iter().zip(outcomes) {
@@ -73,46 +79,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 fn heading() -> Vec<String> {
     Outcome::heading().into_iter().map(str::to_owned).collect()
-}
-
-/// Every outcome, in the order of the cases.
-fn all(means: &Means, cases: &[Case], args: &Args) -> Vec<Result<Outcome>> {
-    let next = AtomicUsize::new(0);
-    let done: Vec<Mutex<Option<Result<Outcome>>>> = cases.iter().map(|_| Mutex::default()).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..args.jobs.clamp(1, cases.len()) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = cases.get(index) else { return };
-                    let outcome = compare(means, case, !args.no_kubectl);
-                    match &outcome {
-                        Ok(outcome) => eprintln!("{outcome}"),
-                        Err(error) => eprintln!("{}: {error:#}", case.scene.name),
-                    }
-                    *done[index].lock().expect("no case panicked") = Some(outcome);
-                }
-            });
-        }
-    });
-    let outcomes = done.into_iter().map(|cell| cell.into_inner().expect("no case panicked"));
-    outcomes.map(|outcome| outcome.unwrap_or_else(|| bail!("it was not tried"))).collect()
-}
-
-fn choose(names: &[String]) -> Result<Vec<Case>> {
-    let all = cases();
-    if names.is_empty() {
-        return Ok(all);
-    }
-    let known: Vec<&str> = all.iter().map(|case| case.scene.name.as_str()).collect();
-    let known = known.join(", ");
-    names
-        .iter()
-        .map(|name| {
-            let found = all.iter().find(|case| case.scene.name == *name).cloned();
-            found.with_context(|| format!("there is no cluster {name:?}: there are {known}"))
-        })
-        .collect()
 }
 
 /// A table for a terminal.

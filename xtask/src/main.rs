@@ -24,6 +24,7 @@ mod openb;
 mod pictures;
 mod record;
 mod replay;
+mod several;
 mod workspace;
 
 use std::process::ExitCode;

@@ -1,14 +1,13 @@
 //! Rehearsals carried out on a real control plane, and a table of what agrees.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, Result, bail, ensure};
-use replank_judge::replay::{Means, Outcome, Scene, clean, of_dump, replay, scenes};
+use anyhow::{Result, ensure};
+use replank_judge::replay::{Means, Outcome, clean, of_dump, replay, scenes};
 
 use crate::judged::{assets, replank};
 use crate::root;
+use crate::several::{named, tried};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -41,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let chosen = match &args.dump {
         Some(file) => vec![of_dump(file, &args.arguments)?],
-        None => choose(&args.clusters)?,
+        None => named(scenes(), &args.clusters, |scene| &scene.name)?,
     };
     let assets = assets()?;
     let replank = replank(args.replank.as_deref())?;
@@ -49,7 +48,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     clean(&folder)?;
     std::fs::create_dir_all(&folder)?;
     let means = Means { assets, replank, folder };
-    let outcomes = all(&means, &chosen, args.jobs.max(1));
+    let outcomes = tried(&chosen, args.jobs, |scene| {
+        let outcome = replay(&means, scene);
+        match &outcome {
+            Ok(outcome) => eprintln!("{outcome}"),
+            Err(error) => eprintln!("{}: {error:#}", scene.name),
+        }
+        outcome
+    });
 
     println!("{}", Outcome::heading());
     let mut wrong = Vec::new();
@@ -73,44 +79,4 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("{} clusters, {} as rehearsed", chosen.len(), chosen.len() - wrong.len());
     ensure!(args.report_only || wrong.is_empty(), "not as rehearsed: {}", wrong.join(", "));
     Ok(())
-}
-
-/// Every outcome, in the order of the scenes.
-fn all(means: &Means, scenes: &[Scene], jobs: usize) -> Vec<Result<Outcome>> {
-    let next = AtomicUsize::new(0);
-    let done: Vec<Mutex<Option<Result<Outcome>>>> = scenes.iter().map(|_| Mutex::default()).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.min(scenes.len()) {
-            scope.spawn(|| {
-                while let Some(scene) = scenes.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = replay(means, scene);
-                    match &outcome {
-                        Ok(outcome) => eprintln!("{outcome}"),
-                        Err(error) => eprintln!("{}: {error:#}", scene.name),
-                    }
-                    let index =
-                        scenes.iter().position(|other| std::ptr::eq(other, scene)).unwrap_or_default();
-                    *done[index].lock().expect("no replay panicked") = Some(outcome);
-                }
-            });
-        }
-    });
-    let outcomes = done.into_iter().map(|cell| cell.into_inner().expect("no replay panicked"));
-    outcomes.map(|outcome| outcome.unwrap_or_else(|| bail!("it was not replayed"))).collect()
-}
-
-fn choose(names: &[String]) -> Result<Vec<Scene>> {
-    let all = scenes();
-    if names.is_empty() {
-        return Ok(all);
-    }
-    let known: Vec<&str> = all.iter().map(|scene| scene.name.as_str()).collect();
-    let known = known.join(", ");
-    names
-        .iter()
-        .map(|name| {
-            let found = all.iter().find(|scene| scene.name == *name).cloned();
-            found.with_context(|| format!("there is no cluster {name:?}: there are {known}"))
-        })
-        .collect()
 }

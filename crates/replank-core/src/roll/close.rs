@@ -40,6 +40,10 @@ pub(super) fn close(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, number: usize, 
     if roll.nodes.old_left() > 0 {
         return false;
     }
+    // Nodes that were upgraded in place are being uncordoned: once the record is gone, no other process would.
+    if !roll.nodes.upgraded.is_empty() {
+        return false;
+    }
     for name in &roll.nodes.skipped {
         ctx.wait(Subject::Node(name.clone()), WaitingOn::RollEnd(RollEnd::Skipped));
     }

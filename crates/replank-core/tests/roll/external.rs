@@ -203,6 +203,12 @@ fn a_node_whose_kubelet_was_upgraded_in_place_is_its_own_successor() {
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
     assert_is_clean(&stage);
     assert_eq!(stage.truth.nodes.sorted().len(), 4, "no node has come or gone");
+    // A process that is killed in between leaves a node that another one uncordons, as the record says.
+    let last = |word: &str| {
+        let done = stage.done.iter().filter(|(_, command, _)| command.key.0.contains(word));
+        done.map(|(at, _, _)| *at).max().unwrap_or_else(|| panic!("no {word}\n{}", stage.story()))
+    };
+    assert!(last("/record-end/") > last("/release/"), "{}", stage.story());
 }
 
 #[test]

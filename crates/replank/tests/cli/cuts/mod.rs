@@ -163,11 +163,7 @@ impl Draws {
 fn drawn(requests: &[Phase], count: usize, seed: u64, is_kill: bool) -> Vec<Case> {
     let mut draws = Draws(seed);
     let only = std::env::var("REPLANK_CUT_PHASE").ok();
-    // A roll that is killed at its last uncordon leaves that node cordoned (docs/roll.md, Limits): runs that are asked for show it, the slice of every day does not.
-    let is_known =
-        |phase: &Phase| is_kill && *phase == Phase::Uncordon && std::env::var_os("REPLANK_KILLS").is_none();
-    let is_asked =
-        |phase: &Phase| !is_known(phase) && only.as_ref().is_none_or(|only| *only == format!("{phase:?}"));
+    let is_asked = |phase: &Phase| only.as_ref().is_none_or(|only| *only == format!("{phase:?}"));
     let there: Vec<Phase> =
         Phase::ALL.into_iter().filter(|phase| requests.contains(phase) && is_asked(phase)).collect();
     if there.is_empty() {

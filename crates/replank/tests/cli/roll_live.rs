@@ -3,9 +3,7 @@
 
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use replank_judge::{Asked, Endpoint, Fault, Proxy, Sent};
@@ -13,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::common::{Ran, command, plan, replank};
 use super::drive::ground::Ground;
+use super::drive::worker::Worker;
 
 pub(crate) const RECORDS: &str =
     "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
@@ -21,52 +20,29 @@ pub(crate) const SPEC: &str =
     "kubeletVersion: '<1.36.3', target: {kubernetesVersion: '1.36.3'}, provider: external";
 
 /// Somebody who upgrades nodes as soon as they are drained.
-pub(crate) struct Person {
-    is_over: Arc<AtomicBool>,
-    works: Option<JoinHandle<()>>,
-}
+pub(crate) struct Person(#[expect(dead_code, reason = "it works until it is dropped")] Worker);
 
 impl Person {
     pub(crate) fn begins(ground: &Ground) -> Self {
-        let is_over = Arc::new(AtomicBool::new(false));
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
-        let works = {
-            let is_over = is_over.clone();
-            thread::spawn(move || {
-                while !is_over.load(Ordering::SeqCst) {
-                    // A server that is away for a while is waited for.
-                    let Ok(answer) = endpoint.exchange(&Sent::new("GET", "/api/v1/nodes")) else {
-                        thread::sleep(Duration::from_millis(200));
-                        continue;
-                    };
-                    let nodes = answer.json();
-                    for node in nodes["items"].as_array().into_iter().flatten() {
-                        let is_drained = node["metadata"]["annotations"]["replank.dev/role"] == "drained";
-                        if is_drained && node["status"]["nodeInfo"]["kubeletVersion"] != NEW {
-                            let path = format!(
-                                "/api/v1/nodes/{}/status",
-                                node["metadata"]["name"].as_str().expect("a name")
-                            );
-                            let change = json!({"status": {"nodeInfo": {"kubeletVersion": NEW}}});
-                            let sent = Sent::new("PATCH", &path)
-                                .typed("application/merge-patch+json", change.to_string().into_bytes());
-                            assert!(endpoint.exchange(&sent).expect("it answers").status < 300);
-                        }
-                    }
-                    thread::sleep(Duration::from_millis(200));
+        Self(Worker::begins(Duration::from_millis(200), move || {
+            // A server that is away for a while is waited for.
+            let Ok(answer) = endpoint.exchange(&Sent::new("GET", "/api/v1/nodes")) else { return };
+            let nodes = answer.json();
+            for node in nodes["items"].as_array().into_iter().flatten() {
+                let is_drained = node["metadata"]["annotations"]["replank.dev/role"] == "drained";
+                if is_drained && node["status"]["nodeInfo"]["kubeletVersion"] != NEW {
+                    let path = format!(
+                        "/api/v1/nodes/{}/status",
+                        node["metadata"]["name"].as_str().expect("a name")
+                    );
+                    let change = json!({"status": {"nodeInfo": {"kubeletVersion": NEW}}});
+                    let sent = Sent::new("PATCH", &path)
+                        .typed("application/merge-patch+json", change.to_string().into_bytes());
+                    assert!(endpoint.exchange(&sent).expect("it answers").status < 300);
                 }
-            })
-        };
-        Self { is_over, works: Some(works) }
-    }
-}
-
-impl Drop for Person {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        if let Some(works) = self.works.take() {
-            drop(works.join());
-        }
+            }
+        }))
     }
 }
 
@@ -257,10 +233,7 @@ fn a_run_that_deviates_is_paused_on_a_real_control_plane() {
 }
 
 /// Karpenter, as far as a run needs it: it lets a node and its claim go once the node is drained, and has launched another one.
-struct Karpenter {
-    is_over: Arc<AtomicBool>,
-    works: Option<JoinHandle<()>>,
-}
+struct Karpenter(#[expect(dead_code, reason = "it works until it is dropped")] Worker);
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
@@ -289,34 +262,17 @@ fn claims(endpoint: &Endpoint, name: &str, node: &str) {
 
 impl Karpenter {
     pub(crate) fn begins(ground: &Ground) -> Self {
-        let is_over = Arc::new(AtomicBool::new(false));
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
-        let works = {
-            let is_over = is_over.clone();
-            thread::spawn(move || {
-                while !is_over.load(Ordering::SeqCst) {
-                    let claims = endpoint.exchange(&Sent::new("GET", CLAIMS)).expect("it answers").json();
-                    for one in claims["items"].as_array().into_iter().flatten() {
-                        if one["metadata"]["deletionTimestamp"].is_string() {
-                            terminates(&endpoint, one);
-                        } else {
-                            is_ready(&endpoint, one);
-                        }
-                    }
-                    thread::sleep(Duration::from_millis(300));
+        Self(Worker::begins(Duration::from_millis(300), move || {
+            let claims = endpoint.exchange(&Sent::new("GET", CLAIMS)).expect("it answers").json();
+            for one in claims["items"].as_array().into_iter().flatten() {
+                if one["metadata"]["deletionTimestamp"].is_string() {
+                    terminates(&endpoint, one);
+                } else {
+                    is_ready(&endpoint, one);
                 }
-            })
-        };
-        Self { is_over, works: Some(works) }
-    }
-}
-
-impl Drop for Karpenter {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        if let Some(works) = self.works.take() {
-            drop(works.join());
-        }
+            }
+        }))
     }
 }
 

@@ -4,6 +4,7 @@ mod effects;
 mod faults;
 pub(crate) mod ground;
 mod hand;
+pub(crate) mod worker;
 
 use std::path::Path;
 

@@ -1,15 +1,13 @@
 //! Argo Rollouts, as far as a hand-over needs it: a served cluster plays it itself; beside a real control plane it is played here. A Rollout that refers to a Deployment gets a ReplicaSet of
 //! its template and size, says how far it is, and scales the Deployment down where it is asked to.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use replank_judge::{Endpoint, Sent};
 use serde_json::{Value, json};
 
 use crate::drive::ground::Ground;
+use crate::drive::worker::Worker;
 
 const ROLLOUTS: &str = "/apis/argoproj.io/v1alpha1/rollouts";
 
@@ -39,35 +37,15 @@ pub(super) fn define(ground: &Ground) {
 }
 
 /// Its controller, until it is dropped.
-pub(super) struct Argo {
-    is_over: Arc<AtomicBool>,
-    works: Option<JoinHandle<()>>,
-}
+pub(super) struct Argo(#[expect(dead_code, reason = "it works until it is dropped")] Worker);
 
 impl Argo {
     pub(super) fn begins(ground: &Ground) -> Self {
         let endpoint = Endpoint::of_kubeconfig(ground.kubeconfig()).expect("it names a server");
-        let is_over = Arc::new(AtomicBool::new(false));
-        let works = {
-            let is_over = is_over.clone();
-            thread::spawn(move || {
-                while !is_over.load(Ordering::SeqCst) {
-                    let all = get(&endpoint, ROLLOUTS);
-                    all["items"].as_array().into_iter().flatten().for_each(|one| look(&endpoint, one));
-                    thread::sleep(Duration::from_millis(300));
-                }
-            })
-        };
-        Self { is_over, works: Some(works) }
-    }
-}
-
-impl Drop for Argo {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::SeqCst);
-        if let Some(works) = self.works.take() {
-            drop(works.join());
-        }
+        Self(Worker::begins(Duration::from_millis(300), move || {
+            let all = get(&endpoint, ROLLOUTS);
+            all["items"].as_array().into_iter().flatten().for_each(|one| look(&endpoint, one));
+        }))
     }
 }
 

@@ -123,7 +123,7 @@ impl Line {
                         self.clock.heard(date, sent);
                     }
                     if response.status().as_u16() != 401 {
-                        self.accepted().await;
+                        self.accepted(sent).await;
                         return Ok(response);
                     }
                     "401 Unauthorized".to_owned()
@@ -142,9 +142,9 @@ impl Line {
         }
     }
 
-    /// The credentials are accepted.
-    async fn accepted(&self) {
-        let was = self.unauthorized().take();
+    /// The credentials are accepted, of a request that was sent then. One that was sent before they were refused says nothing of now.
+    async fn accepted(&self, sent: Instant) {
+        let was = self.unauthorized().take_if(|since| *since <= sent);
         if was.is_some() {
             self.story(Event::Authorized).await;
         }

@@ -15,7 +15,8 @@ use replank_model::view::View;
 /// Gives a uid to whatever has none, and to references to it.
 pub(super) fn fill(view: &mut View) {
     let objects = view.objects();
-    let lacks = |meta: &Meta| meta.uid.is_empty() || meta.owner_references.iter().any(|one| one.uid.is_empty());
+    let lacks =
+        |meta: &Meta| meta.uid.is_empty() || meta.owner_references.iter().any(|one| one.uid.is_empty());
     if !objects.iter().any(|object| lacks(object.meta())) {
         return;
     }

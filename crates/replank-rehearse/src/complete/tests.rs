@@ -251,8 +251,12 @@ fn references_without_a_uid_lead_to_the_owner_that_they_name() {
         "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w-1", "uid": "", "controller": true}]},
         "spec": {"nodeName": "n", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}});
     let view = completed(view(vec![owner, pod]));
-    let set = view.find::<replank_model::object::workload::ReplicaSet>(&Key::new("shop", "w-1")).expect("it stays");
+    let set =
+        view.find::<replank_model::object::workload::ReplicaSet>(&Key::new("shop", "w-1")).expect("it stays");
     let pod = view.find::<Pod>(&Key::new("shop", "p")).expect("it stays");
     assert!(!set.meta.uid.is_empty());
-    assert_eq!((&pod.meta.uid, pod.meta.controller().map(|one| &one.uid)), (&Uid::from("p"), Some(&set.meta.uid)));
+    assert_eq!(
+        (&pod.meta.uid, pod.meta.controller().map(|one| &one.uid)),
+        (&Uid::from("p"), Some(&set.meta.uid))
+    );
 }

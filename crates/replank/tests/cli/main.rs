@@ -45,6 +45,7 @@ mod remedies;
 mod render;
 mod repeat;
 mod roll_aws;
+mod roll_aws_live;
 mod roll_live;
 mod sarif;
 mod scale;

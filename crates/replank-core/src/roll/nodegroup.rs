@@ -11,7 +11,8 @@
 //! An update cannot be paused or cancelled. So a run that rests begins none, and follows the one that it has begun.
 
 use replank_model::object::cloud::{GroupKind, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateStatus};
-use replank_protocol::command::{Effect, GroupEffect};
+use replank_model::text::Text;
+use replank_protocol::command::{Effect, GroupEffect, Refusal};
 use replank_protocol::waiting::{RollEnd, RollWait};
 
 use super::context::{Context, GroupRoll};
@@ -76,6 +77,11 @@ fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> F
     if !is_made && other_kubelet(ctx, roll, group) {
         return Followed::Open;
     }
+    let key = ctx.key("nodegroup-version", format!("{}/{}", roll.name, group.current));
+    if let Some(message) = ctx.sent.refusal(&key).and_then(for_good) {
+        ctx.wait(roll.subject(), RollEnd::UpdateRefused { message }.into());
+        return Followed::Open;
+    }
     if may_begin && !is_suspended(ctx, roll) {
         let effect = Effect::Group(GroupEffect::UpdateNodegroupVersion {
             group: group.id(),
@@ -83,10 +89,23 @@ fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> F
             to: target::template(target, group),
             force: false,
         });
-        let key = ctx.key("nodegroup-version", format!("{}/{}", roll.name, group.current));
         ctx.send(roll.subject(), "update of the managed node group", key, effect);
     }
     Followed::Open
+}
+
+/// What EKS says of a request that is wrong as it is (InvalidParameterException, InvalidRequestException): the same one is refused again.
+fn for_good(refusal: &Refusal) -> Option<Text> {
+    match refusal {
+        Refusal::Failed { code: 400, message } => Some(message.clone()),
+        Refusal::Failed { .. }
+        | Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Denied { .. }
+        | Refusal::Gone { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late => None,
+    }
 }
 
 fn say(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, update: &NodegroupUpdate) {

@@ -371,6 +371,11 @@ pub enum RollEnd {
         /// EKS's errors.
         errors: Vec<UpdateError>,
     },
+    /// EKS refuses to update a managed node group, and would refuse the same request again.
+    UpdateRefused {
+        /// What it says.
+        message: Text,
+    },
     /// The plan requires an image and a Kubernetes version that the image does not have.
     OtherKubelet {
         /// The image.
@@ -424,6 +429,7 @@ impl RollEnd {
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
+            Self::UpdateRefused { .. } => ("updateRefused", "EKS update refused"),
             Self::OtherKubelet { .. } => ("otherKubelet", "image of another Kubernetes version"),
             Self::NotReplaced { .. } => ("notReplaced", "drained nodes that nobody has replaced"),
             Self::NoSuccessor { .. } => ("noSuccessor", "new nodes that nobody has brought"),
@@ -445,6 +451,7 @@ impl RollEnd {
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::UpdateFailed { .. }
+            | Self::UpdateRefused { .. }
             | Self::OtherKubelet { .. }
             | Self::NotReplaced { .. }
             | Self::NoSuccessor { .. }
@@ -486,6 +493,13 @@ impl fmt::Display for RollEnd {
                 write!(f, "EKS update {id} failed")?;
                 errors.iter().try_for_each(|error| write!(f, "; {error}"))
             }
+            Self::UpdateRefused { message } if message.contains("already using the requested") => {
+                write!(
+                    f,
+                    "nothing to update: EKS replaces nodes only for another version, and says: {message}; name a target, or move the nodes into another group (target.group)"
+                )
+            }
+            Self::UpdateRefused { message } => write!(f, "EKS refuses to update the node group: {message}"),
             Self::OtherKubelet { image, kubelet, wanted } => {
                 write!(
                     f,

@@ -87,6 +87,14 @@ impl Account {
         self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers").json()
     }
 
+    /// Changes an object.
+    pub(crate) fn merge(&self, path: &str, change: &Value) {
+        let kind = "application/merge-patch+json";
+        let sent = Sent::new("PATCH", path).typed(kind, change.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert!(answer.status < 300, "{path}: {}", answer.status);
+    }
+
     /// A call of Auto Scaling, as `Name=value&…`; the answer's text.
     pub(crate) fn auto_scaling(&self, action: &str, parameters: &str) -> String {
         let body = format!("Action={action}&Version=2011-01-01{parameters}");

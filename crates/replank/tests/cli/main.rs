@@ -46,6 +46,7 @@ mod render;
 mod repeat;
 mod roll_aws;
 mod roll_aws_live;
+mod roll_aws_managed;
 mod roll_live;
 mod sarif;
 mod scale;

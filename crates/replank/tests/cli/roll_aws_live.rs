@@ -65,13 +65,13 @@ pub(crate) fn wait(account: &Account, what: &str, is_so: impl Fn(&Account) -> bo
     }
 }
 
-fn begin(account: &Account, arguments: &[&str]) -> Child {
+pub(crate) fn begin(account: &Account, arguments: &[&str]) -> Child {
     let mut command = account.call(arguments);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary can be run")
 }
 
 /// Names of nodes with their kubelets, and whether anything of ours is left on one.
-fn nodes(account: &Account) -> (Vec<String>, Vec<String>, bool) {
+pub(crate) fn nodes(account: &Account) -> (Vec<String>, Vec<String>, bool) {
     let all = account.get("/api/v1/nodes");
     let all = all["items"].as_array().expect("a list");
     let text = |node: &Value, place: &str| {

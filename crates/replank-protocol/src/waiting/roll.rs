@@ -3,10 +3,12 @@
 use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, ScalingProcess, TargetHealth, UpdateError};
+use replank_model::object::meta::Key;
 use replank_model::text::{RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
+use super::PodWait;
 use super::finality::{Finality, counted};
 use crate::provisioner::Provisioner;
 use crate::subject::Hope;
@@ -318,6 +320,25 @@ impl fmt::Display for RollWait {
     }
 }
 
+/// A pod that EKS could not evict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftPod {
+    /// The pod.
+    pub pod: Key,
+    /// What keeps it, as far as that is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<PodWait>,
+}
+
+impl fmt::Display for LeftPod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.on {
+            Some(on) => write!(f, "pod {} waits for {on}", self.pod),
+            None => write!(f, "pod {} is left", self.pod),
+        }
+    }
+}
+
 /// What a roll leaves as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -370,6 +391,9 @@ pub enum RollEnd {
         id: Text,
         /// EKS's errors.
         errors: Vec<UpdateError>,
+        /// Pods that are still on the nodes that EKS could not empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<LeftPod>,
     },
     /// EKS refuses to update a managed node group, and would refuse the same request again.
     UpdateRefused {
@@ -489,9 +513,13 @@ impl fmt::Display for RollEnd {
                 write!(f, "its drain came to a standstill {times} times, and it is left as it is")
             }
             Self::Missing { what } => write!(f, "{what} does not exist"),
-            Self::UpdateFailed { id, errors } => {
+            Self::UpdateFailed { id, errors, left } => {
                 write!(f, "EKS update {id} failed")?;
-                errors.iter().try_for_each(|error| write!(f, "; {error}"))
+                for error in errors {
+                    write!(f, "; {error}")?;
+                    error.explained().map_or(Ok(()), |words| write!(f, ": {words}"))?;
+                }
+                left.iter().try_for_each(|pod| write!(f, "; {pod}"))
             }
             Self::UpdateRefused { message } if message.contains("already using the requested") => {
                 write!(

@@ -47,6 +47,7 @@ mod repeat;
 mod roll_aws;
 mod roll_aws_live;
 mod roll_aws_managed;
+mod roll_aws_parity;
 mod roll_live;
 mod sarif;
 mod scale;

@@ -88,7 +88,7 @@ pub(crate) fn nodes(account: &Account) -> (Vec<String>, Vec<String>, bool) {
 }
 
 /// The text of an element of an answer in XML.
-fn element<'a>(answer: &'a str, name: &str) -> &'a str {
+pub(crate) fn element<'a>(answer: &'a str, name: &str) -> &'a str {
     let rest = answer.split_once(&format!("<{name}>")).map_or("", |(_, rest)| rest);
     rest.split_once(&format!("</{name}>")).map_or("", |(inner, _)| inner)
 }

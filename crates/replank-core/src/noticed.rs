@@ -125,6 +125,7 @@ impl ExternalChanges {
                 | Effect::Kubernetes(KubernetesEffect::Delete { .. })
                 | Effect::Queue(QueueEffect::DeleteMessage { .. })
                 | Effect::Group(GroupEffect::SetTemplate { .. })
+                | Effect::Group(GroupEffect::SetProcess { .. })
                 | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
             }
         }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupId, GroupSize, LaunchTemplate, LaunchTemplateRef, VersionWord};
+use replank_model::object::cloud::{
+    GroupId, GroupSize, LaunchTemplate, LaunchTemplateRef, ScalingProcess, VersionWord,
+};
 use replank_model::object::meta::ResourceVersion;
 use replank_model::object::{Object, ObjectRef};
 use replank_model::text::{GroupName, InstanceId, MessageId, RunId, Text};
@@ -188,6 +190,15 @@ pub enum GroupEffect {
         from: GroupSize,
         /// Size that it gets.
         to: GroupSize,
+    },
+    /// Suspends a process of a group, or resumes it (SuspendProcesses, ResumeProcesses): nothing is changed where it is so already.
+    SetProcess {
+        /// The group.
+        group: GroupId,
+        /// The process.
+        process: ScalingProcess,
+        /// Whether it is to be active.
+        is_active: bool,
     },
     /// Has a group launch another instance in the place of one, which its termination hook holds meanwhile: the instance is terminated
     /// without a decrement. Fails where the group has no such hook, for then the instance would be gone at once.
@@ -425,7 +436,7 @@ impl Effect {
                 | GroupEffect::ScaleNodegroupToZero { .. } => true,
                 // The call is atomic; the proof that goes with it is a read.
                 GroupEffect::CompleteAction { expected, .. } => expected.is_some(),
-                GroupEffect::Heartbeat { .. } => false,
+                GroupEffect::SetProcess { .. } | GroupEffect::Heartbeat { .. } => false,
             },
             Self::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => false,
         }
@@ -475,6 +486,7 @@ impl GroupEffect {
             | Self::Tag { .. }
             | Self::Untag { .. }
             | Self::SetTemplate { .. }
+            | Self::SetProcess { .. }
             | Self::Relieve { .. }
             | Self::CompleteAction { .. }
             | Self::Heartbeat { .. }
@@ -489,7 +501,9 @@ impl GroupEffect {
     #[must_use]
     pub fn changes_auto_scaling_group(&self) -> Option<&GroupName> {
         match self {
-            Self::SetTemplate { group, .. } | Self::Resize { group, .. } => Some(&group.node_group),
+            Self::SetTemplate { group, .. } | Self::Resize { group, .. } | Self::SetProcess { group, .. } => {
+                Some(&group.node_group)
+            }
             Self::Relieve { group, .. } | Self::Terminate { group, .. } => Some(group),
             Self::Tag { .. }
             | Self::Untag { .. }

@@ -23,8 +23,9 @@ use crate::command::{Mark, NodeRole};
 use crate::owner::Owner;
 
 pub use by_hand::{BY_HAND, ByHand, cordoned_by_hand, uncordoned_by_hand};
+pub use tags::template_tag;
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
-pub use tags::{read_followed, read_size, read_template, size_tag, size_text, template_tag};
+pub use tags::{process_tag, read_followed, read_process, read_size, read_template, size_tag, size_text};
 pub use version::{OURS, VERSION, newer_on_group, newer_on_node};
 
 /// Annotation on a node: which part of Replank has it, as an [`Owner`].
@@ -74,6 +75,8 @@ pub const BEGUN: &str = "replank.dev/begun";
 /// Tag on a group: the number of the launch template version that was current before the run: what `undo` and
 /// `onFailure: rollback` go back to.
 pub const ORIGINAL_TEMPLATE: &str = "replank.dev/original-template";
+/// Tag on a group: the process that the run has suspended, and resumes when it is over. It names no run, like the size.
+pub const SUSPENDED: &str = "replank.dev/suspended";
 /// Tag on a group: what was wrong with the cluster's pods when the run began, as [`Before`].
 pub const HEALTH: &str = "replank.dev/health-before";
 /// Tag on a group, with the number of a stage behind it: until when the run stands still after that stage, as [`Until`].
@@ -419,6 +422,7 @@ mod tests {
             ORIGINAL_SIZE,
             BEGUN,
             ORIGINAL_TEMPLATE,
+            SUSPENDED,
             HEALTH,
             &stage,
             RETAINED,

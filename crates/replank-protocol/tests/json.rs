@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use replank_model::object::cloud::{
-    GroupId, GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, VersionWord,
+    GroupId, GroupKind, GroupSize, LaunchTemplate, LaunchTemplateRef, ScalingProcess, VersionWord,
 };
 use replank_model::object::meta::{Key, ResourceVersion};
 use replank_model::object::{Kind, Object, ObjectRef};
@@ -193,6 +193,7 @@ fn group() -> Vec<Effect> {
             to: LaunchTemplate { image: "ami-1".into(), ..LaunchTemplate::default() }.into(),
             force: false,
         },
+        GroupEffect::SetProcess { group: web(), process: ScalingProcess::AzRebalance, is_active: false },
         GroupEffect::UpdateNodegroupConfig { group: managed(), from: size(3), to: size(4) },
         GroupEffect::ScaleNodegroupToZero {
             group: managed(),
@@ -215,8 +216,9 @@ fn group() -> Vec<Effect> {
         GroupEffect::UpdateNodegroupVersion { .. } => 8,
         GroupEffect::UpdateNodegroupConfig { .. } => 9,
         GroupEffect::ScaleNodegroupToZero { .. } => 10,
+        GroupEffect::SetProcess { .. } => 11,
     };
-    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 11, "every effect has a sample");
+    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 12, "every effect has a sample");
     effects.into_iter().map(Effect::from).collect()
 }
 

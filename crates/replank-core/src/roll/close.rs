@@ -16,6 +16,7 @@ use super::context::{Context, GroupRoll, Source, Watched};
 use super::evict::{Spare, end_instance};
 use super::member::{NodeState, Scope};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
+use super::processes;
 use super::retain;
 use super::zones;
 use crate::sent::COMMAND_LIFE;
@@ -304,6 +305,9 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let Some(group) = roll.group else { return roll.original.is_none() && roll.begun.is_none() };
     if clear::is_held_by_another(ctx, roll) {
         return true;
+    }
+    if !processes::resume(ctx, roll, group) {
+        return false;
     }
     if let Some(original) = roll.original {
         if ctx.awaits_raise(roll.subject(), roll.name) {

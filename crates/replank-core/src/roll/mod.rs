@@ -80,6 +80,7 @@ mod on_time;
 mod pool;
 mod postpone;
 mod prepare;
+mod processes;
 mod progress;
 mod raise;
 pub(crate) mod record;

@@ -3,6 +3,7 @@
 //! 0. What runs that are over have left is cleared ([`clear`]); where a run has written anything that still holds, nothing is done.
 //! 1. The group's size is written down in a tag, before anything is raised (promise S4). A tag that is there already stays:
 //!    it was written by a run that died, and tells the true size.
+//!    The same goes for AZRebalance, which is suspended then ([`processes`]).
 //! 2. The launch template gets the target's differences. From then on every instance that the group launches is new.
 //! 3. The group is raised by the surge, but by no more than there are nodes to begin with; its maximum only if it must be.
 //! 4. When the raised size is seen, a second tag says that this run has begun, how many nodes it replaces and by how much it
@@ -42,6 +43,7 @@ use super::external;
 use super::health;
 use super::managed_source;
 use super::member::{Member, NodeState};
+use super::processes;
 use super::raise::raise;
 use super::retain;
 use super::start;
@@ -119,6 +121,9 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     let is_first_change = !has_template && ctx.scope.plan.target.base == Base::Current;
     let is_writing = write_sizes(ctx, roll, group);
     if is_writing | (is_first_change && write_template(ctx, roll, group)) {
+        return Readiness::Preparing;
+    }
+    if processes::suspend(ctx, roll, group) {
         return Readiness::Preparing;
     }
     if !has_template {

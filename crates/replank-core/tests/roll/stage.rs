@@ -843,6 +843,15 @@ impl Stage {
                 });
                 Ok(())
             }
+            Effect::Group(GroupEffect::SetProcess { group, process, is_active }) => {
+                self.group(&group.node_group, |group| {
+                    group.ways.suspended.retain(|one| one != process);
+                    if !is_active {
+                        group.ways.suspended.insert(*process);
+                    }
+                });
+                Ok(())
+            }
             Effect::Group(GroupEffect::Untag { group, key }) => {
                 self.group(&group.node_group, |group| group.tags = group.tags.without(key));
                 Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::cloud::{GroupSize, NodeGroup};
+use replank_model::object::cloud::{GroupSize, NodeGroup, ScalingProcess};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 
@@ -30,6 +30,7 @@ fn says(key: &str, value: &str) -> Says {
     let of = match key {
         mark::ORIGINAL_SIZE => return mark::read_size(value).map_or(Says::Nothing, |_| Says::NoRun),
         mark::ORIGINAL_TEMPLATE => return read_template(value).map_or(Says::Nothing, |_| Says::NoRun),
+        mark::SUSPENDED => return mark::read_process(value).map_or(Says::Nothing, |_| Says::NoRun),
         mark::BEGUN => Begun::read(value).map(|begun| (begun.run, None, None)),
         mark::HEALTH => Before::read(value).map(|before| (before.run, None, None)),
         mark::HALTED => Halted::read(value).map(|halted| (halted.run, Some(halted.at), None)),
@@ -138,6 +139,15 @@ fn leftover(
         lowered.map(|to| Effect::Group(GroupEffect::Resize { group: group.id(), from: group.size, to }));
     let untag =
         taken.iter().map(|key| Effect::Group(GroupEffect::Untag { group: group.id(), key: key.clone() }));
+    let suspended = keys.iter().any(|key| **key == *mark::SUSPENDED).then(|| suspended(group)).flatten();
+    let resume = suspended.map(|process| {
+        Effect::Group(GroupEffect::SetProcess { group: group.id(), process, is_active: true })
+    });
+    let resumed = suspended.map(|process| {
+        format!(
+            "aws autoscaling resume-processes --auto-scaling-group-name {name} --scaling-processes {process}"
+        )
+    });
     let line = lowered.map(|to| {
         let max = to.max;
         format!("aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {max}")
@@ -153,8 +163,8 @@ fn leftover(
         run,
         since,
         state,
-        effects: resize.into_iter().chain(untag).collect(),
-        lines: line.into_iter().chain(delete).collect(),
+        effects: resize.into_iter().chain(resume).chain(untag).collect(),
+        lines: line.into_iter().chain(resumed).chain(delete).collect(),
         keys,
         stays,
     }
@@ -162,6 +172,12 @@ fn leftover(
 
 fn original(group: &NodeGroup) -> Option<GroupSize> {
     mark::read_size(group.tags.value(mark::ORIGINAL_SIZE)?)
+}
+
+/// The process that the run has suspended, and that still is.
+fn suspended(group: &NodeGroup) -> Option<ScalingProcess> {
+    let process = mark::read_process(group.tags.value(mark::SUSPENDED)?)?;
+    (!group.ways.is_active(process)).then_some(process)
 }
 
 /// The most that the run can have raised the group to, where it has written that down.

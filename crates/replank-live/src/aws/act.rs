@@ -101,6 +101,9 @@ impl Aws {
                 self.set_template(group, from, (to, *follow), order).await
             }
             GroupEffect::Resize { group, from, to } => self.resize(group, (*from, *to), order).await,
+            GroupEffect::SetProcess { group, process, is_active } => {
+                self.set_process(group, *process, *is_active, order).await
+            }
             GroupEffect::Relieve { instance, group, hook, .. } => {
                 self.has_hook(group, hook).await?;
                 self.terminate((instance, group), Replacement::Launch, order).await
@@ -128,7 +131,7 @@ impl Aws {
     }
 
     /// Sends a write of Auto Scaling; whether an answer came.
-    async fn write(&self, action: &str, params: &Value, order: Order<'_>) -> Result<bool, Stop> {
+    pub(super) async fn write(&self, action: &str, params: &Value, order: Order<'_>) -> Result<bool, Stop> {
         let call = (Service::AutoScaling, action);
         match self.caller.query(call, params, Manner::Write(order.may_send)).await {
             Ok(_) => Ok(true),
@@ -153,7 +156,7 @@ impl Aws {
     }
 
     /// The group behind a self-managed one: EKS's are never changed through their Auto Scaling groups.
-    async fn own(&self, name: &str, node_group: &GroupName) -> Result<Value, Stop> {
+    pub(super) async fn own(&self, name: &str, node_group: &GroupName) -> Result<Value, Stop> {
         let group = self.group(name).await?;
         if managed(&group).is_some() {
             let message = format!("EKS owns the Auto Scaling group of managed node group {node_group}");

@@ -19,6 +19,7 @@ mod found;
 mod group;
 mod machine;
 mod managed;
+mod processes;
 mod profile;
 mod service;
 mod sign;

@@ -25,6 +25,8 @@ pub const READS: &[&str] = &[
 pub const AUTO_SCALING: &[&str] = &[
     "autoscaling:CreateOrUpdateTags",
     "autoscaling:DeleteTags",
+    "autoscaling:ResumeProcesses",
+    "autoscaling:SuspendProcesses",
     "autoscaling:TerminateInstanceInAutoScalingGroup",
     "autoscaling:UpdateAutoScalingGroup",
     "ec2:CreateLaunchTemplateVersion",

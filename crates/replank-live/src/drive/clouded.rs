@@ -80,6 +80,7 @@ async fn prove(line: &Line, effect: &GroupEffect) -> Result<(), Refusal> {
         | GroupEffect::Untag { .. }
         | GroupEffect::SetTemplate { .. }
         | GroupEffect::Resize { .. }
+        | GroupEffect::SetProcess { .. }
         | GroupEffect::UpdateNodegroupVersion { .. }
         | GroupEffect::UpdateNodegroupConfig { .. } => Ok(()),
     }

@@ -79,6 +79,7 @@ fn in_words(effect: &GroupEffect) -> &'static str {
         GroupEffect::Tag { .. } | GroupEffect::Untag { .. } => "tags of a node group",
         GroupEffect::SetTemplate { .. }
         | GroupEffect::Resize { .. }
+        | GroupEffect::SetProcess { .. }
         | GroupEffect::UpdateNodegroupVersion { .. }
         | GroupEffect::UpdateNodegroupConfig { .. }
         | GroupEffect::ScaleNodegroupToZero { .. } => "a node group",

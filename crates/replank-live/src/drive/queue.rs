@@ -99,6 +99,7 @@ fn urgency(effect: &Effect) -> Urgency {
             | GroupEffect::Untag { .. }
             | GroupEffect::SetTemplate { .. }
             | GroupEffect::Resize { .. }
+            | GroupEffect::SetProcess { .. }
             | GroupEffect::UpdateNodegroupVersion { .. }
             | GroupEffect::UpdateNodegroupConfig { .. } => Urgency::Usual,
             GroupEffect::Terminate { .. } | GroupEffect::ScaleNodegroupToZero { .. } => Urgency::Last,
@@ -133,6 +134,7 @@ fn destroys(effect: &Effect) -> bool {
             | GroupEffect::Untag { .. }
             | GroupEffect::SetTemplate { .. }
             | GroupEffect::Resize { .. }
+            | GroupEffect::SetProcess { .. }
             | GroupEffect::Relieve { .. }
             | GroupEffect::CompleteAction { .. }
             | GroupEffect::Heartbeat { .. }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use replank_model::object::cloud::{GroupSize, LaunchTemplateRef, VersionWord};
+use replank_model::object::cloud::{GroupSize, LaunchTemplateRef, ScalingProcess, VersionWord};
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -328,6 +328,18 @@ impl Moment {
         let (run, pairs) = pairs(text, &["at"])?;
         Some(Self { run, at: number(&pairs, "at")? })
     }
+}
+
+/// A process as [`super::SUSPENDED`] has it.
+#[must_use]
+pub fn process_tag(process: ScalingProcess) -> Text {
+    Text::from(written(process.as_str()))
+}
+
+/// What [`super::SUSPENDED`] says; `None` for anything else.
+#[must_use]
+pub fn read_process(text: &str) -> Option<ScalingProcess> {
+    ScalingProcess::of(known(text)?)
 }
 
 /// A launch template's version as [`super::ORIGINAL_TEMPLATE`] has it.

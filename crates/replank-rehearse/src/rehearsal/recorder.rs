@@ -384,6 +384,7 @@ impl Observer for Recorder {
             | Effect::Group(GroupEffect::Untag { .. })
             | Effect::Group(GroupEffect::SetTemplate { .. })
             | Effect::Group(GroupEffect::Resize { .. })
+            | Effect::Group(GroupEffect::SetProcess { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. })
             | Effect::Group(GroupEffect::ScaleNodegroupToZero { .. })

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use replank_model::object::cloud::GroupSize;
-use replank_model::object::cloud::{Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, VersionWord};
+use replank_model::object::cloud::{
+    Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, ScalingProcess, VersionWord,
+};
 use replank_model::text::{GroupName, InstanceId, MessageId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -36,6 +38,17 @@ pub trait Cloud: DescribeCloud {
     /// # Errors
     /// Gone.
     fn delete_tag(&mut self, group: &GroupName, key: &Text) -> Result<(), Refusal>;
+
+    /// Suspends a process of a group, or resumes it (Auto Scaling SuspendProcesses, ResumeProcesses).
+    ///
+    /// # Errors
+    /// Gone.
+    fn set_process(
+        &mut self,
+        group: &GroupName,
+        process: ScalingProcess,
+        is_active: bool,
+    ) -> Result<(), Refusal>;
 
     /// Makes a version of a group's launch template (EC2 CreateLaunchTemplateVersion with a ClientToken): the equal one, where there is one at that place.
     ///

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup};
+use replank_model::object::cloud::{
+    GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, ScalingProcess,
+};
 use replank_model::text::{GroupName, InstanceId, MessageId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{Refusal, Replacement};
@@ -63,6 +65,21 @@ impl Cloud for Calls<'_, '_> {
     fn delete_tag(&mut self, group: &GroupName, key: &Text) -> Result<(), Refusal> {
         self.change(group, |group| {
             group.tags = group.tags.without(key);
+            Ok(())
+        })
+    }
+
+    fn set_process(
+        &mut self,
+        group: &GroupName,
+        process: ScalingProcess,
+        is_active: bool,
+    ) -> Result<(), Refusal> {
+        self.change(group, |group| {
+            group.ways.suspended.retain(|one| *one != process);
+            if !is_active {
+                group.ways.suspended.insert(process);
+            }
             Ok(())
         })
     }

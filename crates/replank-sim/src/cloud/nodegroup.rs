@@ -26,7 +26,6 @@ use replank_model::object::cloud::{
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid};
-use replank_model::time::Span;
 use replank_protocol::command::Refusal;
 use replank_protocol::mark;
 

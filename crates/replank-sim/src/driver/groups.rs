@@ -32,6 +32,9 @@ pub(super) fn act_on_group(
         GroupEffect::Resize { group, from, to } => {
             cloud.update_auto_scaling_group(&group.node_group, &resize(*from, *to))
         }
+        GroupEffect::SetProcess { group, process, is_active } => {
+            cloud.set_process(&group.node_group, *process, *is_active)
+        }
         GroupEffect::Relieve { instance, .. } => cloud.terminate_instance(instance, Replacement::Launch),
         GroupEffect::CompleteAction { action, .. } => cloud.complete_lifecycle_action(action),
         GroupEffect::Heartbeat { action } => cloud.record_lifecycle_action_heartbeat(action),

@@ -516,6 +516,7 @@ impl Checkers {
             | Effect::Group(GroupEffect::Tag { .. })
             | Effect::Group(GroupEffect::Untag { .. })
             | Effect::Group(GroupEffect::SetTemplate { .. })
+            | Effect::Group(GroupEffect::SetProcess { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
         }
     }

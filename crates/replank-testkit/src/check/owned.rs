@@ -23,6 +23,7 @@ fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
             Some((&group.node_group, "a launch template version"))
         }
         Effect::Group(GroupEffect::Resize { group, .. }) => Some((&group.node_group, "a size")),
+        Effect::Group(GroupEffect::SetProcess { group, .. }) => Some((&group.node_group, "a process")),
         Effect::Group(GroupEffect::Relieve { group, .. }) => Some((group, "another instance")),
         Effect::Group(GroupEffect::Terminate { group, .. }) => Some((group, "a termination")),
         // Only EKS' own hooks are EKS' to complete.

@@ -95,6 +95,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         | Effect::Group(GroupEffect::Tag { .. })
         | Effect::Group(GroupEffect::Untag { .. })
         | Effect::Group(GroupEffect::Resize { .. })
+        | Effect::Group(GroupEffect::SetProcess { .. })
         | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. }) => return None,
     })
 }

@@ -274,6 +274,10 @@ impl Story {
             Effect::Group(GroupEffect::Untag { group, key }) => {
                 ("untags ".into(), format!("group {group}"), format!(": {}", short(key)))
             }
+            Effect::Group(GroupEffect::SetProcess { group, process, is_active }) => {
+                let verb = if *is_active { "resumes " } else { "suspends " };
+                (verb.into(), process.to_string(), format!(" of group {group}"))
+            }
             Effect::Group(GroupEffect::SetTemplate { group, to, follow, .. }) => {
                 let word = follow.map(|word| format!(", version {word}")).unwrap_or_default();
                 let after = format!(" to launch template {}{word}", template(to));

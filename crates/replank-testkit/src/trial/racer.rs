@@ -147,6 +147,7 @@ fn group_of(world: &World, effect: &Effect) -> Option<GroupName> {
             | GroupEffect::Untag { group, .. }
             | GroupEffect::SetTemplate { group, .. }
             | GroupEffect::Resize { group, .. }
+            | GroupEffect::SetProcess { group, .. }
             | GroupEffect::UpdateNodegroupVersion { group, .. }
             | GroupEffect::UpdateNodegroupConfig { group, .. }
             | GroupEffect::ScaleNodegroupToZero { group, .. },

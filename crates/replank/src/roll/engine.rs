@@ -247,6 +247,10 @@ fn of_group(effect: &GroupEffect) -> String {
         GroupEffect::Resize { group, from, to } | GroupEffect::UpdateNodegroupConfig { group, from, to } => {
             format!("changing the size of group {group} from {from} to {to}")
         }
+        GroupEffect::SetProcess { group, process, is_active } => {
+            let verb = if *is_active { "resuming" } else { "suspending" };
+            format!("{verb} {process} of group {group}")
+        }
         GroupEffect::Relieve { instance, group, .. } => {
             format!("relieving instance {instance} of group {group}")
         }

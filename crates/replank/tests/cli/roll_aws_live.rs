@@ -127,6 +127,18 @@ fn is_rolled(account: &Account, ran: &Ran) {
 }
 
 #[test]
+fn what_somebody_else_has_suspended_stays_so() {
+    let account = begun("roll-aws-suspended", "group");
+    let before = group(&account);
+    assert_eq!(before, "3 (min 0, max 3) without AZRebalance");
+    let file = plan("roll-aws-suspended/plan.yaml", SPEC);
+    let ran = account.run(&[&["roll", "-f", &file, "--yes"], GROUPED].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(!ran.stdout.contains("AZRebalance"), "{ran:?}");
+    assert_eq!(group(&account), before);
+}
+
+#[test]
 fn a_self_managed_group_is_rolled() {
     let account = begun("roll-aws-whole", "group");
     account
@@ -134,6 +146,13 @@ fn a_self_managed_group_is_rolled() {
     let file = plan("roll-aws-whole/plan.yaml", SPEC);
     let ran = account.run(&[&["roll", "-f", &file, "--yes"], GROUPED].concat());
     is_rolled(&account, &ran);
+    let at = |words: &str| ran.stdout.find(words).unwrap_or_else(|| panic!("{words}: {ran:?}"));
+    let (suspended, resumed) =
+        (at("suspending AZRebalance of group web"), at("resuming AZRebalance of group web"));
+    assert!(
+        suspended < at("changing the size of group web") && at("terminating instance") < resumed,
+        "{ran:?}"
+    );
 }
 
 /// Kills a run as soon as something is so, and has another process go on with it.
@@ -146,7 +165,11 @@ fn killed(name: &str, is_so: impl Fn(&Account) -> bool) {
     wait(&account, "the moment to kill it", is_so);
     child.kill().expect("it can be ended");
     child.wait().expect("it has ended");
-    assert_ne!(group(&account), "3 (min 0, max 3)", "it was killed in the middle");
+    let middle = group(&account);
+    assert!(
+        middle.contains("max 6) without AZRebalance and tags of ours"),
+        "it was killed in the middle: {middle}"
+    );
     let resumed = account.run(&["roll", "resume"]);
     is_rolled(&account, &resumed);
 }
@@ -158,7 +181,10 @@ fn a_roll_that_was_killed_while_the_group_is_larger_is_gone_on_with() {
         println!("not run without REPLANK_AWS_KILLS: a roll that is killed before the first node is drained");
         return;
     }
-    killed("roll-aws-killed-early", |account| group(account).contains("max 6"));
+    killed("roll-aws-killed-early", |account| {
+        let group = group(account);
+        group.contains("max 6") && group.contains("without AZRebalance")
+    });
 }
 
 #[test]

@@ -1,0 +1,51 @@
+//! AZRebalance, suspended while nodes of an Auto Scaling group are replaced one by one.
+//!
+//! Such a group launches and terminates instances to have as many in each zone. A roll brings its zones out of balance again and again, and what the group then
+//! terminates it does not drain. What is suspended is written down in a tag first, and resumed before the tag is taken off: whoever goes on with the run, or
+//! comes after it, knows from the group alone what is to be resumed. What somebody else had suspended stays so.
+
+use replank_model::object::cloud::{GroupKind, NodeGroup, ScalingProcess};
+use replank_protocol::command::{Effect, GroupEffect};
+use replank_protocol::mark::{self, process_tag, read_process};
+
+use super::context::{Context, GroupRoll};
+use super::tags::{tag, untag};
+
+/// Suspends AZRebalance before the group is changed; whether that is still to be seen.
+pub(super) fn suspend(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+    let process = ScalingProcess::AzRebalance;
+    let is_own = group.kind == GroupKind::SelfManaged && !roll.is_moved_into();
+    // In one zone there is nothing to balance.
+    if !is_own || group.zones.len() < 2 || !group.ways.is_active(process) {
+        return false;
+    }
+    if group.tags.contains_key(mark::SUSPENDED) {
+        set(ctx, roll, group, process, false);
+    } else {
+        tag(ctx, roll.name, "suspended process", mark::SUSPENDED, process_tag(process));
+    }
+    true
+}
+
+/// Resumes what was suspended, and takes the tag off; whether that is done.
+pub(super) fn resume(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+    let Some(value) = group.tags.value(mark::SUSPENDED) else { return true };
+    match read_process(value).filter(|process| !group.ways.is_active(*process)) {
+        Some(process) => set(ctx, roll, group, process, true),
+        None => untag(ctx, roll.name, mark::SUSPENDED),
+    }
+    false
+}
+
+fn set(
+    ctx: &mut Context<'_>,
+    roll: &GroupRoll<'_>,
+    group: &NodeGroup,
+    process: ScalingProcess,
+    is_active: bool,
+) {
+    let verb = if is_active { "resume" } else { "suspend" };
+    let key = ctx.key(verb, format!("{}/{process}", roll.name));
+    let effect = Effect::Group(GroupEffect::SetProcess { group: group.id(), process, is_active });
+    ctx.send(roll.subject(), &format!("{verb} of {process}"), key, effect);
+}

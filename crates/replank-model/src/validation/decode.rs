@@ -23,9 +23,9 @@ pub(super) struct Decoded {
 /// # Errors
 /// What Go says of it.
 pub(super) fn decode(of: &str, value: &Value) -> Result<Decoded, String> {
-    let types = Types::load();
+    let types = Types::all();
     let mut reader = Reader {
-        types: &types,
+        types,
         structs: Vec::new(),
         go_path: Vec::new(),
         path: String::new(),

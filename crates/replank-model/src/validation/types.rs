@@ -4,6 +4,8 @@
 //! line per JSON member with its Go type and the Go structs between if it is embedded; ` = ` where a type is another one
 //! by name, or reads itself.
 
+use std::sync::LazyLock;
+
 use rustc_hash::FxHashMap;
 
 const TEXT: &str = include_str!("types.txt");
@@ -33,8 +35,16 @@ pub(super) enum Named<'a> {
 #[derive(Debug)]
 pub(super) struct Types(FxHashMap<&'static str, Named<'static>>);
 
+/// Read once: reading takes longer than the validation of an object.
+static TYPES: LazyLock<Types> = LazyLock::new(Types::load);
+
 impl Types {
-    pub(super) fn load() -> Self {
+    /// The types, read by whoever asks first.
+    pub(super) fn all() -> &'static Self {
+        &TYPES
+    }
+
+    fn load() -> Self {
         let mut types: FxHashMap<&'static str, Named<'static>> = FxHashMap::default();
         let mut name = "";
         for line in TEXT.lines() {
@@ -67,7 +77,7 @@ mod tests {
     /// Every type that a member names is there or is Go's own.
     #[test]
     fn the_table_is_closed() {
-        let types = Types::load();
+        let types = Types::all();
         let mut members = 0;
         for (name, of) in types.0.iter().filter_map(|(name, named)| match named {
             Named::Struct(members) => Some((name, members)),

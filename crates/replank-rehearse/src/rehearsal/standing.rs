@@ -39,7 +39,7 @@ pub(super) fn find(blockers: &[Blocker], findings: &mut Vec<FindingEntry>) {
     findings.splice(..0, found);
 }
 
-fn reason(view: &View, drain: &StandingDrain) -> String {
+pub(super) fn reason(view: &View, drain: &StandingDrain) -> String {
     let first = drain.pods.first().map_or_else(String::new, ToString::to_string);
     let others = match drain.pods.len() {
         0 | 1 => String::new(),

@@ -1,22 +1,24 @@
 //! Nodes that somebody drains by hand, as `kubectl drain --ignore-daemonsets --delete-emptydir-data` does (kubectl `pkg/drain`): all of them are cordoned, then
-//! one after the other is emptied. All pods of a node are asked for at once; what a budget keeps is asked for again every five seconds, for as long as it takes.
+//! one after the other is emptied. All pods of a node are asked for at once; what a budget keeps is asked for again every five seconds, for as long as it takes, and
+//! whether what was granted is gone is looked at every second.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use replank_apiserver::{Api, DeleteOptions, Eviction};
 use replank_facts::drain::{is_bare, is_daemon};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Uid};
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
 
 use super::Ctx;
+use crate::asked::{Asked, Asker, ask};
 use crate::event::{ControlDue, DrainsDue, Event};
 
 /// How long kubectl waits before it asks again (`drain.go`).
 const RETRY: Span = Span::from_secs(5);
+/// How often it looks whether a pod whose eviction was granted is gone (`waitForDelete` in `drain.go`).
+const POLL: Span = Span::from_secs(1);
 
 /// All drains that somebody has begun.
 #[derive(Debug, Default)]
@@ -24,15 +26,6 @@ pub(super) struct Drains {
     all: Vec<Drain>,
     /// What was asked for and nobody was told of.
     asked: Vec<Asked>,
-}
-
-/// An eviction that somebody asked for, and the server's words where it refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// The pod, as it was.
-    pub pod: Arc<Pod>,
-    /// The refusal; nothing where it was granted.
-    pub refused: Option<String>,
 }
 
 /// A drain that somebody has begun and that has not ended.
@@ -52,13 +45,15 @@ struct Drain {
     nodes: VecDeque<NodeName>,
     /// Pods of the first node that are to go: as kubectl listed them when it came to it.
     pods: Option<Vec<(Key, Uid)>>,
+    /// When what is kept is asked for again.
+    again: Time,
 }
 
 impl Drains {
     /// Somebody drains nodes that are cordoned.
     pub(super) fn begin(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
         let number = u32::try_from(self.all.len()).expect("few drains");
-        self.all.push(Drain { nodes: nodes.into(), pods: None });
+        self.all.push(Drain { nodes: nodes.into(), pods: None, again: ctx.api.now() });
         ctx.agenda.at(ctx.api.now(), due(number));
     }
 
@@ -73,6 +68,16 @@ impl Drains {
         self.all.iter().filter_map(of).collect()
     }
 
+    /// Whoever drains a node gives up: it stays cordoned, and what comes after it is emptied.
+    pub(super) fn give_up(&mut self, node: &NodeName) {
+        for drain in &mut self.all {
+            if drain.nodes.front() == Some(node) {
+                drain.nodes.pop_front();
+                drain.pods = None;
+            }
+        }
+    }
+
     /// What was asked for since this was asked last.
     pub(super) fn take_asked(&mut self) -> Vec<Asked> {
         std::mem::take(&mut self.asked)
@@ -81,13 +86,22 @@ impl Drains {
     /// Asks for what is still there.
     pub(super) fn handle(&mut self, ctx: &mut Ctx<'_>, DrainsDue(number): DrainsDue) {
         let Some(drain) = self.all.get_mut(number as usize) else { return };
+        let now = ctx.api.now();
         while let Some(node) = drain.nodes.front().cloned() {
+            if drain.pods.is_none() {
+                drain.again = now;
+            }
             let pods = drain.pods.get_or_insert_with(|| leaving(ctx.view(), &node));
             pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
-            self.asked.extend(pods.iter().filter_map(|(key, uid)| again(ctx, key, uid)));
-            pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
+            if now >= drain.again {
+                self.asked.extend(pods.iter().filter_map(|(key, uid)| again(ctx, key, uid)));
+                pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
+                drain.again = now + RETRY;
+            }
             if !pods.is_empty() {
-                ctx.agenda.at(ctx.api.now() + RETRY, due(number));
+                let is_going = pods.iter().any(|(key, _)| is_going(ctx.view(), key));
+                let next = if is_going { drain.again.min(now + POLL) } else { drain.again };
+                ctx.agenda.at(next, due(number));
                 return;
             }
             drain.nodes.pop_front();
@@ -100,15 +114,7 @@ impl Drains {
 fn again(ctx: &mut Ctx<'_>, key: &Key, uid: &Uid) -> Option<Asked> {
     let pod =
         ctx.view().pods.by_key(key).filter(|pod| pod.meta.uid == *uid && !pod.is_terminating())?.clone();
-    Some(ask(ctx.api, pod))
-}
-
-/// Asks for a pod's eviction.
-pub(crate) fn ask(api: &mut Api, pod: Arc<Pod>) -> Asked {
-    let key = pod.meta.key();
-    let options = DeleteOptions { uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
-    let answer = api.evict(&Eviction::of(key.clone(), options));
-    Asked { refused: answer.err().map(|refused| refused.into_error(&key).message), pod }
+    Some(ask(ctx.api, pod, Asker::Person))
 }
 
 fn due(number: u32) -> Event {
@@ -117,6 +123,10 @@ fn due(number: u32) -> Event {
 
 fn is_there(view: &View, key: &Key, uid: &Uid) -> bool {
     view.pods.by_key(key).is_some_and(|pod| pod.meta.uid == *uid)
+}
+
+fn is_going(view: &View, key: &Key) -> bool {
+    view.pods.by_key(key).is_some_and(|pod| pod.is_terminating())
 }
 
 /// Pods of a node that a drain moves: all but those of DaemonSets and mirrors of static pods.

@@ -235,6 +235,11 @@ impl World {
         self.control.standing_drains(self.view())
     }
 
+    /// Whoever drains a node gives up, as `kubectl drain` does when its `--timeout` is over.
+    pub fn give_up_drain(&mut self, node: &NodeName) {
+        self.control.give_up_drain(node);
+    }
+
     /// Somebody drains nodes, one after the other.
     pub(crate) fn drain(&mut self, nodes: Vec<NodeName>) {
         let mut ctx =

@@ -78,7 +78,10 @@ impl Eks {
                 let nodes = error.resources.iter().map(|name| NodeName::from(&**name));
                 let kept = nodes.filter(|node| view.node(node).is_some()).map(|node| {
                     let pods = left_on(view, &node);
-                    let keeps = what_keeps(view, &StandingDrain { node: node.clone(), pods, queued: 0 });
+                    let keeps = what_keeps(
+                        view,
+                        &StandingDrain { node: node.clone(), pods, queued: 0, is_given_up: true },
+                    );
                     Blocker { what: format!("node {node}"), reason: keeps }
                 });
                 let mut blockers: Vec<Blocker> = kept.collect();
@@ -128,9 +131,10 @@ const SAME: &str = "EKS updates to another version, release or launch template v
 
 fn failed(code: &Text, figures: &Figures) -> String {
     let mut left = vec![format!("the update failed with {code}; EKS does not take back what it did")];
-    let cordoned = figures.remains.cordoned.len();
-    if cordoned > 0 {
-        left.push(format!("{cordoned} old nodes stay cordoned"));
+    match figures.remains.cordoned.len() {
+        0 => {}
+        1 => left.push("1 old node stays cordoned".to_owned()),
+        nodes => left.push(format!("{nodes} old nodes stay cordoned")),
     }
     left.extend(figures.remains.sizes.iter().map(|size| {
         format!(

@@ -10,6 +10,7 @@ use replank_facts::groups::instance_id_of;
 use replank_facts::plan::Target;
 use replank_facts::target;
 use replank_model::object::cloud::{GroupKind, Instance};
+use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -22,6 +23,9 @@ use crate::rehearsal::{Actor, Blocker, Stop, what_keeps};
 
 /// How often the person looks whether the drain has ended and the new node is Ready (`kubectl get nodes --watch` shows it at once).
 const LOOKS: Span = Span::from_secs(1);
+
+/// When kubectl notices that its time is over: before it asks again for a pod that a budget keeps (seen on kubectl 1.36.2: `--timeout=12s` ends after 15 s).
+const RETRY: Span = Span::from_secs(5);
 
 /// The person.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ enum At {
     Next,
     /// `kubectl drain` runs.
     Draining { node: NodeName, since: Time, seen: (usize, Time) },
+    /// The node is empty: its machine is taken away then.
+    Emptied { node: NodeName, until: Time },
     /// The group is to have so many Ready nodes again.
     Replacing { group: GroupName, ready: usize, since: Time },
 }
@@ -159,11 +165,32 @@ impl Kubectl {
     ) -> Option<Time> {
         let now = world.now();
         let standing = world.standing_drains().into_iter().find(|drain| drain.node == node);
-        let Some(standing) = standing else { return self.replace(world, &node) };
+        let Some(standing) = standing else {
+            // A script may say that the person needs a moment for it.
+            return match world.replaces_after() {
+                None => self.replace(world, &node),
+                Some(span) => {
+                    self.at = At::Emptied { node, until: now + span };
+                    Some(now + span)
+                }
+            };
+        };
         let left = standing.pods.len();
         let seen = if left == seen.0 { seen } else { (left, now) };
         let keeps = || what_keeps(world.view(), &standing);
-        if self.timeout.is_some_and(|timeout| now >= since + timeout) {
+        if standing.is_given_up {
+            let reason = format!("kubectl drain has failed: {}", keeps());
+            self.leave(&node, reason);
+            self.at = At::Next;
+            return self.begin(world);
+        }
+        let is_going = |pod: &Key| world.view().pods.by_key(pod).is_some_and(|pod| pod.is_terminating());
+        let over = self.timeout.map(|timeout| {
+            let notices = if standing.pods.iter().any(is_going) { LOOKS } else { RETRY };
+            let rounds = (timeout.as_millis() + notices.as_millis() - 1) / notices.as_millis();
+            since + notices * rounds
+        });
+        if over.is_some_and(|over| now >= over) {
             let reason = format!("kubectl drain gave up after {}: {}", (now - since).rounded(), keeps());
             world.give_up_drain(&node);
             self.leave(&node, reason);
@@ -237,6 +264,11 @@ impl Actor for Kubectl {
         match std::mem::replace(&mut self.at, At::Next) {
             At::Next => self.begin(world),
             At::Draining { node, since, seen } => self.drains(world, node, since, seen),
+            At::Emptied { node, until } if world.now() < until => {
+                self.at = At::Emptied { node, until };
+                Some(until)
+            }
+            At::Emptied { node, .. } => self.replace(world, &node),
             At::Replacing { group, ready, since } => self.waits(world, group, ready, since),
         }
     }

@@ -104,7 +104,7 @@ pub struct Figures {
     pub batch_killed: usize,
     /// The workload of which the least was left at one moment; none where no workload had less than before.
     pub lowest: Option<Lowest>,
-    /// All workloads that had pods to be moved.
+    /// All workloads that had pods to be moved, but those that end by themselves.
     pub workloads: Vec<WorkloadFigures>,
     /// What clients lose, for the workloads whose load was given.
     pub connections: Vec<ConnectionFigures>,
@@ -146,7 +146,7 @@ impl Figures {
             evictions_refused: result.evictions.len() - granted,
             batch_killed: rehearsal.batch_ended(),
             lowest: lowest(&result.workloads),
-            workloads: result.workloads,
+            workloads: result.workloads.into_iter().filter(serves).collect(),
             connections: result.connections,
             script_events: result.script_events,
             remains: rehearsal.remains(before),
@@ -155,9 +155,14 @@ impl Figures {
     }
 }
 
+/// Whether it is to be there all the time: what ends by itself has no Ready pod when it is done.
+fn serves(workload: &WorkloadFigures) -> bool {
+    !["Job", "CronJob", "Workflow", "CronWorkflow"].contains(&&*workload.kind)
+}
+
 /// The smallest share, then the longest time without a Ready pod, then the first by name.
 fn lowest(all: &[WorkloadFigures]) -> Option<Lowest> {
-    let short = all.iter().filter(|one| one.min_ready < one.desired);
+    let short = all.iter().filter(|one| serves(one) && one.min_ready < one.desired);
     let least = short.min_by(|a, b| {
         let cross = |one: &WorkloadFigures, other: &WorkloadFigures| {
             i64::from(one.min_ready) * i64::from(other.desired)

@@ -54,7 +54,8 @@ pub(super) fn reason(view: &View, drain: &StandingDrain) -> String {
         1 => "; another node waits for its turn".to_owned(),
         nodes => format!("; {nodes} other nodes wait for their turn"),
     };
-    format!("the drain has not ended: pod {first}{others} still there, {keeps}{unready}{queued}")
+    let state = if drain.is_given_up { "failed" } else { "not ended" };
+    format!("the drain has {state}: pod {first}{others} still there, {keeps}{unready}{queued}")
 }
 
 /// Why a pod is still there: it is terminating, or budgets refuse its eviction.

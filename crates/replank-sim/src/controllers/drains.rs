@@ -1,6 +1,6 @@
 //! Nodes that somebody drains by hand, as `kubectl drain --ignore-daemonsets --delete-emptydir-data` does (kubectl `pkg/drain`): all of them are cordoned, then
 //! one after the other is emptied. All pods of a node are asked for at once; what a budget keeps is asked for again every five seconds, for as long as it takes, and
-//! whether what was granted is gone is looked at every second.
+//! whether what was granted is gone is looked at every second. A pod that two budgets cover is given up at once, and its node stays as it is when its other pods are gone.
 
 use std::collections::VecDeque;
 
@@ -37,6 +37,8 @@ pub struct StandingDrain {
     pub pods: Vec<Key>,
     /// Nodes that come after it.
     pub queued: usize,
+    /// Whether kubectl has given up on it: none of these pods is asked for again, and the next node is drained.
+    pub is_given_up: bool,
 }
 
 /// One call of kubectl.
@@ -47,25 +49,46 @@ struct Drain {
     pods: Option<Vec<(Key, Uid)>>,
     /// When what is kept is asked for again.
     again: Time,
+    /// Pods of the first node that are not asked for again.
+    failed: Vec<(Key, Uid)>,
+    /// Nodes that were left with such pods.
+    left: Vec<(NodeName, Vec<(Key, Uid)>)>,
 }
 
 impl Drains {
     /// Somebody drains nodes that are cordoned.
     pub(super) fn begin(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
         let number = u32::try_from(self.all.len()).expect("few drains");
-        self.all.push(Drain { nodes: nodes.into(), pods: None, again: ctx.api.now() });
+        self.all.push(Drain {
+            nodes: nodes.into(),
+            pods: None,
+            again: ctx.api.now(),
+            failed: Vec::new(),
+            left: Vec::new(),
+        });
         ctx.agenda.at(ctx.api.now(), due(number));
     }
 
     /// Drains that have not ended.
     pub(super) fn standing(&self, view: &View) -> Vec<StandingDrain> {
-        let of = |drain: &Drain| {
-            let there = drain.pods.iter().flatten().filter(|(key, uid)| is_there(view, key, uid));
-            let pods: Vec<Key> = there.map(|(key, _)| key.clone()).collect();
-            let node = drain.nodes.front().filter(|_| !pods.is_empty())?.clone();
-            Some(StandingDrain { node, pods, queued: drain.nodes.len() - 1 })
+        let there = |pods: &[(Key, Uid)]| -> Vec<Key> {
+            let there = pods.iter().filter(|(key, uid)| is_there(view, key, uid));
+            there.map(|(key, _)| key.clone()).collect()
         };
-        self.all.iter().filter_map(of).collect()
+        let mut all = Vec::new();
+        for drain in &self.all {
+            for (node, pods) in &drain.left {
+                let (node, pods) = (node.clone(), there(pods));
+                all.push(StandingDrain { node, pods, queued: drain.nodes.len(), is_given_up: true });
+            }
+            let mut pods = there(drain.pods.as_deref().unwrap_or_default());
+            pods.extend(there(&drain.failed));
+            if let Some(node) = drain.nodes.front().cloned() {
+                all.push(StandingDrain { node, pods, queued: drain.nodes.len() - 1, is_given_up: false });
+            }
+        }
+        all.retain(|drain| !drain.pods.is_empty());
+        all
     }
 
     /// Whoever drains a node gives up: it stays cordoned, and what comes after it is emptied.
@@ -74,6 +97,7 @@ impl Drains {
             if drain.nodes.front() == Some(node) {
                 drain.nodes.pop_front();
                 drain.pods = None;
+                drain.failed.clear();
             }
         }
     }
@@ -94,8 +118,11 @@ impl Drains {
             let pods = drain.pods.get_or_insert_with(|| leaving(ctx.view(), &node));
             pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
             if now >= drain.again {
-                self.asked.extend(pods.iter().filter_map(|(key, uid)| again(ctx, key, uid)));
-                pods.retain(|(key, uid)| is_there(ctx.view(), key, uid));
+                let asked: Vec<Asked> = pods.iter().filter_map(|(key, uid)| again(ctx, key, uid)).collect();
+                let given_up = |uid: &Uid| asked.iter().any(|one| one.is_final && one.pod.meta.uid == *uid);
+                drain.failed.extend(pods.iter().filter(|(_, uid)| given_up(uid)).cloned());
+                pods.retain(|(key, uid)| is_there(ctx.view(), key, uid) && !given_up(uid));
+                self.asked.extend(asked);
                 drain.again = now + RETRY;
             }
             if !pods.is_empty() {
@@ -106,6 +133,10 @@ impl Drains {
             }
             drain.nodes.pop_front();
             drain.pods = None;
+            let failed = std::mem::take(&mut drain.failed);
+            if !failed.is_empty() {
+                drain.left.push((node, failed));
+            }
         }
     }
 }

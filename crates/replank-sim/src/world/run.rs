@@ -71,6 +71,8 @@ pub struct World {
     pub(super) control: Control,
     pub(super) cloud: SimulatedCloud,
     driver: Option<Driver>,
+    /// How long somebody leaves an empty node before they take its machine away, where a script says it.
+    pub(super) replaces_after: Option<Span>,
     /// How soon whoever is put in charge sees changes, where a script says it.
     sight: Option<Span>,
     trace: Trace,
@@ -118,6 +120,7 @@ impl World {
             control: Control::new(settings.cloud),
             cloud: SimulatedCloud::new(settings.cloud),
             driver: None,
+            replaces_after: None,
             sight: None,
             trace: Trace::default(),
             observers: Vec::new(),

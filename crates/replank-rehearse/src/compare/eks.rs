@@ -122,7 +122,16 @@ impl Eks {
             }
         };
         let blockers = std::mem::take(&mut self.blockers);
-        WayResult { way, outcome, code, said, blockers, notes: Vec::new(), figures: Some(figures) }
+        WayResult {
+            way,
+            outcome,
+            code,
+            said,
+            blockers,
+            notes: Vec::new(),
+            drains: Vec::new(),
+            figures: Some(figures),
+        }
     }
 }
 

@@ -110,6 +110,7 @@ impl Kubectl {
             said,
             blockers: self.left,
             notes: Vec::new(),
+            drains: Vec::new(),
             figures: Some(figures),
         }
     }

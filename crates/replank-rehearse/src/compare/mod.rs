@@ -4,9 +4,11 @@
 //! constant names where it is from.
 
 mod eks;
+mod fifteen;
 mod kubectl;
 mod way;
 
 pub use eks::Eks;
+pub use fifteen::{DRAIN_MAX, NodeDrain, Why, drains};
 pub use kubectl::{Kubectl, of_managed};
 pub use way::{AFTERWARDS, Come, Figures, Lowest, Way, WayResult};

@@ -5,6 +5,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use serde::Serialize;
 
+use super::fifteen::NodeDrain;
 use crate::rehearsal::{
     Blocker, ConnectionFigures, NodeFigures, Rehearsal, RehearsalResult, Remains, ScriptEventEntry, Verdict,
     WorkloadFigures,
@@ -83,6 +84,8 @@ pub struct WayResult {
     pub blockers: Vec<Blocker>,
     /// What holds for this way and not for the others.
     pub notes: Vec<String>,
+    /// Of EKS' own update: each node beside the 15 minutes that it is given, sorted.
+    pub drains: Vec<NodeDrain>,
     /// The figures; none where there is no such way.
     pub figures: Option<Figures>,
 }
@@ -188,6 +191,7 @@ impl WayResult {
             said: why,
             blockers: Vec::new(),
             notes: Vec::new(),
+            drains: Vec::new(),
             figures: None,
         }
     }
@@ -224,6 +228,7 @@ impl WayResult {
             said,
             blockers: result.blockers.clone(),
             notes: Vec::new(),
+            drains: Vec::new(),
             figures: Some(figures),
         }
     }

@@ -7,8 +7,11 @@ use replank_facts::groups::{LearntGroup, instance_id_of};
 use replank_model::object::cloud::GroupKind;
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::{GroupName, NodeName};
-use replank_rehearse::compare::{AFTERWARDS, Come, Eks, Figures, Kubectl, Way, WayResult, of_managed};
-use replank_rehearse::{RehearsalResult, Stop};
+use replank_model::time::Time;
+use replank_rehearse::compare::{
+    AFTERWARDS, Come, Eks, Figures, Kubectl, Way, WayResult, drains, of_managed,
+};
+use replank_rehearse::{EvictionEntry, Rehearsal, RehearsalResult, Stop};
 use serde::Serialize;
 
 use super::Scene;
@@ -206,11 +209,15 @@ impl<'a> Compared<'a> {
         for learnt in scene.groups.iter_mut().filter(|learnt| managed.contains(&learnt.group.name)) {
             learnt.group = learnt.group.clone().managed_by_eks();
         }
-        let mut actor = Eks::new(managed, scene.plan.target.clone(), force);
-        let (rehearsal, stop, over) =
-            as_other(&scene, &mut actor, self.args.seed(), self.args.limit, self.interrupt);
-        let figures = self.figures(rehearsal, stop, over, &scene);
-        let mut result = actor.result(stop, figures);
+        let (mut result, mut evictions) = self.update(&scene, &managed, force);
+        if result.outcome == Come::Failed && !force {
+            // A forced one goes through all nodes, and shows at which of them the other would fail.
+            evictions = self.update(&scene, &managed, true).1;
+        }
+        let here = (&self.scene.view, self.scene.now);
+        let nodes =
+            self.nodes.iter().filter(|name| self.group_of(name).is_some_and(|group| managed.contains(group)));
+        result.drains = drains(here, nodes, &evictions);
         let by_label = of(|owner| matches!(owner, Owner::EksByLabel));
         if !by_label.is_empty() {
             result.notes.push(format!(
@@ -227,6 +234,21 @@ impl<'a> Compared<'a> {
         result
     }
 
+    /// One update of managed groups, and the evictions in it.
+    fn update(&self, scene: &Scene, managed: &[GroupName], force: bool) -> (WayResult, Vec<EvictionEntry>) {
+        let mut actor = Eks::new(managed.to_vec(), scene.plan.target.clone(), force);
+        let (rehearsal, stop, over) =
+            as_other(scene, &mut actor, self.args.seed(), self.args.limit, self.interrupt);
+        let (figures, evictions) = self.figures(rehearsal, stop, over, scene);
+        (actor.result(stop, figures), evictions)
+    }
+
+    fn group_of(&self, node: &NodeName) -> Option<&GroupName> {
+        let id = instance_id_of(self.scene.view.node(node)?);
+        let learnt = self.scene.groups.iter().find(|learnt| learnt.instances.iter().any(|one| one.id == id));
+        learnt.map(|learnt| &learnt.group.name)
+    }
+
     fn kubectl(&self) -> WayResult {
         if self.groups.is_empty() {
             let why = "not for nodes of no node group: nothing would launch another node".to_owned();
@@ -238,7 +260,7 @@ impl<'a> Compared<'a> {
         let (rehearsal, stop, over) =
             as_other(self.scene, &mut actor, self.args.seed(), self.args.limit, self.interrupt);
         let notes = of_managed(rehearsal.world().view(), &self.groups);
-        let figures = self.figures(rehearsal, stop, over, self.scene);
+        let (figures, _) = self.figures(rehearsal, stop, over, self.scene);
         let mut result = actor.result(stop, figures);
         result.notes = notes;
         if self.scene.plan.target.group.is_some() {
@@ -268,14 +290,15 @@ impl<'a> Compared<'a> {
 
     fn figures(
         &self,
-        mut rehearsal: replank_rehearse::Rehearsal,
+        mut rehearsal: Rehearsal,
         stop: Stop,
-        over: replank_model::time::Time,
+        over: Time,
         scene: &Scene,
-    ) -> Figures {
+    ) -> (Figures, Vec<EvictionEntry>) {
         rehearsal.settle(AFTERWARDS);
         let result = rehearsal.result(Vec::new(), stop, 0);
-        Figures::of(&rehearsal, result, over, &with_groups(scene))
+        let evictions = result.evictions.clone();
+        (Figures::of(&rehearsal, result, over, &with_groups(scene)), evictions)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use replank_facts::coverage::Coverage;
 use replank_model::time::Span;
-use replank_rehearse::compare::{Come, Figures, WayResult};
+use replank_rehearse::compare::{Come, Figures, NodeDrain, WayResult};
 
 use super::page::{Cell, Lean, Look, Page, Tone};
-use super::words::{grouped, span};
+use super::words::{count, grouped, span};
 use crate::coverage;
 
 /// What is printed.
@@ -88,6 +88,44 @@ pub(crate) fn comparison(compared: &Comparison<'_>, look: Look) -> String {
     page.into_text()
 }
 
+/// Nodes that are printed.
+const NODES_MAX: usize = 20;
+
+/// The nodes beside the 15 minutes that EKS gives each of them.
+fn nodes(page: &mut Page, way: &WayResult) {
+    let all = way.drains.len();
+    let told: Vec<&NodeDrain> = way.drains.iter().filter(|one| one.gives_up || one.may_give_up()).collect();
+    let given_up = told.iter().filter(|one| one.gives_up).count();
+    if all == 0 {
+        return;
+    }
+    let longest = way.drains.iter().filter_map(|one| Some((one.took?, &one.node))).max();
+    let longest = longest
+        .map_or_else(String::new, |(took, node)| format!("; the slowest takes {}: {node}", span(took)));
+    let words = match given_up {
+        0 => format!("{}, each empty within the 15m that EKS waits{longest}.", count(all, "node")),
+        _ => {
+            format!("Not empty within the 15m that EKS waits: {given_up} of {}{longest}.", count(all, "node"))
+        }
+    };
+    page.wrapped(2, &words, if given_up > 0 { Tone::Bad } else { Tone::Good });
+    for one in told.iter().take(NODES_MAX) {
+        let state = if one.gives_up { "gives up" } else { "may give up" };
+        page.wrapped(4, &format!("{}: {state}", one.node), Tone::Plain);
+        for why in &one.why {
+            page.wrapped(6, &format!("{}: {}", why.pod, why.reason), Tone::Plain);
+            page.wrapped(6, &format!("to do: {}", why.remedy), Tone::Note);
+        }
+    }
+    if told.len() > NODES_MAX {
+        page.wrapped(
+            4,
+            &format!("and {} more; -o json has all", count(told.len() - NODES_MAX, "node")),
+            Tone::Plain,
+        );
+    }
+}
+
 fn outcome(way: &WayResult) -> Cell {
     let tone = match way.outcome {
         Come::Done => Tone::Good,
@@ -122,6 +160,7 @@ fn write(page: &mut Page, way: &WayResult) {
     {
         page.wrapped(2, &format!("Not Ready: {}.", remains.workloads_not_ready.join(", ")), Tone::Warning);
     }
+    nodes(page, way);
     for note in &way.notes {
         page.wrapped(2, &format!("Note: {note}."), Tone::Faint);
     }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::fifteen::NodeDrain;
 use crate::rehearsal::{
-    Blocker, ConnectionFigures, NodeFigures, Rehearsal, RehearsalResult, Remains, ScriptEventEntry, Verdict,
-    WorkloadFigures,
+    Blocker, ConnectionFigures, EvictionEntry, NodeFigures, Rehearsal, RehearsalResult, Remains,
+    ScriptEventEntry, Verdict, WorkloadFigures,
 };
 
 /// Who replaces the nodes.
@@ -99,10 +99,12 @@ pub struct Figures {
     pub took: Span,
     /// Nodes.
     pub nodes: NodeFigures,
-    /// Evictions that were granted.
-    pub evictions: usize,
+    /// Pods that were evicted.
+    pub moved: usize,
     /// Evictions that were refused.
     pub evictions_refused: usize,
+    /// Every eviction, in order.
+    pub evictions: Vec<EvictionEntry>,
     /// Batch pods that were ended before they were done.
     pub batch_killed: usize,
     /// The workload of which the least was left at one moment; none where no workload had less than before.
@@ -145,8 +147,9 @@ impl Figures {
         Self {
             took: over - result.start,
             nodes: result.nodes,
-            evictions: granted,
+            moved: granted,
             evictions_refused: result.evictions.len() - granted,
+            evictions: result.evictions,
             batch_killed: rehearsal.batch_ended(),
             lowest: lowest(&result.workloads),
             workloads: result.workloads.into_iter().filter(serves).collect(),

@@ -11,7 +11,7 @@ use replank_model::time::Time;
 use replank_rehearse::compare::{
     AFTERWARDS, Come, Eks, Figures, Kubectl, Way, WayResult, drains, of_managed,
 };
-use replank_rehearse::{EvictionEntry, Rehearsal, RehearsalResult, Stop};
+use replank_rehearse::{Rehearsal, RehearsalResult, Stop};
 use serde::Serialize;
 
 use super::Scene;
@@ -209,15 +209,14 @@ impl<'a> Compared<'a> {
         for learnt in scene.groups.iter_mut().filter(|learnt| managed.contains(&learnt.group.name)) {
             learnt.group = learnt.group.clone().managed_by_eks();
         }
-        let (mut result, mut evictions) = self.update(&scene, &managed, force);
-        if result.outcome == Come::Failed && !force {
-            // A forced one goes through all nodes, and shows at which of them the other would fail.
-            evictions = self.update(&scene, &managed, true).1;
-        }
+        let mut result = self.update(&scene, &managed, force);
+        // A forced one goes through all nodes, and shows at which of them the other would fail.
+        let forced = (result.outcome == Come::Failed && !force).then(|| self.update(&scene, &managed, true));
+        let through = forced.as_ref().unwrap_or(&result).figures.as_ref();
+        let evictions = through.map_or(&[][..], |figures| &figures.evictions);
         let here = (&self.scene.view, self.scene.now);
-        let nodes =
-            self.nodes.iter().filter(|name| self.group_of(name).is_some_and(|group| managed.contains(group)));
-        result.drains = drains(here, nodes, &evictions);
+        let is_managed = |name: &&NodeName| self.group_of(name).is_some_and(|group| managed.contains(group));
+        result.drains = drains(here, self.nodes.iter().filter(is_managed), evictions);
         let by_label = of(|owner| matches!(owner, Owner::EksByLabel));
         if !by_label.is_empty() {
             result.notes.push(format!(
@@ -234,13 +233,12 @@ impl<'a> Compared<'a> {
         result
     }
 
-    /// One update of managed groups, and the evictions in it.
-    fn update(&self, scene: &Scene, managed: &[GroupName], force: bool) -> (WayResult, Vec<EvictionEntry>) {
+    /// One update of managed groups.
+    fn update(&self, scene: &Scene, managed: &[GroupName], force: bool) -> WayResult {
         let mut actor = Eks::new(managed.to_vec(), scene.plan.target.clone(), force);
         let (rehearsal, stop, over) =
             as_other(scene, &mut actor, self.args.seed(), self.args.limit, self.interrupt);
-        let (figures, evictions) = self.figures(rehearsal, stop, over, scene);
-        (actor.result(stop, figures), evictions)
+        actor.result(stop, self.figures(rehearsal, stop, over, scene))
     }
 
     fn group_of(&self, node: &NodeName) -> Option<&GroupName> {
@@ -260,7 +258,7 @@ impl<'a> Compared<'a> {
         let (rehearsal, stop, over) =
             as_other(self.scene, &mut actor, self.args.seed(), self.args.limit, self.interrupt);
         let notes = of_managed(rehearsal.world().view(), &self.groups);
-        let (figures, _) = self.figures(rehearsal, stop, over, self.scene);
+        let figures = self.figures(rehearsal, stop, over, self.scene);
         let mut result = actor.result(stop, figures);
         result.notes = notes;
         if self.scene.plan.target.group.is_some() {
@@ -288,17 +286,10 @@ impl<'a> Compared<'a> {
         way
     }
 
-    fn figures(
-        &self,
-        mut rehearsal: Rehearsal,
-        stop: Stop,
-        over: Time,
-        scene: &Scene,
-    ) -> (Figures, Vec<EvictionEntry>) {
+    fn figures(&self, mut rehearsal: Rehearsal, stop: Stop, over: Time, scene: &Scene) -> Figures {
         rehearsal.settle(AFTERWARDS);
         let result = rehearsal.result(Vec::new(), stop, 0);
-        let evictions = result.evictions.clone();
-        (Figures::of(&rehearsal, result, over, &with_groups(scene)), evictions)
+        Figures::of(&rehearsal, result, over, &with_groups(scene))
     }
 }
 

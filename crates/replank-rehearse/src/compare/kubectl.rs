@@ -138,7 +138,7 @@ impl Kubectl {
     fn begin(&mut self, world: &mut World) -> Option<Time> {
         let now = world.now();
         loop {
-            let Some(node) = self.nodes.pop_front() else { return None };
+            let node = self.nodes.pop_front()?;
             if world.view().node(&node).is_none() {
                 continue;
             }

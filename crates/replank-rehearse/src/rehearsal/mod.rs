@@ -2,6 +2,7 @@
 
 mod back;
 mod bounds;
+mod by_others;
 mod causes;
 mod connections;
 mod elasticity;
@@ -40,6 +41,8 @@ use replank_protocol::decision::Decision;
 
 pub use back::{OtherNode, Rollback};
 pub use bounds::Bounds;
+pub(crate) use by_others::what_keeps;
+pub use by_others::{Actor, Remains, SizeLeft};
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use elasticity::{AutoscalerFigures, failing};
 pub use ended::{EndedBatch, Outcome};

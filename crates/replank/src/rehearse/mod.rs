@@ -1,6 +1,7 @@
 //! `replank rehearse`.
 
 mod besides;
+mod compare;
 mod connections;
 
 use crate::coverage;
@@ -84,6 +85,9 @@ pub(crate) fn run(
     connections::check(&scene)?;
     besides.join(&mut scene)?;
     let scene = remedies::made(scene, &args.with_remedies, printer)?;
+    if !args.ways.is_empty() {
+        return compare::answer(args, &scene, printer, interrupt);
+    }
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);
     }

@@ -5,6 +5,7 @@
 
 mod about;
 mod assumptions;
+mod compare;
 mod connections;
 mod elasticity;
 pub(crate) mod findings;
@@ -25,6 +26,7 @@ pub(crate) mod words;
 
 use crate::coverage;
 pub(crate) use about::{About, Timeline};
+pub(crate) use compare::{Comparison, comparison};
 use replank_rehearse::RehearsalResult;
 
 #[cfg(test)]

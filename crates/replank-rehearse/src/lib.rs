@@ -24,7 +24,7 @@ pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, migration_step, rehearse_migration};
 pub use rehearsal::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By, Cause,
-    ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
+    ConnectionFigures, CountAt, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
     InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
     PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, Rollback,
     ScriptEventEntry, Setup, StageEntry, StartEntry, Stop, Successor, Timeline, Verdict, Wait,

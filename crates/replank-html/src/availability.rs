@@ -95,7 +95,7 @@ fn workload(
         .collect();
     let figures = format!("at least {} of {} Ready", one.min_ready, one.desired);
     let mut asked: Vec<String> =
-        covers.iter().map(|budget| format!("budget {} requires {}", budget.name, budget.desired_healthy)).collect();
+        covers.iter().map(|budget| required(one, budget)).collect();
     if one.without_ready_ms > 0 {
         asked.insert(0, format!("none for {}", millis(one.without_ready_ms)));
     }
@@ -116,6 +116,12 @@ fn workload(
         covers.iter().map(|budget| ("needed", budget.desired_healthy)).chain([("wanted", one.desired)]).collect();
     Chart { axis, courses: &[("course", &steps)], levels: &levels, marks_none: true }.write(out);
     out.raw("</div>");
+}
+
+/// `budget requires 2`, with the budget's name where it is another.
+fn required(one: &Workload, budget: &Budget) -> String {
+    let name = if budget.name == one.name { String::new() } else { format!(" {}", budget.name) };
+    format!("budget{name} requires {}", budget.desired_healthy)
 }
 
 /// Budgets that cover more than one workload, or none that is told of.

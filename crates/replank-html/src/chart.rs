@@ -85,7 +85,7 @@ impl Chart<'_> {
             }
             let until = steps.get(index + 1).map_or(UNITS, |(next, _)| self.axis.x(*next));
             let from = self.axis.x(*at);
-            let wide = (until - from).max(4);
+            let wide = (until - from).max(8);
             path.push_str(&format!("M{from} {}h{wide}v12h-{wide}z", HEIGHT - 12));
         }
         path

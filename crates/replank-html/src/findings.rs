@@ -60,25 +60,26 @@ fn write_one(finding: &Finding, out: &mut Markup) {
         let unseen = format!("Not seen, and it rests on it: {}.", finding.unseen.join(", "));
         out.leaf("p", &[("class", "quiet")], &unseen);
     }
-    remedy(&finding.remedy, out);
-    let proof = match finding.proof.as_str() {
-        "rehearsed" => "rehearsed: with this change the finding is gone, and nothing else is worse",
-        "checked" => "checked: with this change the finding is gone",
-        "advice" => "advice: what to look at",
-        "withheld" => "a change was tried and is not shown",
-        _ => "not tried",
+    let (class, proof) = match finding.proof.as_str() {
+        "rehearsed" => ("remedy", "The remedy was rehearsed: with it the finding is gone, and nothing else is worse"),
+        "checked" => ("remedy", "The remedy was checked: with it the finding is gone"),
+        "advice" => ("remedy advice", "Advice: what to look at"),
+        "withheld" => ("remedy advice", "A change was tried and is not shown"),
+        _ => ("remedy", "The remedy was not tried"),
     };
+    remedy(class, &finding.remedy, out);
     let withheld = finding.withheld.as_deref().map_or_else(String::new, |why| format!(": {why}"));
-    out.leaf("p", &[("class", "quiet")], &format!("Rule {}. Remedy {proof}{withheld}.", finding.id));
+    out.leaf("p", &[("class", "quiet")], &format!("{proof}{withheld}. Rule {}.", finding.id));
     out.raw("</article>\n");
 }
 
 /// Text to copy. Without the script a click into it selects all of it.
-pub(crate) fn remedy(text: &str, out: &mut Markup) {
+fn remedy(class: &str, text: &str, out: &mut Markup) {
     if text.is_empty() {
         return;
     }
-    out.raw("<div class=\"remedy\"><button type=\"button\" class=\"copy\" hidden>Copy</button>");
+    out.open("div", &[("class", class)]);
+    out.raw("<button type=\"button\" class=\"copy\" hidden>Copy</button>");
     out.leaf("pre", &[], text.trim_end());
     out.raw("</div>");
 }

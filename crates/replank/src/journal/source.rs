@@ -5,6 +5,7 @@ use std::path::Path;
 
 use replank_html::{Document, Rehearsal};
 use replank_journal::{Journal, Tale};
+use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -24,8 +25,7 @@ pub(super) fn either(path: &Path, printer: &mut Printer) -> Result<Told, Failure
     let name = path.display();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::usage_message(format!("cannot read {name}: {error}")))?;
-    let is_document = text.get(..HEAD.min(text.len())).unwrap_or(&text).contains("replank.dev/rehearsal");
-    if !is_document {
+    if !is_document(&text) {
         return journal(path, &text, printer).map(Told::Journal);
     }
     match replank_html::read(&text) {
@@ -36,8 +36,15 @@ pub(super) fn either(path: &Path, printer: &mut Printer) -> Result<Told, Failure
     }
 }
 
-/// Within so many bytes a document names its version.
-const HEAD: usize = 200;
+/// Whether a text is one JSON value with the version of a rehearsal. A journal has one value a line, and its first line is soon read.
+fn is_document(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: String,
+    }
+    let read = serde_json::from_str::<Versioned>(text);
+    read.is_ok_and(|Versioned { version }| version.starts_with("replank.dev/rehearsal"))
+}
 
 /// Takes a text for a journal, and says what is missing at its end.
 fn journal(path: &Path, text: &str, printer: &mut Printer) -> Result<Journal, Failure> {

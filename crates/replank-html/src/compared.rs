@@ -9,7 +9,7 @@ use crate::chart::{Chart, Step};
 use crate::document::{Phase, Rehearsal};
 use crate::markup::Markup;
 use crate::page::{self, Frame};
-use crate::summary::{face, figures as figures_row};
+use crate::summary::face;
 use crate::tables::table;
 use crate::words::{capital, count, grouped, millis, moment};
 
@@ -144,7 +144,11 @@ pub fn comparison(first: Side<'_>, second: Side<'_>) -> String {
     for (index, side) in both.into_iter().enumerate() {
         let (class, sign) = face(&side.rehearsal.verdict);
         head.open("div", &[("class", &format!("verdict {class}"))]);
-        head.leaf("p", &[("class", "kind")], &format!("{}: {}", ["First", "Second"][index], side.name));
+        head.raw("<p class=\"kind\">");
+        head.text(["First", "Second"][index]);
+        head.raw(" ");
+        head.leaf("b", &[], short(side.name));
+        head.raw("</p>");
         head.raw("<p class=\"word\"><span aria-hidden=\"true\">");
         head.text(sign);
         head.raw("</span> ");
@@ -155,7 +159,7 @@ pub fn comparison(first: Side<'_>, second: Side<'_>) -> String {
     }
     head.raw("</div>");
     let differs = figures.iter().filter(|figure| !figure.change.is_empty()).count();
-    figures_row(&[(grouped(differs), "differences")], &mut head);
+    head.leaf("p", &[], &format!("{} between the second and the first.", count(differs, "difference")));
     let mut rest = Markup::default();
     page::section("figures", "Figures", "the first beside the second", &mut rest);
     rows(&in_both, &mut rest);
@@ -175,12 +179,17 @@ pub fn comparison(first: Side<'_>, second: Side<'_>) -> String {
     let heading = "Two rehearsals compared";
     let of = format!(
         "{} as of {} UTC; {} as of {} UTC",
-        first.name,
+        short(first.name),
         moment(first.rehearsal.start),
-        second.name,
+        short(second.name),
         moment(second.rehearsal.start)
     );
     Frame { title: heading, kind: "Comparison by Replank", heading, of: &of, first: head, rest }.into_page()
+}
+
+/// A file's name without its directory.
+fn short(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
 /// Whether a row is about one object, not about the whole.

@@ -133,3 +133,39 @@ pub(crate) fn legend(bars: &[Bar], out: &mut Markup) {
     }
     out.raw("</ul>");
 }
+
+/// What all names end in, from the first dot on, and is left out beside the bars.
+pub(crate) fn shared_suffix<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let first = names.clone().next().and_then(|name| name.find('.').map(|dot| &name[dot..]));
+    first.filter(|suffix| names.clone().all(|name| name.ends_with(suffix))).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_names_share_is_left_out() {
+        let suffix = |names: &[&str]| shared_suffix(names.iter().copied());
+        assert_eq!(suffix(&["a.ec2.internal", "b.ec2.internal"]), ".ec2.internal");
+        assert_eq!(suffix(&["a.ec2.internal", "b"]), "");
+        assert_eq!(suffix(&[]), "");
+    }
+
+    #[test]
+    fn fifty_rows_are_one_picture() {
+        let axis = Axis::new(Time::from_millis(0), 100_000);
+        let row = |number: usize| Row {
+            name: format!("node-{number}"),
+            aside: String::new(),
+            bars: vec![(Bar::Phase(Phase::Ready), Time::from_millis(0), axis.end())],
+            words: "Ready".to_owned(),
+        };
+        let rows: Vec<Row> = (0..120).map(row).collect();
+        let mut out = Markup::default();
+        write(axis, &rows, &mut out);
+        let text = out.into_text();
+        assert_eq!((text.matches("<svg").count(), text.matches("<li>").count()), (3, 120));
+        assert!(text.contains("M0 8h2000v4h-2000zM0 28h2000v4h-2000z"), "{text}");
+    }
+}

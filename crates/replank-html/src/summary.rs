@@ -49,7 +49,7 @@ pub(crate) fn sentence(rehearsal: &Rehearsal) -> String {
 /// What keeps nodes from being replaced.
 pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
     let told: Vec<(String, String)> = if rehearsal.causes.is_empty() {
-        rehearsal.blockers.iter().map(|one| (capital(&one.what), one.reason.clone())).collect()
+        rehearsal.blockers.iter().map(|one| (one.what.clone(), one.reason.clone())).collect()
     } else {
         let of = |cause: &crate::document::Cause| {
             let keeps = match (cause.nodes.as_slice(), cause.pods) {
@@ -68,10 +68,15 @@ pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
     }
     out.raw("<h2 class=\"small\">What blocks</h2><ul class=\"causes\">");
     for (what, why) in told.iter().take(CAUSES_MAX) {
-        out.raw("<li><b>");
-        out.text(what);
-        out.raw("</b> ");
-        out.text(why);
+        out.raw("<li>");
+        // `run`, and why: that the run was halted.
+        if why.starts_with(what.as_str()) {
+            out.text(&capital(why));
+        } else {
+            out.leaf("b", &[], &capital(what));
+            out.raw(" ");
+            out.text(why);
+        }
         out.raw("</li>");
     }
     if told.len() > CAUSES_MAX {

@@ -13,19 +13,22 @@ const ROWS_MAX: usize = 200;
 
 /// A table. Columns whose heading ends in a blank hold numbers.
 pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>], out: &mut Markup) {
-    out.raw("<div class=\"table\"><table>");
+    out.open("div", &[("class", if head.len() > 3 { "table wide" } else { "table" })]);
+    out.raw("<table>");
     out.leaf("caption", &[("class", "unseen")], caption);
     out.raw("<thead><tr>");
     for cell in head {
-        let class = if cell.ends_with(' ') { "number" } else { "word" };
+        let class = if cell.ends_with(' ') { "number" } else { "text" };
         out.leaf("th", &[("scope", "col"), ("class", class)], cell.trim_end());
     }
     out.raw("</tr></thead><tbody>");
     for row in rows {
         out.raw("<tr>");
         for (cell, head) in row.iter().zip(head) {
-            let class = if head.ends_with(' ') { "number" } else { "word" };
-            out.leaf("td", &[("class", class)], cell);
+            match head.ends_with(' ') {
+                true => out.leaf("td", &[("class", "number")], cell),
+                false => out.leaf("td", &[], cell),
+            }
         }
         out.raw("</tr>");
     }
@@ -80,7 +83,7 @@ pub(crate) fn events(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     }
     page::section("events", "Besides", "what a script did, and what the run noticed of others", out);
     let rows: Vec<Vec<String>> = all.into_iter().map(|(_, row)| row).collect();
-    table("Events", &["At ", "", "What"], &rows[..rows.len().min(ROWS_MAX)], out);
+    table("Events", &["At ", "Source", "What"], &rows[..rows.len().min(ROWS_MAX)], out);
     more(rows.len(), ROWS_MAX, "event", out);
     page::end_section(out);
 }

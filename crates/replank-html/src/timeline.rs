@@ -37,7 +37,7 @@ pub(crate) fn write(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     rows::legend(&[&BARS, watched].concat(), out);
     page::toggle(out);
     let waits = waits_by_node(rehearsal);
-    let suffix = shared_suffix(&rehearsal.timeline);
+    let suffix = rows::shared_suffix(rehearsal.timeline.iter().filter_map(|node| node.node.as_deref()));
     let mut groups: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for node in &rehearsal.timeline {
         groups.entry(&node.group).or_default().push(node);
@@ -181,11 +181,4 @@ fn waits_by_node(rehearsal: &Rehearsal) -> BTreeMap<&str, Vec<&Wait>> {
         waits.sort_by_key(|wait| std::cmp::Reverse(wait.waited_ms));
     }
     all
-}
-
-/// What all names end in, from the first dot on, and is left out beside the bars.
-fn shared_suffix(nodes: &[Node]) -> String {
-    let names = || nodes.iter().filter_map(|node| node.node.as_deref());
-    let first = names().next().and_then(|name| name.find('.').map(|dot| &name[dot..]));
-    first.filter(|suffix| names().all(|name| name.ends_with(suffix))).unwrap_or_default().to_owned()
 }

@@ -83,13 +83,15 @@ fn timeline(tale: &Tale, axis: Axis, out: &mut Markup) {
     page::toggle(out);
     out.raw("<div class=\"group\">");
     axis.ruler(out);
-    let all: Vec<Row> = tale.nodes.iter().map(|node| row(tale, node, axis)).collect();
+    let names: Vec<String> = tale.nodes.iter().map(|node| node.name.to_string()).collect();
+    let suffix = rows::shared_suffix(names.iter().map(String::as_str));
+    let all: Vec<Row> = tale.nodes.iter().map(|node| row(tale, node, axis, &suffix)).collect();
     rows::write(axis, &all, out);
     out.raw("</div>");
     page::end_section(out);
 }
 
-fn row(tale: &Tale, node: &NodeTale, axis: Axis) -> Row {
+fn row(tale: &Tale, node: &NodeTale, axis: Axis, suffix: &str) -> Row {
     let starts = [
         (Phase::Serving, Some(tale.from)),
         (Phase::Cordoned, node.cordoned),
@@ -119,7 +121,9 @@ fn row(tale: &Tale, node: &NodeTale, axis: Axis) -> Row {
     if left > 0 {
         words.push_str(&format!(" {} left.", count(left, "pod")));
     }
-    Row { name: node.name.to_string(), aside: count(node.pods.len(), "pod"), bars, words }
+    let name = node.name.to_string();
+    let name = name.strip_suffix(suffix).unwrap_or(&name).to_owned();
+    Row { name, aside: count(node.pods.len(), "pod"), bars, words }
 }
 
 fn waits(tale: &Tale, axis: Axis, out: &mut Markup) {

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::judged::replank;
 use crate::root;
 use browser::{Browser, Scheme, View};
-use samples::Sample;
+use samples::{Kind, Sample};
 
 /// What a page of 5,000 nodes may weigh.
 const BYTES_MAX: u64 = 5_000_000;
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Only samples with this in their names.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Draws every sample in light, dark and narrow, and prints it; without, only the first one.
+    #[arg(long)]
+    pictures: bool,
 }
 
 /// How each sample is looked at by axe-core.
@@ -52,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(!samples.is_empty(), "there is no such sample");
     for sample in &samples {
         let begun = Instant::now();
-        let found = check(&browser, sample, &axe)?;
+        let found = check(&browser, sample, &axe, args.pictures)?;
         println!("{:<10} {:.0} s", sample.name, begun.elapsed().as_secs_f64());
         wrong.extend(found.into_iter().map(|line| format!("{}: {line}", sample.name)));
     }
@@ -62,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// What is wrong with a page.
-fn check(browser: &Browser, sample: &Sample, axe: &str) -> Result<Vec<String>> {
+fn check(browser: &Browser, sample: &Sample, axe: &str, draws: bool) -> Result<Vec<String>> {
     let bytes = std::fs::metadata(&sample.page)?.len();
     let mut wrong = Vec::new();
     if bytes > BYTES_MAX {
@@ -70,7 +73,11 @@ fn check(browser: &Browser, sample: &Sample, axe: &str) -> Result<Vec<String>> {
     }
     wrong.extend(browser.as_it_is(&sample.page)?);
     // What axe-core needs grows with the square of a page, and ten thousand rows are like a hundred.
-    let (axe, views) = if sample.is_big { ("", &VIEWS[..1]) } else { (axe, &VIEWS[..]) };
+    let (axe, views) = match sample.kind {
+        Kind::Every => (axe, &VIEWS[..]),
+        Kind::One => (axe, &VIEWS[..1]),
+        Kind::Big => ("", &VIEWS[..1]),
+    };
     for view in views {
         let probe = browser.probe(&sample.page, *view, axe)?;
         println!(
@@ -88,6 +95,9 @@ fn check(browser: &Browser, sample: &Sample, axe: &str) -> Result<Vec<String>> {
         wrong.extend(probe.violations.iter().map(|line| format!("{view}: {line}")));
         wrong.extend(probe.requests.iter().map(|address| format!("{view}: asks for {address}")));
         wrong.extend(probe.wrong.iter().map(|line| format!("{view}: {line}")));
+    }
+    if !draws && sample.kind != Kind::Every {
+        return Ok(wrong);
     }
     for (name, view) in [("light", VIEWS[0]), ("dark", VIEWS[1]), ("narrow", VIEWS[2])] {
         browser.picture(&sample.page, view, &sample.page.with_extension(format!("{name}.png")))?;

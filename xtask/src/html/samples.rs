@@ -12,8 +12,18 @@ use super::replank_does;
 pub(super) struct Sample {
     pub(super) name: &'static str,
     pub(super) page: PathBuf,
-    /// Whether it has ten thousand rows.
-    pub(super) is_big: bool,
+    pub(super) kind: Kind,
+}
+
+/// How closely a page is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In light, dark and narrow: it has every part.
+    Every,
+    /// In light: it differs from the first in its parts, not in their looks.
+    One,
+    /// It has ten thousand rows.
+    Big,
 }
 
 const SNAPSHOT: &str = "examples/job-site/snapshot.yaml";
@@ -29,32 +39,32 @@ const HOSTILE: &str = "</script></style></textarea><img src=//x.invalid/i onerro
 pub(super) fn make(program: &Path, folder: &Path) -> Result<Vec<Sample>> {
     let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let mut samples = Vec::new();
-    let mut sample = |name: &'static str, is_big: bool| {
+    let mut sample = |name: &'static str, kind: Kind| {
         let page = folder.join(format!("{name}.html"));
-        samples.push(Sample { name, page: page.clone(), is_big });
+        samples.push(Sample { name, page: page.clone(), kind });
         page.to_string_lossy().into_owned()
     };
     let rehearse = ["rehearse", SNAPSHOT, "-f", PLAN];
     let journal = at("journal.jsonl");
-    let arguments = ["-o", "json", "--journal", &journal, "--html", &sample("job-site", false)];
+    let arguments = ["-o", "json", "--journal", &journal, "--html", &sample("job-site", Kind::Every)];
     let first = replank_does(program, &[&rehearse[..], &arguments].concat(), &ENDS)?;
     std::fs::write(at("first.json"), &first)?;
     let remedied = ["-o", "json", "--with-remedies", "all"];
     let second = replank_does(program, &[&rehearse[..], &remedied].concat(), &ENDS)?;
     std::fs::write(at("second.json"), second)?;
-    let seeds = ["--seeds", "12", "--html", &sample("seeds", false)];
+    let seeds = ["--seeds", "12", "--html", &sample("seeds", Kind::One)];
     replank_does(program, &[&rehearse[..], &seeds].concat(), &ENDS)?;
     let bad = ["rehearse", "examples/bad-ami/snapshot.yaml", "-f", "examples/bad-ami/plan.yaml", "--script", "examples/bad-ami/script.txt"];
-    replank_does(program, &[&bad[..], &["--html", &sample("bad-ami", false)]].concat(), &ENDS)?;
-    replank_does(program, &["report", &journal, "--html", &sample("journal", false)], &[0])?;
+    replank_does(program, &[&bad[..], &["--html", &sample("bad-ami", Kind::One)]].concat(), &ENDS)?;
+    replank_does(program, &["report", &journal, "--html", &sample("journal", Kind::One)], &[0])?;
     let both = [at("first.json"), at("second.json")];
-    replank_does(program, &["diff", &both[0], &both[1], "--html", &sample("compared", false)], &[0, 3])?;
+    replank_does(program, &["diff", &both[0], &both[1], "--html", &sample("compared", Kind::One)], &[0, 3])?;
     let document: Value = serde_json::from_slice(&first).context("the program prints JSON")?;
-    let changed = [("hostile", hostile(&document), false), ("big", big(&document), true)];
-    for (name, document, is_big) in changed {
+    let changed = [("hostile", hostile(&document), Kind::One), ("big", big(&document), Kind::Big)];
+    for (name, document, kind) in changed {
         let file = at(&format!("{name}.json"));
         std::fs::write(&file, document.to_string())?;
-        replank_does(program, &["report", &file, "--html", &sample(name, is_big)], &[0])?;
+        replank_does(program, &["report", &file, "--html", &sample(name, kind)], &[0])?;
     }
     Ok(samples)
 }

@@ -31,8 +31,11 @@ fn workloads(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     );
     let budgets: BTreeMap<(&str, &str), &Budget> =
         rehearsal.budgets.iter().map(|budget| ((&*budget.namespace, &*budget.name), budget)).collect();
-    let mut short: Vec<&Workload> = rehearsal.workloads.iter().filter(|one| one.min_ready < one.desired).collect();
-    short.sort_by_key(|one| (one.min_ready * 1_000 / one.desired.max(1), std::cmp::Reverse(one.without_ready_ms)));
+    let mut short: Vec<&Workload> =
+        rehearsal.workloads.iter().filter(|one| one.min_ready < one.desired).collect();
+    short.sort_by_key(|one| {
+        (one.min_ready * 1_000 / one.desired.max(1), std::cmp::Reverse(one.without_ready_ms))
+    });
     let drawn = &short[..short.len().min(DRAWN_MAX)];
     if !drawn.is_empty() {
         axis.ruler(out);
@@ -82,9 +85,10 @@ fn workload(
     out: &mut Markup,
 ) {
     let of_its_own = |name: &&String| {
-        let shares = rehearsal.workloads.iter().filter(|other| {
-            other.namespace == one.namespace && other.budgets.contains(name)
-        });
+        let shares = rehearsal
+            .workloads
+            .iter()
+            .filter(|other| other.namespace == one.namespace && other.budgets.contains(name));
         shares.count() == 1
     };
     let covers: Vec<&Budget> = one
@@ -94,8 +98,7 @@ fn workload(
         .filter_map(|name| budgets.get(&(one.namespace.as_str(), name.as_str())).copied())
         .collect();
     let figures = format!("at least {} of {} Ready", one.min_ready, one.desired);
-    let mut asked: Vec<String> =
-        covers.iter().map(|budget| required(one, budget)).collect();
+    let mut asked: Vec<String> = covers.iter().map(|budget| required(one, budget)).collect();
     if one.without_ready_ms > 0 {
         asked.insert(0, format!("none for {}", millis(one.without_ready_ms)));
     }
@@ -112,8 +115,11 @@ fn workload(
     out.text(&format!("; {}", asked.join("; ")));
     out.raw("</span></p>");
     let steps: Vec<Step> = one.history.iter().map(|entry| (entry.at, entry.pods)).collect();
-    let levels: Vec<(&'static str, i64)> =
-        covers.iter().map(|budget| ("needed", budget.desired_healthy)).chain([("wanted", one.desired)]).collect();
+    let levels: Vec<(&'static str, i64)> = covers
+        .iter()
+        .map(|budget| ("needed", budget.desired_healthy))
+        .chain([("wanted", one.desired)])
+        .collect();
     Chart { axis, courses: &[("course", &steps)], levels: &levels, marks_none: true }.write(out);
     out.raw("</div>");
 }

@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn steps_go_to_the_end_and_zero_is_marked() {
         let axis = Axis::new(Time::from_millis(0), 100_000);
-        let steps = [(Time::from_millis(0), 2), (Time::from_millis(50_000), 0), (Time::from_millis(75_000), 2)];
+        let steps =
+            [(Time::from_millis(0), 2), (Time::from_millis(50_000), 0), (Time::from_millis(75_000), 2)];
         let chart = Chart { axis, courses: &[("ready", &steps)], levels: &[("need", 1)], marks_none: true };
         let mut out = Markup::default();
         chart.write(&mut out);

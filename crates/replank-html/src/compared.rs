@@ -93,7 +93,11 @@ fn findings(both: [&Rehearsal; 2]) -> Vec<Figure> {
         .map(|finding @ (id, object)| {
             let has = found.each_ref().map(|set| if set.contains(finding) { "found" } else { "not found" });
             let change = if found[0].contains(finding) { "resolved" } else { "new" };
-            Figure { what: format!("finding {id}, {object}"), values: has.map(str::to_owned), change: change.to_owned() }
+            Figure {
+                what: format!("finding {id}, {object}"),
+                values: has.map(str::to_owned),
+                change: change.to_owned(),
+            }
         })
         .collect()
 }
@@ -114,7 +118,9 @@ fn workloads(both: [&Rehearsal; 2]) -> Vec<Figure> {
     let said = |found: Option<&Ready>| match found {
         None => "not moved".to_owned(),
         Some((min, desired, 0)) => format!("at least {min} of {desired} Ready"),
-        Some((min, desired, dark)) => format!("at least {min} of {desired} Ready, none for {}", millis(*dark)),
+        Some((min, desired, dark)) => {
+            format!("at least {min} of {desired} Ready, none for {}", millis(*dark))
+        }
     };
     names
         .into_iter()
@@ -172,7 +178,8 @@ pub fn comparison(first: Side<'_>, second: Side<'_>) -> String {
         rows(&rest_of[..rest_of.len().min(ROWS_MAX)], &mut rest);
     }
     if rest_of.len() > ROWS_MAX {
-        let more = format!("and {} more: -o json has them all", count(rest_of.len() - ROWS_MAX, "difference"));
+        let more =
+            format!("and {} more: -o json has them all", count(rest_of.len() - ROWS_MAX, "difference"));
         rest.leaf("p", &[("class", "quiet")], &more);
     }
     page::end_section(&mut rest);
@@ -201,7 +208,12 @@ fn rows(figures: &[&Figure], out: &mut Markup) {
     let rows: Vec<Vec<String>> = figures
         .iter()
         .map(|figure| {
-            vec![capital(&figure.what), figure.values[0].clone(), figure.values[1].clone(), figure.change.clone()]
+            vec![
+                capital(&figure.what),
+                figure.values[0].clone(),
+                figure.values[1].clone(),
+                figure.change.clone(),
+            ]
         })
         .collect();
     table("Figures", &["What", "First ", "Second ", "Change "], &rows, out);
@@ -228,10 +240,16 @@ fn progress(both: [Side<'_>; 2], out: &mut Markup) {
         out.raw("<div class=\"line\"><p class=\"label\"><b>");
         out.text(which);
         out.raw("</b><span>");
-        out.text(&format!("{} of {} in {}", grouped(nodes.replaced), grouped(nodes.total), millis(*virtual_duration_ms)));
+        out.text(&format!(
+            "{} of {} in {}",
+            grouped(nodes.replaced),
+            grouped(nodes.total),
+            millis(*virtual_duration_ms)
+        ));
         out.raw("</span></p>");
         let total = i64::try_from(nodes.total).unwrap_or(i64::MAX);
-        Chart { axis, courses: &[("new", &steps)], levels: &[("wanted", total)], marks_none: false }.write(out);
+        Chart { axis, courses: &[("new", &steps)], levels: &[("wanted", total)], marks_none: false }
+            .write(out);
         out.raw("</div>");
     }
     out.raw("</div>");

@@ -13,7 +13,8 @@ const LINES_MAX: usize = 2_000;
 pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
     let findings = &rehearsal.findings;
     let of = |severity: &str| findings.iter().filter(|finding| finding.severity == severity).count();
-    let beside = format!("{} blocking, {} warnings, {} for information", of("blocking"), of("warning"), of("info"));
+    let beside =
+        format!("{} blocking, {} warnings, {} for information", of("blocking"), of("warning"), of("info"));
     page::section("findings", "Findings", &beside, out);
     if findings.is_empty() {
         out.raw("<p>Nothing was found.</p>");
@@ -33,10 +34,18 @@ pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
         out.text(&format!("{} more", count(rest.len(), "finding")));
         out.raw("</summary><ul>");
         for finding in rest.iter().take(LINES_MAX) {
-            out.leaf("li", &[], &format!("{}: {}, {}: {}", finding.severity, finding.id, finding.object, finding.reason));
+            out.leaf(
+                "li",
+                &[],
+                &format!("{}: {}, {}: {}", finding.severity, finding.id, finding.object, finding.reason),
+            );
         }
         if rest.len() > LINES_MAX {
-            out.leaf("li", &[], &format!("and {} more: the JSON has them all", grouped(rest.len() - LINES_MAX)));
+            out.leaf(
+                "li",
+                &[],
+                &format!("and {} more: the JSON has them all", grouped(rest.len() - LINES_MAX)),
+            );
         }
         out.raw("</ul></details>");
     }
@@ -61,7 +70,9 @@ fn write_one(finding: &Finding, out: &mut Markup) {
         out.leaf("p", &[("class", "quiet")], &unseen);
     }
     let (class, proof) = match finding.proof.as_str() {
-        "rehearsed" => ("remedy", "The remedy was rehearsed: with it the finding is gone, and nothing else is worse"),
+        "rehearsed" => {
+            ("remedy", "The remedy was rehearsed: with it the finding is gone, and nothing else is worse")
+        }
         "checked" => ("remedy", "The remedy was checked: with it the finding is gone"),
         "advice" => ("remedy advice", "Advice: what to look at"),
         "withheld" => ("remedy advice", "A change was tried and is not shown"),

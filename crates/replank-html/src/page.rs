@@ -48,7 +48,9 @@ impl Frame<'_> {
         out.leaf("title", &[], self.title);
         out.raw("\n<style>");
         out.raw(STYLE);
-        out.raw("</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>");
+        out.raw(
+            "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>",
+        );
         out.leaf("p", &[("class", "kind")], self.kind);
         out.leaf("h1", &[], self.heading);
         out.leaf("p", &[("class", "of")], self.of);

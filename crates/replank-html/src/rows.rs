@@ -103,7 +103,12 @@ fn picture(axis: Axis, rows: &[Row], out: &mut Markup) {
     let view = format!("0 0 {} {height}", crate::axis::UNITS);
     out.open(
         "svg",
-        &[("viewBox", &view), ("preserveAspectRatio", "none"), ("aria-hidden", "true"), ("focusable", "false")],
+        &[
+            ("viewBox", &view),
+            ("preserveAspectRatio", "none"),
+            ("aria-hidden", "true"),
+            ("focusable", "false"),
+        ],
     );
     axis.grid(height, out);
     let mut kinds: std::collections::BTreeMap<Bar, String> = std::collections::BTreeMap::new();

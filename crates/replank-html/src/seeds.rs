@@ -61,13 +61,18 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
     page::section("seeds", "Seeds", &beside, out);
     let mut durations: Vec<i64> = runs.iter().map(|run| run.duration_ms).collect();
     durations.sort_unstable();
-    let percentiles: Vec<Vec<String>> = [("shortest", 1), ("median", 50), ("90 %", 90), ("95 %", 95), ("99 %", 99), ("longest", 100)]
-        .into_iter()
-        .map(|(name, percent)| {
-            let at = if name == "shortest" { durations.first().copied().unwrap_or_default() } else { percentile(&durations, percent) };
-            vec![name.to_owned(), millis(at)]
-        })
-        .collect();
+    let percentiles: Vec<Vec<String>> =
+        [("shortest", 1), ("median", 50), ("90 %", 90), ("95 %", 95), ("99 %", 99), ("longest", 100)]
+            .into_iter()
+            .map(|(name, percent)| {
+                let at = if name == "shortest" {
+                    durations.first().copied().unwrap_or_default()
+                } else {
+                    percentile(&durations, percent)
+                };
+                vec![name.to_owned(), millis(at)]
+            })
+            .collect();
     histogram(&durations, out);
     out.raw("<div class=\"beside\">");
     table("Durations", &["Duration", "At most "], &percentiles, out);
@@ -83,7 +88,9 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
     out.leaf(
         "p",
         &[],
-        &format!("What follows is the worst of them, seed {worst}. To rehearse it alone, pass --seed {worst}."),
+        &format!(
+            "What follows is the worst of them, seed {worst}. To rehearse it alone, pass --seed {worst}."
+        ),
     );
     let mut sorted: Vec<&SeedRun> = runs.iter().collect();
     sorted.sort_by_key(|run| std::cmp::Reverse(run.badness()));

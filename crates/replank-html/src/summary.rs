@@ -37,7 +37,11 @@ pub(crate) fn sentence(rehearsal: &Rehearsal) -> String {
         "refused" => "Not started, because of the findings below.".to_owned(),
         _ if nodes.total == 0 => "No node was to be replaced.".to_owned(),
         _ => {
-            let replaced = format!("{} of {} were replaced in {time}", grouped(nodes.replaced), count(nodes.total, "node"));
+            let replaced = format!(
+                "{} of {} were replaced in {time}",
+                grouped(nodes.replaced),
+                count(nodes.total, "node")
+            );
             match rehearsal.findings.len() {
                 0 => format!("{replaced}."),
                 found => format!("{replaced}; {} to look at.", count(found, "finding")),
@@ -55,10 +59,13 @@ pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
             let keeps = match (cause.nodes.as_slice(), cause.pods) {
                 ([], _) => String::new(),
                 ([node], pods) => format!(" Keeps node {node}, with {}.", count(pods, "pod")),
-                (nodes, pods) => format!(" Keeps {}, with {}.", count(nodes.len(), "node"), count(pods, "pod")),
+                (nodes, pods) => {
+                    format!(" Keeps {}, with {}.", count(nodes.len(), "node"), count(pods, "pod"))
+                }
             };
             let finding = cause.finding.as_deref().zip(cause.finding_object.as_deref());
-            let finding = finding.map_or_else(String::new, |(id, object)| format!(" Finding {id}, {object}."));
+            let finding =
+                finding.map_or_else(String::new, |(id, object)| format!(" Finding {id}, {object}."));
             (cause.object.clone(), format!("{}.{keeps}{finding}", cause.reason.trim_end_matches('.')))
         };
         rehearsal.causes.iter().map(of).collect()
@@ -124,7 +131,10 @@ pub(crate) fn of(rehearsal: &Rehearsal) -> Vec<(String, &'static str)> {
         (grouped(nodes.surge_max), "nodes of surge"),
     ];
     if batch.on_nodes > 0 {
-        figures.push((format!("{} of {}", grouped(batch.waited), grouped(batch.on_nodes)), "batch pods waited for"));
+        figures.push((
+            format!("{} of {}", grouped(batch.waited), grouped(batch.on_nodes)),
+            "batch pods waited for",
+        ));
         figures.push((grouped(batch.killed), "batch pods killed"));
     }
     figures

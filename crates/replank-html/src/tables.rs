@@ -74,8 +74,10 @@ pub(crate) fn events(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
         };
         (event.at, vec![axis.since(event.at), "script".to_owned(), what])
     });
-    let noticed =
-        rehearsal.noticed.iter().map(|one| (one.at, vec![axis.since(one.at), "noticed".to_owned(), one.what.clone()]));
+    let noticed = rehearsal
+        .noticed
+        .iter()
+        .map(|one| (one.at, vec![axis.since(one.at), "noticed".to_owned(), one.what.clone()]));
     let mut all: Vec<_> = script.chain(noticed).collect();
     all.sort_by_key(|(at, _)| *at);
     if all.is_empty() {
@@ -117,7 +119,8 @@ pub(crate) fn assumptions(rehearsal: &Rehearsal, out: &mut Markup) {
         return;
     }
     let learnt = rehearsal.assumptions.iter().filter(|one| one.source == "learnt").count();
-    let beside = format!("{learnt} learnt from the snapshot, {} assumed", rehearsal.assumptions.len() - learnt);
+    let beside =
+        format!("{learnt} learnt from the snapshot, {} assumed", rehearsal.assumptions.len() - learnt);
     page::section("assumptions", "Assumptions", &beside, out);
     let rows: Vec<Vec<String>> = rehearsal
         .assumptions
@@ -149,9 +152,14 @@ pub(crate) fn coverage(rehearsal: &Rehearsal, out: &mut Markup) {
         .collect();
     list("Kinds of which the input has none", &absent, out);
     if coverage.skipped.parts > 0 {
-        list(&format!("Not read: {} parts of the input", coverage.skipped.parts), &coverage.skipped.first, out);
+        list(
+            &format!("Not read: {} parts of the input", coverage.skipped.parts),
+            &coverage.skipped.first,
+            out,
+        );
     }
-    let present: Vec<String> = coverage.present.iter().map(|(kind, objects)| format!("{kind} {objects}")).collect();
+    let present: Vec<String> =
+        coverage.present.iter().map(|(kind, objects)| format!("{kind} {objects}")).collect();
     if !present.is_empty() {
         out.raw("<h3>Read</h3>");
         out.leaf("p", &[], &present.join(" · "));

@@ -10,7 +10,7 @@ use crate::document::{Node, Phase, Rehearsal, Wait};
 use crate::markup::Markup;
 use crate::page;
 use crate::rows::{self, Bar, Row};
-use crate::words::{count, millis, span};
+use crate::words::{count, grouped, millis, span};
 
 /// Waits of one node that are told with it: the longest.
 const WAITS_MAX: usize = 3;
@@ -47,7 +47,11 @@ pub(crate) fn write(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
         out.raw("<details class=\"group\" open><summary><h3>Group ");
         out.text(group);
         out.raw("</h3> ");
-        out.leaf("span", &[("class", "quiet")], &format!("{}, {} new", count(old, "old node"), nodes.len() - old));
+        out.leaf(
+            "span",
+            &[("class", "quiet")],
+            &format!("{}, {} new", count(old, "old node"), grouped(nodes.len() - old)),
+        );
         out.raw("</summary>");
         axis.ruler(out);
         let mut all: Vec<Row> = stages
@@ -57,14 +61,21 @@ pub(crate) fn write(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
                 let name = stage.wave.map_or_else(|| "Canary".to_owned(), |wave| format!("Wave {wave}"));
                 let tried = match stage.pods {
                     0 => "no pod ran on its new nodes, so that nothing was tried".to_owned(),
-                    pods => format!("{} on its new nodes: {}", count(pods, "pod"), stage.workloads.join(", ")),
+                    pods => {
+                        format!("{} on its new nodes: {}", count(pods, "pod"), stage.workloads.join(", "))
+                    }
                 };
                 let words = format!(
                     "{name}: watched from {} to {}; {tried}.",
                     axis.since(stage.from),
                     axis.since(stage.until)
                 );
-                Row { name, aside: "watched".to_owned(), bars: vec![(Bar::Watched, stage.from, stage.until)], words }
+                Row {
+                    name,
+                    aside: "watched".to_owned(),
+                    bars: vec![(Bar::Watched, stage.from, stage.until)],
+                    words,
+                }
             })
             .collect();
         all.extend(nodes.iter().map(|node| {
@@ -84,7 +95,8 @@ fn in_sum(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     for node in &rehearsal.timeline {
         if node.old {
             before.0 += 1;
-            let gone = node.phases.iter().find(|start| matches!(start.phase, Phase::Terminating | Phase::Gone));
+            let gone =
+                node.phases.iter().find(|start| matches!(start.phase, Phase::Terminating | Phase::Gone));
             if let Some(gone) = gone {
                 changes.entry(gone.at).or_default().0 -= 1;
             }

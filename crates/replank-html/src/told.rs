@@ -25,9 +25,9 @@ pub fn journal(tale: &Tale) -> String {
     let axis = Axis::new(tale.from, tale.took().as_millis());
     let (end, why) = match &tale.end {
         Some(end @ End::Done) => (word(end), &[][..]),
-        Some(
-            end @ (End::RolledBack(why) | End::Blocked(why) | End::Cancelled(why) | End::Refused(why)),
-        ) => (word(end), why.as_slice()),
+        Some(end @ (End::RolledBack(why) | End::Blocked(why) | End::Cancelled(why) | End::Refused(why))) => {
+            (word(end), why.as_slice())
+        }
         None => ("not ended", &[][..]),
     };
     let moved = tale.pods().filter(|pod| pod.gone.is_some()).count();
@@ -61,7 +61,9 @@ pub fn journal(tale: &Tale) -> String {
         (tale.unknown, "answers lost"),
         (tale.anew, "times taken over by another process"),
     ];
-    figures.extend(rarely.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| (grouped(number), what)));
+    figures.extend(
+        rarely.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| (grouped(number), what)),
+    );
     summary::figures(&figures, &mut first);
     let mut rest = Markup::default();
     timeline(tale, axis, &mut rest);
@@ -106,11 +108,17 @@ fn row(tale: &Tale, node: &NodeTale, axis: Axis, suffix: &str) -> Row {
     for (index, (phase, at)) in known.iter().enumerate() {
         let until = known.get(index + 1).map_or(end, |(_, next)| *next);
         // A drained node that stays is empty, and nothing ends it.
-        let phase = if *phase == Phase::Terminating && node.gone.is_none() { Phase::Cordoned } else { *phase };
+        let phase =
+            if *phase == Phase::Terminating && node.gone.is_none() { Phase::Cordoned } else { *phase };
         bars.push((Bar::Phase(phase), *at, until));
     }
-    let moments =
-        [("cordoned", node.cordoned), ("drained from", node.drained_from), ("empty", node.emptied), ("uncordoned", node.uncordoned), ("gone", node.gone)];
+    let moments = [
+        ("cordoned", node.cordoned),
+        ("drained from", node.drained_from),
+        ("empty", node.emptied),
+        ("uncordoned", node.uncordoned),
+        ("gone", node.gone),
+    ];
     let told: Vec<String> =
         moments.iter().filter_map(|(what, at)| Some(format!(" {what} {}", axis.since((*at)?)))).collect();
     words.push_str(&told.join(","));

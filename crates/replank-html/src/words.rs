@@ -53,7 +53,10 @@ mod tests {
     fn numbers_and_moments_are_as_people_write_them() {
         assert_eq!((count(1, "node"), count(1_523, "node")), ("1 node".to_owned(), "1,523 nodes".to_owned()));
         assert_eq!(moment("2026-11-20T09:52:07Z".parse().expect("a time")), "2026-11-20 09:52:07");
-        assert_eq!((capital("passes"), capital("it waits: 3")), ("Passes".to_owned(), "It waits: 3".to_owned()));
+        assert_eq!(
+            (capital("passes"), capital("it waits: 3")),
+            ("Passes".to_owned(), "It waits: 3".to_owned())
+        );
         assert_eq!(capital("minAvailable 1 of 1"), "minAvailable 1 of 1");
         assert_eq!(millis(8_040_000), "2h14m");
     }

@@ -129,7 +129,9 @@ impl Browser {
         let output = self.run(&["--dump-dom".to_owned(), "--enable-logging=stderr".to_owned()], page)?;
         let (dom, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let mut wrong = Vec::new();
-        for line in told.lines().filter(|line| line.contains("CONSOLE") || line.contains("Content Security Policy")) {
+        for line in
+            told.lines().filter(|line| line.contains("CONSOLE") || line.contains("Content Security Policy"))
+        {
             wrong.push(format!("the browser says: {line}"));
         }
         if dom.contains("class=\"copy\" hidden") {
@@ -148,7 +150,8 @@ impl Browser {
     /// Looks at a copy of the page without its policy: whatever it would ask for, it could.
     pub(super) fn probe(&self, page: &Path, view: View, axe: &str) -> Result<Probe> {
         let text = fs::read_to_string(page)?;
-        let (head, rest) = text.split_once("<meta http-equiv=\"Content-Security-Policy\"").context("it has a policy")?;
+        let (head, rest) =
+            text.split_once("<meta http-equiv=\"Content-Security-Policy\"").context("it has a policy")?;
         let (_, rest) = rest.split_once('>').context("its policy ends")?;
         let (body, end) = rest.rsplit_once("</body>").context("it has a body")?;
         let copy = page.with_extension("probe.html");
@@ -160,7 +163,8 @@ impl Browser {
         let found = dom.rsplit("<pre id=\"probe\">").next().and_then(|rest| rest.split("</pre>").next());
         let found = found.filter(|found| found.starts_with('{'));
         let found = found.with_context(|| format!("{view}: the page did not say what it is like"))?;
-        let found = found.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
+        let found =
+            found.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
         let found: Value = serde_json::from_str(&found).with_context(|| found.clone())?;
         let number = |name: &str| found[name].as_u64().with_context(|| format!("no {name}"));
         let texts = |name: &str| -> Vec<String> {

@@ -54,7 +54,14 @@ pub(super) fn make(program: &Path, folder: &Path) -> Result<Vec<Sample>> {
     std::fs::write(at("second.json"), second)?;
     let seeds = ["--seeds", "12", "--html", &sample("seeds", Kind::One)];
     replank_does(program, &[&rehearse[..], &seeds].concat(), &ENDS)?;
-    let bad = ["rehearse", "examples/bad-ami/snapshot.yaml", "-f", "examples/bad-ami/plan.yaml", "--script", "examples/bad-ami/script.txt"];
+    let bad = [
+        "rehearse",
+        "examples/bad-ami/snapshot.yaml",
+        "-f",
+        "examples/bad-ami/plan.yaml",
+        "--script",
+        "examples/bad-ami/script.txt",
+    ];
     replank_does(program, &[&bad[..], &["--html", &sample("bad-ami", Kind::One)]].concat(), &ENDS)?;
     replank_does(program, &["report", &journal, "--html", &sample("journal", Kind::One)], &[0])?;
     let both = [at("first.json"), at("second.json")];
@@ -72,7 +79,8 @@ pub(super) fn make(program: &Path, folder: &Path) -> Result<Vec<Sample>> {
 /// The document with the worst in every text that a person, a controller or a server could have written.
 fn hostile(document: &Value) -> Value {
     const FREE: [&str; 12] = [
-        "reason", "object", "remedy", "what", "group", "zone", "name", "node", "value", "about", "schedule", "kind",
+        "reason", "object", "remedy", "what", "group", "zone", "name", "node", "value", "about", "schedule",
+        "kind",
     ];
     fn spoil(value: &mut Value) {
         match value {

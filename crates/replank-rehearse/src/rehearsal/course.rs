@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn a_second_has_two_entries_at_most() {
-        let up: Vec<(i64, i32)> = (0..900).map(|number| (number, i32::try_from(number).expect("small"))).collect();
+        let up: Vec<(i64, i32)> =
+            (0..900).map(|number| (number, i32::try_from(number).expect("small"))).collect();
         assert_eq!(course(&up, Worst::Least).last(), Some(&(0, 899)));
         assert!(course(&up, Worst::Least).len() <= 2);
         assert_eq!(course(&up, Worst::Most), [(0, 899)]);

@@ -73,7 +73,12 @@ pub(super) fn write(
     save(path, &replank_html::rehearsal(&document, &said(&about, word, &sentence, &next)), printer)
 }
 
-fn said<'a>(about: &About<'a>, word: &'a str, sentence: &'a str, next: &'a [String]) -> replank_html::About<'a> {
+fn said<'a>(
+    about: &About<'a>,
+    word: &'a str,
+    sentence: &'a str,
+    next: &'a [String],
+) -> replank_html::About<'a> {
     replank_html::About {
         plan: about.plan,
         snapshot: about.snapshot,
@@ -91,7 +96,8 @@ fn said<'a>(about: &About<'a>, word: &'a str, sentence: &'a str, next: &'a [Stri
 pub(crate) fn save(path: &Path, page: &str, printer: &mut Printer) -> Result<(), Failure> {
     let name = path.display();
     fs::write(path, page).map_err(|error| {
-        Failure::usage_message(format!("cannot write {name}: {error}")).next("name a file in a directory that can be written")
+        Failure::usage_message(format!("cannot write {name}: {error}"))
+            .next("name a file in a directory that can be written")
     })?;
     printer.story(&format!("wrote {name}: open it in a browser"));
     Ok(())

@@ -34,6 +34,7 @@ const PAGES: &[&str] = &[
     "README.ja.md",
     "docs/batch.md",
     "docs/check.md",
+    "docs/compare.md",
     "docs/exit-codes.md",
     "docs/hpa.md",
     "docs/migrate.md",

@@ -2,9 +2,10 @@
 //!
 //! The simulated cluster is `replank-sim`'s and knows nothing of reports; what is counted, found and judged of it is here.
 //!
-//! Layers, each knows only those below it: `rehearsal` → `replay`, `finding_entry` → `proof` → `complete`; `migration`, `drain`, `idle` → `complete`; `millis`.
+//! Layers, each knows only those below it: `compare` → `rehearsal` → `replay`, `finding_entry` → `proof` → `complete`; `migration`, `drain`, `idle` → `complete`; `millis`.
 
 mod by_hand;
+pub mod compare;
 mod complete;
 mod drain;
 mod finding_entry;
@@ -23,10 +24,10 @@ pub use finding_entry::{ChangeEntry, FindingEntry, Proof, RequestEntry};
 pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, migration_step, rehearse_migration};
 pub use rehearsal::{
-    AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By, Cause,
-    ConnectionFigures, Demand, DemandError, EndedBatch, Ending, EvictionEntry, InterruptionFigures,
-    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
-    PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult, Request, Rollback,
-    ScriptEventEntry, Setup, StageEntry, StartEntry, Stop, Successor, Timeline, Verdict, Wait,
-    WorkloadFigures, failing,
+    Actor, AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By,
+    Cause, ConnectionFigures, CountAt, Demand, DemandError, EndedBatch, Ending, EvictionEntry,
+    InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry,
+    OtherNode, Outcome, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult,
+    Remains, Request, Rollback, ScriptEventEntry, Setup, SizeLeft, StageEntry, StartEntry, Stop, Successor,
+    Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

@@ -61,6 +61,7 @@ pub use own::OwnCloud;
 pub use queue::Delivery;
 pub use targets::TargetChecks;
 
+use crate::asked::Asked;
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
 use replank_apiserver::DeleteOptions;
@@ -93,6 +94,7 @@ impl SimulatedCloud {
             retries: BTreeMap::new(),
             extra: BTreeMap::new(),
             said: Vec::new(),
+            asked: Vec::new(),
             doomed: BTreeSet::new(),
             drained_since: BTreeMap::new(),
             nodegroups: Nodegroups::default(),
@@ -237,7 +239,8 @@ impl SimulatedCloud {
         let id = self.instances[number as usize].clone();
         let Some(since) = self.drained_since.get(&id).copied() else { return };
         let Some(instance) = ctx.view().instances().get(&id).cloned() else { return };
-        let left = instance.node.as_ref().map_or(0, |node| eks::drain(ctx, node));
+        let (left, asked) = instance.node.as_ref().map_or((0, Vec::new()), |node| eks::drain(ctx, node));
+        self.asked.extend(asked);
         if left > 0 && ctx.api.now() < since + self.timings.eks.drains_for {
             ctx.agenda.after(self.timings.eks.drain_looks, Event::Cloud(CloudDue::Eks(number)));
             return;
@@ -395,6 +398,11 @@ impl SimulatedCloud {
     /// What was said about instances since this was last asked.
     pub(crate) fn take_said(&mut self) -> Vec<(Arc<Instance>, Told)> {
         std::mem::take(&mut self.said)
+    }
+
+    /// What EKS has asked for since this was last asked.
+    pub(crate) fn take_asked(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked)
     }
 
     /// What the queue has delivered since this was last asked.

@@ -5,10 +5,11 @@
 //! one seed, entity by entity.
 //!
 //! Layers, each knows only those below it: `script` → `world` → `driver`, `kubelet`, `scheduling` → `cloud`, `controllers` →
-//! `context`, `durations` → `agenda`, `event`, `load`, `ties`, `timing`, `trace`. An event says what is due; only the world knows
+//! `context`, `durations` → `agenda`, `asked`, `event`, `load`, `ties`, `timing`, `trace`. An event says what is due; only the world knows
 //! all parts, and lets the right one handle it.
 
 mod agenda;
+mod asked;
 mod cloud;
 mod context;
 mod controllers;
@@ -27,11 +28,12 @@ mod timing;
 mod trace;
 mod world;
 
+pub use asked::{Asked, Asker};
 pub use cloud::{
     Cloud, DescribeCloud, GroupUpdate, NodegroupRequest, OwnCloud, Place, StatusCheck, TERMINATION_HOOK,
     TargetChecks, Told, VersionNamed,
 };
-pub use controllers::drains::{Asked, StandingDrain};
+pub use controllers::drains::StandingDrain;
 pub use controllers::{
     OPERATOR_REACTION, SERVICE_NAME_LABEL, budget_status, is_kept_up, supply_revisions, takes_share,
 };

@@ -526,6 +526,22 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "LOAD")]
     pub(crate) connections: Vec<String>,
 
+    /// Compares what others would have done with the same nodes, in one table: EKS' own update, the same with force, a person with kubectl, Replank.
+    /// docs/compare.md describes each of them.
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "WAY",
+        value_delimiter = ',',
+        conflicts_with_all = ["seeds", "start_sweep", "upgrade_to", "journal", "timeline", "with_remedies"]
+    )]
+    pub(crate) ways: Vec<WayArg>,
+
+    /// With --as kubectl: the `--timeout` of each `kubectl drain`, such as 10m. A node that is not empty by then is left cordoned, and the next one is drained.
+    /// By default a drain never gives up, as kubectl's.
+    #[arg(long, value_name = "DURATION", value_parser = limit, requires = "ways")]
+    pub(crate) drain_timeout: Option<Span>,
+
     /// Node groups, and whether an autoscaler scales them.
     #[command(flatten)]
     pub(crate) scaled: AutoscalerArgs,
@@ -573,6 +589,10 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "start_sweep", "upgrade_to"])]
     pub(crate) journal: Option<PathBuf>,
 
+    /// Writes the report as a page for a browser, too: one file, which asks for nothing from outside. docs/html.md shows it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["start_sweep", "upgrade_to"])]
+    pub(crate) html: Option<PathBuf>,
+
     /// Compares start times within the next days instead of rehearsing: when would batch runs block the nodes for the shortest time? Such as
     /// 7d or 12h; docs/batch.md.
     #[arg(
@@ -597,6 +617,19 @@ impl RehearseArgs {
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
+}
+
+/// Who replaces the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WayArg {
+    /// EKS' own update of managed node groups.
+    Eks,
+    /// The same with force.
+    EksForce,
+    /// A person who drains node after node.
+    Kubectl,
+    /// Replank, as the plan says.
+    Replank,
 }
 
 /// Copies of one call: more than a cluster of 5,000 nodes takes at 110 pods a node.

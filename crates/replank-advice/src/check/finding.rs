@@ -69,6 +69,7 @@ rules! {
     KeptNode = "kept-node", "nodes that autoscalers were asked to keep";
     OwnTaint = "own-taint", "taints of single nodes, which new nodes do not have";
     LabelByHand = "label-by-hand", "labels that kubelets refuse to set, so that new nodes lack them until somebody sets them";
+    DaemonMissing = "daemon-missing", "nodes without the Ready pod of a DaemonSet that they should have";
     DaemonOnDelete = "daemon-on-delete", "DaemonSets with OnDelete and pods of an older template";
     Leftover = "leftover", "leftovers of another run on nodes and groups";
     GroupParity = "group-parity", "differences between the old node group and the one that nodes move into";

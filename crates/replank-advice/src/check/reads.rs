@@ -84,6 +84,7 @@ impl Rule {
             Self::WebhookBackend => {
                 &[Kind::Pod, Kind::Service, Kind::Namespace, Kind::PodDisruptionBudget, Kind::ReplicaSet]
             }
+            Self::DaemonMissing => &[Kind::Node, Kind::DaemonSet, Kind::Pod],
             Self::DaemonOnDelete => &[Kind::DaemonSet, Kind::Pod],
             Self::GroupParity => &[Kind::Node, Kind::Pod],
             // What the cloud says of groups, and the plan.

@@ -12,6 +12,8 @@ use replank_model::text::Text;
 pub enum FormKind {
     /// JSON, less `kind` and `apiVersion`, from the first member to the closing brace: what comes before differs between an object and an item of a list.
     JsonTail,
+    /// Its metadata as JSON, a part of [`Self::JsonTail`].
+    Metadata,
     /// The protobuf message, without its envelope.
     Protobuf,
 }

@@ -81,13 +81,14 @@ impl Page {
     ) {
         let wanted = target.namespace.as_ref();
         // Those of one namespace stand side by side.
-        let first = ListKey(Key { namespace: wanted.cloned().unwrap_or_default(), ..Key::default() });
+        let mut first = ListKey(Key { namespace: wanted.cloned().unwrap_or_default(), ..Key::default() });
+        if let Some(from) = from {
+            first = first.max(from.start());
+        }
+        let mut last = None;
         for (key, stored) in collection.range(first..) {
             if wanted.is_some_and(|wanted| *wanted != key.0.namespace) {
                 break;
-            }
-            if from.is_some_and(|from| !from.is_before(&key.0.to_string())) {
-                continue;
             }
             if !selection.matches(&stored.object) {
                 continue;
@@ -96,11 +97,10 @@ impl Page {
                 self.more += 1;
                 continue;
             }
-            if limit.is_some() {
-                self.last = Some(key.0.to_string());
-            }
+            last = Some(key);
             self.items.push(stored.clone());
         }
+        self.last = last.map(|key| key.0.to_string());
     }
 }
 

@@ -8,6 +8,7 @@ mod list;
 mod options;
 mod page;
 pub mod proto;
+mod rows;
 mod shaped;
 mod value;
 mod watch;

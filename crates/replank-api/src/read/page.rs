@@ -4,8 +4,10 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
 use base64::{DecodeError, Engine, alphabet};
 use replank_apiserver::ApiError;
+use replank_model::object::meta::Key;
 use serde::{Deserialize, Serialize};
 
+use crate::mirror::ListKey;
 use crate::wire;
 
 /// What a client hands back to be given the next page.
@@ -47,9 +49,10 @@ impl Continue {
         u64::try_from(self.rv).ok()
     }
 
-    /// Whether an object, by `namespace/name`, comes after.
-    pub(super) fn is_before(&self, key: &str) -> bool {
-        key.as_bytes() >= self.start.as_bytes()
+    /// Where the next page begins in the order of lists.
+    pub(super) fn start(&self) -> ListKey {
+        let (namespace, name) = self.start.split_once('/').unwrap_or(("", &self.start));
+        ListKey(Key::new(namespace, name))
     }
 
     pub(super) fn write(&self) -> String {
@@ -94,9 +97,11 @@ mod tests {
     fn a_token_is_read_as_it_was_written() {
         let token = Continue::after("shop/web-1", 42);
         assert_eq!(Continue::read(&token.write()).expect("it is one"), token);
-        assert!(
-            token.is_before("shop/web-10") && !token.is_before("shop/web-1") && token.is_before("shop/web-2")
-        );
+        let is_after = |namespace: &str, name: &str| ListKey(Key::new(namespace, name)) >= token.start();
+        assert!(is_after("shop", "web-10") && !is_after("shop", "web-1") && is_after("shop", "web-2"));
+        assert!(!is_after("shop-a", "x") && is_after("shop0", "a"), "by the bytes of the path");
+        let node = Continue::after("n-1", 42).start();
+        assert!(node > ListKey(Key::new("", "n-1")) && node < ListKey(Key::new("", "n-10")));
         assert_eq!(token.anew().version(), None);
         let refused = |text: &str| Continue::read(text).unwrap_err().message;
         let prefix = "invalid continue token: continue key is not valid: ";

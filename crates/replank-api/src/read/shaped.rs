@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use replank_apiserver::ApiError;
 use serde_json::{Value, json};
 
 use super::encode::Encode;
 use super::list::Listed;
+use super::rows;
 use super::value::{list_value, value, value_at};
 use crate::mirror::{Snapshot, Stored};
 use crate::owner::Clock;
@@ -70,6 +71,22 @@ impl Shaped {
                 let definitions = self.columns.as_ref().map_or(Value::Null, Columns::definitions);
                 Ok(self.table(definitions, &object, version))
             }
+        }
+    }
+
+    /// A list as JSON, put together from what has been written out; `None` for what is converted as a whole.
+    pub(crate) async fn pieces(&self, target: &Target, listed: &Listed) -> Option<Vec<Bytes>> {
+        if target.older.is_some() || listed.items.is_empty() {
+            return None;
+        }
+        match (self.shape, &self.columns, self.include) {
+            (Shape::MetadataList(version), ..) => Some(rows::metadata_list(target, listed, version).await),
+            (Shape::Table(version), Some(columns), Include::None | Include::Metadata) => {
+                let shown =
+                    rows::Rows { columns, version, now: self.clock.now().as_millis(), include: self.include };
+                shown.table(target, listed).await
+            }
+            (Shape::Table(_), None | Some(_), _) | (Shape::Object | Shape::Metadata(_), ..) => None,
         }
     }
 

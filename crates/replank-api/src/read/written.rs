@@ -3,19 +3,61 @@
 use bytes::Bytes;
 use replank_apiserver::ResourceType;
 use replank_apiserver::json::served_at;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::mirror::{Form, FormKind, Stored};
+use crate::table;
 
 /// An object's members after `kind` and `apiVersion`, with the closing brace.
 pub(crate) fn tail(resource: &ResourceType, stored: &Stored) -> Bytes {
     stored.form(&form(resource), |object| tail_of(served_at(resource, object)))
 }
 
+/// An object's metadata alone: a part of what has been written out, and no copy of it.
+pub(super) fn metadata(resource: &ResourceType, stored: &Stored) -> Bytes {
+    let kept = Form { kind: FormKind::Metadata, ..form(resource) };
+    if let Some(bytes) = stored.known(&kept) {
+        return bytes;
+    }
+    let tail = tail(resource, stored);
+    let bytes = match &*resource.name.kind {
+        // Not as it is written.
+        "DaemonSet" => shown_metadata(resource, stored),
+        _ => within(&tail).unwrap_or_else(|| shown_metadata(resource, stored)),
+    };
+    stored.keep(&kept, bytes)
+}
+
+fn shown_metadata(resource: &ResourceType, stored: &Stored) -> Bytes {
+    let mut shown = table::metadata(&served_at(resource, &stored.object), "v1");
+    Bytes::from(shown["metadata"].take().to_string())
+}
+
+/// The metadata within an object's members.
+fn within(tail: &Bytes) -> Option<Bytes> {
+    #[derive(Deserialize)]
+    struct Members<'a> {
+        #[serde(borrow)]
+        metadata: &'a RawValue,
+    }
+    let whole = whole(tail);
+    let members: Members<'_> = serde_json::from_slice(&whole).ok()?;
+    let text = members.metadata.get();
+    let start = (text.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?.checked_sub(1)?;
+    Some(tail.slice(start..start + text.len()))
+}
+
+/// The members of an object, in braces.
+pub(super) fn whole(tail: &Bytes) -> Vec<u8> {
+    [b"{", &**tail].concat()
+}
+
 /// What an object is served as, read from what has been written out, where it has: that takes a fraction of the time of putting it together anew.
 pub(super) fn known(resource: &ResourceType, stored: &Stored) -> Option<Value> {
     let tail = stored.known(&form(resource))?;
-    let mut value: Value = serde_json::from_slice(&[b"{", &*tail].concat()).ok()?;
+    let mut value: Value = serde_json::from_slice(&whole(&tail)).ok()?;
     value["kind"] = (*resource.name.kind).into();
     value["apiVersion"] = resource.api_version().into();
     Some(value)
@@ -43,4 +85,35 @@ pub(super) fn tail_of(mut value: Value) -> Bytes {
     let text = value.to_string();
     // Every object has metadata, so something follows the brace.
     Bytes::from(text.into_bytes().into_boxed_slice()).slice(1..)
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn metadata_is_a_part_of_what_is_written_out() {
+        let of = |group: &str, plural: &str, object: Value| {
+            let resource = ResourceType::built_in(group, "v1", plural).expect("it is served").clone();
+            let stored = Stored::new(Object::from_json(object).expect("it is well formed"));
+            let shown = table::metadata(&served_at(&resource, &stored.object), "v1")["metadata"].take();
+            let bytes = metadata(&resource, &stored);
+            assert_eq!(serde_json::from_slice::<Value>(&bytes).expect("it is JSON"), shown);
+            assert_eq!(metadata(&resource, &stored), bytes);
+            let tail = tail(&resource, &stored);
+            tail.as_ptr_range().contains(&bytes.as_ptr())
+        };
+        let meta = json!({"name": "a", "namespace": "b", "annotations": {"x": "\"metadata\": {}}\n"}});
+        // What comes before the metadata does not matter.
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"metadata": "x"}, "metadata": meta});
+        assert!(of("", "configmaps", map));
+        let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "x", "image": "y"}]}});
+        let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+            "metadata": {"name": "a", "namespace": "b", "annotations": {"deprecated.daemonset.template.generation": "1"}}});
+        assert!(!of("apps", "daemonsets", set), "an annotation is left out");
+    }
 }

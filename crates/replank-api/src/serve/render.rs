@@ -73,6 +73,12 @@ impl Renderer {
                 answer::whole(200, media.encoding.media_type(), read::proto::list(target, listed).await)
             }
             (Encoding::Json | Encoding::Yaml, _) | (Encoding::Protobuf, _) => {
+                if media.encoding == Encoding::Json
+                    && !media.is_pretty
+                    && let Some(pieces) = self.shaped.pieces(target, listed).await
+                {
+                    return answer::pieces(200, answer::JSON, pieces);
+                }
                 match self.shaped.list(target, listed) {
                     Ok(value) => written(200, &value, media),
                     Err(error) => self.refusal(&error),

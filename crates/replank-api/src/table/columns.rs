@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::custom::{CustomColumn, of_definition};
 use super::look::Look;
 use super::rows;
+use super::seen::seen;
 use crate::mirror::{Snapshot, StorageId};
 use crate::route::Target;
 
@@ -82,8 +83,34 @@ impl Columns {
         }
     }
 
+    /// What rows look at of an object, read from its JSON.
+    ///
+    /// # Errors
+    /// What is no JSON.
+    pub(crate) fn seen(&self, object: &[u8]) -> serde_json::Result<Value> {
+        match self {
+            Self::Known(group, plural, _) => seen(group, plural, object),
+            // A column may be any path.
+            Self::Custom(_) => serde_json::from_slice(object),
+        }
+    }
+
     /// The row of an object at a moment, in milliseconds since 1970.
     pub(crate) fn row(&self, object: &Value, now: i64, include: Include, version: &str) -> Value {
+        let mut row = self.cells(object, now);
+        row.insert(
+            "object".to_owned(),
+            match include {
+                Include::None => Value::Null,
+                Include::Metadata => metadata(object, version),
+                Include::Object => object.clone(),
+            },
+        );
+        row.into()
+    }
+
+    /// A row without the object: its cells, and its conditions where it has any.
+    pub(crate) fn cells(&self, object: &Value, now: i64) -> Map<String, Value> {
         let look = Look { object, now };
         let mut row = Map::new();
         let cells = match self {
@@ -99,15 +126,7 @@ impl Columns {
             }
         };
         row.insert("cells".to_owned(), cells.into());
-        row.insert(
-            "object".to_owned(),
-            match include {
-                Include::None => Value::Null,
-                Include::Metadata => metadata(object, version),
-                Include::Object => object.clone(),
-            },
-        );
-        row.into()
+        row
     }
 }
 

@@ -6,5 +6,6 @@ mod duration;
 mod jsonpath;
 mod look;
 mod rows;
+mod seen;
 
 pub(crate) use columns::{Columns, Include, columns, metadata, table};

@@ -81,6 +81,11 @@ impl EndedByOthers {
         self.ours.insert(pod.meta.uid.clone());
     }
 
+    /// How many batch pods were ended before they were done, by whomever.
+    pub(super) fn count(&self) -> usize {
+        self.ended.len()
+    }
+
     pub(super) fn job_removed(&mut self, job: &Job) {
         match of_job(job) {
             Outcome::Running => {}

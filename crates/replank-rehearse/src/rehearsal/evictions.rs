@@ -7,7 +7,7 @@ use replank_model::text::{Text, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::Refusal;
-use replank_sim::{Asked, Sent, Workload, workload_of};
+use replank_sim::{Asked, Asker, Sent, Workload, workload_of};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -43,8 +43,10 @@ pub struct EvictionEntry {
 pub enum By {
     /// The run.
     Replank,
-    /// Somebody else, in a script.
+    /// Somebody else: in a script, or with kubectl.
     Hand,
+    /// EKS, in a managed node group of its own.
+    Eks,
 }
 
 /// How a pod is asked to go.
@@ -102,7 +104,11 @@ impl Evictions {
 
     /// Notes what somebody else has asked for.
     pub(super) fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
-        self.note(at, By::Hand, Request::Evict, asked.refused.clone(), &asked.pod, view);
+        let by = match asked.by {
+            Asker::Person => By::Hand,
+            Asker::Eks => By::Eks,
+        };
+        self.note(at, by, Request::Evict, asked.refused.clone(), &asked.pod, view);
     }
 
     fn note(&mut self, at: Time, by: By, request: Request, refused: Option<String>, pod: &Pod, view: &View) {

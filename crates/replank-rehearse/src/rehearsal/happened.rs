@@ -43,7 +43,7 @@ impl Rehearsal {
         self.run(limit, watch)
     }
 
-    fn note(&mut self, at: Time, event: &ScriptEvent, refused: Option<String>) {
+    pub(super) fn note(&mut self, at: Time, event: &ScriptEvent, refused: Option<String>) {
         let (line, side, what) = (event.line, event.what.side(), event.text.clone());
         let entry =
             ScriptEventEntry { at: at.floor_seconds(), origin: event.origin, line, side, what, refused };

@@ -2,8 +2,10 @@
 
 mod back;
 mod bounds;
+mod by_others;
 mod causes;
 mod connections;
+mod course;
 mod elasticity;
 mod ended;
 mod evictions;
@@ -40,7 +42,10 @@ use replank_protocol::decision::Decision;
 
 pub use back::{OtherNode, Rollback};
 pub use bounds::Bounds;
+pub(crate) use by_others::what_keeps;
+pub use by_others::{Actor, Remains, SizeLeft};
 pub use connections::{ConnectionFigures, Demand, DemandError};
+pub use course::CountAt;
 pub use elasticity::{AutoscalerFigures, failing};
 pub use ended::{EndedBatch, Outcome};
 pub use evictions::{By, EvictionEntry, Request, Successor};

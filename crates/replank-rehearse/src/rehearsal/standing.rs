@@ -39,7 +39,7 @@ pub(super) fn find(blockers: &[Blocker], findings: &mut Vec<FindingEntry>) {
     findings.splice(..0, found);
 }
 
-fn reason(view: &View, drain: &StandingDrain) -> String {
+pub(super) fn reason(view: &View, drain: &StandingDrain) -> String {
     let first = drain.pods.first().map_or_else(String::new, ToString::to_string);
     let others = match drain.pods.len() {
         0 | 1 => String::new(),
@@ -54,7 +54,8 @@ fn reason(view: &View, drain: &StandingDrain) -> String {
         1 => "; another node waits for its turn".to_owned(),
         nodes => format!("; {nodes} other nodes wait for their turn"),
     };
-    format!("the drain has not ended: pod {first}{others} still there, {keeps}{unready}{queued}")
+    let state = if drain.is_given_up { "failed" } else { "not ended" };
+    format!("the drain has {state}: pod {first}{others} still there, {keeps}{unready}{queued}")
 }
 
 /// Why a pod is still there: it is terminating, or budgets refuse its eviction.

@@ -25,17 +25,19 @@ use replank_model::object::cloud::{
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid};
+use replank_model::object::pod::Pod;
+use replank_model::text::{GroupName, InstanceId, NodeName, Text};
 use replank_protocol::command::Refusal;
 use replank_protocol::mark;
 
 use super::api::NodegroupRequest;
 use super::state::SimulatedCloud;
 use super::updates::{Drain, Phase, Update};
+use crate::asked::{Asked, Asker, ask};
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
+use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
-use replank_apiserver::{DeleteOptions, Eviction};
 
 /// Nodes that are replaced at once where the group does not say (`updateConfig.maxUnavailable`).
 const MAX_UNAVAILABLE: u32 = 1;
@@ -193,7 +195,8 @@ impl SimulatedCloud {
         for (id, drain) in drains {
             let Some(instance) = ctx.view().instances().get(id).cloned() else { continue };
             let is_over = now >= drain.since + self.timings.eks.drains_for;
-            let pods = evict(ctx, &instance, is_over && force);
+            let (pods, asked) = evict(ctx, &instance, is_over && force);
+            self.asked.extend(asked);
             match (drain.empty, pods) {
                 (_, 1..) if is_over && !force => stuck.extend(instance.node.clone()),
                 (_, 1..) => drain.empty = None,
@@ -311,27 +314,24 @@ fn cordon(ctx: &mut Ctx<'_>, name: &NodeName) {
     debug_assert!(written.is_ok(), "a node that is there can be written");
 }
 
-/// Asks for the eviction of every pod that is to leave a node, or deletes it; how many are left.
-fn evict(ctx: &mut Ctx<'_>, instance: &Instance, deletes: bool) -> usize {
-    let Some(node) = instance.node.as_ref() else { return 0 };
+/// Asks for the eviction of every pod that is to leave a node, or deletes it; how many are left, and what was asked for.
+fn evict(ctx: &mut Ctx<'_>, instance: &Instance, deletes: bool) -> (usize, Vec<Asked>) {
+    let Some(node) = instance.node.as_ref() else { return (0, Vec::new()) };
     let view = ctx.view();
     let pods = view.pods_on(node).iter().map(|ix| &view.pods[*ix]);
     let leaving = pods.filter(|pod| !is_daemon(pod) && !pod.is_mirror() && !pod.is_terminal());
-    let leaving: Vec<(Key, Uid, bool)> =
-        leaving.map(|pod| (pod.meta.key(), pod.meta.uid.clone(), pod.is_terminating())).collect();
-    for (key, uid, is_going) in &leaving {
-        if *is_going {
-            continue;
-        }
-        let options = DeleteOptions { uid: Some(uid.clone()), ..DeleteOptions::default() };
-        // What is refused is asked for again at the next look.
-        let _answer = if deletes {
-            ctx.api.delete(Kind::Pod, key, &options).map(drop).is_ok()
+    let leaving: Vec<Arc<Pod>> = leaving.cloned().collect();
+    let mut all = Vec::new();
+    for pod in leaving.iter().filter(|pod| !pod.is_terminating()) {
+        if deletes {
+            let options = DeleteOptions { uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
+            // What is refused is tried again at the next look.
+            let _answer = ctx.api.delete(Kind::Pod, &pod.meta.key(), &options);
         } else {
-            ctx.api.evict(&Eviction::of(key.clone(), options)).is_ok()
-        };
+            all.push(ask(ctx.api, pod.clone(), Asker::Eks));
+        }
     }
-    leaving.len()
+    (leaving.len(), all)
 }
 
 /// Lowers a group by one; whether it is what it was.

@@ -17,6 +17,7 @@ use super::queue::Queue;
 use super::registrations::Targets;
 use super::replacer::Replacer;
 use super::updates::Nodegroups;
+use crate::asked::Asked;
 use crate::timing::CloudTimings;
 
 /// All groups.
@@ -48,6 +49,9 @@ pub(crate) struct SimulatedCloud {
     /// What was said since this was last asked.
     #[serde(skip)]
     pub(super) said: Vec<(Arc<Instance>, Told)>,
+    /// Evictions that EKS has asked for since this was last asked.
+    #[serde(skip)]
+    pub(super) asked: Vec<Asked>,
     /// Instances that will be taken back.
     pub(super) doomed: BTreeSet<InstanceId>,
     /// Since when EKS drains the nodes of instances that its hook holds.

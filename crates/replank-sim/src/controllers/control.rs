@@ -6,7 +6,7 @@ use replank_model::view::{Change, View};
 use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::Disruption;
-use super::drains::{Asked, Drains, StandingDrain};
+use super::drains::{Drains, StandingDrain};
 use super::garbage::GarbageCollector;
 use super::karpenter::Karpenter;
 use super::namespaces::Namespaces;
@@ -18,6 +18,7 @@ use super::rollouts::Rollouts;
 use super::taint_eviction::TaintEviction;
 use super::volumes::Volumes;
 use super::workflows::Workflows;
+use crate::asked::Asked;
 use crate::durations::Assumption;
 use crate::event::ControlDue;
 use crate::load::Load;
@@ -78,6 +79,11 @@ impl Control {
     /// Somebody drains nodes, one after the other.
     pub(crate) fn drain(&mut self, ctx: &mut Ctx<'_>, nodes: Vec<NodeName>) {
         self.drains.begin(ctx, nodes);
+    }
+
+    /// Whoever drains a node gives up.
+    pub(crate) fn give_up_drain(&mut self, node: &NodeName) {
+        self.drains.give_up(node);
     }
 
     /// Drains that have not ended.

@@ -246,7 +246,7 @@ static HANDS: &[Form] = &[
     }),
     form(
         "somebody drains NODES",
-        "`kubectl drain --ignore-daemonsets --delete-emptydir-data` of one node, or several with commas between them: all are cordoned, then one after the other is emptied. All its pods are asked for at once, and again every five seconds while a budget refuses. A pod without a controller keeps it from beginning, as without `--force`",
+        "`kubectl drain --ignore-daemonsets --delete-emptydir-data` of one node, or several with commas between them: all are cordoned, then one after the other is emptied. All its pods are asked for at once, and again every five seconds while a budget refuses; a pod under two budgets is given up at once, and the next node follows. A pod without a controller keeps it from beginning, as without `--force`",
         |args| hand(Hand::Drain(args.words())),
     ),
     form("somebody taints NODE TAINT", "`kubectl taint`", |args| hand(Hand::Taint(args.word(), args.json()))),

@@ -181,6 +181,32 @@ fn somebody_drains_nodes_as_kubectl_does() {
 }
 
 #[test]
+fn kubectl_gives_a_pod_under_two_budgets_up_and_goes_on_with_the_next_node() {
+    let mut world = world(vec![node("n1", "a"), node("n2", "a"), node("n3", "a")]);
+    let set = |name: &str, node: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "c", "image": "i"}], "nodeSelector": {"kubernetes.io/hostname": node}}}}})
+    };
+    let budget = |name: &str| {
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"minAvailable": 0, "selector": {"matchLabels": {"app": "two"}}}})
+    };
+    for object in [set("two", "n1"), set("one", "n1"), set("other", "n2"), budget("a"), budget("b")] {
+        assert_eq!(lets(&mut world, &format!("somebody creates {object}")), Ok(()));
+    }
+    world.pass(Span::from_secs(60));
+    let on = |world: &World, node: &str| world.view().pods_on(&NodeName::from(node)).len();
+    assert_eq!((on(&world, "n1"), on(&world, "n2")), (2, 1));
+    assert_eq!(lets(&mut world, "somebody drains n1,n2"), Ok(()));
+    world.pass(Span::from_secs(120));
+    assert_eq!((on(&world, "n1"), on(&world, "n2")), (1, 0), "n2 is emptied though a pod is left on n1");
+    let standing = world.standing_drains();
+    let [left] = standing.as_slice() else { panic!("{standing:?}") };
+    assert!(left.is_given_up && left.node.as_str() == "n1" && left.pods.len() == 1, "{left:?}");
+}
+
+#[test]
 fn a_pod_without_a_controller_keeps_kubectl_from_draining() {
     let mut world = world(vec![node("n1", "a"), running("web-0", "n1")]);
     let refused = lets(&mut world, "somebody drains n1").expect_err("it has no controller");

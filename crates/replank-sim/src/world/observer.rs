@@ -6,8 +6,8 @@ use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
 
+use crate::asked::Asked;
 use crate::cloud::Told;
-use crate::controllers::drains::Asked;
 use crate::driver::Sent;
 
 /// Somebody who is shown every change, and changes nothing.

@@ -110,8 +110,17 @@ impl World {
         node.is_some()
     }
 
+    /// How long somebody leaves an empty node before they take its machine away, where a script says it.
+    #[must_use]
+    pub fn replaces_after(&self) -> Option<Span> {
+        self.replaces_after
+    }
+
     /// Something takes so long from now on.
     pub(crate) fn takes(&mut self, what: Lasting, span: Span) {
+        if what == Lasting::Replacement {
+            self.replaces_after = Some(span);
+        }
         match what {
             Lasting::Sight => self.see_within(span),
             Lasting::Replacement | Lasting::Start | Lasting::Stop => self.cloud.takes(what, span),
@@ -233,6 +242,11 @@ impl World {
     #[must_use]
     pub fn standing_drains(&self) -> Vec<StandingDrain> {
         self.control.standing_drains(self.view())
+    }
+
+    /// Whoever drains a node gives up, as `kubectl drain` does when its `--timeout` is over.
+    pub fn give_up_drain(&mut self, node: &NodeName) {
+        self.control.give_up_drain(node);
     }
 
     /// Somebody drains nodes, one after the other.

@@ -17,12 +17,12 @@ use replank_protocol::intent::Intent;
 
 use super::observer::Observer;
 use crate::agenda::Agenda;
+use crate::asked::{Asked, Asker, ask};
 use crate::cloud::SimulatedCloud;
 use crate::context::{Ctx, WorkQueue};
 use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
 use crate::controllers::control::Control;
-use crate::controllers::drains::{Asked, ask};
 use crate::driver::{self, Driver, DriverBug, Found, Mishaps, Network, Sent};
 use crate::durations::Assumption;
 use crate::event::{DriverDue, Event};
@@ -71,6 +71,8 @@ pub struct World {
     pub(super) control: Control,
     pub(super) cloud: SimulatedCloud,
     driver: Option<Driver>,
+    /// How long somebody leaves an empty node before they take its machine away, where a script says it.
+    pub(super) replaces_after: Option<Span>,
     /// How soon whoever is put in charge sees changes, where a script says it.
     sight: Option<Span>,
     trace: Trace,
@@ -118,6 +120,7 @@ impl World {
             control: Control::new(settings.cloud),
             cloud: SimulatedCloud::new(settings.cloud),
             driver: None,
+            replaces_after: None,
             sight: None,
             trace: Trace::default(),
             observers: Vec::new(),
@@ -414,6 +417,9 @@ impl World {
                     self.kubelets.fall_silent(&node);
                     self.control.node_fell_silent(&mut ctx, &node);
                 }
+                for asked in self.cloud.take_asked() {
+                    self.tell_what_was_asked(&asked);
+                }
             }
             Event::Driver(due) => self.drive(due),
         }
@@ -429,7 +435,7 @@ impl World {
 
     /// Somebody asks for a pod's eviction, once; the server's words where it refuses.
     pub(crate) fn evict_by_hand(&mut self, pod: Arc<Pod>) -> Result<(), String> {
-        let asked = ask(&mut self.api, pod);
+        let asked = ask(&mut self.api, pod, Asker::Person);
         self.tell_what_was_asked(&asked);
         self.settle();
         asked.refused.map_or(Ok(()), Err)

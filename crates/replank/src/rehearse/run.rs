@@ -15,12 +15,12 @@ use replank_journal::{Recorded, Sink};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::GroupName;
-use replank_model::time::Span;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::engine::Engine;
 use replank_protocol::limits::run_named;
 use replank_rehearse::proof::Ground;
-use replank_rehearse::{FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop, Verdict};
+use replank_rehearse::{Actor, FindingEntry, Progress, Rehearsal, RehearsalResult, Setup, Stop, Verdict};
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
@@ -47,6 +47,38 @@ struct Prepared<'a> {
     durations: Arc<Durations>,
     findings: Vec<FindingEntry>,
     limit: Span,
+}
+
+/// Rehearses as Replank does, and looks on for a while: what it came to, and the rehearsal.
+pub(super) fn as_replank(
+    scene: &Scene,
+    seed: u64,
+    limit: Option<Span>,
+    interrupt: &Interrupt,
+) -> (Rehearsed, Rehearsal) {
+    let meter = Meter::of_nodes();
+    let prepared = Prepared::of(scene, limit, Remedies::Untried);
+    prepared.play(prepared.stage(seed, None), interrupt, &mut |progress| meter.show(progress))
+}
+
+/// Lets somebody else replace the nodes; the rehearsal, why it stopped, and when it was over.
+pub(super) fn as_other(
+    scene: &Scene,
+    actor: &mut dyn Actor,
+    seed: u64,
+    limit: Option<Span>,
+    interrupt: &Interrupt,
+) -> (Rehearsal, Stop, Time) {
+    let meter = Meter::of_nodes();
+    let prepared = Prepared::of(scene, limit, Remedies::Unasked);
+    // Whoever scales nodes or handles interruptions does so in each of the ways.
+    let idle = Plan::of_groups(scene.plan.name.clone(), Vec::new(), Target::default());
+    let mut rehearsal = prepared.stage_with(seed, None, &idle);
+    let (stop, over) = rehearsal.play_by(actor, &scene.script, prepared.limit, &mut |progress| {
+        meter.show(progress);
+        if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    (rehearsal, stop, over)
 }
 
 /// What is done about the remedies of what is found.
@@ -224,6 +256,11 @@ impl<'a> Prepared<'a> {
     }
 
     fn stage(&self, seed: u64, journal: Option<Sink<'static>>) -> Rehearsal {
+        self.stage_with(seed, journal, &self.scene.plan)
+    }
+
+    /// A rehearsal with a plan in charge, which may be another than that of the scene.
+    fn stage_with(&self, seed: u64, journal: Option<Sink<'static>>, plan: &Plan) -> Rehearsal {
         let scene = self.scene;
         let setup = Setup {
             view: scene.view.clone(),
@@ -242,11 +279,11 @@ impl<'a> Prepared<'a> {
         };
         let run = match &scene.begun {
             Some((run, _)) => run.clone(),
-            None => run_named(&format!("rehearsal-of-{}", scene.plan.name)),
+            None => run_named(&format!("rehearsal-of-{}", plan.name)),
         };
-        let interruptions = interrupt::Options::beside(Some(&scene.plan));
-        let mut core = Core::new(scene.plan.clone(), run, options(scene), scene.preflight)
-            .with_interruptions(interruptions);
+        let interruptions = interrupt::Options::beside(Some(plan));
+        let mut core =
+            Core::new(plan.clone(), run, options(scene), scene.preflight).with_interruptions(interruptions);
         if let Some(autoscaler) = &scene.autoscaler {
             core = core.with_autoscaler(autoscaler.clone());
         }
@@ -257,7 +294,7 @@ impl<'a> Prepared<'a> {
             }
         };
         let mut rehearsal = Rehearsal::new(setup, engine);
-        rehearsal.let_others_replace(&scene.plan);
+        rehearsal.let_others_replace(plan);
         rehearsal.count_connections(&scene.demands);
         if let Some(until) = scene.until {
             rehearsal.meet(scene.loads.clone(), until);
@@ -288,7 +325,7 @@ pub(super) fn with_groups(scene: &Scene) -> View {
 }
 
 /// The groups that have a node which the plan chooses, and the one that it moves them into.
-fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
+pub(super) fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
     match &scene.plan.nodes.by {
         ChosenBy::Groups(names) => names.iter().chain(&scene.plan.target.group).cloned().collect(),
         ChosenBy::Selector(selector) => {

@@ -5,6 +5,7 @@
 
 mod about;
 mod assumptions;
+mod compare;
 mod connections;
 mod elasticity;
 pub(crate) mod findings;
@@ -25,6 +26,7 @@ pub(crate) mod words;
 
 use crate::coverage;
 pub(crate) use about::{About, Timeline};
+pub(crate) use compare::{Comparison, comparison};
 use replank_rehearse::RehearsalResult;
 
 #[cfg(test)]
@@ -37,6 +39,7 @@ mod tests;
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
 pub(crate) use seeds::{Run, Summary, Tally, seeds};
 pub(crate) use sweep::sweep;
+pub(crate) use verdict::in_words;
 
 /// The report in short: what was found, the figures and the verdict.
 pub(crate) fn short(result: &RehearsalResult, about: &About<'_>, look: Look) -> String {

@@ -8,6 +8,7 @@ mod check;
 mod check_data;
 mod cluster;
 mod common;
+mod compare;
 mod connections;
 mod coverage;
 mod cuts;

@@ -60,6 +60,11 @@ fn a_suspended_process_is_found_and_waited_for() {
 
 /// Three nodes of a group with one pod each, under a budget that lets one go, which took so many minutes to be Ready.
 fn slow(minutes: u32) -> String {
+    scratch(&format!("managed-slow-{minutes}.json"), three(minutes, 1, 30).to_string())
+}
+
+/// The same, under a budget that lets so many go, with a grace period of so many seconds.
+pub(crate) fn three(minutes: u32, lets_go: u32, grace: u32) -> Value {
     let node = |name: &str, zone: &str| {
         json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "creationTimestamp": "2025-12-01T00:00:00Z",
                 "labels": {"eks.amazonaws.com/nodegroup": "web", "kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
@@ -68,8 +73,8 @@ fn slow(minutes: u32) -> String {
                 "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T12:00:00Z", "lastTransitionTime": "2025-12-01T00:01:00Z"}]}})
     };
     let selector = json!({"matchLabels": {"app": "db"}});
-    let spec =
-        json!({"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}]});
+    let spec = json!({"terminationGracePeriodSeconds": grace,
+        "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}]});
     let owner = |kind: &str, name: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": true}]);
     let of = |kind: &str, name: &str, labels: &Value| {
         json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": labels},
@@ -93,13 +98,10 @@ fn slow(minutes: u32) -> String {
         node("n0", "eu-west-1a"), node("n1", "eu-west-1b"), node("n2", "eu-west-1c"), pod("n0"), pod("n1"), pod("n2"),
         of("Deployment", "db", &json!({"app": "db"})), set,
         {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "db", "namespace": "shop", "uid": "b"},
-            "spec": {"maxUnavailable": 1, "selector": selector},
-            "status": {"currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "disruptionsAllowed": 1}},
+            "spec": {"maxUnavailable": lets_go, "selector": selector},
+            "status": {"currentHealthy": 3, "desiredHealthy": 3 - lets_go, "expectedPods": 3, "disruptionsAllowed": lets_go}},
     ]);
-    scratch(
-        &format!("managed-slow-{minutes}.json"),
-        json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string(),
-    )
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
 }
 
 #[test]

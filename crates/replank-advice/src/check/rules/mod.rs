@@ -7,6 +7,7 @@ mod change;
 mod cordon_left;
 mod cron_skips;
 mod cron_soon;
+mod daemon_missing;
 mod daemon_on_delete;
 mod gated;
 mod group_parity;
@@ -112,6 +113,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     kept_node::find,
     own_taint::find,
     label_by_hand::find,
+    daemon_missing::find,
     daemon_on_delete::find,
     leftover::find,
     group_parity::find,

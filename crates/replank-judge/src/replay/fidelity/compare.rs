@@ -1,13 +1,15 @@
 //! What was rehearsed beside what came of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::super::observed::{Count, Workload};
+use super::super::recorded;
 use super::by_hand::ByHand;
 use super::case::Case;
 use super::journal::Journal;
 use super::live::Real;
-use super::outcome::{Hand, Outcome};
+use super::outcome::{Foreseen, Hand, Outcome};
 use super::program::Rehearsed;
 
 pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Option<&ByHand>) -> Outcome {
@@ -60,6 +62,12 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
             nodes: format!("{}/{}", hand.replaced, hand.total),
             took: hand.took,
             refused: hand.asked.refused,
+            foreseen: Foreseen {
+                nodes: format!("{}/{}", hand.rehearsed.nodes.replaced, hand.rehearsed.nodes.total),
+                took: Duration::from_millis(hand.rehearsed.took),
+                refused: hand.rehearsed.evictions_refused,
+                available: foreseen(&hand.rehearsed.workloads),
+            },
             available: available(&wanted, &hand.counts),
         }),
         differences,
@@ -101,6 +109,14 @@ fn available(wanted: &BTreeMap<Workload, i32>, counts: &BTreeMap<Workload, Count
     let all = wanted.iter().map(|(workload, wanted)| {
         let least = counts.get(workload).map_or(0, |count| count.min);
         (least * 1000 / (*wanted).max(1), format!("{least} of {wanted}"))
+    });
+    all.min().map_or_else(|| "-".to_owned(), |(_, words)| words)
+}
+
+/// The same, as it was rehearsed.
+fn foreseen(workloads: &[recorded::Workload]) -> String {
+    let all = workloads.iter().map(|one| {
+        (one.min_ready * 1000 / one.desired.max(1), format!("{} of {}", one.min_ready, one.desired))
     });
     all.min().map_or_else(|| "-".to_owned(), |(_, words)| words)
 }

@@ -1,5 +1,6 @@
 //! Fidelity: the program rehearses a roll from its own snapshot of a real control plane, then rolls it there. Somebody else replaces the drained nodes, in
-//! times that both know. What came of it is compared with the rehearsal, and with what people do by hand on a cluster like it: `kubectl drain`, node by node.
+//! times that both know. What came of it is compared with the rehearsal, and with what people do by hand on a cluster like it: `kubectl drain`, node by node, which
+//! is rehearsed (`rehearse --as kubectl`) from a snapshot of that cluster, too.
 
 mod audit;
 mod by_hand;
@@ -40,7 +41,7 @@ pub fn compare(means: &Means, case: &Case, by_hand: bool) -> Result<Outcome> {
         let folder = folder.join("by-hand");
         let stage = stage::build_audited(&means.assets, &folder, &case.scene)
             .with_context(|| format!("building {} once more", case.scene.name))?;
-        by_hand::drained(case, &stage, &rehearsed, &folder)
+        by_hand::drained(means, case, &stage, &folder)
     });
     Ok(compare::outcome(case, &rehearsed, &real, hand.transpose()?.as_ref()))
 }

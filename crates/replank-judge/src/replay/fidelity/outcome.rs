@@ -32,9 +32,24 @@ pub struct Outcome {
     pub differences: Vec<String>,
 }
 
+/// What `rehearse --as kubectl` said of it.
+#[derive(Clone, Debug)]
+pub struct Foreseen {
+    /// Nodes replaced, of all.
+    pub nodes: String,
+    /// How long it took.
+    pub took: Duration,
+    /// Evictions refused.
+    pub refused: usize,
+    /// The lowest share of the pods of any workload that was Ready.
+    pub available: String,
+}
+
 /// What `kubectl drain` came to.
 #[derive(Clone, Debug)]
 pub struct Hand {
+    /// What was rehearsed of it.
+    pub foreseen: Foreseen,
     /// Nodes replaced, of all.
     pub nodes: String,
     /// How long it took.
@@ -83,6 +98,8 @@ impl Outcome {
         if let Some(hand) = &self.hand {
             let (took, refused) = (seconds(hand.took), hand.refused.to_string());
             cells.extend([hand.nodes.clone(), took, refused, hand.available.clone()]);
+            let Foreseen { nodes, took, refused, available } = &hand.foreseen;
+            cells.extend([nodes.clone(), seconds(*took), refused.to_string(), available.clone()]);
         }
         cells
     }
@@ -104,6 +121,10 @@ impl Outcome {
             "refused",
             "available",
             "kubectl",
+            "took",
+            "refused",
+            "available",
+            "--as kubectl",
             "took",
             "refused",
             "available",

@@ -1,0 +1,220 @@
+//! Nodes without an agent that should have it: a DaemonSet's pod is not there or not Ready, or the DaemonSet does not tolerate the taint of nodes that it is meant
+//! for as much as for the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use replank_facts::daemon::is_eligible;
+use replank_model::object::affinity::TaintEffect;
+use replank_model::object::node::Node;
+use replank_model::object::pod::{Pod, PodSpec};
+use replank_model::object::workload::DaemonSet;
+use replank_model::text::NodeName;
+use replank_model::time::Span;
+use replank_protocol::provisioner::Provisioner;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity, counted};
+use super::super::survey::Survey;
+
+/// Pods of a node that has just come are on their way.
+const STARTS: Span = Span::from_minutes(10);
+/// Nodes that are named.
+const NAMED: usize = 3;
+
+pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let all = survey.view.nodes.sorted();
+    let nodes: Vec<&Node> =
+        all.iter().map(|(_, node)| &***node).filter(|node| takes_agents(survey, node)).collect();
+    let sets = survey.view.daemon_sets.sorted().into_iter().map(|(_, set)| set);
+    sets.flat_map(|set| [absent(survey, set, &nodes), not_tolerated(survey, set, &nodes)]).flatten().collect()
+}
+
+/// Whether DaemonSets run on a node, and have had time to.
+fn takes_agents(survey: &Survey<'_>, node: &Node) -> bool {
+    let is_old = node.meta.creation_timestamp.is_none_or(|made| made + STARTS < survey.now());
+    node.is_ready() && is_old && Provisioner::of(node) != Provisioner::Fargate
+}
+
+/// Nodes that the controller wants a pod on, without a Ready one.
+fn absent(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Option<Finding> {
+    let status = &set.status;
+    // Without a status nothing is known; the controller itself says how many it misses.
+    if status.desired_number_scheduled <= status.number_ready {
+        return None;
+    }
+    let belongs = |node: &&&Node| is_eligible(&set.spec.template.spec, node);
+    let missing: Vec<(NodeName, String)> = nodes
+        .iter()
+        .filter(belongs)
+        .filter_map(|node| Some((node.name(), lacks(survey, set, &node.name())?)))
+        .collect();
+    let (first, why) = missing.first()?;
+    Some(Finding {
+        rule: Rule::DaemonMissing,
+        severity: Severity::Warning,
+        object: ObjectName::new("DaemonSet", set.meta.key()),
+        reason: format!(
+            "{} of {} that should run it have no Ready pod: {}; on {first}: {why}",
+            missing.len(),
+            counted(nodes.iter().filter(belongs).count(), "node"),
+            named(missing.iter().map(|(node, _)| node)),
+        ),
+        remedy: format!("kubectl -n {} describe daemonset/{}", set.meta.namespace, set.meta.name).into(),
+    })
+}
+
+/// Why a node has no Ready pod of a DaemonSet, if it has none.
+fn lacks(survey: &Survey<'_>, set: &DaemonSet, node: &NodeName) -> Option<String> {
+    let pods = survey.view.sorted_pods_on(node);
+    let mut own =
+        pods.into_iter().filter(|pod| pod.meta.controller().is_some_and(|owner| owner.uid == set.meta.uid));
+    let Some(pod) = own.clone().next() else { return Some("no pod".to_owned()) };
+    if own.any(|pod| pod.is_ready() && !pod.is_terminating()) {
+        return None;
+    }
+    Some(format!("pod {} is not Ready{}", pod.meta.name, waiting(pod)))
+}
+
+fn waiting(pod: &Pod) -> String {
+    let containers = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let reason = containers
+        .filter_map(|container| container.state.waiting.as_ref())
+        .map(|waiting| &waiting.reason)
+        .next();
+    reason.map_or_else(String::new, |reason| format!(" ({reason})"))
+}
+
+/// Nodes that are left out for a taint only, by an agent that looks at the machine and chooses no nodes.
+fn not_tolerated(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Option<Finding> {
+    let spec = &set.spec.template.spec;
+    if !is_agent(spec) || chooses(spec) || set.status.number_ready == 0 {
+        return None;
+    }
+    let mut left: BTreeMap<String, BTreeSet<NodeName>> = BTreeMap::new();
+    for node in
+        nodes.iter().filter(|node| !is_eligible(spec, node) && lacks(survey, set, &node.name()).is_some())
+    {
+        for taint in node.spec.taints.iter().filter(|taint| taint.effect != TaintEffect::PreferNoSchedule) {
+            let is_borne = spec.tolerations.iter().any(|toleration| toleration.tolerates(taint, false));
+            if !is_borne && !taint.key.starts_with("node.kubernetes.io/") {
+                left.entry(taint.to_string()).or_default().insert(node.name());
+            }
+        }
+    }
+    let all: BTreeSet<&NodeName> = left.values().flatten().collect();
+    let taints: Vec<&str> = left.keys().map(String::as_str).collect();
+    if all.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        rule: Rule::DaemonMissing,
+        severity: Severity::Info,
+        object: ObjectName::new("DaemonSet", set.meta.key()),
+        reason: format!(
+            "looks at its node and chooses none, but does not tolerate {}: {} without it: {}",
+            taints.join(" and "),
+            counted(all.len(), "node"),
+            named(all.iter().copied()),
+        ),
+        remedy: format!(
+            "kubectl -n {} get daemonset/{} -o jsonpath='{{.spec.template.spec.tolerations}}'   # add a toleration if it is meant to run there; operator: Exists \
+             tolerates every taint",
+            set.meta.namespace, set.meta.name
+        )
+        .into(),
+    })
+}
+
+/// Whether a pod looks at the machine that it runs on.
+fn is_agent(spec: &PodSpec) -> bool {
+    spec.host_network || spec.volumes.iter().any(|volume| volume.source.host_path.is_some())
+}
+
+/// Whether a pod says by labels on which nodes it runs.
+fn chooses(spec: &PodSpec) -> bool {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    spec.node_selector.iter().next().is_some() || affinity.is_some_and(|affinity| affinity.required.is_some())
+}
+
+fn named<'n>(nodes: impl Iterator<Item = &'n NodeName>) -> String {
+    let all: Vec<&str> = nodes.map(NodeName::as_str).collect();
+    match all.len() {
+        0..=NAMED => all.join(", "),
+        count => format!("{} and {} more", all[..NAMED].join(", "), count - NAMED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{found, merge, node, pod};
+    use super::*;
+
+    fn set(spec: &Value, ready: i32) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "shop", "uid": "agent"},
+            "spec": {"template": {"spec": spec}}, "status": {"desiredNumberScheduled": 2, "numberReady": ready}})
+    }
+
+    fn own(name: &str, on: &str, extra: Value) -> Value {
+        pod(name, on, Some(("apps/v1", "DaemonSet", "agent")), extra)
+    }
+
+    #[test]
+    fn a_node_without_a_ready_pod_is_named() {
+        let plain = json!({"containers": []});
+        let nodes = || vec![node("n", "a"), node("m", "b")];
+        let with = |more: Vec<Value>, ready| {
+            found(Rule::DaemonMissing, [nodes(), vec![set(&plain, ready)], more].concat())
+        };
+        let absent = with(vec![own("agent-n", "n", json!({}))], 1);
+        assert_eq!(
+            absent,
+            [
+                "warning daemon-missing DaemonSet shop/agent: 1 of 2 nodes that should run it have no Ready pod: m; on m: no pod"
+            ]
+        );
+        let crashing = json!({"status": {"conditions": [{"type": "Ready", "status": "False"}],
+            "containerStatuses": [{"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 9, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}});
+        let crashes = with(vec![own("agent-n", "n", json!({})), own("agent-m", "m", crashing)], 1);
+        assert!(crashes[0].ends_with("on m: pod agent-m is not Ready (CrashLoopBackOff)"), "{crashes:?}");
+        let both = vec![own("agent-n", "n", json!({})), own("agent-m", "m", json!({}))];
+        assert_eq!(with(both, 2), [""; 0]);
+        // One that has just come has time.
+        let mut young = node("m", "b");
+        merge(&mut young, json!({"metadata": {"creationTimestamp": "2026-01-01T11:55:00Z"}}));
+        let all = vec![node("n", "a"), young, set(&plain, 1), own("agent-n", "n", json!({}))];
+        assert_eq!(found(Rule::DaemonMissing, all), [""; 0]);
+    }
+
+    #[test]
+    fn an_agent_that_a_taint_keeps_off_is_told_and_others_are_not() {
+        let with = |spec: Value| {
+            let mut tainted = node("m", "b");
+            merge(
+                &mut tainted,
+                json!({"spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]}}),
+            );
+            let mut all = vec![node("n", "a"), tainted, set(&spec, 1), own("agent-n", "n", json!({}))];
+            merge(&mut all[2], json!({"status": {"desiredNumberScheduled": 1}}));
+            found(Rule::DaemonMissing, all)
+        };
+        let agent = json!({"containers": [], "volumes": [{"name": "log", "hostPath": {"path": "/var/log"}}]});
+        assert_eq!(
+            with(agent.clone()),
+            [
+                "info daemon-missing DaemonSet shop/agent: looks at its node and chooses none, but does not tolerate dedicated=gpu:NoSchedule: 1 node without it: m"
+            ]
+        );
+        let and = |more: Value| {
+            let mut spec = agent.clone();
+            merge(&mut spec, more);
+            with(spec)
+        };
+        assert_eq!(
+            and(json!({"nodeSelector": {"eks.amazonaws.com/nodegroup": "web"}})),
+            [""; 0],
+            "it chooses its nodes"
+        );
+        assert_eq!(with(json!({"containers": []})), [""; 0], "it does not look at the machine");
+    }
+}

@@ -58,10 +58,10 @@ fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
         let mut told = |of: String, what: String| all.entry(of).or_default().push(what);
         match (&**place, &**kind) {
             ("group", "terminate") => {
-                told("group".to_owned(), format!("terminate {}", text(&body["instance"])))
+                told("group".to_owned(), format!("terminate {}", text(&body["instance"])));
             }
             ("group", kind) => {
-                told("group".to_owned(), format!("{kind} {} {}", text(&body["key"]), body["to"]))
+                told("group".to_owned(), format!("{kind} {} {}", text(&body["key"]), body["to"]));
             }
             (_, "create" | "delete" | "patch") => {}
             (_, "evict") => {
@@ -73,7 +73,7 @@ fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
                 let role = match &body["mark"]["role"] {
                     Value::String(role) => role.clone(),
                     Value::Object(role) => role.keys().next().cloned().unwrap_or_default(),
-                    _ => String::new(),
+                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => String::new(),
                 };
                 told(format!("node {}", text(&body["node"]["name"])), format!("{kind} {role}"));
             }

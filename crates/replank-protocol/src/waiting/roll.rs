@@ -8,8 +8,8 @@ use replank_model::text::{RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-use super::PodWait;
 use super::finality::{Finality, counted};
+use super::pod::PodWait;
 use crate::provisioner::Provisioner;
 use crate::subject::Hope;
 use crate::taker::Taker;

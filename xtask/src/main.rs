@@ -15,6 +15,7 @@ mod differential;
 mod docs;
 mod fidelity;
 mod fixes;
+mod html;
 mod judged;
 mod layers;
 mod licences;
@@ -69,6 +70,8 @@ enum Task {
     Clients(clients::Args),
     /// Runs AWS's clients on the served cluster's AWS: boto3, its command line, Cluster Autoscaler, the node termination handler.
     Aws(aws::Args),
+    /// Opens HTML reports of every kind in Chromium: axe-core, requests, size, pictures.
+    Html(html::Args),
     /// Sends generated requests to a real control plane and to the served cluster, and prints how far they agree.
     Differential(differential::Args),
     /// Puts real output into the documentation, or checks that what stands there is real.
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(args),
         Task::Clients(args) => clients::run(args),
         Task::Aws(args) => aws::run(args),
+        Task::Html(args) => html::run(args),
         Task::Differential(args) => differential::run(args),
         Task::Docs(args) => docs::run(args),
         Task::Pictures(args) => pictures::run(args),

@@ -589,6 +589,10 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "start_sweep", "upgrade_to"])]
     pub(crate) journal: Option<PathBuf>,
 
+    /// Writes the report as a page for a browser, too: one file, which asks for nothing from outside. docs/html.md shows it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["start_sweep", "upgrade_to"])]
+    pub(crate) html: Option<PathBuf>,
+
     /// Compares start times within the next days instead of rehearsing: when would batch runs block the nodes for the shortest time? Such as
     /// 7d or 12h; docs/batch.md.
     #[arg(

@@ -264,6 +264,15 @@ pub(super) const RULES: &[Rule] = &[
         why: "rehearse reports the outcome of a simulated run; it reads no files",
     },
     Rule {
+        name: "replank-html",
+        ours: &["replank-journal", "replank-model", "replank-protocol"],
+        others: &["base64", "ring", "serde", "serde_json", "thiserror"],
+        below: &[],
+        dev: &[],
+        purity: Purity::Effects,
+        why: "html turns documents into pages; it reads and writes no files and rehearses nothing",
+    },
+    Rule {
         name: "replank-cluster",
         ours: &[
             "replank-api",
@@ -320,6 +329,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-core",
             "replank-facts",
             "replank-hpa",
+            "replank-html",
             "replank-intake",
             "replank-model",
             "replank-protocol",

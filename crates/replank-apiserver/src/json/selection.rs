@@ -63,28 +63,17 @@ impl Selection {
     /// Whether an object as it is served has the fields that are asked for; labels are not looked at.
     #[must_use]
     pub fn fields_match(&self, value: &Value) -> bool {
-        self.have(|field| Cow::Owned(fields::text(value, field)))
+        self.fields.matches_texts(|field| Cow::Owned(fields::text(value, field)))
     }
 
     fn has_fields(&self, object: &Object) -> bool {
         let mut whole: Option<Value> = None;
         // What nearly all ask for is at hand; only for the rest the object is written out.
-        let mut text = |field: &str| match quick(object, field) {
-            Some(text) => text.to_owned(),
-            None => fields::text(whole.get_or_insert_with(|| served(object)), field),
+        let text = |field: &str| match quick(object, field) {
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Owned(fields::text(whole.get_or_insert_with(|| served(object)), field)),
         };
-        let texts: Vec<(&str, String)> =
-            self.fields.terms().iter().map(|term| (&*term.field, text(&term.field))).collect();
-        self.have(|field| {
-            let found = texts.iter().find(|(name, _)| *name == field);
-            Cow::Owned(found.map(|(_, text)| text.clone()).unwrap_or_default())
-        })
-    }
-
-    fn have<'t>(&self, text: impl Fn(&str) -> Cow<'t, str>) -> bool {
-        let texts: Vec<(&str, Cow<'t, str>)> =
-            self.fields.terms().iter().map(|term| (&*term.field, text(&term.field))).collect();
-        self.fields.matches(|field| texts.iter().find(|(name, _)| *name == field).map(|(_, text)| &**text))
+        self.fields.matches_texts(text)
     }
 }
 

@@ -196,7 +196,8 @@ impl Api {
                 return Err(other_uid(&address.resource, &key, (text("/metadata/uid"), ""), terms.effect));
             }
             None if address.subresource.is_none() && strategy::creates_on_update(&address.resource) => {
-                // Which version it was to take the place of is not looked at.
+                // Which version it was to take the place of is not looked at, as long as it is one.
+                is_version(text("/metadata/resourceVersion"))?;
                 let mut value = value;
                 if let Value::Object(meta) = member(&mut value, "metadata") {
                     meta.remove("resourceVersion");
@@ -596,16 +597,21 @@ impl Api {
             return Err(ApiError::invalid(name, meta.name.as_str(), vec![cause]));
         }
         if !version.is_empty() && version != meta.resource_version.0.to_string() {
-            if version.parse::<u64>().is_err() {
-                let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
-                return Err(ApiError::internal(&why));
-            }
+            is_version(version)?;
             let why = "the object has been modified; please apply your changes to the latest version and try \
                        again";
             return Err(ApiError::conflict(resource.name.clone(), &meta.key(), why));
         }
         Ok(())
     }
+}
+
+/// Whether a text may be the version of an object; empty stands for none.
+fn is_version(text: &str) -> Result<(), ApiError> {
+    if text.is_empty() || text.parse::<u64>().is_ok() {
+        return Ok(());
+    }
+    Err(ApiError::internal(&format!("strconv.ParseUint: parsing {text:?}: invalid syntax")))
 }
 
 /// What is said where a write means another object than the one that is there, if one is.

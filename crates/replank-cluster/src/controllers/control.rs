@@ -15,6 +15,7 @@ use super::aggregation::{GROUP, add_up};
 use super::certificates;
 use super::edit::text;
 use super::endpoints;
+use super::fairness;
 use super::mirroring::mirror;
 use super::node_labels;
 use super::node_ttl::NodeTtl;
@@ -153,6 +154,8 @@ impl Controllers {
                 let tasks: Vec<Task> = self.aggregates.iter().cloned().map(Task::Aggregate).collect();
                 tasks.into_iter().for_each(|task| self.queue.add(task, at));
             }
+            (fairness::GROUP, fairness::SCHEMA) if !is_gone => self.queue.add(Task::FlowSchema(key), at),
+            (fairness::GROUP, fairness::LEVEL) => self.queue.add(Task::PriorityLevel(key), at),
             (certificates::GROUP, certificates::KIND) if !is_gone => {
                 self.queue.add(Task::Certificate(key.clone()), at);
                 self.queue.add(Task::CleanRequest(key), at);
@@ -176,6 +179,12 @@ impl Controllers {
                     Task::Endpoints(key) => endpoints::keep(api, key),
                     Task::Mirror(key) => mirror(api, key),
                     Task::Protect(kind, key) => protection::protect(api, *kind, key),
+                    Task::FlowSchema(key) => fairness::tell(api, key, now),
+                    Task::PriorityLevel(key) => {
+                        for schema in fairness::of_level(api, key) {
+                            fairness::tell(api, &schema, now);
+                        }
+                    }
                     Task::Class(key) => protection::keep_class(api, key),
                     Task::Node(key) => {
                         node_ttl.keep(api, key);

@@ -8,6 +8,7 @@ mod certificates;
 mod control;
 pub(crate) mod edit;
 mod endpoints;
+mod fairness;
 mod mirroring;
 mod node_labels;
 mod node_ttl;

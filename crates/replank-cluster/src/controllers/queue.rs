@@ -27,6 +27,10 @@ pub(super) enum Task {
     CleanRequest(Key),
     /// The finalizer of a class of volume attributes.
     Class(Key),
+    /// The condition of a FlowSchema.
+    FlowSchema(Key),
+    /// The conditions of those that refer to a priority level.
+    PriorityLevel(Key),
     /// What controllers write on a node: how long its kubelet may keep Secrets, and old labels.
     Node(Key),
 }

@@ -4,6 +4,7 @@ mod ask;
 mod broken;
 mod busy;
 mod certificates;
+mod fairness;
 mod parts;
 mod replay;
 mod security;

@@ -11,8 +11,14 @@ type Members = Map<String, Value>;
 /// File mode 0644, as the API writes it.
 const FILE_MODE: i64 = 0o644;
 
+/// Fields of gates that are off by default: they are dropped (`dropDisabledFields`).
+const GATED: [&str; 1] = ["schedulingGroup"];
+
 /// Fills in what a pod spec leaves out, in a pod or in a template (`SetDefaults_PodSpec` and what it contains).
 pub fn default_pod_spec(spec: &mut Members) {
+    for gated in GATED {
+        spec.remove(gated);
+    }
     default_text(spec, "dnsPolicy", "ClusterFirst");
     default_text(spec, "restartPolicy", "Always");
     default(spec, "securityContext", Map::new());

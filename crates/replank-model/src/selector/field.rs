@@ -2,6 +2,7 @@
 //!
 //! In a value `\`, `,` and `=` stand behind a backslash. Which fields there are is the caller's to say.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -80,8 +81,13 @@ impl FieldSelector {
 
     /// Whether an object is selected, given its fields by name. A field that is not there is empty. Allocates nothing.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<&'a str>) -> bool {
+        self.matches_texts(|name| Cow::Borrowed(field(name).unwrap_or("")))
+    }
+
+    /// As [`Self::matches`], where the text of a field may have to be put together.
+    pub fn matches_texts<'a>(&self, mut text: impl FnMut(&str) -> Cow<'a, str>) -> bool {
         self.terms.iter().all(|term| {
-            let is_equal = field(&term.field).unwrap_or("") == &*term.value;
+            let is_equal = *text(&term.field) == *term.value;
             match term.operator {
                 FieldOperator::Equals => is_equal,
                 FieldOperator::NotEquals => !is_equal,

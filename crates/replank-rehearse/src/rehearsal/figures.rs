@@ -13,6 +13,7 @@ use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::back::Rollback;
 use super::causes;
+use super::course::Course;
 use super::holders;
 use super::outages;
 use super::recorder::{ReadyCount, Recorder};
@@ -91,6 +92,7 @@ pub(super) fn result(
         budgets: budgets(notes),
         evictions: notes.evictions.entries(),
         workloads: workloads(world.view(), notes, world.now()),
+        unschedulable: notes.waiting.entries(),
         findings,
         remedies: Vec::new(),
         ending: Ending::of(rehearsal.end(), rollback.as_ref()),
@@ -223,6 +225,11 @@ fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
             desired: outages::desired(view, workload).unwrap_or(count.before),
             min_ready: count.min,
             without_ready: outages::dark(count, now),
+            budgets: {
+                let covers = notes.covered.get(workload).into_iter().flatten();
+                covers.map(|key| key.name.text().clone()).collect()
+            },
+            history: notes.ready.get(workload).map(Course::entries).unwrap_or_default(),
         })
         .collect()
 }

@@ -19,6 +19,7 @@ use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget
 use replank_protocol::decision::Decision;
 use rustc_hash::FxHashMap;
 
+use super::course::{Course, Worst};
 use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
 use super::preempted::Preempted;
@@ -40,6 +41,12 @@ pub(super) struct Recorder {
     /// What others did, as far as the run noticed it.
     pub(super) noticed: Vec<NoticedEntry>,
     pub(super) workloads: BTreeMap<Workload, ReadyCount>,
+    /// Ready pods of each workload over time.
+    pub(super) ready: BTreeMap<Workload, Course>,
+    /// Budgets that were seen to cover pods of a workload.
+    pub(super) covered: BTreeMap<Workload, BTreeSet<Key>>,
+    /// Pods that cannot be placed, over time.
+    pub(super) waiting: Course,
     pub(super) budgets: BTreeMap<Key, BudgetCount>,
     /// What each budget's status said, change by change.
     pub(super) budget_history: BTreeMap<Key, Vec<BudgetAt>>,
@@ -135,6 +142,12 @@ impl Recorder {
             *count =
                 ReadyCount { before: count.now, now: count.now, min: count.now, ..ReadyCount::default() };
         }
+        // Pods come one by one before anything happens: what is of interest begins with all of them.
+        recorder.ready.clear();
+        for (workload, count) in &recorder.workloads {
+            recorder.ready.entry(workload.clone()).or_default().note(at, count.now, Worst::Least);
+        }
+        recorder.waiting = Course::default();
         recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
         recorder.pods.unschedulable_max = 0;
         for (_, budget) in view.pod_disruption_budgets.sorted() {
@@ -163,12 +176,18 @@ impl Recorder {
         if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
             self.unschedulable.insert(pod.meta.uid.clone());
             self.pods.unschedulable_max = self.pods.unschedulable_max.max(self.unschedulable.len());
-        } else if !waits {
-            self.unschedulable.remove(&pod.meta.uid);
+            self.note_unschedulable(at);
+        } else if !waits && self.unschedulable.remove(&pod.meta.uid) {
+            self.note_unschedulable(at);
         }
         if new.is_none() {
             self.workload_of.remove(&pod.meta.uid);
         }
+    }
+
+    fn note_unschedulable(&mut self, at: Time) {
+        let pods = i32::try_from(self.unschedulable.len()).unwrap_or(i32::MAX);
+        self.waiting.note(at, pods, Worst::Most);
     }
 
     /// The group, or the pool of Karpenter, of a node that came since the beginning.
@@ -192,9 +211,10 @@ impl Recorder {
                 workload
             }
         };
-        let count = self.workloads.entry(workload).or_default();
+        let count = self.workloads.entry(workload.clone()).or_default();
         count.now += difference;
         count.min = count.min.min(count.now);
+        self.ready.entry(workload).or_default().note(at, count.now, Worst::Least);
         match (count.now > 0, count.dark_since) {
             (true, Some(since)) => {
                 count.dark += at - since;
@@ -240,8 +260,12 @@ impl Recorder {
         };
         let pod = &view.pods[ix];
         self.evictions.answered(sent, request, pod, view);
+        let workload = workload_of(view, pod);
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
+            if let Some(workload) = &workload {
+                self.covered.entry(workload.clone()).or_default().insert(key.clone());
+            }
             if let Some(count) = self.budgets.get_mut(&key) {
                 count.touched = true;
                 if matches!(result, Some(Ok(()))) && pod.is_ready() {

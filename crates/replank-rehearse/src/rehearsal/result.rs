@@ -16,6 +16,7 @@ use crate::finding_entry::FindingEntry;
 
 use super::back::Rollback;
 use super::connections::ConnectionFigures;
+use super::course::CountAt;
 use super::elasticity::AutoscalerFigures;
 use super::ended::EndedBatch;
 use super::evictions::EvictionEntry;
@@ -75,6 +76,9 @@ pub struct RehearsalResult {
     pub evictions: Vec<EvictionEntry>,
     /// Workloads that had pods to be moved, or lost some, sorted.
     pub workloads: Vec<WorkloadFigures>,
+    /// Unschedulable pods beyond those of the snapshot, from the first one on: an entry for each second in which their number changed, and one before it where it
+    /// was higher within that second.
+    pub unschedulable: Vec<CountAt>,
     /// What was found before the start.
     pub findings: Vec<FindingEntry>,
     /// Changes that were made first (`--with-remedies`), as a person pastes them.
@@ -291,6 +295,10 @@ pub struct WorkloadFigures {
     /// How long no pod was Ready.
     #[serde(rename = "withoutReadyMs", serialize_with = "crate::millis::millis")]
     pub without_ready: Span,
+    /// Disruption budgets that cover its pods, by name, sorted.
+    pub budgets: Vec<Text>,
+    /// Ready pods from the start on: an entry for each second in which their number changed, and one before it where it was lower within that second.
+    pub history: Vec<CountAt>,
 }
 
 /// One thing that blocks.

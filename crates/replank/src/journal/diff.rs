@@ -4,7 +4,8 @@ use replank_journal::{Comparison, Tale, differences};
 use replank_model::time::Span;
 
 use super::args::{DiffArgs, JournalFormat};
-use super::source::{read, title};
+use super::rehearsed;
+use super::source::{Told, either, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -16,8 +17,23 @@ use crate::report::{Look, Page, Tone};
 /// # Errors
 /// Where one of the files is no journal.
 pub(crate) fn run(args: &DiffArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    let first = Tale::of(&read(&args.first, printer)?);
-    let second = Tale::of(&read(&args.second, printer)?);
+    let (first, second) = match (either(&args.first, printer)?, either(&args.second, printer)?) {
+        (Told::Journal(first), Told::Journal(second)) => (Tale::of(&first), Tale::of(&second)),
+        (Told::Rehearsed(first), Told::Rehearsed(second)) => {
+            return rehearsed::compare(args, &first, &second, printer);
+        }
+        (
+            Told::Journal(_) | Told::Rehearsed(_) | Told::Seeds(_),
+            Told::Journal(_) | Told::Rehearsed(_) | Told::Seeds(_),
+        ) => {
+            return Err(Failure::usage_message("the two files are not of one kind")
+                .next("pass two journals, or two files of `replank rehearse -o json` without --seeds"));
+        }
+    };
+    if args.html.is_some() {
+        return Err(Failure::usage_message("a page compares two rehearsals, not two journals")
+            .next("pass two files of `replank rehearse -o json`, or leave out --html"));
+    }
     let compared = differences([&first, &second], f64::from(args.tolerance) / 100.0);
     match args.output {
         JournalFormat::Text => {
@@ -45,7 +61,7 @@ fn text(tales: [&Tale; 2], compared: &Comparison, look: Look) -> String {
         let took = span(compared.took[index]);
         page.labelled(
             2,
-            &format!("{label:<6}"),
+            &format!("{label:<7}"),
             &format!("{}: {took}, {pods}, {refused} refused", title(tale)),
         );
     }

@@ -3,6 +3,7 @@
 mod args;
 mod diff;
 mod file;
+mod rehearsed;
 mod report;
 mod source;
 

@@ -1,14 +1,18 @@
 //! `replank report`: what happened, when and why.
 
+use std::path::Path;
+
+use replank_html::{About, Rehearsal, SeedRun};
 use replank_journal::{Fate, NodeTale, PodTale, Tale, WaitTale, word};
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 
 use super::args::{JournalFormat, ReportArgs};
-use super::source::{read, title};
+use super::source::{Told, either, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::rehearse::html::save;
 use crate::report::words::{count, span};
 use crate::report::{Cell, Lean, Look, Page, Tone};
 
@@ -22,8 +26,27 @@ const WAIT_MIN: Span = Span::from_secs(10);
 /// # Errors
 /// Where the file is no journal.
 pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Failure> {
-    let journal = read(&args.journal, printer)?;
+    let journal = match (either(&args.journal, printer)?, &args.html) {
+        (Told::Journal(journal), _) => journal,
+        (Told::Rehearsed(rehearsal), Some(path)) => {
+            save(path, &replank_html::rehearsal(&rehearsal, &About::default()), printer)?;
+            return Ok(Exit::Passes);
+        }
+        (Told::Seeds(rehearsals), Some(path)) => {
+            save(path, &of_seeds(&args.journal, &rehearsals)?, printer)?;
+            return Ok(Exit::Passes);
+        }
+        (Told::Rehearsed(_) | Told::Seeds(_), None) => {
+            let name = args.journal.display();
+            return Err(Failure::usage_message(format!("{name} is the JSON of a rehearsal, not a journal"))
+                .next("pass --html FILE to make a page of it"));
+        }
+    };
     let tale = Tale::of(&journal);
+    if let Some(path) = &args.html {
+        save(path, &replank_html::journal(&tale), printer)?;
+        return Ok(Exit::Passes);
+    }
     match args.output {
         JournalFormat::Text => {
             let look = printer.look();
@@ -35,6 +58,17 @@ pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Fail
         }
     }
     Ok(Exit::Passes)
+}
+
+/// The page of many rehearsals: the worst of them in full.
+fn of_seeds(path: &Path, rehearsals: &[Rehearsal]) -> Result<String, Failure> {
+    let runs: Vec<SeedRun> = rehearsals.iter().map(Rehearsal::in_short).collect();
+    let rank = |run: &SeedRun| (run.badness(), std::cmp::Reverse(run.seed));
+    let worst = rehearsals.iter().max_by_key(|rehearsal| rank(&rehearsal.in_short()));
+    let Some(worst) = worst else {
+        return Err(Failure::usage_message(format!("{} has no rehearsal", path.display())));
+    };
+    Ok(replank_html::rehearsals(worst, &runs, &About::default()))
 }
 
 fn text(tale: &Tale, look: Look) -> String {

@@ -16,6 +16,7 @@ use scene::json;
 mod documented;
 pub(crate) mod example;
 pub(crate) mod groups;
+pub(crate) mod html;
 mod once;
 pub(crate) mod plan;
 mod remedies;
@@ -137,6 +138,9 @@ fn one(
         timeline: if args.timeline { Timeline::Shown } else { Timeline::Left },
         spread: spread.as_ref(),
     };
+    if let Some(path) = &args.html {
+        html::write(path, &rehearsed.result, &about, printer)?;
+    }
     match args.output {
         Format::Text => {
             let look = printer.look();
@@ -191,12 +195,15 @@ fn many(
 ) -> Result<Exit, Failure> {
     let mut tally = Tally::default();
     let limit = args.limit;
+    let mut worst = args.html.as_ref().map(|_| html::Worst::default());
+    let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
     let text = match args.output {
         Format::Text => {
             // Of a result only a line is kept: a hundred thousand of them fit.
             let mut runs: Vec<Run> = Vec::new();
-            run::many(scene, seeds, limit, Remedies::Untried, interrupt, |result| {
+            run::many(scene, seeds, limit, remedies, interrupt, |result| {
                 tally.add(&result);
+                worst.iter_mut().for_each(|worst| worst.add(&result));
                 runs.push(Run::of(&result));
             });
             runs.sort_by_key(Run::seed);
@@ -207,6 +214,7 @@ fn many(
             let mut results: Vec<RehearsalResult> = Vec::new();
             run::many(scene, seeds, limit, Remedies::Proved, interrupt, |result| {
                 tally.add(&result);
+                worst.iter_mut().for_each(|worst| worst.add(&result));
                 results.push(result);
             });
             results.sort_by_key(|result| result.seed);
@@ -223,6 +231,9 @@ fn many(
         printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
         return Ok(Exit::Interrupted);
     };
+    if let Some((path, worst)) = args.html.as_deref().zip(worst) {
+        worst.write(path, scene, printer)?;
+    }
     printer.data(&text?)?;
     let summary = tally.summary();
     if interrupt.is_pressed() {

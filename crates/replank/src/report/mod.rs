@@ -39,6 +39,7 @@ mod tests;
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
 pub(crate) use seeds::{Run, Summary, Tally, seeds};
 pub(crate) use sweep::sweep;
+pub(crate) use verdict::in_words;
 
 /// The report in short: what was found, the figures and the verdict.
 pub(crate) fn short(result: &RehearsalResult, about: &About<'_>, look: Look) -> String {

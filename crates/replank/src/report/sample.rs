@@ -8,7 +8,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, By, Cause,
-    ConnectionFigures, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
+    ConnectionFigures, CountAt, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
     InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
     PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, Rollback, ScriptEventEntry,
     StageEntry, StartEntry, Successor, Verdict, Wait, WorkloadFigures,
@@ -170,6 +170,8 @@ pub(crate) fn with_findings() -> RehearsalResult {
         desired,
         min_ready: min,
         without_ready: if min == 0 { Span::from_secs(99) } else { Span::ZERO },
+        budgets: vec![Text::from("cart")],
+        history: vec![CountAt { at: at(0), pods: desired }, CountAt { at: at(96), pods: min }],
     };
     let assumption = |about: &str, value: &str, source, samples| AssumptionEntry {
         about: about.to_owned(),
@@ -226,6 +228,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             workload("StatefulSet", "redis", 1, 0),
         ],
         evictions: vec![eviction()],
+        unschedulable: vec![CountAt { at: at(97), pods: 2 }, CountAt { at: at(160), pods: 0 }],
         findings: findings(),
         remedies: Vec::new(),
         blockers: Vec::new(),

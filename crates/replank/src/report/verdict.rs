@@ -19,8 +19,13 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
     }
 }
 
-/// Without what to do next.
-pub(super) fn write_alone(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
+/// The verdict in a word and a sentence, and what to do next, for a report that is no text of a terminal.
+pub(crate) fn in_words(result: &RehearsalResult, about: &About<'_>) -> (&'static str, String, Vec<String>) {
+    let (word, _, text) = said(result, about);
+    (word, text, next(result, about))
+}
+
+fn said(result: &RehearsalResult, about: &About<'_>) -> (&'static str, Tone, String) {
     let (tone, text) = match about.stop {
         Stop::Interrupted => (Tone::Warning, interrupted(result)),
         Stop::RanAway => (Tone::Bad, ran_away(result)),
@@ -30,6 +35,12 @@ pub(super) fn write_alone(page: &mut Page, result: &RehearsalResult, about: &Abo
         Stop::Interrupted => "interrupted",
         Stop::Ended | Stop::TimeUp | Stop::Silence | Stop::RanAway => result.verdict.as_str(),
     };
+    (word, tone, text)
+}
+
+/// Without what to do next.
+pub(super) fn write_alone(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
+    let (word, tone, text) = said(result, about);
     let word = page.paint(word, tone);
     page.heading("Verdict", &word);
     page.wrapped(2, &text, Tone::Plain);

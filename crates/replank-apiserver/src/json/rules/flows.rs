@@ -88,7 +88,12 @@ pub(super) fn schema(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-pub(super) fn level(spec: &Value, causes: &mut Vec<Cause>) {
+pub(super) fn level(name: &str, spec: &Value, causes: &mut Vec<Cause>) {
+    let kind = text(spec, "type");
+    if (name == "exempt") != (kind == "Exempt") {
+        let why = "must be 'Exempt' if and only if `name` is 'exempt'";
+        causes.push(Cause::invalid("spec.type", &quoted(kind), why));
+    }
     let limited = spec.get("limited").filter(|one| one.is_object());
     for (kind, other, of) in [("Limited", "exempt", "Limited"), ("Exempt", "limited", "not Limited")] {
         if text(spec, "type") == kind && is_set(spec, other) {
@@ -166,9 +171,12 @@ mod tests {
         assert_eq!(fields(schema, &both), ["spec.rules[0].subjects[0].group"]);
         let queuing = json!({"queues": 64, "handSize": 8, "queueLengthLimit": 50});
         let of = |kind: &str| json!({"type": "Limited", "limited": {"borrowingLimitPercent": -1, "limitResponse": {"type": kind, "queuing": queuing}}});
-        assert_eq!(fields(level, &of("Queue")), ["spec.limited.borrowingLimitPercent"]);
         assert_eq!(
-            fields(level, &of("Reject")),
+            fields(|spec, causes| level("a", spec, causes), &of("Queue")),
+            ["spec.limited.borrowingLimitPercent"]
+        );
+        assert_eq!(
+            fields(|spec, causes| level("a", spec, causes), &of("Reject")),
             ["spec.limited.borrowingLimitPercent", "spec.limited.limitResponse.queuing"]
         );
     }

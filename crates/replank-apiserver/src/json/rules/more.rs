@@ -27,7 +27,13 @@ pub(super) fn check(key: &str, value: &Value, causes: &mut Vec<Cause>) {
         "validatingwebhookconfigurations.admissionregistration.k8s.io"
         | "mutatingwebhookconfigurations.admissionregistration.k8s.io" => webhooks(value, causes),
         "flowschemas.flowcontrol.apiserver.k8s.io" => flows::schema(spec, causes),
-        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => flows::level(spec, causes),
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io" => {
+            flows::level(
+                value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default(),
+                spec,
+                causes,
+            );
+        }
         "events" => told::event(value, false, causes),
         "events.events.k8s.io" => told::event(value, true, causes),
         "configmaps" => keys(value, causes),
@@ -181,6 +187,10 @@ fn autoscaler(spec: &Value, causes: &mut Vec<Cause>) {
 
 fn backend(value: &Value, at: &str, causes: &mut Vec<Cause>) {
     let (service, resource) = (value.get("service").filter(|one| one.is_object()), is_set(value, "resource"));
+    if service.is_some() && resource {
+        causes.push(Cause::invalid(at, "\"\"", "cannot set both resource and service backends"));
+        return;
+    }
     let Some(service) = service else {
         if !resource {
             causes.push(Cause::invalid(at, "\"\"", "resource or service backend is required"));

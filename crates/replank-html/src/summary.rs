@@ -1,0 +1,141 @@
+//! The head of a page: the verdict in a word and a sentence, figures, what blocks, and what to do next.
+
+use crate::document::Rehearsal;
+use crate::markup::Markup;
+use crate::words::{capital, count, grouped, millis};
+
+/// What keeps nodes, as far as it is told here.
+const CAUSES_MAX: usize = 10;
+
+/// How a verdict looks: its class and a sign that is no colour.
+pub(crate) fn face(verdict: &str) -> (&'static str, &'static str) {
+    match verdict {
+        "passes" | "done" => ("good", "✓"),
+        "findings" | "partial" | "interrupted" | "cancelled" | "rolledBack" => ("some", "!"),
+        _ => ("bad", "✕"),
+    }
+}
+
+/// The verdict in a word and a sentence.
+pub(crate) fn verdict(word: &str, sentence: &str, out: &mut Markup) {
+    let (class, sign) = face(word);
+    out.open("div", &[("class", &format!("verdict {class}"))]);
+    out.raw("<p class=\"word\"><span aria-hidden=\"true\">");
+    out.text(sign);
+    out.raw("</span> ");
+    out.text(&capital(word));
+    out.raw("</p>");
+    out.leaf("p", &[("class", "sentence")], sentence);
+    out.raw("</div>");
+}
+
+/// What is said where nobody says anything else.
+pub(crate) fn sentence(rehearsal: &Rehearsal) -> String {
+    let nodes = &rehearsal.nodes;
+    let time = millis(rehearsal.virtual_duration_ms);
+    match rehearsal.verdict.as_str() {
+        "refused" => "Not started, because of the findings below.".to_owned(),
+        _ if nodes.total == 0 => "No node was to be replaced.".to_owned(),
+        _ => {
+            let replaced = format!(
+                "{} of {} were replaced in {time}",
+                grouped(nodes.replaced),
+                count(nodes.total, "node")
+            );
+            match rehearsal.findings.len() {
+                0 => format!("{replaced}."),
+                found => format!("{replaced}; {} to look at.", count(found, "finding")),
+            }
+        }
+    }
+}
+
+/// What keeps nodes from being replaced.
+pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
+    let told: Vec<(String, String)> = if rehearsal.causes.is_empty() {
+        rehearsal.blockers.iter().map(|one| (one.what.clone(), one.reason.clone())).collect()
+    } else {
+        let of = |cause: &crate::document::Cause| {
+            let keeps = match (cause.nodes.as_slice(), cause.pods) {
+                ([], _) => String::new(),
+                ([node], pods) => format!(" Keeps node {node}, with {}.", count(pods, "pod")),
+                (nodes, pods) => {
+                    format!(" Keeps {}, with {}.", count(nodes.len(), "node"), count(pods, "pod"))
+                }
+            };
+            let finding = cause.finding.as_deref().zip(cause.finding_object.as_deref());
+            let finding =
+                finding.map_or_else(String::new, |(id, object)| format!(" Finding {id}, {object}."));
+            (cause.object.clone(), format!("{}.{keeps}{finding}", cause.reason.trim_end_matches('.')))
+        };
+        rehearsal.causes.iter().map(of).collect()
+    };
+    if told.is_empty() {
+        return;
+    }
+    out.raw("<h2 class=\"small\">What blocks</h2><ul class=\"causes\">");
+    for (what, why) in told.iter().take(CAUSES_MAX) {
+        out.raw("<li>");
+        // `run`, and why: that the run was halted.
+        if why.starts_with(what.as_str()) {
+            out.text(&capital(why));
+        } else {
+            out.leaf("b", &[], &capital(what));
+            out.raw(" ");
+            out.text(why);
+        }
+        out.raw("</li>");
+    }
+    if told.len() > CAUSES_MAX {
+        out.leaf("li", &[], &format!("and {} more: the JSON has them all", told.len() - CAUSES_MAX));
+    }
+    out.raw("</ul>");
+}
+
+/// What to do next, in order.
+pub(crate) fn next(steps: &[String], out: &mut Markup) {
+    if steps.is_empty() {
+        return;
+    }
+    out.raw("<h2 class=\"small\">Next</h2><ol class=\"next\">");
+    for step in steps {
+        out.leaf("li", &[], &capital(step));
+    }
+    out.raw("</ol>");
+}
+
+/// Figures side by side: a number and what it is.
+pub(crate) fn figures(figures: &[(String, &str)], out: &mut Markup) {
+    out.raw("<dl class=\"figures\">");
+    for (number, what) in figures {
+        out.raw("<div><dt>");
+        out.text(what);
+        out.raw("</dt><dd>");
+        out.text(number);
+        out.raw("</dd></div>");
+    }
+    out.raw("</dl>");
+}
+
+/// The figures of a rehearsal.
+pub(crate) fn of(rehearsal: &Rehearsal) -> Vec<(String, &'static str)> {
+    let Rehearsal { nodes, pods, batch, .. } = rehearsal;
+    let dark = rehearsal.workloads.iter().filter(|one| one.desired > 0 && one.min_ready == 0).count();
+    let mut figures = vec![
+        (format!("{} of {}", grouped(nodes.replaced), grouped(nodes.total)), "nodes replaced"),
+        (millis(rehearsal.virtual_duration_ms), "duration"),
+        (grouped(pods.moved), "pods moved"),
+        (grouped(pods.evictions_refused), "evictions refused"),
+        (grouped(dark), "workloads without a Ready pod for a while"),
+        (grouped(pods.unschedulable_max), "pods pending at once"),
+        (grouped(nodes.surge_max), "nodes of surge"),
+    ];
+    if batch.on_nodes > 0 {
+        figures.push((
+            format!("{} of {}", grouped(batch.waited), grouped(batch.on_nodes)),
+            "batch pods waited for",
+        ));
+        figures.push((grouped(batch.killed), "batch pods killed"));
+    }
+    figures
+}

@@ -1,0 +1,176 @@
+//! Pages held to what they promise: nothing of a cluster is markup, nothing is asked for from outside, and everything that was found is told.
+
+use replank_html::{About, Document, Rehearsal, Side, comparison, figures, read, rehearsal, rehearsals};
+use serde_json::{Value, json};
+
+/// What a message could have in it; names of objects cannot.
+const HOSTILE: &str = "</script><img src=x onerror=\"alert(1)\"><!-- ' ]]>";
+
+fn document(text: &str) -> Value {
+    json!({
+        "version": "replank.dev/rehearsal/v1alpha1", "verdict": "blocked", "seed": 3, "traceHash": "ab",
+        "start": "2026-11-20T09:00:00Z", "virtualDurationMs": 600_000, "nodes": {"total": 2, "replaced": 1},
+        "pods": {"moved": 4, "evictionsRefused": 2, "unschedulableMax": 1},
+        "budgets": [{"namespace": "shop", "name": "cart", "desiredHealthy": 2, "minHealthy": 2, "history": []}],
+        "evictions": [{"namespace": "shop", "pod": "cart-1", "node": "a.ec2.internal"}],
+        "workloads": [
+            {"kind": "Deployment", "namespace": "shop", "name": "cart", "desired": 3, "minReady": 2, "withoutReadyMs": 0,
+             "budgets": ["cart"], "history": [{"at": "2026-11-20T09:00:00Z", "pods": 3}, {"at": "2026-11-20T09:05:00Z", "pods": 2}]},
+            {"kind": "Deployment", "namespace": "shop", "name": text, "desired": 1, "minReady": 0, "withoutReadyMs": 5_000,
+             "history": [{"at": "2026-11-20T09:00:00Z", "pods": 1}, {"at": "2026-11-20T09:05:00Z", "pods": 0}]},
+        ],
+        "unschedulable": [{"at": "2026-11-20T09:06:00Z", "pods": 1}, {"at": "2026-11-20T09:08:00Z", "pods": 0}],
+        "findings": [{"id": "pdb-never-allows", "severity": "blocking", "object": text, "reason": text, "remedy": text, "proof": "checked"}],
+        "causes": [{"object": text, "reason": text, "nodes": ["b.ec2.internal"], "pods": 2}],
+        "waits": [{"what": "pod shop/cart-1", "kind": "budget", "reason": text, "since": "2026-11-20T09:01:00Z", "waitedMs": 61_000}],
+        "stages": [{"group": "web", "wave": null, "from": "2026-11-20T09:03:00Z", "until": "2026-11-20T09:04:00Z", "pods": 1, "workloads": [text]}],
+        "starts": [{"kind": "CronJob", "namespace": "jobs", "name": text, "schedule": "5 * * * *", "next": null, "within": 0, "onOldNodes": 0}],
+        "noticed": [{"at": "2026-11-20T09:03:00Z", "what": text}],
+        "scriptEvents": [{"at": "2026-11-20T09:03:00Z", "what": text, "refused": text}],
+        "timeline": [
+            {"node": "a.ec2.internal", "instance": "i-1", "group": "web", "zone": text, "old": true,
+             "phases": [{"phase": "serving", "at": "2026-11-20T09:00:00Z"}, {"phase": "draining", "at": "2026-11-20T09:01:00Z"},
+                        {"phase": "gone", "at": "2026-11-20T09:03:00Z"}]},
+            {"node": "b.ec2.internal", "instance": "i-2", "group": "web", "old": false,
+             "phases": [{"phase": "booting", "at": "2026-11-20T09:00:30Z"}, {"phase": "ready", "at": "2026-11-20T09:01:30Z"}]},
+        ],
+        "assumptions": [{"about": text, "value": text, "source": "default", "samples": 0}],
+        "coverage": {"complete": false, "missing": [text], "absent": [{"kind": text, "unseen": text, "needed": true}],
+                     "skipped": {"parts": 1, "first": [text]}},
+    })
+}
+
+fn of(text: &str) -> Rehearsal {
+    match read(&document(text).to_string()).expect("it is a document") {
+        Document::One(rehearsal) => *rehearsal,
+        Document::Many(_) => panic!("it is one"),
+    }
+}
+
+/// Tags of a page, in order, with what stands in them.
+fn tags(page: &str) -> Vec<&str> {
+    page.split('<').skip(1).map(|rest| rest.split('>').next().unwrap_or(rest)).collect()
+}
+
+#[test]
+fn no_text_of_a_cluster_adds_an_element_or_an_attribute() {
+    let next = [HOSTILE.to_owned()];
+    let about = About { plan: HOSTILE, snapshot: HOSTILE, word: None, sentence: HOSTILE, next: &next };
+    let hostile = of(HOSTILE);
+    let harmless = About { plan: "x", snapshot: "x", word: None, sentence: "x", next: &["x".to_owned()] };
+    let names = |page: &str| -> Vec<String> {
+        tags(page).iter().map(|tag| tag.split(' ').next().unwrap_or(tag).to_owned()).collect()
+    };
+    let bad = rehearsal(&hostile, &about);
+    assert_eq!(names(&bad), names(&rehearsal(&of("x"), &harmless)));
+    assert!(!bad.contains("<img") && !bad.contains("onerror=\""), "{bad}");
+    assert!(bad.matches("&lt;/script&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;").count() > 15);
+    let side = |rehearsal| Side { name: HOSTILE, rehearsal };
+    assert!(!comparison(side(&hostile), side(&hostile)).contains("<img"));
+}
+
+#[test]
+fn a_page_is_alone_in_the_world() {
+    let page = rehearsal(&of("x"), &About::default());
+    let (head, _) = page.split_once("</head>").expect("it has a head");
+    assert!(
+        head.contains(
+            "Content-Security-Policy\" content=\"default-src &#39;none&#39;; style-src &#39;sha256-"
+        ),
+        "{head}"
+    );
+    for tag in tags(&page) {
+        for attribute in [" src=", " style=", " onclick=", " onload=", "://"] {
+            assert!(!tag.contains(attribute), "<{tag}>");
+        }
+        assert!(!tag.contains(" href=") || tag.contains(" href=\"#"), "<{tag}>");
+    }
+}
+
+#[test]
+fn what_comes_first_is_the_verdict_and_what_to_do() {
+    let next = ["resolve the findings".to_owned()];
+    let page = rehearsal(&of("x"), &About { plan: "web-to-1-36", next: &next, ..About::default() });
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    let order = [
+        "<h1>web-to-1-36</h1>",
+        "</span> Blocked</p>",
+        "1 of 2 nodes were replaced in 10m; 1 finding to look at.",
+        ">What blocks<",
+        "Resolve the findings",
+        "id=\"findings\"",
+        "id=\"timeline\"",
+        "id=\"availability\"",
+        "id=\"pending\"",
+        "id=\"waits\"",
+        "id=\"assumptions\"",
+        "id=\"coverage\"",
+        "id=\"evidence\"",
+    ];
+    let places: Vec<usize> = order.iter().map(|text| place(text)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(page.contains("href=\"#coverage\""), "the contents name the sections");
+}
+
+#[test]
+fn every_bar_has_its_words() {
+    let page = rehearsal(&of("zone"), &About::default());
+    let words = "a.ec2.internal, old, zone: draining from +1m for 2m, gone at +3m. Waited 1m1s: pod shop/cart-1: zone.";
+    assert!(page.contains(words), "{page}");
+    assert!(
+        page.contains("b.ec2.internal, new: booting from +30s for 1m, Ready from +1m30s to the end."),
+        "{page}"
+    );
+    assert!(page.contains("Canary: watched from +3m to +4m; 1 pod on its new nodes: zone."), "{page}");
+    assert!(page.contains("at most 1 pod; some for 2m in all"), "{page}");
+    assert!(page.contains("at least 2 of 3 Ready</em>; budget requires 2"), "{page}");
+    assert!(page.contains("at least 0 of 1 Ready</em>; none for 5s; no budget"), "{page}");
+}
+
+#[test]
+fn many_seeds_show_their_spread_and_the_worst() {
+    let worst = of("x");
+    let runs: Vec<_> = (1..=20)
+        .map(|seed| {
+            let mut run = worst.in_short();
+            (run.seed, run.duration_ms) = (seed, i64::try_from(seed).expect("small") * 60_000);
+            run
+        })
+        .collect();
+    let page = rehearsals(&worst, &runs, &About::default());
+    assert!(
+        page.contains(
+            "The worst of 20 seeds, seed 3. Half took at most 10m, 95 % at most 19m, all at most 20m."
+        ),
+        "{page}"
+    );
+    assert!(page.contains("pass --seed 3."), "{page}");
+}
+
+#[test]
+fn two_rehearsals_differ_in_figures_findings_and_workloads() {
+    let first = of("x");
+    let mut changed = document("x");
+    changed["findings"] = json!([]);
+    changed["virtualDurationMs"] = json!(540_000);
+    changed["workloads"][1]["minReady"] = json!(1);
+    changed["workloads"][1]["withoutReadyMs"] = json!(0);
+    let second = Rehearsal::of(&changed).expect("it is a document");
+    let all = figures(&first, &second);
+    let change =
+        |what: &str| all.iter().find(|figure| figure.what == what).map(|figure| figure.change.as_str());
+    assert_eq!(change("verdict"), Some(""));
+    assert_eq!(change("duration"), Some("-1m"));
+    assert_eq!(change("finding pdb-never-allows, x"), Some("resolved"));
+    assert_eq!(change("Deployment shop/x"), Some("better"));
+    assert_eq!(change("Deployment shop/cart"), None, "it is the same in both");
+    assert!(figures(&first, &first).iter().all(|figure| figure.change.is_empty()));
+}
+
+#[test]
+fn what_is_no_document_is_refused() {
+    let said = |text: &str| read(text).expect_err("it is none").to_string();
+    assert!(said("{}").contains("its version is \"\""), "{}", said("{}"));
+    assert!(said("nothing").contains("not the JSON of a rehearsal"));
+    assert!(said(r#"{"version": "replank.dev/rehearsal/v1alpha1"}"#).contains("missing field"));
+}

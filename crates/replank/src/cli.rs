@@ -533,7 +533,7 @@ pub(crate) struct RehearseArgs {
         value_enum,
         value_name = "WAY",
         value_delimiter = ',',
-        conflicts_with_all = ["seeds", "start_sweep", "upgrade_to", "journal", "timeline", "with_remedies"]
+        conflicts_with_all = ["seeds", "start_sweep", "upgrade_to", "journal", "timeline", "with_remedies", "html"]
     )]
     pub(crate) ways: Vec<WayArg>,
 

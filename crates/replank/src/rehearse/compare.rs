@@ -120,10 +120,9 @@ fn exit(ways: &[WayResult], scene: &Scene) -> Exit {
     };
     let own = ways.iter().find(|one| one.way == Way::Replank).map(|one| one.outcome);
     let worst = ways.iter().map(|one| one.outcome).max();
-    match own.or(worst).map_or(Exit::Passes, of) {
-        Exit::Passes | Exit::Findings if !scene.coverage.complete => Exit::Incomplete,
-        exit => exit,
-    }
+    let exit = own.or(worst).map_or(Exit::Passes, of);
+    let is_good = [Exit::Passes, Exit::Findings].contains(&exit);
+    if is_good && !scene.coverage.complete { Exit::Incomplete } else { exit }
 }
 
 /// What all ways have in common.

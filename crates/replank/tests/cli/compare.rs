@@ -172,7 +172,9 @@ fn what_cannot_be_compared_is_said() {
     };
     assert!(ask(&["-o", "markdown"]).contains("a change request is Replank's own"));
     assert!(ask(&["--drain-timeout", "2m"]).contains("--drain-timeout requires --as kubectl"));
-    assert!(ask(&["--seeds", "3"]).contains("cannot be used with"));
+    for words in [["--seeds", "3"], ["--html", "page.html"], ["--journal", "lines.jsonl"]] {
+        assert!(ask(&words).contains("cannot be used with"), "{words:?}");
+    }
     let unknown = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "--as", "eksctl"]).usage_error();
     assert!(unknown.contains("eks-force") && unknown.contains("kubectl"), "{unknown}");
 }

@@ -3,7 +3,7 @@
 mod browser;
 mod samples;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 

@@ -89,7 +89,12 @@ fn hostile(document: &Value) -> Value {
                 for (key, member) in members {
                     match member {
                         Value::String(text) if FREE.contains(&key.as_str()) => text.push_str(HOSTILE),
-                        _ => spoil(member),
+                        Value::Null
+                        | Value::Bool(_)
+                        | Value::Number(_)
+                        | Value::String(_)
+                        | Value::Array(_)
+                        | Value::Object(_) => spoil(member),
                     }
                 }
             }

@@ -165,6 +165,16 @@ impl Sent {
         matches!(state, Some(State::Refused { again, .. }) if *again > now)
     }
 
+    /// What a command was refused with, if that was the last answer. It stays known as long as this is asked.
+    pub(crate) fn refusal(&mut self, key: &CommandKey) -> Option<&Refusal> {
+        let entry = self.entries.get_mut(key)?;
+        entry.is_wanted = true;
+        match &entry.state {
+            State::Refused { refusal, .. } => Some(refusal),
+            State::Flying { .. } | State::Done { .. } | State::Unknown { .. } => None,
+        }
+    }
+
     /// Whether a command has a claim to what it needs: it is under way, or was refused for want of it and will be tried
     /// again before others that need the same.
     pub(crate) fn claims(&self, now: Time, key: &CommandKey) -> bool {

@@ -3,6 +3,7 @@
 //! `kubectl get` of the usual kinds leaves out ControllerRevisions, custom resources and their definitions. A simulated control
 //! plane that took them for absent would restart StatefulSets, and could not count the pods of custom resources.
 
+mod identities;
 mod templates;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,7 @@ pub fn completed(mut view: View) -> View {
 
 /// Completes a view, and tells what is assumed with it.
 pub(crate) fn complete(view: &mut View) -> Vec<Assumption> {
+    identities::fill(view);
     templates::fill(view);
     let revisions = supply_revisions(view);
     complete_owners(view);

@@ -230,7 +230,7 @@ impl SimulatedCloud {
     fn eks_hears(&mut self, ctx: &mut Ctx<'_>, id: &InstanceId) {
         let number = self.instance_number(id);
         self.drained_since.insert(id.clone(), ctx.api.now());
-        let span = eks::HEARS.draw(ctx.draws.draw(id.as_str(), Purpose::Order, 0));
+        let span = self.timings.eks.hears.draw(ctx.draws.draw(id.as_str(), Purpose::Order, 0));
         ctx.agenda.after(span, Event::Cloud(CloudDue::Eks(number)));
     }
 
@@ -241,8 +241,8 @@ impl SimulatedCloud {
         let Some(instance) = ctx.view().instances().get(&id).cloned() else { return };
         let (left, asked) = instance.node.as_ref().map_or((0, Vec::new()), |node| eks::drain(ctx, node));
         self.asked.extend(asked);
-        if left > 0 && ctx.api.now() < since + eks::DRAINS_MAX {
-            ctx.agenda.after(eks::LOOKS, Event::Cloud(CloudDue::Eks(number)));
+        if left > 0 && ctx.api.now() < since + self.timings.eks.drains_for {
+            ctx.agenda.after(self.timings.eks.drain_looks, Event::Cloud(CloudDue::Eks(number)));
             return;
         }
         self.drained_since.remove(&id);

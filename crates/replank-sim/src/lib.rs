@@ -43,6 +43,6 @@ pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
 pub use memory::Memory;
 pub use replank_apiserver::draw::{Draw, Draws, Purpose};
 pub use ties::TieBreaker;
-pub use timing::{CloudTimings, Range};
+pub use timing::{CloudTimings, EksTimings, Range};
 pub use trace::TraceHash;
 pub use world::{Observer, Settings, World};

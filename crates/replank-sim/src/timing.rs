@@ -60,6 +60,52 @@ pub struct CloudTimings {
     pub attach: Range,
     /// The order to detach a volume until it is detached.
     pub detach: Range,
+    /// How EKS looks after managed node groups.
+    pub eks: EksTimings,
+}
+
+/// How long EKS takes in managed node groups, and how long it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EksTimings {
+    /// Between two looks of an update at what it waits for, and tries again what was refused. EKS does not say.
+    pub update_looks: Span,
+    /// From a node's last eviction to its termination.
+    pub cordoned_for: Span,
+    /// An instance that the termination hook holds until EKS hears of it.
+    pub hears: Range,
+    /// Between two looks at a node that the hook's drain empties.
+    pub drain_looks: Span,
+    /// How long pods of one node have to leave it ("Managed node group update behavior").
+    pub drains_for: Span,
+    /// How long new nodes have to become Ready. EKS does not say; managed groups are reported to give up after a quarter of an hour and more.
+    pub creates_for: Span,
+}
+
+impl EksTimings {
+    fn faster(self, times: f64) -> Self {
+        let Range { low, high } = self.hears;
+        Self {
+            update_looks: self.update_looks.divided(times),
+            cordoned_for: self.cordoned_for.divided(times),
+            hears: Range { low: low.divided(times), high: high.divided(times) },
+            drain_looks: self.drain_looks.divided(times),
+            drains_for: self.drains_for.divided(times),
+            creates_for: self.creates_for.divided(times),
+        }
+    }
+}
+
+impl Default for EksTimings {
+    fn default() -> Self {
+        Self {
+            update_looks: Span::from_secs(15),
+            cordoned_for: Span::from_secs(60),
+            hears: Range::secs(2, 10),
+            drain_looks: Span::from_secs(10),
+            drains_for: Span::from_minutes(15),
+            creates_for: Span::from_minutes(15),
+        }
+    }
 }
 
 /// What takes a time that can be told.
@@ -105,6 +151,7 @@ impl CloudTimings {
             provision: of(self.provision),
             attach: of(self.attach),
             detach: of(self.detach),
+            eks: self.eks.faster(times),
         }
     }
 }
@@ -124,6 +171,7 @@ impl Default for CloudTimings {
             provision: Range::secs(1, 4),
             attach: Range::secs(1, 6),
             detach: Range::secs(1, 10),
+            eks: EksTimings::default(),
         }
     }
 }

@@ -48,7 +48,7 @@ fn end_group(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, source: &Source<'_>, g
         ctx.watch(roll, Watched::Unwanted, true);
         ctx.wait(subject, RollWait::Leaving { instances: number + left }.into());
     } else if let Some((id, errors)) = failed(ctx, group) {
-        ctx.wait(subject, RollEnd::UpdateFailed { id, errors }.into());
+        ctx.wait(subject, RollEnd::UpdateFailed { id, errors, left: Vec::new() }.into());
     } else if left > 0 {
         ctx.wait(subject, RollEnd::PartOfManaged { nodes: left }.into());
     } else if let Some(instances) = proofs(ctx, &empty) {

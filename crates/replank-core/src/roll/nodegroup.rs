@@ -10,9 +10,14 @@
 //!
 //! An update cannot be paused or cancelled. So a run that rests begins none, and follows the one that it has begun.
 
-use replank_model::object::cloud::{GroupKind, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateStatus};
-use replank_protocol::command::{Effect, GroupEffect};
-use replank_protocol::waiting::{RollEnd, RollWait};
+use replank_facts::budget::{Healths, Ledger};
+use replank_model::object::cloud::{
+    GroupKind, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
+};
+use replank_model::text::{NodeName, Text};
+use replank_protocol::command::{Effect, GroupEffect, Refusal};
+use replank_protocol::proof::goes_with_its_node;
+use replank_protocol::waiting::{LeftPod, RollEnd, RollWait, WaitingOn};
 
 use super::context::{Context, GroupRoll};
 use super::prepare::{is_suspended, other_kubelet};
@@ -70,10 +75,16 @@ fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> F
     }
     if let Some(update) = failed(ctx, group) {
         let (id, errors) = (update.id.clone(), update.errors.clone());
-        ctx.wait(roll.subject(), RollEnd::UpdateFailed { id, errors }.into());
+        let left = left(ctx, &errors);
+        ctx.wait(roll.subject(), RollEnd::UpdateFailed { id, errors, left }.into());
         return Followed::Open;
     }
     if !is_made && other_kubelet(ctx, roll, group) {
+        return Followed::Open;
+    }
+    let key = ctx.key("nodegroup-version", format!("{}/{}", roll.name, group.current));
+    if let Some(message) = ctx.sent.refusal(&key).and_then(for_good) {
+        ctx.wait(roll.subject(), RollEnd::UpdateRefused { message }.into());
         return Followed::Open;
     }
     if may_begin && !is_suspended(ctx, roll) {
@@ -83,10 +94,47 @@ fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> F
             to: target::template(target, group),
             force: false,
         });
-        let key = ctx.key("nodegroup-version", format!("{}/{}", roll.name, group.current));
         ctx.send(roll.subject(), "update of the managed node group", key, effect);
     }
     Followed::Open
+}
+
+/// Pods that are still on the nodes that EKS could not empty, and what keeps them.
+fn left(ctx: &Context<'_>, errors: &[UpdateError]) -> Vec<LeftPod> {
+    let not_emptied = errors.iter().filter(|error| &*error.code == UpdateError::POD_EVICTION_FAILURE);
+    let nodes = not_emptied.flat_map(|error| &error.resources).map(|name| NodeName::from(&**name));
+    let mut healths = Healths::default();
+    let mut ledger = Ledger::new(ctx.view, &mut healths);
+    let mut left = Vec::new();
+    for name in nodes {
+        for ix in ctx.view.pods_on(&name) {
+            let pod = &ctx.view.pods[*ix];
+            if goes_with_its_node(pod) {
+                continue;
+            }
+            let on = match ledger.check(*ix, pod) {
+                Err(WaitingOn::Pod(on)) => Some(on),
+                Ok(()) | Err(_) => None,
+            };
+            left.push(LeftPod { pod: pod.meta.key(), on });
+        }
+    }
+    left.sort_by(|a, b| a.pod.cmp(&b.pod));
+    left
+}
+
+/// What EKS says of a request that is wrong as it is (InvalidParameterException, InvalidRequestException): the same one is refused again.
+fn for_good(refusal: &Refusal) -> Option<Text> {
+    match refusal {
+        Refusal::Failed { code: 400, message } => Some(message.clone()),
+        Refusal::Failed { .. }
+        | Refusal::Budget { .. }
+        | Refusal::Conflict { .. }
+        | Refusal::Denied { .. }
+        | Refusal::Gone { .. }
+        | Refusal::Mismatch { .. }
+        | Refusal::Late => None,
+    }
 }
 
 fn say(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, update: &NodegroupUpdate) {

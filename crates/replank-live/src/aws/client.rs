@@ -18,6 +18,8 @@ use crate::drive::backoff::Backoff;
 
 /// How often a read is tried.
 const READS: u32 = 6;
+/// The same of a service that has never answered: its address may be wrong.
+const FIRST_READS: u32 = 2;
 
 /// Whether a call may be sent again, and until when.
 #[derive(Clone, Copy)]
@@ -128,6 +130,7 @@ impl Caller {
                 Err(error) => error,
             };
             tries += 1;
+            let reads = if self.wire.is_reached(draft.service) { READS } else { FIRST_READS };
             match (&error, manner) {
                 // Such an answer means that nothing was done: once with new credentials, or by the server's clock.
                 (AwsError::NotAccepted { .. }, _) if !is_renewed => {
@@ -135,7 +138,7 @@ impl Caller {
                     self.credentials(true).await?;
                     continue;
                 }
-                (_, Manner::Read) if error.is_passing() && tries < READS => {}
+                (_, Manner::Read) if error.is_passing() && tries < reads => {}
                 (AwsError::Refused { code, .. }, Manner::Write(_)) if is_throttling(code) => {}
                 (AwsError::Unreachable { is_unsent: true, .. }, Manner::Write(_)) => {}
                 (_, Manner::Read | Manner::Write(_)) => return Err(error),

@@ -2,7 +2,7 @@
 //!
 //! It rides on the HTTP and TLS stack that leads to the API server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -28,6 +28,8 @@ use crate::drive::bucket::Bucket;
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// How long the first answer of a service may take: an address at which nobody answers is told soon.
+const FIRST_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How long a source of credentials beside this process may take.
 const PLAIN_MAX: Duration = Duration::from_secs(5);
 /// The same for one that is not there on most machines.
@@ -105,6 +107,8 @@ pub(super) struct Wire {
     endpoints: BTreeMap<Service, String>,
     pub(super) clients: Mutex<BTreeMap<Service, Client>>,
     pub(super) buckets: BTreeMap<Service, Bucket>,
+    /// Services that have answered, whatever it was.
+    reached: Mutex<BTreeSet<Service>>,
     /// How many seconds AWS's clock is ahead of this machine's, where that matters.
     ahead: AtomicI64,
 }
@@ -140,7 +144,13 @@ impl Wire {
         };
         let endpoints = Service::ALL.map(|service| (service, endpoint(service))).into();
         let buckets = Service::ALL.map(|service| (service, Bucket::new(service.per_second()))).into();
-        Ok(Self { region, endpoints, clients: Mutex::default(), buckets, ahead: AtomicI64::new(0) })
+        let (clients, reached) = (Mutex::default(), Mutex::default());
+        Ok(Self { region, endpoints, clients, buckets, reached, ahead: AtomicI64::new(0) })
+    }
+
+    /// Whether a service has ever answered.
+    pub(super) fn is_reached(&self, service: Service) -> bool {
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner).contains(&service)
     }
 
     /// One call of a query protocol, once. Without credentials it is not signed.
@@ -177,14 +187,16 @@ impl Wire {
             }
         };
         let request = self.signed(draft, &uri, by).map_err(unreachable)?;
-        let sent = tokio::time::timeout(ANSWER_MAX, async {
+        let answer_max = if self.is_reached(draft.service) { ANSWER_MAX } else { FIRST_ANSWER_MAX };
+        let sent = tokio::time::timeout(answer_max, async {
             let response = client.send(request).await.map_err(|error| causes(&error))?;
+            self.reached.lock().unwrap_or_else(PoisonError::into_inner).insert(draft.service);
             let (code, headers) = (response.status().as_u16(), response.headers().clone());
             let body = response.into_body().collect().await.map_err(|error| causes(&error))?;
             Ok::<_, String>((code, headers, body.to_bytes()))
         });
         let answered =
-            sent.await.map_err(|_| unreachable(format!("no answer within {} s", ANSWER_MAX.as_secs())))?;
+            sent.await.map_err(|_| unreachable(format!("no answer within {} s", answer_max.as_secs())))?;
         let (code, headers, body) = answered.map_err(unreachable)?;
         let text = String::from_utf8_lossy(&body);
         if (200..300).contains(&code) {

@@ -7,7 +7,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::field::quantity_text;
-use super::types::{Member, Named, Types};
+use super::types::{Members, Named, named};
 use crate::quantity::Quantity;
 
 /// An object in normal form.
@@ -23,9 +23,7 @@ pub(super) struct Decoded {
 /// # Errors
 /// What Go says of it.
 pub(super) fn decode(of: &str, value: &Value) -> Result<Decoded, String> {
-    let types = Types::all();
     let mut reader = Reader {
-        types,
         structs: Vec::new(),
         go_path: Vec::new(),
         path: String::new(),
@@ -45,7 +43,6 @@ pub(super) fn decode(of: &str, value: &Value) -> Result<Decoded, String> {
 }
 
 struct Reader<'a> {
-    types: &'a Types,
     /// Names of the Go structs that are being read, without their package.
     structs: Vec<&'a str>,
     /// Names of the members that lead here, as Go's errors have them.
@@ -72,7 +69,7 @@ impl<'a> Reader<'a> {
         if let Some((_, item)) = of.strip_prefix("map[").and_then(|of| of.split_once(']')) {
             return self.map(of, item, value);
         }
-        match self.types.get(of) {
+        match named(of) {
             Some(Named::Struct(members)) => self.object(of, members, value),
             Some(Named::Own) => self.own(of, value).map(Some),
             Some(Named::Alias(plain)) if plain.starts_with("map[") => self.named_map(of, plain, value),
@@ -90,7 +87,7 @@ impl<'a> Reader<'a> {
         let mut list = Vec::with_capacity(items.len());
         for (index, one) in items.iter().enumerate() {
             self.path.push_str(&format!("[{index}]"));
-            list.push(self.value(item, one)?.unwrap_or_else(|| self.zero(item)));
+            list.push(self.value(item, one)?.unwrap_or_else(|| Self::zero(item)));
             self.path.truncate(length);
         }
         Ok(Some(Value::Array(list)))
@@ -103,7 +100,7 @@ impl<'a> Reader<'a> {
         };
         let mut map = Map::new();
         for (key, one) in members {
-            let read = self.value(item, one)?.unwrap_or_else(|| self.zero(item));
+            let read = self.value(item, one)?.unwrap_or_else(|| Self::zero(item));
             map.insert(key.clone(), read);
         }
         Ok(Some(Value::Object(map)))
@@ -114,12 +111,7 @@ impl<'a> Reader<'a> {
         self.map(of, item, value)
     }
 
-    fn object(
-        &mut self,
-        of: &'a str,
-        members: &'a [Member<'a>],
-        value: &Value,
-    ) -> Result<Option<Value>, String> {
+    fn object(&mut self, of: &'a str, members: Members, value: &Value) -> Result<Option<Value>, String> {
         let Value::Object(given) = value else {
             self.wrong(value, of);
             return Ok(None);
@@ -202,14 +194,14 @@ impl<'a> Reader<'a> {
     }
 
     /// What an item of a list or map is where JSON says null.
-    fn zero(&self, of: &str) -> Value {
+    fn zero(of: &str) -> Value {
         if of.starts_with(['*', '[']) || of.starts_with("map[") {
             return Value::Null;
         }
-        match self.types.get(of) {
+        match named(of) {
             Some(Named::Struct(_)) => Value::Object(Map::new()),
             Some(Named::Own) => Value::String("0".to_owned()),
-            Some(Named::Alias(plain)) => self.zero(plain),
+            Some(Named::Alias(plain)) => Self::zero(plain),
             None => match of {
                 "string" => Value::String(String::new()),
                 "bool" => Value::Bool(false),

@@ -4,9 +4,7 @@
 //! line per JSON member with its Go type and the Go structs between if it is embedded; ` = ` where a type is another one
 //! by name, or reads itself.
 
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
 const TEXT: &str = include_str!("types.txt");
 
@@ -21,52 +19,72 @@ pub(super) struct Member<'a> {
 }
 
 /// A named type.
-#[derive(Debug)]
-pub(super) enum Named<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Named {
     /// Another type by name.
-    Alias(&'a str),
+    Alias(&'static str),
     /// It reads its JSON itself.
     Own,
     /// A struct.
-    Struct(Vec<Member<'a>>),
+    Struct(Members),
 }
 
-/// All types of the kinds that are validated.
-#[derive(Debug)]
-pub(super) struct Types(FxHashMap<&'static str, Named<'static>>);
+/// The members of a struct, as their lines stand in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Members(&'static str);
 
-/// Read once: reading takes longer than the validation of an object.
-static TYPES: LazyLock<Types> = LazyLock::new(Types::load);
-
-impl Types {
-    /// The types, read by whoever asks first.
-    pub(super) fn all() -> &'static Self {
-        &TYPES
+impl Members {
+    pub(super) fn iter(self) -> impl Iterator<Item = Member<'static>> {
+        self.0.lines().map_while(|line| {
+            let mut words = line.strip_prefix(' ')?.split(' ');
+            Some(Member { name: words.next()?, of: words.next()?, embedded: words.next() })
+        })
     }
+}
 
-    fn load() -> Self {
-        let mut types: FxHashMap<&'static str, Named<'static>> = FxHashMap::default();
-        let mut name = "";
-        for line in TEXT.lines() {
-            if let Some(member) = line.strip_prefix(' ') {
-                let mut words = member.split(' ');
-                if let (Some(Named::Struct(members)), Some(member), Some(of)) =
-                    (types.get_mut(name), words.next(), words.next())
-                {
-                    members.push(Member { name: member, of, embedded: words.next() });
-                }
-            } else if let Some((alias, of)) = line.split_once(" = ") {
-                types.insert(alias, if of == "own" { Named::Own } else { Named::Alias(of) });
-            } else {
-                name = line;
-                types.insert(name, Named::Struct(Vec::new()));
+/// A type by name. The table is sorted and looked up as it is: to read all of it takes longer than to validate an object.
+pub(super) fn named(name: &str) -> Option<Named> {
+    let (mut low, mut high) = (0, TEXT.len());
+    while low < high {
+        let at = type_at(low + (high - low) / 2);
+        let line = TEXT[at..].lines().next().unwrap_or_default();
+        let (found, is) = line.split_once(" = ").map_or((line, None), |(found, is)| (found, Some(is)));
+        match found.cmp(name) {
+            Ordering::Less => low = next_type(at),
+            Ordering::Greater => high = at,
+            Ordering::Equal => {
+                return Some(match is {
+                    Some("own") => Named::Own,
+                    Some(of) => Named::Alias(of),
+                    None => Named::Struct(Members(TEXT[at + line.len()..].trim_start_matches('\n'))),
+                });
             }
         }
-        Self(types)
     }
+    None
+}
 
-    pub(super) fn get(&self, name: &str) -> Option<&Named<'static>> {
-        self.0.get(name)
+/// Where the type begins whose lines a place is in.
+fn type_at(place: usize) -> usize {
+    let mut end = place;
+    loop {
+        let start = TEXT[..end].rfind('\n').map_or(0, |newline| newline + 1);
+        if start == 0 || !TEXT[start..].starts_with(' ') {
+            return start;
+        }
+        end = start - 1;
+    }
+}
+
+/// Where the next type begins.
+fn next_type(at: usize) -> usize {
+    let mut start = at;
+    loop {
+        let Some(newline) = TEXT[start..].find('\n') else { return TEXT.len() };
+        start += newline + 1;
+        if !TEXT[start..].starts_with(' ') {
+            return start;
+        }
     }
 }
 
@@ -74,17 +92,34 @@ impl Types {
 mod tests {
     use super::*;
 
+    fn all() -> impl Iterator<Item = &'static str> {
+        let lines = TEXT.lines().filter(|line| !line.starts_with(' '));
+        lines.map(|line| line.split_once(" = ").map_or(line, |(name, _)| name))
+    }
+
+    #[test]
+    fn every_type_is_found() {
+        assert!(all().is_sorted());
+        for name in all() {
+            assert!(named(name).is_some(), "{name}");
+            assert!(
+                named(&format!("{name}x")).is_none() && named(&name[..name.len() - 1]).is_none(),
+                "{name}"
+            );
+        }
+        assert!(named("").is_none() && named("zzz").is_none());
+        assert!(matches!(named("types.UID"), Some(Named::Alias("string"))));
+        assert!(matches!(named("resource.Quantity"), Some(Named::Own)));
+    }
+
     /// Every type that a member names is there or is Go's own.
     #[test]
     fn the_table_is_closed() {
-        let types = Types::all();
         let mut members = 0;
-        for (name, of) in types.0.iter().filter_map(|(name, named)| match named {
-            Named::Struct(members) => Some((name, members)),
-            Named::Alias(_) | Named::Own => None,
-        }) {
-            assert!(!of.is_empty(), "{name} has no members");
-            for member in of {
+        for name in all() {
+            let Some(Named::Struct(of)) = named(name) else { continue };
+            assert!(of.iter().next().is_some(), "{name} has no members");
+            for member in of.iter() {
                 members += 1;
                 let mut inner = member.of;
                 while let Some(rest) = ["*", "[]", "map[string]", "map[v1.ResourceName]"]
@@ -93,7 +128,7 @@ mod tests {
                 {
                     inner = rest;
                 }
-                let is_known = types.get(inner).is_some()
+                let is_known = named(inner).is_some()
                     || matches!(inner, "string" | "bool" | "int32" | "int64" | "uint8");
                 assert!(is_known, "{name}.{}: {inner}", member.name);
             }

@@ -29,7 +29,7 @@ pub use finality::Finality;
 pub use interruption::{InterruptionEnd, InterruptionWait};
 pub use migration::{MigrationEnd, MigrationWait};
 pub use pod::{PodEnd, PodWait};
-pub use roll::{RollEnd, RollWait};
+pub use roll::{LeftPod, RollEnd, RollWait};
 pub use run::{DENIED_TRIES_MAX, RecordWhy, RunEnd, RunWait};
 pub use scaling::ScalingWait;
 

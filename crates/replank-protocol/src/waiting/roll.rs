@@ -3,10 +3,12 @@
 use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, ScalingProcess, TargetHealth, UpdateError};
+use replank_model::object::meta::Key;
 use replank_model::text::{RunId, Text, Zone};
 use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
+use super::PodWait;
 use super::finality::{Finality, counted};
 use crate::provisioner::Provisioner;
 use crate::subject::Hope;
@@ -318,6 +320,25 @@ impl fmt::Display for RollWait {
     }
 }
 
+/// A pod that EKS could not evict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftPod {
+    /// The pod.
+    pub pod: Key,
+    /// What keeps it, as far as that is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<PodWait>,
+}
+
+impl fmt::Display for LeftPod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.on {
+            Some(on) => write!(f, "pod {} waits for {on}", self.pod),
+            None => write!(f, "pod {} is left", self.pod),
+        }
+    }
+}
+
 /// What a roll leaves as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -370,6 +391,14 @@ pub enum RollEnd {
         id: Text,
         /// EKS's errors.
         errors: Vec<UpdateError>,
+        /// Pods that are still on the nodes that EKS could not empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<LeftPod>,
+    },
+    /// EKS refuses to update a managed node group, and would refuse the same request again.
+    UpdateRefused {
+        /// What it says.
+        message: Text,
     },
     /// The plan requires an image and a Kubernetes version that the image does not have.
     OtherKubelet {
@@ -424,6 +453,7 @@ impl RollEnd {
             Self::Missing { .. } => ("missing", "not found"),
             Self::Bounds { .. } => ("bounds", "group sizes not restored"),
             Self::UpdateFailed { .. } => ("updateFailed", "EKS update failed"),
+            Self::UpdateRefused { .. } => ("updateRefused", "EKS update refused"),
             Self::OtherKubelet { .. } => ("otherKubelet", "image of another Kubernetes version"),
             Self::NotReplaced { .. } => ("notReplaced", "drained nodes that nobody has replaced"),
             Self::NoSuccessor { .. } => ("noSuccessor", "new nodes that nobody has brought"),
@@ -445,6 +475,7 @@ impl RollEnd {
             | Self::Missing { .. }
             | Self::Bounds { .. }
             | Self::UpdateFailed { .. }
+            | Self::UpdateRefused { .. }
             | Self::OtherKubelet { .. }
             | Self::NotReplaced { .. }
             | Self::NoSuccessor { .. }
@@ -482,10 +513,21 @@ impl fmt::Display for RollEnd {
                 write!(f, "its drain came to a standstill {times} times, and it is left as it is")
             }
             Self::Missing { what } => write!(f, "{what} does not exist"),
-            Self::UpdateFailed { id, errors } => {
+            Self::UpdateFailed { id, errors, left } => {
                 write!(f, "EKS update {id} failed")?;
-                errors.iter().try_for_each(|error| write!(f, "; {error}"))
+                for error in errors {
+                    write!(f, "; {error}")?;
+                    error.explained().map_or(Ok(()), |words| write!(f, ": {words}"))?;
+                }
+                left.iter().try_for_each(|pod| write!(f, "; {pod}"))
             }
+            Self::UpdateRefused { message } if message.contains("already using the requested") => {
+                write!(
+                    f,
+                    "nothing to update: EKS replaces nodes only for another version, and says: {message}; name a target, or move the nodes into another group (target.group)"
+                )
+            }
+            Self::UpdateRefused { message } => write!(f, "EKS refuses to update the node group: {message}"),
             Self::OtherKubelet { image, kubelet, wanted } => {
                 write!(
                     f,

@@ -159,8 +159,17 @@ fn roll() -> Vec<WaitingOn> {
                 message: "pods are left".into(),
                 resources: vec!["web-1".into()],
             }],
+            left: vec![LeftPod {
+                pod: Key::new("shop", "web-abc"),
+                on: Some(PodWait::Budget { budget: Key::new("shop", "web"), healthy: 2, needed: 2 }),
+            }],
         }
         .into(),
+        RollEnd::UpdateRefused {
+            message: "eks:UpdateNodegroupVersion: InvalidParameterException: NodeGroup is already using the requested version".into(),
+        }
+        .into(),
+        RollEnd::UpdateRefused { message: "InvalidParameterException: no".into() }.into(),
         RollEnd::GroupMinimum { min: 2, left: 1 }.into(),
         RollEnd::PartOfManaged { nodes: 2 }.into(),
         RollEnd::DoNotDisrupt.into(),
@@ -244,7 +253,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 92, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 93, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

@@ -217,3 +217,46 @@ fn a_service_without_endpoint_slices_gets_those_of_its_pods() {
     assert_eq!(ready, 1, "one of the two pods is ready");
     assert!(supply_endpoint_slices(&mut cluster, &services, now).is_none(), "it has some by now");
 }
+
+#[test]
+fn what_a_controller_makes_for_a_manifest_without_a_uid_stays() {
+    let template = json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "w:1"}]}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w", "namespace": "shop"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "w"}}, "template": template}});
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "50"}, "conditions": [{"type": "Ready", "status": "True"}]}});
+    let settings = Settings {
+        start: "2026-01-01T00:00:00Z".parse().expect("a time"),
+        seed: 1,
+        kubelet: KubeletModel::Fake,
+        cloud: CloudTimings::default(),
+    };
+    let mut world = World::new(settings.clone(), completed(view(vec![namespace, node, deployment])));
+    let pods = |world: &World| -> BTreeSet<Uid> {
+        world.view().pods.unordered().map(|(_, pod)| pod.meta.uid.clone()).collect()
+    };
+    world.run_until(settings.start + Span::from_secs(30));
+    let first = pods(&world);
+    assert_eq!(first.len(), 3);
+    world.run_until(settings.start + Span::from_secs(60));
+    assert_eq!(pods(&world), first);
+}
+
+#[test]
+fn references_without_a_uid_lead_to_the_owner_that_they_name() {
+    let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "w-1", "namespace": "shop"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "w"}}, "template": {"metadata": {"labels": {"app": "w"}}, "spec": {}}}});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p",
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "w-1", "uid": "", "controller": true}]},
+        "spec": {"nodeName": "n", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}});
+    let view = completed(view(vec![owner, pod]));
+    let set =
+        view.find::<replank_model::object::workload::ReplicaSet>(&Key::new("shop", "w-1")).expect("it stays");
+    let pod = view.find::<Pod>(&Key::new("shop", "p")).expect("it stays");
+    assert!(!set.meta.uid.is_empty());
+    assert_eq!(
+        (&pod.meta.uid, pod.meta.controller().map(|one| &one.uid)),
+        (&Uid::from("p"), Some(&set.meta.uid))
+    );
+}

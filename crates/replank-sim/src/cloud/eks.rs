@@ -8,22 +8,14 @@ use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName};
-use replank_model::time::Span;
 use replank_protocol::lifecycle::{Action, Place};
 use replank_protocol::proof::goes_with_its_node;
 
 use crate::asked::{Asked, Asker, ask};
 use crate::context::Ctx;
-use crate::timing::Range;
 
 /// The termination hook of a managed node group, as users report it.
 pub const TERMINATION_HOOK: &str = "Terminate-LC-Hook";
-/// How long EKS takes to hear of an instance.
-pub(super) const HEARS: Range = Range::secs(2, 10);
-/// How often it looks at a node that it drains.
-pub(super) const LOOKS: Span = Span::from_secs(10);
-/// How long it drains a node ("Managed node group update behavior").
-pub(super) const DRAINS_MAX: Span = Span::from_minutes(15);
 
 /// Whether a hook is EKS's.
 pub(super) fn is_of_eks(hook: &LifecycleHook) -> bool {

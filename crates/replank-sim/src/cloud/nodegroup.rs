@@ -27,7 +27,6 @@ use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text};
-use replank_model::time::Span;
 use replank_protocol::command::Refusal;
 use replank_protocol::mark;
 
@@ -40,14 +39,6 @@ use crate::event::{CloudDue, Event};
 use replank_apiserver::DeleteOptions;
 use replank_apiserver::draw::Purpose;
 
-/// How long pods of one node have to leave it.
-const DRAIN_MAX: Span = Span::from_minutes(15);
-/// From a node's last eviction to its termination.
-const CORDONED_FOR: Span = Span::from_secs(60);
-/// How long new nodes have to become Ready. EKS does not say; managed groups are reported to give up after a quarter of an hour and more.
-const CREATION_MAX: Span = Span::from_minutes(15);
-/// How often an update looks at what it waits for, and tries again what was refused. EKS does not say.
-const TICK: Span = Span::from_secs(15);
 /// Nodes that are replaced at once where the group does not say (`updateConfig.maxUnavailable`).
 const MAX_UNAVAILABLE: u32 = 1;
 
@@ -129,7 +120,7 @@ impl SimulatedCloud {
 
     fn look_again(&mut self, ctx: &mut Ctx<'_>, group: &GroupName) {
         let number = u32::try_from(self.group_number(group)).expect("few groups");
-        ctx.agenda.after(TICK, Event::Cloud(CloudDue::Nodegroup(number)));
+        ctx.agenda.after(self.timings.eks.update_looks, Event::Cloud(CloudDue::Nodegroup(number)));
     }
 
     /// The next look at an update.
@@ -148,7 +139,7 @@ impl SimulatedCloud {
                     close(ctx, &group);
                     update.phase = Phase::Upgrade { drains: BTreeMap::new() };
                     None
-                } else if ctx.api.now() >= since + CREATION_MAX {
+                } else if ctx.api.now() >= since + self.timings.eks.creates_for {
                     Some(vec![UpdateError {
                         code: Text::from(UpdateError::NODE_CREATION_FAILURE),
                         message: Text::from("Instances failed to join the kubernetes cluster"),
@@ -203,14 +194,14 @@ impl SimulatedCloud {
         let mut stuck = Vec::new();
         for (id, drain) in drains {
             let Some(instance) = ctx.view().instances().get(id).cloned() else { continue };
-            let is_over = now >= drain.since + DRAIN_MAX;
+            let is_over = now >= drain.since + self.timings.eks.drains_for;
             let (pods, asked) = evict(ctx, &instance, is_over && force);
             self.asked.extend(asked);
             match (drain.empty, pods) {
                 (_, 1..) if is_over && !force => stuck.extend(instance.node.clone()),
                 (_, 1..) => drain.empty = None,
                 (None, 0) => drain.empty = Some(now),
-                (Some(since), 0) if now >= since + CORDONED_FOR && !drain.is_ended => {
+                (Some(since), 0) if now >= since + self.timings.eks.cordoned_for && !drain.is_ended => {
                     drain.is_ended = true;
                     self.terminate(ctx, &instance);
                 }

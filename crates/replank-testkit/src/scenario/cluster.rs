@@ -167,6 +167,7 @@ fn timings() -> CloudTimings {
         provision: secs(2),
         attach: secs(3),
         detach: secs(3),
+        ..CloudTimings::default()
     }
 }
 

@@ -61,7 +61,7 @@ fn text(tales: [&Tale; 2], compared: &Comparison, look: Look) -> String {
         let took = span(compared.took[index]);
         page.labelled(
             2,
-            &format!("{label:<6}"),
+            &format!("{label:<7}"),
             &format!("{}: {took}, {pods}, {refused} refused", title(tale)),
         );
     }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use replank_judge::{Endpoint, Sent};
 use ring::{digest, hmac};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{Ran, command, root};
 
@@ -29,13 +29,19 @@ impl Drop for Account {
 impl Account {
     /// One that begins as a snapshot whose nodes are in groups by a label.
     pub(crate) fn served(name: &str, snapshot: &Value, label: &str) -> Self {
+        Self::served_at(name, snapshot, label, 20)
+    }
+
+    /// One that is so many times as fast as usual.
+    pub(crate) fn served_at(name: &str, snapshot: &Value, label: &str, speed: u32) -> Self {
+        let speed = speed.to_string();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).expect("the folder can be made");
         let (file, kubeconfig) = (folder.join("snapshot.json"), folder.join("kubeconfig.json"));
         std::fs::write(&file, snapshot.to_string()).expect("it can be written");
         let log = std::fs::File::create(folder.join("served.log")).expect("it can be written");
         let mut served = Command::new(env!("CARGO_BIN_EXE_replank"))
-            .args(["cluster", "up", "--aws", "--port", "0", "--speed", "20", "--group-label", label])
+            .args(["cluster", "up", "--aws", "--port", "0", "--speed", &speed, "--group-label", label])
             .arg("--kubeconfig")
             .arg(&kubeconfig)
             .arg(&file)
@@ -81,11 +87,74 @@ impl Account {
         self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers").json()
     }
 
+    /// Changes an object.
+    pub(crate) fn merge(&self, path: &str, change: &Value) {
+        let kind = "application/merge-patch+json";
+        let sent = Sent::new("PATCH", path).typed(kind, change.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert!(answer.status < 300, "{path}: {}", answer.status);
+    }
+
     /// A call of Auto Scaling, as `Name=value&…`; the answer's text.
     pub(crate) fn auto_scaling(&self, action: &str, parameters: &str) -> String {
         let body = format!("Action={action}&Version=2011-01-01{parameters}");
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         self.signed("autoscaling", "POST", "/", &headers, &body)
+    }
+
+    /// A call of EC2, as `Name=value&…`; the answer's text.
+    pub(crate) fn ec2(&self, action: &str, parameters: &str) -> String {
+        let body = format!("Action={action}&Version=2016-11-15{parameters}");
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        self.signed("ec2", "POST", "/", &headers, &body)
+    }
+
+    /// A call of EKS, by its path, with at most one parameter behind it.
+    pub(crate) fn eks(&self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = self.signed("eks", method, path, &[("content-type", "application/json")], &body);
+        serde_json::from_str(&answer).expect("it is JSON")
+    }
+
+    /// A call of a JSON protocol, by its target.
+    fn json(&self, service: &str, target: &str, body: &Value) -> Value {
+        let version = if service == "sqs" { "1.0" } else { "1.1" };
+        let kind = format!("application/x-amz-json-{version}");
+        let headers = [("content-type", &*kind), ("x-amz-target", target)];
+        let answer = self.signed(service, "POST", "/", &headers, &body.to_string());
+        serde_json::from_str(&answer).unwrap_or_default()
+    }
+
+    /// Has the account write down from now on what becomes of its instances.
+    pub(crate) fn listen(&self) {
+        self.json("sqs", "AmazonSQS.CreateQueue", &json!({"QueueName": "states"}));
+        let pattern = json!({"detail-type": ["EC2 Instance State-change Notification"]}).to_string();
+        self.json("events", "AWSEvents.PutRule", &json!({"Name": "states", "EventPattern": pattern}));
+        let arn = format!("arn:aws:sqs:{}:111122223333:states", self.variable("AWS_REGION"));
+        let target = json!({"Rule": "states", "Targets": [{"Id": "states", "Arn": arn}]});
+        assert_eq!(self.json("events", "AWSEvents.PutTargets", &target)["FailedEntryCount"], 0);
+    }
+
+    /// How many instances were launched and how many terminated since the account listens, each by its id, in the order of the events.
+    pub(crate) fn heard(&self) -> (Vec<String>, Vec<String>) {
+        let url = format!("{}/111122223333/states", self.variable("AWS_ENDPOINT_URL"));
+        let (mut launched, mut ended) = (Vec::new(), Vec::new());
+        loop {
+            let asked = json!({"QueueUrl": url, "MaxNumberOfMessages": 10, "VisibilityTimeout": 3600});
+            let answer = self.json("sqs", "AmazonSQS.ReceiveMessage", &asked);
+            let Some(messages) = answer["Messages"].as_array().filter(|all| !all.is_empty()) else { break };
+            for message in messages {
+                let body = message["Body"].as_str().expect("it has a body");
+                let event: Value = serde_json::from_str(body).expect("it is JSON");
+                let id = event["detail"]["instance-id"].as_str().expect("it names one").to_owned();
+                match event["detail"]["state"].as_str() {
+                    Some("pending") => launched.push(id),
+                    Some("shutting-down") => ended.push(id),
+                    _ => {}
+                }
+            }
+        }
+        (launched, ended)
     }
 
     /// "Create a signed AWS API request" in the IAM user guide, for paths without anything to escape.
@@ -102,9 +171,11 @@ impl Account {
         let (day, region) = (&time[..8], self.variable("AWS_REGION"));
         let mut headers: Vec<(&str, &str)> = headers.to_vec();
         headers.extend([("host", &*host), ("x-amz-date", &*time)]);
+        headers.sort_unstable();
         let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
         let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
-        let request = format!("{method}\n{path}\n\n{lines}\n{names}\n{}", sha256(body));
+        let (place, query) = path.split_once('?').unwrap_or((path, ""));
+        let request = format!("{method}\n{place}\n{query}\n{lines}\n{names}\n{}", sha256(body));
         let scope = format!("{day}/{region}/{service}/aws4_request");
         let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", sha256(&request));
         let mut key = format!("AWS4{}", self.variable("AWS_SECRET_ACCESS_KEY")).into_bytes();

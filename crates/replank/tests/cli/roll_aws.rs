@@ -120,3 +120,27 @@ fn another_account_and_a_managed_group_under_another_name_are_refused() {
     assert!(flat.contains("EKS owns its Auto Scaling group"), "{ran:?}");
     assert_eq!(group(&managed), "3 (min 0, max 3)");
 }
+
+#[test]
+fn an_endpoint_at_which_nobody_answers_is_told_soon() {
+    let account = Account::served("roll-aws-silent", &snapshot("group"), "group");
+    let file = plan("roll-aws-silent/plan.yaml", SPEC);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let silent_at = silent.local_addr().expect("it has an address");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let closed_at = closed.local_addr().expect("it has an address");
+    drop(closed);
+    for (address, why) in [(silent_at, "no answer within 10 s"), (closed_at, "Connection refused")] {
+        let url = format!("http://{address}");
+        let ran = account.run(&[&["roll", "-f", &file, "--yes", "--endpoint-url", &url], GROUPED].concat());
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let flat = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(&format!("cannot reach {url}")) && flat.contains(why), "{ran:?}");
+        assert!(flat.contains("check the region, the network, and --endpoint-url"), "{ran:?}");
+    }
+    // It was tried twice and not more: each attempt has a connection of its own.
+    silent.set_nonblocking(true).expect("it can be set");
+    let asked = std::iter::from_fn(|| silent.accept().ok()).count();
+    assert_eq!(asked, 2);
+    assert_eq!(group(&account), "3 (min 0, max 3)");
+}

@@ -127,6 +127,34 @@ impl UpdateError {
     pub const POD_EVICTION_FAILURE: &'static str = "PodEvictionFailure";
     /// New nodes did not join, or did not become Ready.
     pub const NODE_CREATION_FAILURE: &'static str = "NodeCreationFailure";
+
+    /// What an error code means, and what can be done about it. EKS has more codes; what those say stands in their messages.
+    #[must_use]
+    pub fn explained(&self) -> Option<&'static str> {
+        Some(match &*self.code {
+            Self::POD_EVICTION_FAILURE => {
+                "pods were still on a node after 15 minutes: let their disruption budgets allow evictions, then run it again"
+            }
+            Self::NODE_CREATION_FAILURE => {
+                "new nodes did not join the cluster in time: look at their user data, role, subnets and image"
+            }
+            "IpNotAvailable" | "InsufficientFreeAddresses" => {
+                "the subnets have no free addresses left: free some, or add a subnet"
+            }
+            "EniLimitReached" => "the account has no network interfaces left: ask AWS for more",
+            "SubnetNotFound" => "a subnet of the node group does not exist any more",
+            "SecurityGroupNotFound" => "a security group of the node group does not exist any more",
+            "VpcIdNotFound" => "the VPC of the cluster does not exist any more",
+            "AccessDenied" => {
+                "the role of the nodes or of the cluster lacks permissions, or aws-auth does not know the nodes' role"
+            }
+            "ClusterUnreachable" => {
+                "EKS does not reach the cluster's API server: a webhook or a network policy may be in its way"
+            }
+            "AdmissionRequestDenied" => "an admission webhook refuses what EKS changes",
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for UpdateError {

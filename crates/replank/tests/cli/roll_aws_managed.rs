@@ -1,0 +1,98 @@
+//! `replank roll` of a managed node group, on a served AWS account: EKS replaces the nodes, the run starts that, follows it, and says why it failed.
+
+use serde_json::{Value, json};
+
+use super::aws_account::Account;
+use super::common::{Ran, plan};
+use super::roll_aws_live::{begin, begun, nodes, wait};
+
+const LABEL: &str = "eks.amazonaws.com/nodegroup";
+const SPEC: &str = "groups: [web], target: {kubernetesVersion: '1.36'}";
+const BASE: &str = "/clusters/rehearsal/node-groups/web";
+const BUDGET: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop";
+
+fn roll(account: &Account, name: &str, spec: &str) -> Ran {
+    let file = plan(&format!("{name}/plan.yaml"), spec);
+    account.run(&["roll", "-f", &file, "--yes"])
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn nodegroup(account: &Account) -> Value {
+    account.eks("GET", BASE, &Value::Null)["nodegroup"].clone()
+}
+
+/// Every update of the group, with how it stands.
+fn updates(account: &Account) -> Vec<String> {
+    let all = account.eks("GET", "/clusters/rehearsal/updates?nodegroupName=web", &Value::Null);
+    let ids = all["updateIds"].as_array().expect("a list").iter().filter_map(Value::as_str);
+    ids.map(|id| {
+        let path = format!("/clusters/rehearsal/updates/{id}?nodegroupName=web");
+        let update = account.eks("GET", &path, &Value::Null)["update"].clone();
+        format!(
+            "{} {}",
+            update["type"].as_str().unwrap_or_default(),
+            update["status"].as_str().unwrap_or_default()
+        )
+    })
+    .collect()
+}
+
+fn is_updated(account: &Account, ran: &Ran) {
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("run test is done: 3 of 3 nodes replaced"), "{ran:?}");
+    assert_eq!(updates(account), ["VersionUpdate Successful"], "{ran:?}");
+    let group = nodegroup(account);
+    assert_eq!((&group["status"], &group["version"]), (&json!("ACTIVE"), &json!("1.36")));
+    assert_eq!(group["scalingConfig"], json!({"minSize": 0, "maxSize": 3, "desiredSize": 3}));
+    assert_eq!(group["tags"], json!({}), "nothing of ours is left");
+    wait(account, "only new nodes are left", |account| {
+        let (_, kubelets, is_left) = nodes(account);
+        kubelets.len() == 3 && kubelets.iter().all(|kubelet| kubelet.starts_with("v1.36.")) && !is_left
+    });
+}
+
+#[test]
+fn eks_is_asked_for_its_update_once_and_it_is_followed_to_its_end() {
+    let account = begun("roll-managed-whole", LABEL);
+    let ran = roll(&account, "roll-managed-whole", SPEC);
+    assert!(ran.stdout.contains("asking EKS to update node group web"), "{ran:?}");
+    is_updated(&account, &ran);
+}
+
+#[test]
+fn an_update_that_somebody_else_has_started_is_adopted() {
+    let account = begun("roll-managed-adopted", LABEL);
+    let began = account.eks("POST", &format!("{BASE}/update-version"), &json!({"version": "1.36"}));
+    assert_eq!(began["update"]["status"], "InProgress", "{began}");
+    let ran = roll(&account, "roll-managed-adopted", SPEC);
+    assert!(!ran.stdout.contains("asking EKS to update"), "{ran:?}");
+    is_updated(&account, &ran);
+}
+
+#[test]
+fn without_another_version_there_is_nothing_to_update() {
+    let account = begun("roll-managed-nothing", LABEL);
+    let ran = roll(&account, "roll-managed-nothing", "groups: [web]");
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(told.contains("nothing to update: EKS replaces nodes only for another version"), "{ran:?}");
+    assert!(told.contains("already using the requested version"), "{ran:?}");
+    assert!(updates(&account).is_empty());
+}
+
+#[test]
+fn an_update_that_fails_is_told_with_its_code_and_what_kept_the_pods() {
+    let account = begun("roll-managed-failed", LABEL);
+    let file = plan("roll-managed-failed/plan.yaml", SPEC);
+    let child = begin(&account, &["roll", "-f", &file, "--yes"]);
+    wait(&account, "the update is in progress", |account| nodegroup(account)["status"] == "UPDATING");
+    account.merge(BUDGET, &json!({"spec": {"maxUnavailable": 0}}));
+    let ran: Ran = child.wait_with_output().expect("it ends").into();
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(told.contains("PodEvictionFailure") && told.contains("default/shop"), "{told}");
+    assert_eq!(updates(&account), ["VersionUpdate Failed"], "{ran:?}");
+}

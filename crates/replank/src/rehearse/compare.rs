@@ -122,7 +122,14 @@ fn exit(ways: &[WayResult], scene: &Scene) -> Exit {
     let worst = ways.iter().map(|one| one.outcome).max();
     match own.or(worst).map_or(Exit::Passes, of) {
         Exit::Passes | Exit::Findings if !scene.coverage.complete => Exit::Incomplete,
-        exit => exit,
+        exit @ (Exit::Passes
+        | Exit::Internal
+        | Exit::Usage
+        | Exit::Findings
+        | Exit::Blocked
+        | Exit::Refused
+        | Exit::Incomplete
+        | Exit::Interrupted) => exit,
     }
 }
 

@@ -140,9 +140,10 @@ pub(crate) fn legend(bars: &[Bar], out: &mut Markup) {
 }
 
 /// What all names end in, from the first dot on, and is left out beside the bars.
-pub(crate) fn shared_suffix<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
-    let first = names.clone().next().and_then(|name| name.find('.').map(|dot| &name[dot..]));
-    first.filter(|suffix| names.clone().all(|name| name.ends_with(suffix))).unwrap_or_default().to_owned()
+pub(crate) fn shared_suffix<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
+    let Some(first) = names.next() else { return String::new() };
+    let suffix = first.find('.').map_or("", |dot| &first[dot..]);
+    if names.all(|name| name.ends_with(suffix)) { suffix.to_owned() } else { String::new() }
 }
 
 #[cfg(test)]

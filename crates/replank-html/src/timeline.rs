@@ -145,7 +145,13 @@ fn row(node: &Node, axis: Axis, suffix: &str, waits: &[&Wait]) -> Row {
         match start.phase {
             Phase::Gone => words.push_str(&format!(" gone at {}.", axis.since(start.at))),
             Phase::Serving if node.phases.len() > 1 => {}
-            phase => {
+            phase @ (Phase::Serving
+            | Phase::Cordoned
+            | Phase::Draining
+            | Phase::Terminating
+            | Phase::Booting
+            | Phase::Joining
+            | Phase::Ready) => {
                 let word = Bar::Phase(phase).word();
                 let lasts = node.phases.get(index + 1).map(|next| span(next.at - start.at));
                 let lasts = lasts.map_or_else(|| " to the end".to_owned(), |lasts| format!(" for {lasts}"));

@@ -3,7 +3,7 @@
 mod browser;
 mod samples;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -123,17 +123,4 @@ fn axe() -> Result<String> {
     }
     let script = to.join("node_modules/axe-core/axe.min.js");
     std::fs::read_to_string(&script).with_context(|| format!("cannot read {}", script.display()))
-}
-
-/// Runs the program; what it says comes with an error.
-fn replank_does(program: &Path, arguments: &[&str], ends: &[i32]) -> Result<Vec<u8>> {
-    let output = Command::new(program).args(arguments).current_dir(root()).output()?;
-    let code = output.status.code().unwrap_or(-1);
-    ensure!(
-        ends.contains(&code),
-        "replank {}: exit code {code}\n{}",
-        arguments.join(" "),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(output.stdout)
 }

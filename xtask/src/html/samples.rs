@@ -1,11 +1,12 @@
 //! Pages of every kind: made by the program from the examples, and two from documents that are changed before.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::replank_does;
+use crate::root;
 
 /// A page to look at.
 #[derive(Debug)]
@@ -88,7 +89,12 @@ fn hostile(document: &Value) -> Value {
                 for (key, member) in members {
                     match member {
                         Value::String(text) if FREE.contains(&key.as_str()) => text.push_str(HOSTILE),
-                        _ => spoil(member),
+                        Value::Null
+                        | Value::Bool(_)
+                        | Value::Number(_)
+                        | Value::String(_)
+                        | Value::Array(_)
+                        | Value::Object(_) => spoil(member),
                     }
                 }
             }
@@ -129,4 +135,17 @@ fn big(document: &Value) -> Value {
     });
     document["workloads"] = again.collect();
     document
+}
+
+/// Runs the program; what it says comes with an error.
+fn replank_does(program: &Path, arguments: &[&str], ends: &[i32]) -> Result<Vec<u8>> {
+    let output = Command::new(program).args(arguments).current_dir(root()).output()?;
+    let code = output.status.code().unwrap_or(-1);
+    ensure!(
+        ends.contains(&code),
+        "replank {}: exit code {code}\n{}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(output.stdout)
 }

@@ -77,10 +77,11 @@ pub(crate) fn replank<S: AsRef<OsStr>>(arguments: &[S]) -> Ran {
 /// Every call of these tests ends with a code that docs/exit-codes.md has for its command.
 fn assert_documented<S: AsRef<OsStr>>(arguments: &[S], ran: &Ran) {
     let code = ran.code.expect("no signal ends it");
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.as_ref().to_str()).collect();
+    super::schemas::hold(&words, &ran.stdout);
     if [0, 2].contains(&code) {
         return;
     }
-    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.as_ref().to_str()).collect();
     let page = include_str!("../../../../docs/exit-codes.md");
     let row = page.lines().find(|line| {
         let command = line.strip_prefix("| `").and_then(|line| line.split('`').next());

@@ -53,6 +53,7 @@ mod roll_live;
 mod sarif;
 mod scale;
 mod scan;
+mod schemas;
 mod script;
 mod sweep;
 mod terminal;

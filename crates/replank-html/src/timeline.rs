@@ -101,18 +101,13 @@ fn in_sum(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
                 changes.entry(gone.at).or_default().0 -= 1;
             }
         } else {
-            for start in &node.phases {
-                let change = match start.phase {
-                    Phase::Ready => 1,
-                    Phase::Terminating => -1,
-                    Phase::Serving
-                    | Phase::Cordoned
-                    | Phase::Draining
-                    | Phase::Gone
-                    | Phase::Booting
-                    | Phase::Joining => 0,
-                };
-                changes.entry(start.at).or_default().1 += change;
+            let Some(ready) = node.phases.iter().position(|start| start.phase == Phase::Ready) else {
+                continue;
+            };
+            changes.entry(node.phases[ready].at).or_default().1 += 1;
+            let mut later = node.phases[ready..].iter();
+            if let Some(gone) = later.find(|start| matches!(start.phase, Phase::Terminating | Phase::Gone)) {
+                changes.entry(gone.at).or_default().1 -= 1;
             }
         }
     }

@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 
 use super::list::Listed;
-use super::written::{metadata, tail, whole};
+use super::written::{metadata, tail, whole, with_kind};
 use crate::route::Target;
 use crate::table::{self, Columns, Include};
 
@@ -29,6 +29,8 @@ impl Rows<'_> {
         let mut pieces = Pieces::between(&empty, "rows");
         for (number, stored) in listed.items.iter().enumerate() {
             let seen = self.columns.seen(&whole(&tail(&target.resource, stored))).ok()?;
+            // A column of a custom resource may show its kind.
+            let seen = if target.is_custom { with_kind(&target.resource, seen) } else { seen };
             let row = Value::from(self.columns.cells(&seen, self.now)).to_string();
             pieces.item(number);
             pieces.text(row.strip_suffix('}')?);

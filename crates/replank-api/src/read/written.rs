@@ -57,10 +57,15 @@ pub(super) fn whole(tail: &Bytes) -> Vec<u8> {
 /// What an object is served as, read from what has been written out, where it has: that takes a fraction of the time of putting it together anew.
 pub(super) fn known(resource: &ResourceType, stored: &Stored) -> Option<Value> {
     let tail = stored.known(&form(resource))?;
-    let mut value: Value = serde_json::from_slice(&whole(&tail)).ok()?;
-    value["kind"] = (*resource.name.kind).into();
-    value["apiVersion"] = resource.api_version().into();
-    Some(value)
+    let value = serde_json::from_slice(&whole(&tail)).ok()?;
+    Some(with_kind(resource, value))
+}
+
+/// An object's members with the two that are written out apart.
+pub(super) fn with_kind(resource: &ResourceType, mut members: Value) -> Value {
+    members["kind"] = (*resource.name.kind).into();
+    members["apiVersion"] = resource.api_version().into();
+    members
 }
 
 /// An object that has been written out for somebody else is taken for the one that is stored: it has the same version.

@@ -8,5 +8,6 @@ mod fairness;
 mod parts;
 mod replay;
 mod security;
+mod tables;
 mod webhooks;
 mod wire;

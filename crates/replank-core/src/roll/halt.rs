@@ -35,6 +35,7 @@ use super::evict::{Spare, Works, came_back};
 use super::external;
 use super::member::{Member, NodeState};
 use super::prepare::{arrivals, queue, set_template};
+use super::processes;
 use super::raise::raise;
 use super::retain;
 use super::stuck;
@@ -241,7 +242,7 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         // The way back goes by the sizes that are written down, and gives the bounds back itself.
         let is_moved_back = goes_back && has_moved(roll);
         if !is_retiring && !is_moved_back && !awaits_launch(ctx, roll) {
-            give_back(ctx, roll);
+            give_back(ctx, roll, goes_back);
         }
     }
     why
@@ -310,7 +311,7 @@ fn former_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
 }
 
 /// Gives bounds back and takes tags off, unless more instances are in use than there were before.
-fn give_back(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
+fn give_back(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, goes_back: bool) {
     let (Some(group), Some(original)) = (roll.group, roll.original) else {
         restore(ctx, roll);
         return;
@@ -319,7 +320,8 @@ fn give_back(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
         let max = roll.max_kept(original).max(group.size.desired);
         if group.size.max > max && roll.begun.is_some() {
             restore(ctx, roll);
-        } else {
+        } else if goes_back || ctx.scope.is_external() || processes::resume(ctx, roll, group) {
+            // Bounds that stay raised are no reason to keep the group from balancing itself; the way back resumes that at its end.
             let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
             ctx.wait(Subject::Bounds(roll.name.clone()), on);
         }

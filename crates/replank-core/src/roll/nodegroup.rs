@@ -123,10 +123,14 @@ fn left(ctx: &Context<'_>, errors: &[UpdateError]) -> Vec<LeftPod> {
     left
 }
 
-/// What EKS says of a request that is wrong as it is (InvalidParameterException, InvalidRequestException): the same one is refused again.
+/// What EKS says of a request that is wrong as it is: the same one is refused again. Throttling and credentials that cannot be had are 400, too, and pass.
+const WRONG: [&str; 2] = ["InvalidParameterException", "InvalidRequestException"];
+
 fn for_good(refusal: &Refusal) -> Option<Text> {
     match refusal {
-        Refusal::Failed { code: 400, message } => Some(message.clone()),
+        Refusal::Failed { code: 400, message } if WRONG.iter().any(|code| message.contains(code)) => {
+            Some(message.clone())
+        }
         Refusal::Failed { .. }
         | Refusal::Budget { .. }
         | Refusal::Conflict { .. }
@@ -163,4 +167,20 @@ fn failed<'g>(ctx: &Context<'_>, group: &'g NodeGroup) -> Option<&'g NodegroupUp
         UpdateStatus::InProgress | UpdateStatus::Successful => false,
     };
     (has_failed && leads_there(ctx, group, update)).then_some(update)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_is_asked_for_again() {
+        let refused =
+            |code: u16, message: &str| for_good(&Refusal::Failed { code, message: Text::from(message) });
+        assert!(refused(400, "InvalidParameterException: already using the requested version").is_some());
+        assert!(refused(400, "eks:UpdateNodegroupVersion: InvalidRequestException: being deleted").is_some());
+        assert!(refused(400, "autoscaling:DescribeAutoScalingGroups: Throttling: Rate exceeded").is_none());
+        assert!(refused(400, "no credentials can be had from STS").is_none());
+        assert!(refused(503, "InvalidParameterException").is_none());
+    }
 }

@@ -116,6 +116,10 @@ impl Eks {
                 return WayResult::not_applicable(way, refused.join("; "));
             }
             (Stop::Ended, None) if all => (Come::Done, "every node was replaced".to_owned()),
+            (Stop::Ended, None) if refused.is_empty() => {
+                let (done, all) = (figures.nodes.replaced, figures.nodes.total);
+                (Come::Partial, format!("{done} of {all} nodes were replaced"))
+            }
             (Stop::Ended, None) => (Come::Partial, refused.join("; ")),
             (Stop::TimeUp | Stop::Silence | Stop::RanAway | Stop::Interrupted, _) => {
                 (Come::Blocked, "the update was not over when the rehearsal stopped".to_owned())

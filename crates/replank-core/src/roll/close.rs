@@ -306,9 +306,6 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     if clear::is_held_by_another(ctx, roll) {
         return true;
     }
-    if !processes::resume(ctx, roll, group) {
-        return false;
-    }
     if let Some(original) = roll.original {
         if ctx.awaits_raise(roll.subject(), roll.name) {
             return false;
@@ -335,6 +332,10 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             resize(ctx, group, GroupSize { max, ..group.size }, RESTORATION);
             return false;
         }
+        // After the bounds: who may not resume a process gives these back all the same.
+        if !processes::resume_all(ctx, roll) {
+            return false;
+        }
         if ctx.scope.is_way_back() && restore_others(ctx, roll) {
             return false;
         }
@@ -348,6 +349,9 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             return true;
         }
         untag(ctx, roll.name, mark::ORIGINAL_SIZE);
+        return false;
+    }
+    if !processes::resume_all(ctx, roll) {
         return false;
     }
     // After the group's own: what moved into it is read off these.

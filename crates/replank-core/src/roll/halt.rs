@@ -320,7 +320,7 @@ fn give_back(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, goes_back: bool) {
         let max = roll.max_kept(original).max(group.size.desired);
         if group.size.max > max && roll.begun.is_some() {
             restore(ctx, roll);
-        } else if goes_back || ctx.scope.is_external() || processes::resume(ctx, roll, group) {
+        } else if goes_back || ctx.scope.is_external() || processes::resume_all(ctx, roll) {
             // Bounds that stay raised are no reason to keep the group from balancing itself; the way back resumes that at its end.
             let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original });
             ctx.wait(Subject::Bounds(roll.name.clone()), on);

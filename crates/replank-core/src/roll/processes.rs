@@ -7,6 +7,7 @@
 use replank_model::object::cloud::{GroupKind, NodeGroup, ScalingProcess};
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::mark::{self, process_tag, read_process};
+use replank_protocol::waiting::Subject;
 
 use super::context::{Context, GroupRoll};
 use super::tags::{tag, untag};
@@ -20,32 +21,39 @@ pub(super) fn suspend(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeG
         return false;
     }
     if group.tags.contains_key(mark::SUSPENDED) {
-        set(ctx, roll, group, process, false);
+        set(ctx, group, process, false);
     } else {
         tag(ctx, roll.name, "suspended process", mark::SUSPENDED, process_tag(process));
     }
     true
 }
 
-/// Resumes what was suspended, and takes the tag off; whether that is done.
-pub(super) fn resume(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+/// Resumes what was suspended on the groups of a roll, and takes the tags off; whether that is done.
+pub(super) fn resume_all(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    if roll.group.is_some_and(|group| !resume(ctx, group)) {
+        return false;
+    }
+    // What a run that is over had suspended on a group that nodes are moved out of: its tags are off by now, and this one is nobody's.
+    let is_left =
+        |group: &NodeGroup| ![mark::BEGUN, mark::HALTED].iter().any(|key| group.tags.contains_key(key));
+    let left: Vec<&NodeGroup> =
+        roll.others().map(|(_, group)| group).filter(|group| is_left(group)).collect();
+    left.into_iter().all(|group| resume(ctx, group))
+}
+
+/// Resumes what was suspended on a group, and takes the tag off; whether that is done.
+fn resume(ctx: &mut Context<'_>, group: &NodeGroup) -> bool {
     let Some(value) = group.tags.value(mark::SUSPENDED) else { return true };
     match read_process(value).filter(|process| !group.ways.is_active(*process)) {
-        Some(process) => set(ctx, roll, group, process, true),
-        None => untag(ctx, roll.name, mark::SUSPENDED),
+        Some(process) => set(ctx, group, process, true),
+        None => untag(ctx, &group.name, mark::SUSPENDED),
     }
     false
 }
 
-fn set(
-    ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
-    group: &NodeGroup,
-    process: ScalingProcess,
-    is_active: bool,
-) {
+fn set(ctx: &mut Context<'_>, group: &NodeGroup, process: ScalingProcess, is_active: bool) {
     let verb = if is_active { "resume" } else { "suspend" };
-    let key = ctx.key(verb, format!("{}/{process}", roll.name));
+    let key = ctx.key(verb, format!("{}/{process}", group.name));
     let effect = Effect::Group(GroupEffect::SetProcess { group: group.id(), process, is_active });
-    ctx.send(roll.subject(), &format!("{verb} of {process}"), key, effect);
+    ctx.send(Subject::Group(group.name.clone()), &format!("{verb} of {process}"), key, effect);
 }

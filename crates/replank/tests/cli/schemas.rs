@@ -18,6 +18,8 @@ fn name(words: &[&str], value: &Value) -> Option<&'static str> {
             Some("replank.dev/rehearsals/v1alpha1") => Some("rehearsals"),
             Some(_) | None => None,
         },
+        // A preview of fixes is another document, which has none yet.
+        ["check", ..] if has("--fix-preview") => None,
         ["check", ..] => Some("check"),
         ["leftover", ..] => Some("leftover"),
         ["report", ..] => Some("report"),

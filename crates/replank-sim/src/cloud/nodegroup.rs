@@ -27,6 +27,7 @@ use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName, Text};
+use replank_model::time::Time;
 use replank_protocol::command::Refusal;
 use replank_protocol::mark;
 
@@ -128,6 +129,7 @@ impl SimulatedCloud {
         let name = self.groups[number as usize].clone();
         let Some(group) = ctx.view().groups().get(&name).cloned() else { return };
         let Some(mut update) = self.nodegroups.updates.remove(&name) else { return };
+        let replaces = Replaces::of(&group, &update);
         let is_over = match &mut update.phase {
             Phase::Resize { to } => {
                 change(ctx, &name, |group| group.size = *to);
@@ -135,23 +137,23 @@ impl SimulatedCloud {
             }
             Phase::ScaleUp { since } => {
                 let since = *since;
-                if is_scaled_up(ctx, &group) {
-                    close(ctx, &group);
+                if is_scaled_up(ctx, &group, replaces) {
+                    close(ctx, &group, replaces);
                     update.phase = Phase::Upgrade { drains: BTreeMap::new() };
                     None
                 } else if ctx.api.now() >= since + self.timings.eks.creates_for {
                     Some(vec![UpdateError {
                         code: Text::from(UpdateError::NODE_CREATION_FAILURE),
                         message: Text::from("Instances failed to join the kubernetes cluster"),
-                        resources: not_ready(ctx, &group),
+                        resources: not_ready(ctx, &group, replaces),
                     }])
                 } else {
                     None
                 }
             }
             Phase::Upgrade { drains } => {
-                let errors = self.upgrade(ctx, &group, drains, update.force);
-                if errors.is_empty() && drains.is_empty() && old(ctx, &group).is_empty() {
+                let errors = self.upgrade(ctx, (&group, replaces), drains, update.force);
+                if errors.is_empty() && drains.is_empty() && old(ctx, &group, replaces).is_empty() {
                     update.phase = Phase::ScaleDown;
                 }
                 (!errors.is_empty()).then_some(errors)
@@ -177,13 +179,13 @@ impl SimulatedCloud {
     fn upgrade(
         &mut self,
         ctx: &mut Ctx<'_>,
-        group: &NodeGroup,
+        (group, replaces): (&NodeGroup, Replaces),
         drains: &mut BTreeMap<InstanceId, Drain>,
         force: bool,
     ) -> Vec<UpdateError> {
         let now = ctx.api.now();
         drains.retain(|id, _| ctx.view().instances().get(id).is_some_and(|one| one.is_counted()));
-        let mut left: Vec<Arc<Instance>> = old(ctx, group);
+        let mut left: Vec<Arc<Instance>> = old(ctx, group, replaces);
         left.retain(|instance| !drains.contains_key(&instance.id));
         while drains.len() < self.at_once(&group.name) as usize && !left.is_empty() {
             let count = u64::try_from(left.len()).unwrap_or(u64::MAX);
@@ -268,9 +270,29 @@ fn members<'v>(ctx: &'v Ctx<'_>, group: &'v NodeGroup) -> impl Iterator<Item = &
     ctx.view().instances().values().filter(|one| one.group == group.name && one.is_counted())
 }
 
-/// Instances that are made from another version than the group's.
-fn old(ctx: &Ctx<'_>, group: &NodeGroup) -> Vec<Arc<Instance>> {
-    members(ctx, group).filter(|instance| instance.template != group.current).cloned().collect()
+/// What an update replaces.
+#[derive(Clone, Copy)]
+struct Replaces {
+    /// Where the version of the launch template stays, EKS goes to a newer release of the image: all that was there before is old.
+    before: Option<Time>,
+}
+
+impl Replaces {
+    fn of(group: &NodeGroup, update: &Update) -> Self {
+        let is_same = update.former == group.current;
+        let created = group.update_in_progress().map(|update| update.created);
+        Self { before: created.filter(|_| is_same) }
+    }
+
+    fn is_old(self, group: &NodeGroup, instance: &Instance) -> bool {
+        instance.template != group.current
+            || self.before.is_some_and(|before| instance.launched.is_none_or(|at| at < before))
+    }
+}
+
+/// Instances that an update replaces.
+fn old(ctx: &Ctx<'_>, group: &NodeGroup, replaces: Replaces) -> Vec<Arc<Instance>> {
+    members(ctx, group).filter(|instance| replaces.is_old(group, instance)).cloned().collect()
 }
 
 fn is_ready(ctx: &Ctx<'_>, instance: &Instance) -> bool {
@@ -279,19 +301,20 @@ fn is_ready(ctx: &Ctx<'_>, instance: &Instance) -> bool {
 }
 
 /// Whether each zone of a group has a Ready node of its version.
-fn is_scaled_up(ctx: &Ctx<'_>, group: &NodeGroup) -> bool {
-    let is_new = |one: &&Arc<Instance>| one.template == group.current && is_ready(ctx, one);
+fn is_scaled_up(ctx: &Ctx<'_>, group: &NodeGroup, replaces: Replaces) -> bool {
+    let is_new = |one: &&Arc<Instance>| !replaces.is_old(group, one) && is_ready(ctx, one);
     group.zones.iter().all(|zone| members(ctx, group).filter(is_new).any(|one| one.zone == *zone))
 }
 
-fn not_ready(ctx: &Ctx<'_>, group: &NodeGroup) -> Vec<Text> {
-    let new = members(ctx, group).filter(|one| one.template == group.current && !is_ready(ctx, one));
+fn not_ready(ctx: &Ctx<'_>, group: &NodeGroup, replaces: Replaces) -> Vec<Text> {
+    let new = members(ctx, group).filter(|one| !replaces.is_old(group, one) && !is_ready(ctx, one));
     new.map(|instance| instance.id.text().clone()).collect()
 }
 
 /// Cordons all old nodes and excludes them from load balancers.
-fn close(ctx: &mut Ctx<'_>, group: &NodeGroup) {
-    let nodes: Vec<NodeName> = old(ctx, group).iter().filter_map(|instance| instance.node.clone()).collect();
+fn close(ctx: &mut Ctx<'_>, group: &NodeGroup, replaces: Replaces) {
+    let nodes: Vec<NodeName> =
+        old(ctx, group, replaces).iter().filter_map(|instance| instance.node.clone()).collect();
     for name in &nodes {
         cordon(ctx, name);
         let key = Key::cluster(name.text().clone());

@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
                 self.path.push('.');
             }
             self.path.push_str(name);
-            match members.iter().find(|member| member.name == name) {
+            match members.named(name) {
                 Some(member) => {
                     self.go_path.extend(member.embedded.into_iter().flat_map(|path| path.split('.')));
                     self.go_path.push(member.name);

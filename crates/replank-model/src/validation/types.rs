@@ -34,6 +34,16 @@ pub(super) enum Named {
 pub(super) struct Members(&'static str);
 
 impl Members {
+    pub(super) fn named(self, name: &str) -> Option<Member<'static>> {
+        let lines = self.0.lines().map_while(|line| line.strip_prefix(' '));
+        let mut own =
+            lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(|rest| (line, rest)));
+        let (line, rest) = own.next()?;
+        let (of, embedded) = rest.split_once(' ').map_or((rest, None), |(of, embedded)| (of, Some(embedded)));
+        Some(Member { name: &line[..name.len()], of, embedded })
+    }
+
+    #[cfg(test)]
     pub(super) fn iter(self) -> impl Iterator<Item = Member<'static>> {
         self.0.lines().map_while(|line| {
             let mut words = line.strip_prefix(' ')?.split(' ');
@@ -44,6 +54,10 @@ impl Members {
 
 /// A type by name. The table is sorted and looked up as it is: to read all of it takes longer than to validate an object.
 pub(super) fn named(name: &str) -> Option<Named> {
+    // Go's own types have no package, and are most of what is asked for.
+    if !name.contains('.') {
+        return None;
+    }
     let (mut low, mut high) = (0, TEXT.len());
     while low < high {
         let at = type_at(low + (high - low) / 2);
@@ -121,6 +135,8 @@ mod tests {
             assert!(of.iter().next().is_some(), "{name} has no members");
             for member in of.iter() {
                 members += 1;
+                let found = of.named(member.name).expect("it is there");
+                assert_eq!((found.name, found.of, found.embedded), (member.name, member.of, member.embedded));
                 let mut inner = member.of;
                 while let Some(rest) = ["*", "[]", "map[string]", "map[v1.ResourceName]"]
                     .iter()

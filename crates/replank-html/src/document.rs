@@ -81,7 +81,7 @@ part!(
 );
 part!(
     /// A finding.
-    Finding { id: String, severity: String, object: String, reason: String, remedy: String, proof: String, withheld: Option<String>, unseen: Vec<String>, }
+    Finding { id: String, severity: Severity, object: String, reason: String, remedy: String, proof: Proof, withheld: Option<String>, unseen: Vec<String>, }
 );
 part!(
     /// What keeps nodes from being replaced.
@@ -107,6 +107,46 @@ part!(
     /// What could not be read.
     Skipped { parts: u64, first: Vec<String>, }
 );
+
+/// How bad a finding is, the worst first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Severity {
+    /// Nothing can be done while it is so.
+    Blocking,
+    /// Somebody will notice.
+    Warning,
+    /// Good to know.
+    #[default]
+    Info,
+}
+
+impl Severity {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+/// What is known of a remedy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Proof {
+    /// With it the roll does not stop at the finding any more.
+    Rehearsed,
+    /// With it the finding is gone.
+    Checked,
+    /// A person has to look.
+    Advice,
+    /// A change that could not be proved.
+    Withheld,
+    /// Nothing.
+    #[default]
+    Untried,
+}
 
 /// A number of pods from a moment on.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! What was found before the start, each with a remedy to copy.
 
-use crate::document::{Finding, Rehearsal};
+use crate::document::{Finding, Proof, Rehearsal, Severity};
 use crate::markup::Markup;
 use crate::page;
 use crate::words::{capital, count, grouped};
@@ -12,20 +12,19 @@ const LINES_MAX: usize = 2_000;
 
 pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
     let findings = &rehearsal.findings;
-    let of = |severity: &str| findings.iter().filter(|finding| finding.severity == severity).count();
-    let beside =
-        format!("{} blocking, {} warnings, {} for information", of("blocking"), of("warning"), of("info"));
+    let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let beside = format!(
+        "{} blocking, {} warnings, {} for information",
+        of(Severity::Blocking),
+        of(Severity::Warning),
+        of(Severity::Info)
+    );
     page::section("findings", "Findings", &beside, out);
     if findings.is_empty() {
         out.raw("<p>Nothing was found.</p>");
     }
-    let rank = |finding: &&Finding| match finding.severity.as_str() {
-        "blocking" => 0,
-        "warning" => 1,
-        _ => 2,
-    };
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(rank);
+    sorted.sort_by_key(|finding| finding.severity);
     for finding in sorted.iter().take(FULL_MAX) {
         write_one(finding, out);
     }
@@ -37,7 +36,13 @@ pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
             out.leaf(
                 "li",
                 &[],
-                &format!("{}: {}, {}: {}", finding.severity, finding.id, finding.object, finding.reason),
+                &format!(
+                    "{}: {}, {}: {}",
+                    finding.severity.as_str(),
+                    finding.id,
+                    finding.object,
+                    finding.reason
+                ),
             );
         }
         if rest.len() > LINES_MAX {
@@ -53,14 +58,14 @@ pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
 }
 
 fn write_one(finding: &Finding, out: &mut Markup) {
-    let class = match finding.severity.as_str() {
-        "blocking" => "finding bad",
-        "warning" => "finding some",
-        _ => "finding",
+    let class = match finding.severity {
+        Severity::Blocking => "finding bad",
+        Severity::Warning => "finding some",
+        Severity::Info => "finding",
     };
     out.open("article", &[("class", class)]);
     out.raw("<h3>");
-    out.leaf("span", &[("class", "severity")], &capital(&finding.severity));
+    out.leaf("span", &[("class", "severity")], &capital(finding.severity.as_str()));
     out.raw(" ");
     out.text(&finding.object);
     out.raw("</h3>");
@@ -69,14 +74,14 @@ fn write_one(finding: &Finding, out: &mut Markup) {
         let unseen = format!("Not seen, and it rests on it: {}.", finding.unseen.join(", "));
         out.leaf("p", &[("class", "quiet")], &unseen);
     }
-    let (class, proof) = match finding.proof.as_str() {
-        "rehearsed" => {
+    let (class, proof) = match finding.proof {
+        Proof::Rehearsed => {
             ("remedy", "The remedy was rehearsed: with it the finding is gone, and nothing else is worse")
         }
-        "checked" => ("remedy", "The remedy was checked: with it the finding is gone"),
-        "advice" => ("remedy advice", "Advice: what to look at"),
-        "withheld" => ("remedy advice", "A change was tried and is not shown"),
-        _ => ("remedy", "The remedy was not tried"),
+        Proof::Checked => ("remedy", "The remedy was checked: with it the finding is gone"),
+        Proof::Advice => ("remedy advice", "Advice: what to look at"),
+        Proof::Withheld => ("remedy advice", "A change was tried and is not shown"),
+        Proof::Untried => ("remedy", "The remedy was not tried"),
     };
     remedy(class, &finding.remedy, out);
     let withheld = finding.withheld.as_deref().map_or_else(String::new, |why| format!(": {why}"));

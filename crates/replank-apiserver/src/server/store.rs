@@ -420,18 +420,9 @@ impl Api {
             self.made = (self.now(), FxHashMap::default());
         }
         let times = self.made.1.entry(entity.clone()).or_default();
-        let first = *times * 2;
+        let count = *times;
         *times += 1;
-        let high = self.draws.draw(&entity, Purpose::Uid, first).0;
-        let low = self.draws.draw(&entity, Purpose::Uid, first + 1).0;
-        Uid::from(format!(
-            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xffff,
-            high & 0xfff,
-            0x8000 | (low >> 48) & 0x3fff,
-            low & 0xffff_ffff_ffff
-        ))
+        self.draws.uid(&entity, count)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rolls into another group.
 
-use replank_model::object::cloud::GroupSize;
+use replank_model::object::cloud::{GroupSize, ScalingProcess};
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, Replacement};
@@ -64,6 +64,19 @@ fn is_clean(stage: &Stage) {
     for (_, node) in stage.truth.nodes.sorted() {
         assert!(mark::of(node).is_none() && !node.spec.unschedulable, "{}", node.meta.name);
     }
+}
+
+#[test]
+fn what_a_run_that_is_over_had_suspended_on_the_group_that_is_left_is_resumed() {
+    let mut stage = moving(json!({}));
+    let rebalance = ScalingProcess::AzRebalance;
+    stage.group(&"web".into(), |group| {
+        group.ways.suspended.insert(rebalance);
+        group.tags = group.tags.with(mark::SUSPENDED, mark::process_tag(rebalance));
+    });
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    assert!(stage.truth.groups()["web"].ways.is_active(rebalance), "{}", stage.story());
+    is_clean(&stage);
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Eks {
 const SAME: &str = "EKS updates to another version, release or launch template version, and the plan's target has none: nothing to update";
 
 fn failed(code: &Text, figures: &Figures) -> String {
-    let mut left = vec![format!("the update failed with {code}; EKS does not take back what it did")];
+    let mut left = vec![format!("the update failed with {code}; nodes that were replaced stay replaced")];
     match figures.remains.cordoned.len() {
         0 => {}
         1 => left.push("1 old node stays cordoned".to_owned()),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_apiserver::draw::{Draws, Purpose};
+use replank_apiserver::draw::Draws;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::meta::{Key, Meta, OwnerReference};
@@ -77,14 +77,5 @@ fn group(api_version: &str) -> Text {
 fn identity(object: &Object) -> Uid {
     let (group, key) = (group(object.api_version()), object.meta().key());
     let entity = format!("{}.{group}/{key}", object.kind_name());
-    let draw = |count| Draws::new(0).draw(&entity, Purpose::Uid, count).0;
-    let (high, low) = (draw(0), draw(1));
-    Uid::from(format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        (high >> 16) & 0xffff,
-        high & 0xfff,
-        0x8000 | (low >> 48) & 0x3fff,
-        low & 0xffff_ffff_ffff
-    ))
+    Draws::new(0).uid(&entity, 0)
 }

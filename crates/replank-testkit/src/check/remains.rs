@@ -20,8 +20,7 @@ const RUN: &str = "replank.dev/run";
 const EXPIRES: &str = "replank.dev/expires";
 const EXCLUDED: &str = "replank.dev/excluded";
 /// Tags that name no run: they may stand only beside [`NAMING`], which do; on the group that nodes move into, where they do.
-const NAMELESS: [&str; 3] =
-    ["replank.dev/original-size", "replank.dev/original-template", "replank.dev/suspended"];
+const NAMELESS: [&str; 2] = ["replank.dev/original-size", "replank.dev/original-template"];
 const NAMING: [&str; 2] = ["replank.dev/begun", "replank.dev/halted"];
 
 /// The end of a run.

@@ -214,3 +214,30 @@ fn sha256(text: &str) -> String {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// Three nodes of a group by a label, one in each zone.
+pub(crate) fn nodes_of(label: &str) -> Vec<Value> {
+    let zones = ["eu-west-1a", "eu-west-1b", "eu-west-1c"];
+    let node = |(zone, number): (&str, u32)| {
+        let name = format!("ip-10-0-0-{number}.eu-west-1.compute.internal");
+        json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "creationTimestamp": "2026-11-01T00:00:00Z", "labels": {
+                label: "web", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+                "topology.kubernetes.io/zone": zone, "topology.kubernetes.io/region": "eu-west-1",
+                "node.kubernetes.io/instance-type": "m6i.large"}},
+            "spec": {"providerID": format!("aws:///{zone}/i-{number:017x}")},
+            "status": {"capacity": {"cpu": "2", "memory": "8Gi", "pods": "29"},
+                "allocatable": {"cpu": "1930m", "memory": "7Gi", "pods": "29"},
+                "nodeInfo": {"kubeletVersion": "v1.35.6", "osImage": "Amazon Linux 2023.9.20251117", "architecture": "amd64",
+                    "operatingSystem": "linux", "containerRuntimeVersion": "containerd://2.1.5", "kernelVersion": "6.12"},
+                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
+    };
+    zones.into_iter().zip(1..).map(node).collect()
+}
+
+/// Objects as a snapshot, in the namespaces that every cluster has.
+pub(crate) fn list(objects: impl IntoIterator<Item = Value>) -> Value {
+    let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    let items: Vec<Value> = ["default", "kube-system"].map(namespace).into_iter().chain(objects).collect();
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::aws_account::Account;
+use super::aws_account::{Account, list, nodes_of};
 use super::common::{Ran, plan};
 
 const SPEC: &str = "groups: [web], target: {kubernetesVersion: '1.36'}";
@@ -18,22 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Three nodes of a group by a label, six pods, and a budget.
 pub(crate) fn snapshot(label: &str) -> Value {
-    let node = |number: u32| {
-        let zone = ["eu-west-1a", "eu-west-1b", "eu-west-1c"][number as usize - 1];
-        let name = format!("ip-10-0-0-{number}.eu-west-1.compute.internal");
-        json!({"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": name, "creationTimestamp": "2026-11-01T00:00:00Z", "labels": {
-                label: "web", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
-                "topology.kubernetes.io/zone": zone, "topology.kubernetes.io/region": "eu-west-1",
-                "node.kubernetes.io/instance-type": "m6i.large"}},
-            "spec": {"providerID": format!("aws:///{zone}/i-{number:017x}")},
-            "status": {"capacity": {"cpu": "2", "memory": "8Gi", "pods": "29"},
-                "allocatable": {"cpu": "1930m", "memory": "7Gi", "pods": "29"},
-                "nodeInfo": {"kubeletVersion": "v1.35.6", "osImage": "Amazon Linux 2023.9.20251117", "architecture": "amd64",
-                    "operatingSystem": "linux", "containerRuntimeVersion": "containerd://2.1.5", "kernelVersion": "6.12"},
-                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
-    };
-    let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     let labels = json!({"app": "shop"});
     let container = json!({"name": "app", "image": "shop:1", "resources": {"requests": {"cpu": "200m"}}});
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop", "namespace": "default"},
@@ -42,8 +26,7 @@ pub(crate) fn snapshot(label: &str) -> Value {
     let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": {"name": "shop", "namespace": "default"},
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": labels}}});
-    json!({"apiVersion": "v1", "kind": "List", "items": [
-        namespace("default"), namespace("kube-system"), node(1), node(2), node(3), deployment, budget]})
+    list(nodes_of(label).into_iter().chain([deployment, budget]))
 }
 
 /// An account whose six pods are Ready, which writes down what becomes of instances.

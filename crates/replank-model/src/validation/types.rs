@@ -4,8 +4,6 @@
 //! line per JSON member with its Go type and the Go structs between if it is embedded; ` = ` where a type is another one
 //! by name, or reads itself.
 
-use std::cmp::Ordering;
-
 const TEXT: &str = include_str!("types.txt");
 
 /// A JSON member of a struct.
@@ -52,54 +50,55 @@ impl Members {
     }
 }
 
-/// A type by name. The table is sorted and looked up as it is: to read all of it takes longer than to validate an object.
+/// A type by name.
 pub(super) fn named(name: &str) -> Option<Named> {
     // Go's own types have no package, and are most of what is asked for.
     if !name.contains('.') {
         return None;
     }
-    let (mut low, mut high) = (0, TEXT.len());
-    while low < high {
-        let at = type_at(low + (high - low) / 2);
-        let line = TEXT[at..].lines().next().unwrap_or_default();
-        let (found, is) = line.split_once(" = ").map_or((line, None), |(found, is)| (found, Some(is)));
-        match found.cmp(name) {
-            Ordering::Less => low = next_type(at),
-            Ordering::Greater => high = at,
-            Ordering::Equal => {
-                return Some(match is {
-                    Some("own") => Named::Own,
-                    Some(of) => Named::Alias(of),
-                    None => Named::Struct(Members(TEXT[at + line.len()..].trim_start_matches('\n'))),
-                });
-            }
-        }
-    }
-    None
+    let found = STARTS.binary_search_by(|start| type_at(*start).0.cmp(name)).ok()?;
+    let (name, is) = type_at(STARTS[found]);
+    Some(match is {
+        Some("own") => Named::Own,
+        Some(of) => Named::Alias(of),
+        None => Named::Struct(Members(TEXT[STARTS[found] + name.len()..].trim_start_matches('\n'))),
+    })
 }
 
-/// Where the type begins whose lines a place is in.
-fn type_at(place: usize) -> usize {
-    let mut end = place;
-    loop {
-        let start = TEXT[..end].rfind('\n').map_or(0, |newline| newline + 1);
-        if start == 0 || !TEXT[start..].starts_with(' ') {
-            return start;
-        }
-        end = start - 1;
-    }
+/// The name of the type whose line begins at a place, and what stands after ` = `.
+fn type_at(start: usize) -> (&'static str, Option<&'static str>) {
+    let line = TEXT[start..].lines().next().unwrap_or_default();
+    line.split_once(" = ").map_or((line, None), |(name, is)| (name, Some(is)))
 }
 
-/// Where the next type begins.
-fn next_type(at: usize) -> usize {
-    let mut start = at;
-    loop {
-        let Some(newline) = TEXT[start..].find('\n') else { return TEXT.len() };
-        start += newline + 1;
-        if !TEXT[start..].starts_with(' ') {
-            return start;
+/// Where types begin, in the order of their names. Found when the program is compiled: to read the table takes longer than to validate an object.
+static STARTS: [usize; COUNT] = {
+    let (mut starts, mut found, mut at) = ([0; COUNT], 0, 0);
+    while at < TEXT.len() {
+        if is_start(at) {
+            starts[found] = at;
+            found += 1;
         }
+        at += 1;
     }
+    starts
+};
+
+const COUNT: usize = {
+    let (mut count, mut at) = (0, 0);
+    while at < TEXT.len() {
+        if is_start(at) {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+};
+
+/// Whether a line begins here that is no member.
+const fn is_start(at: usize) -> bool {
+    let text = TEXT.as_bytes();
+    text[at] != b' ' && text[at] != b'\n' && (at == 0 || text[at - 1] == b'\n')
 }
 
 #[cfg(test)]
@@ -107,8 +106,7 @@ mod tests {
     use super::*;
 
     fn all() -> impl Iterator<Item = &'static str> {
-        let lines = TEXT.lines().filter(|line| !line.starts_with(' '));
-        lines.map(|line| line.split_once(" = ").map_or(line, |(name, _)| name))
+        STARTS.iter().map(|start| type_at(*start).0)
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub mod sigv4;
 mod text;
 mod wire;
 
-pub use account::{Account, Setting};
+pub use account::{Account, Setting, Takes};
 pub use call::{Call, Reply};
 pub use fault::Fault;
 pub use input::Input;

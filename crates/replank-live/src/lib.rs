@@ -25,7 +25,7 @@ pub use lease::{Attempt, Holder, Lease, Term};
 pub use nodes::nodes;
 pub use resource::Resource;
 pub use rights::{Rule, missing};
-pub use write::patch;
+pub use write::{create, delete, patch};
 
 /// kube is built upon these types and wants one version of them chosen.
 use k8s_openapi as _;

@@ -29,7 +29,39 @@ pub async fn patch(
         path: format!("{path}?fieldManager=replank"),
         body: Some(("application/json-patch+json", body)),
     };
-    let (response, _) = connection.exchange(&call, JSON).await?;
+    answered(connection, &call).await
+}
+
+/// Creates an object in a collection.
+///
+/// # Errors
+/// Where no answer comes.
+pub async fn create(connection: &Connection, collection: &str, object: &Value) -> Result<Answer, LiveError> {
+    let call = Call {
+        method: Method::POST,
+        path: format!("{collection}?fieldManager=replank"),
+        body: Some((JSON, object.to_string().into_bytes())),
+    };
+    answered(connection, &call).await
+}
+
+/// Deletes an object of which this uid is known; the server answers 409 where another has its name by now.
+///
+/// # Errors
+/// Where no answer comes.
+pub async fn delete(connection: &Connection, path: &str, uid: &str) -> Result<Answer, LiveError> {
+    let body =
+        json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}).to_string();
+    let call = Call {
+        method: Method::DELETE,
+        path: path.to_owned(),
+        body: Some((JSON, body.into_bytes())),
+    };
+    answered(connection, &call).await
+}
+
+async fn answered(connection: &Connection, call: &Call) -> Result<Answer, LiveError> {
+    let (response, _) = connection.exchange(call, JSON).await?;
     let (code, date) = (response.status().as_u16(), date(response.headers()));
     let body = response.into_body().collect().await.map_err(|error| LiveError::Unreachable {
         server: connection.server().to_owned(),

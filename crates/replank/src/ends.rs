@@ -134,6 +134,29 @@ pub(crate) const ENDS: &[Ends] = &[
         ..NOTHING
     },
     Ends {
+        command: "upgrade run",
+        passes: "every step is done, or those that were asked for",
+        findings: Some("`--dry-run`: a step needs attention"),
+        blocked: Some("a step must not start, has failed, or is left to somebody else"),
+        refused: Some("not confirmed, an upgrade is recorded already, or EKS does not offer the version"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
+        command: "upgrade resume",
+        passes: "every step is done, or those that were asked for",
+        blocked: Some("a step must not start, has failed, or is left to somebody else"),
+        refused: Some("another process works on it"),
+        ..NOTHING
+    },
+    Ends { command: "upgrade status", ..NOTHING },
+    Ends {
+        command: "upgrade cancel",
+        passes: "ended",
+        refused: Some("another process works on it"),
+        ..NOTHING
+    },
+    Ends {
         command: "leftover",
         passes: "nothing left behind",
         findings: Some("something left behind"),

@@ -63,6 +63,16 @@ const EXAMPLES: &[Rows] = &[
     ("data", &["replank data -o json"]),
     ("upgrade calendar", &["replank upgrade calendar --of 1.34 --fail-within 90d"]),
     ("upgrade plan", &["replank upgrade plan cluster.json --to 1.36 --scan deploy/"]),
+    (
+        "upgrade run",
+        &[
+            "replank upgrade run --to 1.36 --cluster shop --dry-run",
+            "replank upgrade run --to 1.36 --cluster shop --conflicts vpc-cni=PRESERVE",
+        ],
+    ),
+    ("upgrade resume", &["replank upgrade resume", "replank upgrade resume --conflicts coredns=OVERWRITE"]),
+    ("upgrade status", &["replank upgrade status"]),
+    ("upgrade cancel", &["replank upgrade cancel"]),
     ("leftover", &["replank leftover cluster.json --expired"]),
     ("report", &["replank report rehearsed.jsonl"]),
     ("diff", &["replank diff rehearsed.jsonl live.jsonl"]),

@@ -5,6 +5,7 @@ mod autoscaler;
 mod check;
 mod cli;
 mod cluster;
+mod commit;
 mod coverage;
 mod data;
 mod drain;

@@ -1,6 +1,5 @@
 //! Add-ons of EKS.
 
-use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use super::eks::invalid;
@@ -13,9 +12,6 @@ use crate::input::Input;
 use crate::page::page;
 use crate::region::Region;
 use crate::text::{epoch, uuid};
-
-/// How long the update of an add-on takes.
-const TAKES: Span = Span::from_secs(60);
 
 /// Add-ons that there are: type, and the line of versions that goes with Kubernetes 1.30; each minor version has the next patch.
 const KNOWN: &[(&str, &str, &str)] = &[
@@ -84,7 +80,7 @@ impl Account {
 
     fn shown_addon(&self, region: &dyn Region, name: &str, addon: &Addon) -> Value {
         let is_busy = addon.until.is_some_and(|until| until > region.now());
-        let status = match (is_busy, addon.created + TAKES > region.now()) {
+        let status = match (is_busy, addon.created + self.names.setting.takes.addon > region.now()) {
             (true, true) => "CREATING",
             (true, false) => "UPDATING",
             (false, _) => "ACTIVE",
@@ -123,7 +119,7 @@ impl Account {
         let now = region.now();
         let addon = Addon {
             version,
-            until: Some(now + TAKES),
+            until: Some(now + self.names.setting.takes.addon),
             created: now,
             values: text("configurationValues"),
             role: text("serviceAccountRoleArn"),
@@ -162,10 +158,10 @@ impl Account {
         if let Some(conflicts) = input.text("resolveConflicts") {
             params.push(("ResolveConflicts".to_owned(), conflicts.to_owned()));
         }
-        addon.until = Some(now + TAKES);
+        addon.until = Some(now + self.names.setting.takes.addon);
         self.eks.addons.insert(name.clone(), addon);
         let update = self.new_update("AddonUpdate", &[], now);
-        let update = Update { params, addon: Some(name), ends: Some(now + TAKES), ..update };
+        let update = Update { params, addon: Some(name), ends: Some(now + self.names.setting.takes.addon), ..update };
         self.eks.updates.push(update.clone());
         Ok(json!({"update": super::updates::shown(&update)}))
     }

@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use super::eks::invalid;
@@ -15,9 +14,6 @@ use crate::image::{VERSIONS, minor_of};
 use crate::input::Input;
 use crate::region::Region;
 use crate::text::epoch;
-
-/// How long the update of a control plane takes. EKS says "several minutes".
-const UPDATE_TAKES: Span = Span::from_minutes(8);
 
 impl Account {
     pub(crate) fn shown_cluster(&self, region: &dyn Region) -> Value {
@@ -82,7 +78,7 @@ impl Account {
         }
         let update =
             self.new_update("VersionUpdate", &[("Version", to), ("PlatformVersion", "eks.1")], region.now());
-        let update = Update { ends: Some(region.now() + UPDATE_TAKES), ..update };
+        let update = Update { ends: Some(region.now() + self.names.setting.takes.control_plane), ..update };
         self.eks.updates.push(update.clone());
         Ok(json!({"update": super::updates::shown(&update)}))
     }

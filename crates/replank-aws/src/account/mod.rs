@@ -38,7 +38,7 @@ use crate::fault::Fault;
 use crate::input::Input;
 use crate::region::Region;
 use crate::service::Service;
-pub use names::Setting;
+pub use names::{Setting, Takes};
 pub use own::Account;
 
 /// Tokens of requests that are remembered.

@@ -1,6 +1,7 @@
 //! Names in an account: its id, its region, its cluster, and the ARNs that follow.
 
 use replank_model::text::Zone;
+use replank_model::time::Span;
 
 use crate::text::{ec2_id, uuid};
 
@@ -21,6 +22,31 @@ pub struct Setting {
     pub authority: String,
     /// Where this API is: what URLs of queues begin with.
     pub own: String,
+    /// How long EKS takes.
+    pub takes: Takes,
+}
+
+/// How long updates of EKS take that do not depend on nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Takes {
+    /// The update of a control plane. EKS says "several minutes".
+    pub control_plane: Span,
+    /// The update of an add-on.
+    pub addon: Span,
+}
+
+impl Default for Takes {
+    fn default() -> Self {
+        Self { control_plane: Span::from_minutes(8), addon: Span::from_secs(60) }
+    }
+}
+
+impl Takes {
+    /// The same, so many times as fast.
+    #[must_use]
+    pub fn faster(self, speed: f64) -> Self {
+        Self { control_plane: self.control_plane.divided(speed), addon: self.addon.divided(speed) }
+    }
 }
 
 /// The same, with what follows from it.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::account::Aws;
 use super::answer::{list, managed, template_of, text};
 use super::client::{LATE, Manner};
+use super::eks::request_token;
 use super::error::AwsError;
 use super::group::{lifecycle, size};
 use super::service::Service;
@@ -588,6 +589,5 @@ fn sizes_are(group: &GroupId, found: GroupSize, expected: GroupSize) -> Step {
 
 /// A token that follows from the command's key: the same command is the same request.
 fn token(order: Order<'_>) -> String {
-    let half = |salt: u64| xxhash_rust::xxh3::xxh3_64_with_seed(order.key.0.as_bytes(), salt);
-    format!("replank-{:016x}{:016x}", half(0), half(1))
+    request_token(&order.key.0)
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::account::Aws;
 use super::answer::{list, managed as owned_by, text};
 use super::client::Manner;
+use super::eks::moment;
 use super::error::AwsError;
 use super::sign::escaped;
 
@@ -63,9 +64,7 @@ impl Aws {
 }
 
 fn created(update: &Value) -> Option<Time> {
-    let at = &update["createdAt"];
-    let seconds = at.as_f64().map(|seconds| Time::from_millis((seconds * 1_000.0) as i64));
-    seconds.or_else(|| at.as_str().and_then(|text| text.parse().ok()))
+    moment(&update["createdAt"])
 }
 
 impl Managed {

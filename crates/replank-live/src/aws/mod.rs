@@ -13,6 +13,7 @@ mod act;
 mod answer;
 mod client;
 mod credentials;
+mod eks;
 mod error;
 mod facts;
 mod found;
@@ -39,8 +40,9 @@ use replank_protocol::outcome::Answer;
 use crate::cloud::{Cloud, Observed, OfNode, Order, Pending};
 
 pub use account::Aws;
+pub use eks::{EksError, EksUpdate, Progress, UpdateOf, Write, request_token};
 pub use error::AwsError;
-pub use statement::{AUTO_SCALING, MANAGED, READS, statement};
+pub use statement::{AUTO_SCALING, MANAGED, READS, UPGRADE, UPGRADE_READS, statement};
 pub use wire::AwsAsked;
 
 impl Cloud for Aws {

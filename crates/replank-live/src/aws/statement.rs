@@ -40,3 +40,20 @@ pub const MANAGED: &[&str] = &[
     "eks:UpdateNodegroupVersion",
     "ec2:CreateLaunchTemplateVersion",
 ];
+
+/// What is read of a cluster before an upgrade, beside [`READS`].
+pub const UPGRADE_READS: &[&str] = &[
+    "ec2:DescribeSubnets",
+    "eks:DescribeAddon",
+    "eks:DescribeAddonVersions",
+    "eks:DescribeCluster",
+    "eks:DescribeClusterVersions",
+    "eks:DescribeInsight",
+    "eks:ListAddons",
+    "eks:ListClusters",
+    "eks:ListInsights",
+    "eks:ListNodegroups",
+];
+
+/// What changes a control plane and its add-ons.
+pub const UPGRADE: &[&str] = &["eks:UpdateAddon", "eks:UpdateClusterVersion"];

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use anyhow::Context;
 use replank_api::{Owner, Release};
-use replank_aws::{Credentials, Server, Setting};
+use replank_aws::{Credentials, Server, Setting, Takes};
 use replank_cluster::{AwsBackend, Start, places};
 use tokio::sync::watch;
 
@@ -56,6 +56,7 @@ impl Aws {
             endpoint: format!("https://{kubernetes}"),
             authority: authority.to_owned(),
             own: format!("http://{own}"),
+            takes: Takes::default().faster(args.speed),
         };
         Ok(Self { setting, listener, credentials: data_dir::credentials(args.data_dir.as_deref())? })
     }

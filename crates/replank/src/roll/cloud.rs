@@ -23,7 +23,7 @@ use crate::rehearse::Scene;
 const AWS: &str = "aws://";
 
 /// What is asked of AWS's configuration.
-fn asked(args: &AwsArgs) -> AwsAsked {
+pub(crate) fn asked(args: &AwsArgs) -> AwsAsked {
     AwsAsked {
         region: args.region.clone(),
         profile: args.profile.clone(),

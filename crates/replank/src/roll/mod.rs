@@ -6,6 +6,7 @@ mod course;
 mod engine;
 mod hold;
 mod nodes;
+mod of_step;
 mod records;
 mod rehearsed;
 mod screen;
@@ -15,8 +16,11 @@ mod wanted;
 
 use replank_protocol::intent::Intent;
 
-pub(crate) use args::RollArgs;
 use args::RollCommand;
+pub(crate) use args::{AwsArgs, RollArgs};
+pub(crate) use cloud::asked as account_asked;
+pub(crate) use of_step::{Asked, carry_out_plan, is_begun};
+pub(crate) use records::identity;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -45,6 +45,19 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
         return Err(Failure::usage_message("--provider karpenter: the plan says provider: external")
             .next("leave --provider out, or remove spec.provider from the plan"));
     }
+    begin(args, plan, printer, interrupt)
+}
+
+/// The same, with a plan that somebody has made already.
+///
+/// # Errors
+/// As there.
+pub(super) fn begin(
+    args: &StartArgs,
+    plan: Plan,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
     let run = run_named(&plan.name);
     let runtime = runtime()?;
     let (namespace, name) = place(&plan, &run);

@@ -17,7 +17,7 @@ use super::render::{self, RenderFailure};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::live::{Read as LiveRead, ToScan, read_to_scan};
+use crate::live::{LiveArgs, Read as LiveRead, ToScan, read_to_scan};
 use crate::moment::today;
 use crate::printer::Printer;
 use crate::progress::Meter;
@@ -218,8 +218,20 @@ pub(super) fn stdin(measure: &Measure) -> Result<Report, Failure> {
 
 /// What a live cluster has, and what has been asked of it. What may not be listed is as unseen as a file that cannot be read.
 fn live(args: &ScanArgs, measure: &Measure, printer: &mut Printer) -> Result<Report, Failure> {
+    of_live((&args.live, args.helm_releases), measure, printer)
+}
+
+/// The same, for whoever asks for more than a scan.
+///
+/// # Errors
+/// Where the cluster cannot be reached or read.
+pub(crate) fn of_live(
+    (live, helm_releases): (&LiveArgs, bool),
+    measure: &Measure,
+    printer: &mut Printer,
+) -> Result<Report, Failure> {
     let ToScan { objects: LiveRead { name, bytes }, metrics, forbidden } =
-        read_to_scan(&args.live, args.helm_releases, printer)?;
+        read_to_scan(live, helm_releases, printer)?;
     let decoded =
         |bytes| files::from_bytes(bytes).map_err(|why| Failure::internal(anyhow::anyhow!("{name}: {why}")));
     let mut report = files::scan_decoded(measure, &name.as_str().into(), &decoded(bytes)?, &Hint::default());

@@ -33,6 +33,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 use crate::moment::today;
+pub(crate) use found::of_live;
 use found::stdin_text;
 
 use show::show;

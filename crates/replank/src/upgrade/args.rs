@@ -11,6 +11,7 @@ use replank_model::time::{Span, Time};
 
 use crate::cli::limit;
 use crate::ends;
+use super::run::{UpgradeResumeArgs, UpgradeRunArgs, UpgradeStateArgs};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.
@@ -38,6 +39,25 @@ pub(crate) enum UpgradeCommand {
     /// replacement of each node group is rehearsed. docs/upgrade.md has examples.
     #[command(after_help = ends::table("upgrade plan"))]
     Plan(UpgradePlanArgs),
+
+    /// Carries out the plan of a live EKS cluster, step by step: control plane, add-ons, node groups. Asks first.
+    ///
+    /// It reads the cluster and EKS, shows the plan with what EKS's insights say, and is recorded in the cluster, so that another process can go on with it. docs/upgrade.md
+    /// has examples.
+    #[command(after_help = ends::table("upgrade run"))]
+    Run(Box<UpgradeRunArgs>),
+
+    /// Goes on with an upgrade that was begun: after Ctrl-C, a step that failed, or the end of its process.
+    #[command(after_help = ends::table("upgrade resume"))]
+    Resume(UpgradeResumeArgs),
+
+    /// Shows how far the upgrades of a cluster are. Changes nothing.
+    #[command(after_help = ends::table("upgrade status"))]
+    Status(UpgradeStateArgs),
+
+    /// Ends an upgrade that no process works on: its record is removed, and what was done stays.
+    #[command(after_help = ends::table("upgrade cancel"))]
+    Cancel(UpgradeStateArgs),
 }
 
 /// Arguments of `upgrade plan`.
@@ -190,7 +210,7 @@ pub(crate) enum UpgradeFormat {
     Markdown,
 }
 
-fn kubelet(text: &str) -> Result<(String, PathBuf), String> {
+pub(crate) fn kubelet(text: &str) -> Result<(String, PathBuf), String> {
     let (group, file) = text.split_once('=').ok_or("expected GROUP=FILE, such as web=user-data.sh")?;
     Ok((group.to_owned(), PathBuf::from(file)))
 }
@@ -246,7 +266,7 @@ pub(super) enum CalendarFormat {
 const AHEAD_DAYS_MAX: i64 = 3_660;
 
 /// Days, or a duration.
-fn ahead(text: &str) -> Result<Span, String> {
+pub(crate) fn ahead(text: &str) -> Result<Span, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
     let span = match days {
         Some(days) => Span::from_minutes(days.clamp(-1, AHEAD_DAYS_MAX + 1) * 24 * 60),

@@ -6,6 +6,7 @@ mod calendar;
 mod documented;
 mod plan;
 pub(crate) mod rehearse;
+mod run;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,5 +24,9 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &mut Printer, interrupt: &Interru
     match &args.command {
         UpgradeCommand::Calendar(args) => calendar::run(args, printer),
         UpgradeCommand::Plan(args) => plan::run(args, printer, interrupt),
+        UpgradeCommand::Run(args) => run::run(args, printer, interrupt),
+        UpgradeCommand::Resume(args) => run::resume(args, printer, interrupt),
+        UpgradeCommand::Status(args) => run::status(args, printer),
+        UpgradeCommand::Cancel(args) => run::cancel(args, printer),
     }
 }

@@ -34,6 +34,11 @@ impl Account {
 
     /// One that is so many times as fast as usual.
     pub(crate) fn served_at(name: &str, snapshot: &Value, label: &str, speed: u32) -> Self {
+        Self::served_with(name, snapshot, (label, speed), &[])
+    }
+
+    /// The same, with further arguments of `cluster up`.
+    pub(crate) fn served_with(name: &str, snapshot: &Value, (label, speed): (&str, u32), more: &[&str]) -> Self {
         let speed = speed.to_string();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).expect("the folder can be made");
@@ -42,6 +47,7 @@ impl Account {
         let log = std::fs::File::create(folder.join("served.log")).expect("it can be written");
         let mut served = Command::new(env!("CARGO_BIN_EXE_replank"))
             .args(["cluster", "up", "--aws", "--port", "0", "--speed", &speed, "--group-label", label])
+            .args(more)
             .arg("--kubeconfig")
             .arg(&kubeconfig)
             .arg(&file)

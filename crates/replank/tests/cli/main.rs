@@ -60,5 +60,6 @@ mod terminal;
 mod upgrade_calendar;
 mod upgrade_plan;
 mod upgrade_rehearse;
+mod upgrade_run;
 mod usage;
 mod wait_batch;

@@ -85,7 +85,7 @@ fn options(to: Release, way: &WayArgs) -> Options {
 }
 
 /// Arguments of kubelets, by group.
-fn kubelets(given: &[(String, PathBuf)]) -> Result<BTreeMap<Text, String>, Failure> {
+pub(crate) fn kubelets(given: &[(String, PathBuf)]) -> Result<BTreeMap<Text, String>, Failure> {
     let one = |(group, path): &(String, PathBuf)| {
         let given = user_data(&text(path)?).map_err(|why| {
             Failure::usage_message(format!("{}: {why}", path.display()))

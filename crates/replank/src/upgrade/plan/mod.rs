@@ -19,6 +19,7 @@ use replank_facts::cluster_name::cluster_name;
 use replank_model::delta::Delta;
 use replank_model::text::Text;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::args::{UpgradeFormat, UpgradePlanArgs};
 use crate::coverage;
@@ -29,6 +30,8 @@ use crate::printer::Printer;
 use crate::rehearse::groups;
 
 pub(crate) use planned::{Planned, Taken};
+pub(crate) use text::text;
+pub(crate) use uses::Objects;
 
 /// Plans, and prints the plan.
 ///
@@ -40,13 +43,22 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let taken = input::take(&args.snapshots, args.now, &args.read, &args.way, args.to, printer)?;
-    let planned = planned(&taken, args, printer, interrupt)?;
+    let making = Making {
+        manifests: &args.way.scan,
+        objects: Objects::Files(&args.snapshots),
+        seed: (!args.no_rehearsal).then_some(args.seed),
+        snapshots: match args.snapshots.as_slice() {
+            [] => "examples/job-site/snapshot.yaml".to_owned(),
+            given => given.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>().join(" "),
+        },
+    };
+    let planned = planned(&taken, making, printer, interrupt)?;
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the rehearsals of the rolls are incomplete");
         return Ok(Exit::Interrupted);
     }
     let text = match args.output {
-        UpgradeFormat::Text => text::text(&planned, printer.look()),
+        UpgradeFormat::Text => text(&planned, printer.look()),
         UpgradeFormat::Json => json::json(&planned)?,
         UpgradeFormat::Markdown => markdown::markdown(&planned),
     };
@@ -64,19 +76,34 @@ fn exit(plan: &UpgradePlan) -> Exit {
     }
 }
 
-/// The plan from what was read: the rolls of its groups are rehearsed.
-fn planned(
+/// What a plan is made of beside what was read.
+pub(crate) struct Making<'m> {
+    /// Where API versions that go are looked for, beside the cluster.
+    pub(crate) manifests: &'m [PathBuf],
+    /// Where the cluster's objects are.
+    pub(crate) objects: Objects<'m>,
+    /// The seed of the rehearsals; without one nothing is rehearsed.
+    pub(crate) seed: Option<u64>,
+    /// Arguments that name the cluster, for commands that are shown.
+    pub(crate) snapshots: String,
+}
+
+/// The plan from what was read, from files or from a live cluster: the rolls of its groups are rehearsed.
+///
+/// # Errors
+/// Where there is no way, or something cannot be read.
+pub(crate) fn planned(
     taken: &Taken,
-    args: &UpgradePlanArgs,
+    making: Making<'_>,
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Planned, Failure> {
     // Without rehearsals first: it tells the versions to look at, and which groups are rolled.
     let draft = taken.plan(&Looked::default())?;
-    let (uses, scanned) = uses::find(&args.way.scan, &args.snapshots, &draft, printer)?;
-    let rehearsed = match args.no_rehearsal {
-        true => BTreeMap::new(),
-        false => rolls::rehearse(taken, &draft, args.seed, interrupt)?,
+    let (uses, scanned) = uses::find(making.manifests, making.objects, &draft, printer)?;
+    let rehearsed = match making.seed {
+        None => BTreeMap::new(),
+        Some(seed) => rolls::rehearse(taken, &draft, seed, interrupt)?,
     };
     let plan = taken.plan(&Looked { uses, scanned, rehearsed })?;
     Ok(Planned {
@@ -87,10 +114,7 @@ fn planned(
             .as_ref()
             .map(|cluster| cluster.name.to_string())
             .or_else(|| cluster_name(&taken.view).map(|name| name.to_string())),
-        snapshots: match args.snapshots.as_slice() {
-            [] => "examples/job-site/snapshot.yaml".to_owned(),
-            given => given.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>().join(" "),
-        },
+        snapshots: making.snapshots,
         plan,
         coverage: taken.coverage.clone(),
         calendar: taken.calendar.clone(),

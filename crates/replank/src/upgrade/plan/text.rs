@@ -9,7 +9,8 @@ use crate::coverage;
 use crate::report::words::{count, span};
 use crate::report::{Cell, Lean, Look, Page, Tone};
 
-pub(super) fn text(planned: &Planned, look: Look) -> String {
+/// The plan as text.
+pub(crate) fn text(planned: &Planned, look: Look) -> String {
     let mut page = Page::new(look);
     head(&mut page, planned);
     routes(&mut page, planned);

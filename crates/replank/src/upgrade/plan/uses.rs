@@ -14,23 +14,37 @@ use replank_lifecycle::release::Release;
 use replank_lifecycle::table::{Product, Table};
 
 use crate::failure::Failure;
+use crate::live::LiveArgs;
 use crate::printer::Printer;
 use crate::report::words::count;
+use crate::scan::of_live;
 
 /// Files that could not be read and are named.
 const TOLD_MAX: usize = 5;
 
-/// Looks for them, in manifests and in the snapshot itself.
+/// Where the cluster's own objects are.
+#[derive(Clone, Copy)]
+pub(crate) enum Objects<'o> {
+    /// In the files of a snapshot.
+    Files(&'o [OsString]),
+    /// On an API server.
+    Live(&'o LiveArgs),
+}
+
+/// Looks for them, in manifests and in the cluster's own objects.
 pub(crate) fn find(
     manifests: &[PathBuf],
-    snapshots: &[OsString],
+    objects: Objects<'_>,
     draft: &UpgradePlan,
     printer: &mut Printer,
 ) -> Result<(Vec<ApiUse>, Scanned), Failure> {
     let is_file = |path: &&PathBuf| path.as_os_str() != "-";
-    let snapshots: Vec<PathBuf> = snapshots.iter().map(PathBuf::from).collect();
+    let (snapshots, live): (Vec<PathBuf>, _) = match objects {
+        Objects::Files(files) => (files.iter().map(PathBuf::from).collect(), None),
+        Objects::Live(live) => (Vec::new(), Some(live)),
+    };
     let paths: Vec<PathBuf> = manifests.iter().chain(snapshots.iter().filter(is_file)).cloned().collect();
-    let scanned = match (manifests.is_empty(), paths.is_empty()) {
+    let scanned = match (manifests.is_empty(), paths.is_empty() && live.is_none()) {
         (false, _) => Scanned::Manifests,
         (true, false) => Scanned::ClusterAlone,
         (true, true) => Scanned::No,
@@ -43,7 +57,11 @@ pub(crate) fn find(
     };
     let walk = files::walk(&paths, Ignore::Git).map_err(Failure::usage)?;
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let report = files::scan_files(&measure, &walk.files, threads, &|| ()).finish(&measure);
+    let mut report = files::scan_files(&measure, &walk.files, threads, &|| ());
+    if let Some(live) = live {
+        report.append(of_live((live, false), &measure, printer)?);
+    }
+    let report = report.finish(&measure);
     let unread = report.unread.iter().chain(&walk.unread);
     for one in unread.clone().take(TOLD_MAX) {
         printer.warning(&format!("{}:{}: {}", one.place.source, one.place.line, one.why));

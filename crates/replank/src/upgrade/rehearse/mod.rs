@@ -8,7 +8,7 @@ mod text;
 use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
 
-use super::plan::{Looked, Taken, input, uses};
+use super::plan::{Looked, Objects, Taken, input, uses};
 use crate::cli::{Format, RehearseArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) fn run(
     }
     let taken = input::take(&args.snapshots, args.now, &args.read, &args.upgrade.way, to, printer)?;
     let draft = taken.plan(&Looked::default())?;
-    let (found, scanned) = uses::find(&args.upgrade.way.scan, &args.snapshots, &draft, printer)?;
+    let (found, scanned) = uses::find(&args.upgrade.way.scan, Objects::Files(&args.snapshots), &draft, printer)?;
     let looked = Looked { uses: found, scanned, ..Looked::default() };
     let plan = taken.plan(&looked)?;
     let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;

@@ -1,0 +1,480 @@
+//! An upgrade is begun, or gone on with.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write, stdin};
+use std::time::Duration;
+
+use replank_advice::upgrade::finding::Severity;
+use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options, What};
+use replank_facts::cluster_name::cluster_name;
+use replank_live::aws::Aws;
+use replank_live::{Connection, Holder, Lease, nodes};
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use replank_model::text::Text;
+use replank_model::time::Span;
+use replank_model::view::View;
+use serde_json::{Value, json};
+
+use super::args::{HowArgs, PlaceArgs, UpgradeResumeArgs, UpgradeRunArgs};
+use super::carry::{Carrying, Left};
+use super::eyes::{Eyes, Seen};
+use super::ground::{Ground, RESUME};
+use super::keeper::{Keeper, Taken};
+use super::record::{Kept, Todo, Upgrade, name_of, one};
+use super::show;
+use super::teller::Teller;
+use crate::commit::Commit;
+use crate::coverage;
+use crate::drain::RbacVerb;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::{Format, permitted, runtime};
+use crate::printer::Printer;
+use crate::report::words::count;
+use crate::roll::{AwsArgs, account_asked, identity};
+use crate::snapshot::ReadArgs;
+use crate::upgrade::args::RouteWord;
+use crate::upgrade::plan::input::kubelets;
+
+/// How often it is looked whether a Lease has been renewed.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Plans, asks, and carries out.
+///
+/// # Errors
+/// Where it is not begun, or the cluster or the account is lost.
+pub(in crate::upgrade) fn run(
+    args: &UpgradeRunArgs,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let kubelets = kubelets(&args.kubelet)?;
+    let runtime = runtime()?;
+    let namespace = args.place.namespace.as_str();
+    let (connection, aws, cluster) = runtime.block_on(async {
+        let connection = Connection::open(&args.place.live.asked()).await?;
+        let rules = if args.dry_run { RbacVerb::Roll.reads() } else { RbacVerb::Roll.rules() };
+        permitted(&connection, None, &rules).await?;
+        if !args.dry_run {
+            permitted(&connection, Some(namespace), RbacVerb::Roll.of_namespace()).await?;
+        }
+        let aws = Aws::open(&account_asked(&args.aws)).await?;
+        let cluster = meant(&connection, args.cluster.as_deref()).await?;
+        Ok::<_, Failure>((connection, aws, cluster))
+    })?;
+    printer.story(&format!("AWS account {} in {}", aws.account(), aws.region()));
+    if !args.dry_run {
+        runtime.block_on(is_free(&connection, namespace, &cluster))?;
+    }
+    let bake = args.bake.unwrap_or(BAKE);
+    let options = Options {
+        to: Minor(args.to.minor),
+        from: None,
+        way: args.route.map(RouteWord::way),
+        hop: HOP,
+        addon: ADDON,
+        bake,
+    };
+    let eyes = Eyes {
+        runtime: &runtime,
+        aws: &aws,
+        cluster: &cluster,
+        live: &args.place.live,
+        read: &args.read,
+        scan: &args.scan,
+        kubelets,
+        options,
+    };
+    let seed = (!args.no_rehearsal).then_some(1);
+    let seen = eyes.look(seed, printer, interrupt)?;
+    if interrupt.is_pressed() {
+        printer.warning("interrupted by Ctrl-C: nothing was changed");
+        return Ok(Exit::Interrupted);
+    }
+    runtime.block_on(is_of_cluster(&seen, &connection))?;
+    is_offered(&seen, args)?;
+    shown(&seen, args, printer)?;
+    if let Some(exit) = refused(&seen, args, printer) {
+        return Ok(exit);
+    }
+    let steps = seen.planned.plan.steps.len();
+    if steps == 0 {
+        printer.story(&format!("nothing to do: {cluster} runs {} already", args.to));
+        return Ok(Exit::Passes);
+    }
+    confirm(args, &cluster, &seen)?;
+    let Taken::Ours(keeper) = Keeper::take(args.place.live.asked(), place(namespace, &cluster), identity())? else {
+        return Err(begun_meanwhile(&cluster));
+    };
+    let upgrade = Upgrade {
+        cluster: cluster.clone(),
+        account: aws.account().to_owned(),
+        region: aws.region().to_owned(),
+        from: seen.planned.plan.survey.control_plane.version.to_string(),
+        to: args.to.to_string(),
+        begun: connection.now(),
+        group_label: args.read.group_label.to_string(),
+        conflicts: BTreeMap::new(),
+        steps: Upgrade::steps_of(&seen.planned.plan.steps, bake),
+    };
+    let mut upgrade = upgrade;
+    upgrade.resolve(&args.how.conflicts);
+    let Some(mut kept) = runtime.block_on(Kept::begin(&connection, namespace, upgrade))? else {
+        return Err(begun_meanwhile(&cluster));
+    };
+    let with = With { runtime: &runtime, connection: &connection, aws: &aws, keeper, eyes };
+    carry(with, &mut kept, (&args.how, &args.place, &args.aws), printer, interrupt)
+}
+
+/// Goes on with an upgrade that was begun.
+///
+/// # Errors
+/// Where there is none, another process works on it, or the cluster or the account is lost.
+pub(in crate::upgrade) fn resume(
+    args: &UpgradeResumeArgs,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let namespace = args.place.namespace.as_str();
+    let (connection, kept) = runtime.block_on(async {
+        let connection = Connection::open(&args.place.live.asked()).await?;
+        permitted(&connection, None, &RbacVerb::Roll.rules()).await?;
+        permitted(&connection, Some(namespace), RbacVerb::Roll.of_namespace()).await?;
+        let kept = one(&connection, namespace, args.cluster.as_deref()).await?;
+        Ok::<_, Failure>((connection, kept))
+    })?;
+    let upgrade = &kept.upgrade;
+    let mut account = args.aws.clone();
+    account.region = account.region.or_else(|| Some(upgrade.region.clone()));
+    let aws = runtime.block_on(Aws::open(&account_asked(&account)))?;
+    if aws.account() != upgrade.account {
+        return Err(Failure::usage_message(format!(
+            "the upgrade of {} was begun in account {}, and these credentials are of account {}",
+            upgrade.cluster,
+            upgrade.account,
+            aws.account()
+        ))
+        .next("pass --profile NAME"));
+    }
+    let (cluster, place) = (upgrade.cluster.clone(), place(namespace, &upgrade.cluster));
+    let keeper = taken(&runtime, &connection, (args.place.live.asked(), &place, &cluster), printer)?;
+    // Whoever held the Lease until now may have written since.
+    let mut kept = runtime.block_on(one(&connection, namespace, Some(&cluster)))?;
+    if !args.how.conflicts.is_empty() {
+        kept.upgrade.resolve(&args.how.conflicts);
+        runtime.block_on(kept.write(&connection))?;
+    }
+    let read = ReadArgs {
+        group_label: Text::from(kept.upgrade.group_label.as_str()),
+        allow_incomplete: args.allow_incomplete.clone(),
+        strict: false,
+    };
+    let to = Minor::of(&kept.upgrade.to).ok_or_else(|| {
+        Failure::usage_message(format!("the record of the upgrade says no version: {:?}", kept.upgrade.to))
+            .next("replank upgrade cancel, then begin again")
+    })?;
+    let options = Options { bake: Span::ZERO, ..Options::to(to) };
+    let eyes = Eyes {
+        runtime: &runtime,
+        aws: &aws,
+        cluster: &cluster,
+        live: &args.place.live,
+        read: &read,
+        scan: &args.scan,
+        kubelets: BTreeMap::new(),
+        options,
+    };
+    let with = With { runtime: &runtime, connection: &connection, aws: &aws, keeper, eyes };
+    carry(with, &mut kept, (&args.how, &args.place, &account), printer, interrupt)
+}
+
+/// What an upgrade is carried out with.
+struct With<'w> {
+    runtime: &'w tokio::runtime::Runtime,
+    connection: &'w Connection,
+    aws: &'w Aws,
+    keeper: Keeper,
+    eyes: Eyes<'w>,
+}
+
+fn carry(
+    with: With<'_>,
+    kept: &mut Kept,
+    (how, place, account): (&HowArgs, &PlaceArgs, &AwsArgs),
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let With { runtime, connection, aws, keeper, eyes } = with;
+    let cluster = kept.upgrade.cluster.clone();
+    let teller = Teller::new(place.output);
+    let ground = Ground { aws, connection, keeper: &keeper, teller, cluster: &cluster };
+    let carrying = Carrying { runtime, ground, eyes, aws: account, how, place };
+    interrupt.hold();
+    let left = carrying.go(kept, printer, interrupt)?;
+    let now = connection.now();
+    let of = kept.upgrade.steps.len();
+    let after = |index: usize| match index {
+        0 => "nothing was changed".to_owned(),
+        done => format!("{done} of {} done", count(of, "step")),
+    };
+    let end = |word: &str, text: &str| teller.say(now, text, json!({"event": "end", "result": word}));
+    Ok(match left {
+        Left::Done => {
+            runtime.block_on(kept.remove(connection))?;
+            end("done", &format!("the upgrade of {cluster} to {} is done: {}", kept.upgrade.to, count(of, "step")));
+            let commits = runtime.block_on(commits(aws, kept))?;
+            for commit in commits {
+                teller.say(now, &format!("to commit: {}", commit.line()), json!({"event": "commit", "of": commit.of,
+                    "terraform": commit.terraform, "cloudFormation": commit.cloud_formation}));
+            }
+            Exit::Passes
+        }
+        Left::Until(index) => {
+            end("stopped", &format!("{}, as asked; to go on: {RESUME}", after(index)));
+            Exit::Passes
+        }
+        Left::Stopped(index, stop) => {
+            let text = format!("step {} of {of} is not done: {}", index + 1, stop.why);
+            end("blocked", &format!("{}; {}", after(index), "the upgrade stays recorded (replank upgrade status)"));
+            printer.failure(&Failure::usage_message(text).next(stop.next));
+            stop.exit
+        }
+        Left::Interrupted(index) => {
+            let text = format!(
+                "interrupted: {}; what EKS or a roll does for step {} stays as it is; to go on: {RESUME}",
+                after(index),
+                index + 1
+            );
+            end("interrupted", &text);
+            Exit::Interrupted
+        }
+        Left::Lost(index) => {
+            let text = format!("this process works on the upgrade no more: its Lease is somebody else's, or could not be renewed; {}", after(index));
+            end("left", &text);
+            Exit::Internal
+        }
+    })
+}
+
+/// What to commit when all is done.
+async fn commits(aws: &Aws, kept: &Kept) -> Result<Vec<Commit>, Failure> {
+    let mut all = Vec::new();
+    let upgrade = &kept.upgrade;
+    for step in &upgrade.steps {
+        match &step.what {
+            Todo::ControlPlane { to, from: _ } if *to == upgrade.to => all.push(Commit::cluster(&upgrade.cluster, to)),
+            Todo::ControlPlane { .. } | Todo::Bake { .. } | Todo::LeftToProvisioner { .. } | Todo::Roll { .. } => {}
+            Todo::KubeProxy { .. } => all.extend(addon(aws, upgrade, "kube-proxy").await?),
+            Todo::Addon { name, .. } => {
+                let commit = addon(aws, upgrade, name).await?;
+                all.retain(|known| Some(&known.of) != commit.as_ref().map(|commit| &commit.of));
+                all.extend(commit);
+            }
+        }
+    }
+    for group in aws.nodegroups(&upgrade.cluster).await? {
+        let answer = aws.described_nodegroup(&upgrade.cluster, &group).await?;
+        let own = &answer["nodegroup"];
+        let pair = |kind: &str, value: &Value| Some((kind.to_owned(), value.as_str()?.to_owned()));
+        let params = [
+            pair("Version", &own["version"]),
+            pair("ReleaseVersion", &own["releaseVersion"]),
+            pair("LaunchTemplateVersion", &own["launchTemplate"]["version"]),
+        ];
+        all.extend(Commit::nodegroup(&group, &params.into_iter().flatten().collect::<Vec<_>>()));
+    }
+    Ok(all)
+}
+
+async fn addon(aws: &Aws, upgrade: &Upgrade, name: &str) -> Result<Option<Commit>, Failure> {
+    let answer = aws.addon(&upgrade.cluster, name).await?;
+    let version = answer.as_ref().and_then(|answer| answer["addon"]["addonVersion"].as_str());
+    Ok(version.map(|version| Commit::addon(name, version)))
+}
+
+fn place(namespace: &str, cluster: &str) -> (String, String) {
+    (namespace.to_owned(), name_of(cluster))
+}
+
+/// Takes the Lease; one of a process that was killed is waited for.
+fn taken(
+    runtime: &tokio::runtime::Runtime,
+    connection: &Connection,
+    (asked, place, cluster): (replank_live::Asked, &(String, String), &str),
+    printer: &mut Printer,
+) -> Result<Keeper, Failure> {
+    let mut first: Option<Holder> = None;
+    loop {
+        match Keeper::take(asked.clone(), place.clone(), identity())? {
+            Taken::Ours(keeper) => return Ok(keeper),
+            Taken::HeldBy(holder) => {
+                if first.as_ref().is_some_and(|first| first.identity != holder.identity || first.until != holder.until) {
+                    return Err(held_by(cluster, &holder));
+                }
+                if first.is_none() {
+                    printer.story(&format!("waiting, half a minute at most, for a sign of life from {holder}"));
+                }
+                first = Some(holder);
+                runtime.block_on(async {
+                    while Lease::holder(connection, (&place.0, &place.1)).await?.map(|now| (now.identity, now.until))
+                        == first.as_ref().map(|first| (first.identity.clone(), first.until))
+                    {
+                        tokio::time::sleep(LOOK_EVERY).await;
+                    }
+                    Ok::<_, Failure>(())
+                })?;
+            }
+        }
+    }
+}
+
+/// Another process works on it.
+pub(super) fn held_by(cluster: &str, holder: &Holder) -> Failure {
+    Failure {
+        exit: Exit::Refused,
+        ..Failure::usage_message(format!("the upgrade of {cluster} is carried out by {holder}"))
+    }
+    .next("to see how far it is: replank upgrade status; to have it stop after what is under way: Ctrl-C there; a process that is gone is forgotten half a minute later")
+}
+
+fn begun_meanwhile(cluster: &str) -> Failure {
+    Failure {
+        exit: Exit::Refused,
+        ..Failure::usage_message(format!("another process has begun an upgrade of {cluster} meanwhile"))
+    }
+    .next("see how far it is: replank upgrade status")
+}
+
+/// Whether no upgrade of the cluster is recorded.
+async fn is_free(connection: &Connection, namespace: &str, cluster: &str) -> Result<(), Failure> {
+    let found = super::record::all(connection, namespace).await?;
+    let Some(known) = found.iter().find(|one| one.upgrade.cluster == cluster) else { return Ok(()) };
+    Err(Failure {
+        exit: Exit::Refused,
+        ..Failure::usage_message(format!(
+            "an upgrade of {cluster} to {} was begun at {} and is not over",
+            known.upgrade.to,
+            known.upgrade.begun.floor_seconds()
+        ))
+    }
+    .next(format!("to go on with it: {RESUME}; to see how far it is: replank upgrade status; to end it: replank upgrade cancel")))
+}
+
+/// The cluster that is meant: the given name, or the one that the nodes tell.
+async fn meant(connection: &Connection, given: Option<&str>) -> Result<String, Failure> {
+    let mut all = nodes(connection, None, 500).await?;
+    for node in &mut all {
+        (node["apiVersion"], node["kind"]) = ("v1".into(), "Node".into());
+    }
+    let view: View = all.into_iter().filter_map(|one| Object::from_json(one).ok()).map(Delta::Put).collect();
+    let told = cluster_name(&view).map(|name| name.to_string());
+    match (given, told) {
+        (Some(given), Some(told)) if given != told => Err(Failure::usage_message(format!(
+            "the nodes of context {:?} are of cluster {told}, not of {given}",
+            connection.context()
+        ))
+        .next(format!("pass --cluster {told}, or the context of {given}: --context NAME"))),
+        (Some(given), _) => Ok(given.to_owned()),
+        (None, Some(told)) => Ok(told),
+        (None, None) => Err(Failure::usage_message("the nodes do not tell the cluster's name in EKS")
+            .next("pass --cluster NAME: aws eks list-clusters")),
+    }
+}
+
+/// Whether the API server is that of the cluster in EKS: an upgrade of one cluster by the nodes of another would end badly.
+async fn is_of_cluster(seen: &Seen, connection: &Connection) -> Result<(), Failure> {
+    let bare = |text: &str| text.trim_end_matches('/').to_ascii_lowercase();
+    let endpoint = seen.cluster["endpoint"].as_str().unwrap_or_default();
+    if bare(endpoint) == bare(connection.server()) {
+        return Ok(());
+    }
+    // Through a tunnel or a proxy the address is another one: the names of managed groups tell, too.
+    let shown = &seen.planned.plan.survey.nodes;
+    let is_known = shown.iter().any(|nodes| seen.nodegroups.iter().any(|group| *group == *nodes.name));
+    if is_known {
+        return Ok(());
+    }
+    let name = seen.cluster["name"].as_str().unwrap_or_default();
+    Err(Failure::usage_message(format!(
+        "context {:?} leads to {}, and cluster {name} is at {endpoint}",
+        connection.context(),
+        connection.server()
+    ))
+    .next(format!("pass the context of {name}: aws eks update-kubeconfig --name {name}, then --context NAME")))
+}
+
+/// Whether EKS offers the version at all.
+fn is_offered(seen: &Seen, args: &UpgradeRunArgs) -> Result<(), Failure> {
+    let to = args.to.to_string();
+    if seen.offered.is_empty() || seen.offered.contains(&to) {
+        return Ok(());
+    }
+    let mut known: Vec<Minor> = seen.offered.iter().filter_map(|version| Minor::of(version)).collect();
+    known.sort();
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    Err(Failure {
+        exit: Exit::Refused,
+        ..Failure::usage_message(format!("EKS does not offer {to}: it offers {}", known.join(", ")))
+    }
+    .next("pass one of these: --to VERSION; dates: replank upgrade calendar"))
+}
+
+/// Shows the plan: as data where text is told, otherwise as story.
+fn shown(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Result<(), Failure> {
+    let text = show::plan(seen, printer.look());
+    match args.place.output {
+        Format::Text => printer.data(&text)?,
+        Format::Json => printer.story(&text),
+    }
+    let hops = seen.planned.plan.steps.iter().filter(|step| matches!(step.what, What::ControlPlane(_))).count();
+    if hops > 1 {
+        printer.story(&format!("EKS takes a control plane up by one minor version at a time: {}", count(hops, "step")));
+    }
+    Ok(())
+}
+
+/// Why the upgrade is not begun; for a dry run, how it ends.
+fn refused(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Option<Exit> {
+    let until = args.how.until_step.unwrap_or(usize::MAX);
+    let until = if args.how.step { 1 } else { until };
+    let worst = seen.planned.plan.findings().filter(|(index, _)| *index < until);
+    let exit = match worst.map(|(_, finding)| finding.severity).min() {
+        Some(Severity::Blocking) => Exit::Blocked,
+        Some(Severity::Warning) => Exit::Findings,
+        Some(Severity::Info) | None => Exit::Passes,
+    };
+    let exit = coverage::end(&seen.planned.coverage, exit);
+    match exit {
+        Exit::Passes | Exit::Findings if args.dry_run => Some(exit),
+        Exit::Passes | Exit::Findings => None,
+        Exit::Internal | Exit::Usage | Exit::Blocked | Exit::Refused | Exit::Incomplete | Exit::Interrupted => {
+            printer.warning("nothing was changed: an upgrade is begun only if nothing blocks a step of it (--until-step N carries out those before)");
+            Some(exit)
+        }
+    }
+}
+
+/// Asks whether to begin, on a terminal; elsewhere the command says so.
+fn confirm(args: &UpgradeRunArgs, cluster: &str, seen: &Seen) -> Result<(), Failure> {
+    if args.yes {
+        return Ok(());
+    }
+    if !stdin().is_terminal() {
+        return Err(Failure::usage_message("nobody can be asked whether the cluster is to be changed")
+            .next("pass --yes where there is no terminal"));
+    }
+    let mut err = std::io::stderr();
+    let steps = count(seen.planned.plan.steps.len(), "step");
+    let asked = write!(err, "upgrade {cluster} to {}, {steps}? Only yes is taken for one: ", args.to);
+    let asked = asked.and_then(|()| err.flush());
+    let mut answer = String::new();
+    asked.and_then(|()| stdin().read_line(&mut answer)).map_err(Failure::internal)?;
+    if answer.trim() == "yes" {
+        return Ok(());
+    }
+    Err(Failure { exit: Exit::Refused, ..Failure::usage_message("not confirmed: nothing was changed") })
+}

@@ -1,0 +1,257 @@
+//! The steps of an upgrade, one after the other, each with what is looked at before it.
+
+use replank_advice::upgrade::finding::{Finding, Rule, Severity};
+use replank_model::time::Span;
+use serde_json::json;
+
+use super::args::{HowArgs, PlaceArgs};
+use super::control_plane::At;
+use super::eyes::Eyes;
+use super::ground::{Came, Ground, RESUME, Stop};
+use super::record::{Kept, State, Todo};
+use super::{addon, control_plane, nodes};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::pressed;
+use crate::printer::Printer;
+use crate::roll::{self, AwsArgs};
+
+/// How often it is looked whether the Lease is still held.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// An upgrade that is carried out.
+pub(super) struct Carrying<'c> {
+    pub(super) runtime: &'c tokio::runtime::Runtime,
+    pub(super) ground: Ground<'c>,
+    pub(super) eyes: Eyes<'c>,
+    pub(super) aws: &'c AwsArgs,
+    pub(super) how: &'c HowArgs,
+    pub(super) place: &'c PlaceArgs,
+}
+
+/// How it was left.
+pub(super) enum Left {
+    /// Every step is done.
+    Done,
+    /// As many steps as were asked for.
+    Until(usize),
+    /// A step stopped it.
+    Stopped(usize, Stop),
+    /// Ctrl-C.
+    Interrupted(usize),
+    /// The Lease is somebody else's.
+    Lost(usize),
+}
+
+impl Carrying<'_> {
+    /// Carries out what is left, as far as was asked for.
+    pub(super) fn go(
+        &self,
+        kept: &mut Kept,
+        printer: &mut Printer,
+        interrupt: &Interrupt,
+    ) -> Result<Left, Failure> {
+        let mut carried = 0;
+        while let Some(index) = kept.upgrade.next() {
+            let is_far_enough = self.how.until_step.is_some_and(|until| index >= until);
+            if is_far_enough || (self.how.step && carried > 0) {
+                return Ok(Left::Until(index));
+            }
+            if interrupt.is_pressed() {
+                return Ok(Left::Interrupted(index));
+            }
+            if self.ground.keeper.is_lost() {
+                return Ok(Left::Lost(index));
+            }
+            self.tell(kept, index, "begun");
+            match self.step(kept, index, printer, interrupt)? {
+                Passed::Came(Came::Done) => {}
+                Passed::Came(Came::Stopped(stop)) => return Ok(Left::Stopped(index, stop)),
+                Passed::Interrupted => return Ok(Left::Interrupted(index)),
+                Passed::Lost => return Ok(Left::Lost(index)),
+            }
+            let now = self.ground.now();
+            if let Some(step) = kept.upgrade.steps.get_mut(index) {
+                step.state = State::Done;
+                step.begun = step.begun.or(Some(now));
+                step.done = Some(now);
+            }
+            self.runtime.block_on(kept.write(self.ground.connection))?;
+            self.tell(kept, index, "done");
+            carried += 1;
+        }
+        Ok(Left::Done)
+    }
+
+    fn tell(&self, kept: &Kept, index: usize, state: &str) {
+        let Some(step) = kept.upgrade.steps.get(index) else { return };
+        let of = kept.upgrade.steps.len();
+        let text = match state {
+            "done" => format!("{:>4}  done", index + 1),
+            _ => format!("{:>4}  {}", index + 1, step.title),
+        };
+        let event = json!({"event": "step", "step": index + 1, "of": of, "state": state, "title": step.title, "what": step.what});
+        self.ground.teller.say(self.ground.now(), &text, event);
+    }
+
+    fn step(
+        &self,
+        kept: &mut Kept,
+        index: usize,
+        printer: &mut Printer,
+        interrupt: &Interrupt,
+    ) -> Result<Passed, Failure> {
+        let ground = &self.ground;
+        let Some(todo) = kept.upgrade.steps.get(index).map(|step| step.what.clone()) else {
+            return Ok(Passed::Came(Came::Done));
+        };
+        match &todo {
+            Todo::ControlPlane { from, to } => {
+                let pair = (from.as_str(), to.as_str());
+                match self.runtime.block_on(control_plane::look(ground, pair))? {
+                    At::Done => return Ok(Passed::Came(Came::Done)),
+                    At::Elsewhere(version) => {
+                        return Ok(Passed::Came(control_plane::elsewhere(&version, pair)));
+                    }
+                    // What is in progress is not to be kept from anything any more.
+                    At::Leads(_) => {}
+                    At::Open | At::Busy(_) => {
+                        if let Some(stopped) = self.preflight(&todo, printer, interrupt)? {
+                            return Ok(Passed::Came(stopped));
+                        }
+                    }
+                }
+                self.wait(control_plane::carry(ground, kept, index, pair), interrupt)
+            }
+            Todo::Bake { lasts_ms, after: _ } => {
+                self.wait(nodes::bake(ground, kept, index, Span::from_millis(*lasts_ms)), interrupt)
+            }
+            Todo::Roll { group, to, from: _ } => self.roll(kept, index, (group, to), printer, interrupt),
+            Todo::LeftToProvisioner { name, provisioner, to, way } => {
+                self.wait(nodes::left_to(ground, (name, provisioner, to, way)), interrupt)
+            }
+            Todo::KubeProxy { to, from: _ } => self.wait(
+                async {
+                    match addon::kube_proxy(ground, to).await? {
+                        Some(version) => addon::carry(ground, kept, index, ("kube-proxy", &[version])).await,
+                        None => Ok(Stop::blocked(
+                            format!("EKS offers no kube-proxy of {to}"),
+                            format!("once it does: {RESUME}"),
+                        )),
+                    }
+                },
+                interrupt,
+            ),
+            Todo::Addon { name, versions, from: _ } => {
+                self.wait(addon::carry(ground, kept, index, (name, versions)), interrupt)
+            }
+        }
+    }
+
+    /// Waits for a step, unless somebody presses Ctrl-C or the Lease is lost.
+    fn wait(
+        &self,
+        step: impl Future<Output = Result<Came, Failure>>,
+        interrupt: &Interrupt,
+    ) -> Result<Passed, Failure> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.lost() => Ok(Passed::Lost),
+                () = pressed(interrupt) => Ok(Passed::Interrupted),
+                came = step => came.map(Passed::Came),
+            }
+        })
+    }
+
+    async fn lost(&self) {
+        while !self.ground.keeper.is_lost() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Plans once more from what there is now: what blocks this step by now stops it.
+    fn preflight(
+        &self,
+        todo: &Todo,
+        printer: &mut Printer,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Came>, Failure> {
+        let seen = self.eyes.look(None, printer, interrupt)?;
+        let steps = &seen.planned.plan.steps;
+        let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(None) };
+        // Another update is waited for.
+        let is_meant = |finding: &&Finding| finding.rule != Rule::ClusterNotActive;
+        let findings = own.findings.iter().filter(is_meant);
+        let told = |finding: &Finding| format!("[{}] {}: {}", finding.rule, finding.object, finding.reason);
+        let blocking: Vec<&Finding> =
+            findings.filter(|finding| finding.severity == Severity::Blocking).collect();
+        let Some(first) = blocking.first() else { return Ok(None) };
+        let why: Vec<String> = blocking.iter().map(|finding| told(finding)).collect();
+        Ok(Some(Stop::blocked(
+            format!("the step must not start: {}", why.join("; ")),
+            format!("{}; then: {RESUME}", first.remedy.text()),
+        )))
+    }
+
+    /// A roll has a record, a Lease and a screen of its own.
+    fn roll(
+        &self,
+        kept: &mut Kept,
+        index: usize,
+        (group, to): (&str, &str),
+        printer: &mut Printer,
+        interrupt: &Interrupt,
+    ) -> Result<Passed, Failure> {
+        let ground = &self.ground;
+        let plan = nodes::roll(&self.place.namespace, group, to);
+        let run = plan.name.to_string();
+        let asked = roll::Asked {
+            live: &self.place.live,
+            read: self.eyes.read,
+            aws: self.aws,
+            tolerance: self.how.tolerance,
+            output: self.place.output,
+        };
+        let is_begun = roll::is_begun(&plan, &asked)?;
+        let label = kept.upgrade.group_label.clone();
+        let is_rolled = self.runtime.block_on(nodes::is_rolled(ground.connection, &label, (group, to)))?;
+        if !is_begun && is_rolled {
+            return Ok(Passed::Came(Came::Done));
+        }
+        self.runtime.block_on(ground.begin(kept, index))?;
+        let exit = roll::carry_out_plan(plan, &asked, printer, interrupt)?;
+        Ok(match exit {
+            Exit::Passes => {
+                let is_rolled =
+                    self.runtime.block_on(nodes::is_rolled(ground.connection, &label, (group, to)))?;
+                Passed::Came(match is_rolled {
+                    true => Came::Done,
+                    false => Stop::blocked(
+                        format!("the roll of {group} is over, and not all of its nodes run {to}"),
+                        format!("see them: kubectl get nodes; to roll them: {RESUME}"),
+                    ),
+                })
+            }
+            Exit::Interrupted => Passed::Interrupted,
+            exit @ (Exit::Internal
+            | Exit::Usage
+            | Exit::Findings
+            | Exit::Blocked
+            | Exit::Refused
+            | Exit::Incomplete) => Passed::Came(Came::Stopped(Stop {
+                exit,
+                why: format!("the roll of {group} to {to} has not come to its end"),
+                next: format!("what it says is above; once that is cleared: {RESUME}; to end the roll: replank roll cancel {run}"),
+            })),
+        })
+    }
+}
+
+/// What became of a step.
+enum Passed {
+    Came(Came),
+    Interrupted,
+    Lost,
+}

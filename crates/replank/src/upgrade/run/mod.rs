@@ -1,0 +1,26 @@
+//! `replank upgrade run`: the plan of `upgrade plan`, made of a live cluster and of what EKS says, and carried out step by step.
+//!
+//! ```text
+//! look (EKS, cluster) ─► plan ─► asked ─► record ─► step: look again, ask EKS or roll, follow ─► record ─► next step
+//! ```
+//!
+//! What a step has done stands in EKS and on nodes; the record says which step it is. So another process goes on from there, and does nothing twice.
+
+mod addon;
+mod args;
+mod begin;
+mod carry;
+mod codes;
+mod control_plane;
+mod eyes;
+mod ground;
+mod keeper;
+mod nodes;
+mod record;
+mod show;
+mod state;
+mod teller;
+
+pub(crate) use args::{UpgradeResumeArgs, UpgradeRunArgs, UpgradeStateArgs};
+pub(super) use begin::{resume, run};
+pub(super) use state::{cancel, status};

@@ -1,0 +1,121 @@
+//! The steps of nodes: those that Replank rolls, and those that somebody else replaces.
+
+use std::time::Duration;
+
+use replank_advice::upgrade::minor::Minor;
+use replank_facts::groups::{GroupBy, group_of};
+use replank_facts::plan::{Plan, Target};
+use replank_live::{Connection, nodes};
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use replank_model::object::node::Node;
+use replank_model::text::{GroupName, Namespace, Text};
+use replank_model::view::View;
+use replank_protocol::provisioner::Provisioner;
+use serde_json::Value;
+
+use super::control_plane::issues;
+use super::eyes::described;
+use super::ground::{Came, Ground, RESUME, Stop};
+use super::record::Kept;
+use crate::failure::Failure;
+use replank_model::time::Span;
+
+/// How often the cluster is looked at while it is watched.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// Nodes that are named.
+const NAMED_MAX: usize = 5;
+
+/// The plan of a group's roll: the same that a rehearsal of the upgrade carries out.
+pub(super) fn roll(namespace: &Namespace, group: &str, to: &str) -> Plan {
+    let target = Target { kubernetes_version: to.parse().ok(), ..Target::default() };
+    let mut plan = Plan::of_groups(format!("upgrade-{group}-{to}"), vec![GroupName::from(group)], target);
+    plan.namespace = Text::from(namespace.as_str());
+    plan
+}
+
+/// The nodes of the cluster.
+async fn view(connection: &Connection) -> Result<View, Failure> {
+    let mut all = nodes(connection, None, 500).await?;
+    for node in &mut all {
+        (node["apiVersion"], node["kind"]) = ("v1".into(), "Node".into());
+    }
+    Ok(all.into_iter().filter_map(|one: Value| Object::from_json(one).ok()).map(Delta::Put).collect())
+}
+
+/// Names of nodes whose kubelets are older than a version.
+fn older(view: &View, to: &str, is_meant: impl Fn(&Node) -> bool) -> Vec<String> {
+    let to = Minor::of(to);
+    let nodes = view.nodes.sorted().into_iter().map(|(_, node)| node).filter(|node| is_meant(node));
+    let is_older = |node: &Node| Minor::of(&node.status.node_info.kubelet_version) < to;
+    nodes.filter(|node| is_older(node)).map(|node| node.meta.name.to_string()).collect()
+}
+
+/// Whether every node of a group runs a version already.
+pub(super) async fn is_rolled(
+    connection: &Connection,
+    label: &str,
+    (group, to): (&str, &str),
+) -> Result<bool, Failure> {
+    let view = view(connection).await?;
+    let by = GroupBy::Label(Text::from(label));
+    let is_meant = |node: &Node| group_of(node, &by).is_some_and(|own| own.as_str() == group);
+    Ok(older(&view, to, is_meant).is_empty())
+}
+
+/// Whether whoever looks after some nodes has replaced them.
+pub(super) async fn left_to(
+    ground: &Ground<'_>,
+    (name, provisioner, to, way): (&str, &str, &str, &str),
+) -> Result<Came, Failure> {
+    let view = view(ground.connection).await?;
+    let is_meant = |node: &Node| {
+        let own = Provisioner::of(node);
+        own.to_string() == provisioner && own.keeps_its_nodes()
+    };
+    let left = older(&view, to, is_meant);
+    if left.is_empty() {
+        return Ok(Came::Done);
+    }
+    let more = left.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = left.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    Ok(Stop::blocked(
+        format!("nodes of {name} ({provisioner}) are older than {to}, and Replank leaves them to their provisioner: {named}{more}"),
+        format!("{way}; then: {RESUME}"),
+    ))
+}
+
+/// Watches the cluster until some time after the control plane's step.
+pub(super) async fn bake(
+    ground: &Ground<'_>,
+    kept: &mut Kept,
+    index: usize,
+    lasts: Span,
+) -> Result<Came, Failure> {
+    let since = kept.upgrade.steps[..index].iter().rev().find_map(|step| step.done);
+    ground.begin(kept, index).await?;
+    let until = since.unwrap_or_else(|| ground.now()) + lasts;
+    ground.say(index, &format!("watching the cluster until {}; Ctrl-C ends this process, {RESUME} goes on", until.floor_seconds()));
+    let mut not_ready = None;
+    loop {
+        let issues = issues(&described(ground.aws, ground.cluster).await?["cluster"]);
+        if !issues.is_empty() {
+            return Ok(Stop::blocked(
+                format!("EKS reports issues of the cluster: {}", issues.join("; ")),
+                format!("once they are gone: {RESUME}; the control plane can still be rolled back"),
+            ));
+        }
+        let view = view(ground.connection).await?;
+        let now = view.nodes.unordered().filter(|(_, node)| !node.is_ready()).count();
+        if not_ready.replace(now).is_some_and(|before| before < now) {
+            ground.teller.warn(ground.now(), &format!("{now} nodes are not Ready"));
+        }
+        let left = until - ground.now();
+        if left <= Span::ZERO {
+            return Ok(Came::Done);
+        }
+        let pause = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(0)).min(LOOK_EVERY);
+        tokio::time::sleep(pause).await;
+    }
+}

@@ -1,0 +1,122 @@
+//! `replank upgrade status` and `cancel`: how far an upgrade is, from its record; and its end before its time.
+
+use replank_live::{Connection, Holder, Lease};
+use replank_model::time::Time;
+use serde_json::{Value, json};
+
+use super::args::UpgradeStateArgs;
+use super::begin::held_by;
+use super::record::{Kept, Recorded, State, all, one};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::live::{Format, runtime};
+use crate::printer::Printer;
+
+/// Shows upgrades.
+///
+/// # Errors
+/// Where they cannot be read.
+pub(in crate::upgrade) fn status(args: &UpgradeStateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let namespace = args.place.namespace.as_str();
+    let found = runtime.block_on(async {
+        let connection = Connection::open(&args.place.live.asked()).await?;
+        let kept = match &args.cluster {
+            Some(cluster) => vec![one(&connection, namespace, Some(cluster)).await?],
+            None => all(&connection, namespace).await?,
+        };
+        let mut found = Vec::new();
+        for kept in kept {
+            let holder = Lease::holder(&connection, kept.place()).await?;
+            found.push((kept, holder));
+        }
+        Ok::<_, Failure>(found)
+    })?;
+    if found.is_empty() && args.place.output == Format::Text {
+        printer.story(&format!("there is no upgrade in namespace {namespace}: none was begun, or all are over"));
+    }
+    for (kept, holder) in &found {
+        let text = match args.place.output {
+            Format::Text => told(kept, holder.as_ref()),
+            Format::Json => format!("{}\n", value(kept, holder.as_ref())),
+        };
+        printer.data(&text)?;
+    }
+    Ok(Exit::Passes)
+}
+
+/// Ends an upgrade: its record is removed, and what was done stays.
+///
+/// # Errors
+/// Where there is none, or another process works on it.
+pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let kept = runtime.block_on(async {
+        let connection = Connection::open(&args.place.live.asked()).await?;
+        let kept = one(&connection, args.place.namespace.as_str(), args.cluster.as_deref()).await?;
+        if let Some(holder) = Lease::holder(&connection, kept.place()).await? {
+            return Err(held_by(&kept.upgrade.cluster, &holder));
+        }
+        kept.remove(&connection).await?;
+        Ok::<_, Failure>(kept)
+    })?;
+    match args.place.output {
+        Format::Text => printer.data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?,
+        Format::Json => printer.data(&format!("{}\n", value(&kept, None)))?,
+    }
+    for step in kept.upgrade.steps.iter().filter(|step| step.state == State::Begun) {
+        printer.story(&format!("step begun and not done: {}: what EKS or a roll does for it goes on (replank roll status)", step.title));
+    }
+    for step in kept.upgrade.steps.iter().rev().filter(|step| step.state != State::Open) {
+        if let Some(back) = &step.back {
+            printer.story(&format!("the way back of {}: {back}", step.title));
+        }
+    }
+    Ok(Exit::Passes)
+}
+
+const fn word(state: State) -> &'static str {
+    match state {
+        State::Open => "open",
+        State::Begun => "begun",
+        State::Done => "done",
+    }
+}
+
+fn told(kept: &Kept, holder: Option<&Holder>) -> String {
+    let upgrade = &kept.upgrade;
+    let by = holder.map_or_else(|| "no process works on it".to_owned(), |holder| format!("carried out by {holder}"));
+    let left = upgrade.steps.iter().filter(|step| step.state != State::Done).count();
+    let mut text = format!(
+        "upgrade of {} from {} to {} in {}: begun {}; {by}; {left} of {} left\n",
+        upgrade.cluster,
+        upgrade.from,
+        upgrade.to,
+        upgrade.region,
+        upgrade.begun.floor_seconds(),
+        crate::report::words::count(upgrade.steps.len(), "step"),
+    );
+    for (at, step) in upgrade.steps.iter().enumerate() {
+        text.push_str(&format!("{:>4}  {:5}  {}{}\n", at + 1, word(step.state), step.title, when(step)));
+    }
+    text
+}
+
+fn when(step: &Recorded) -> String {
+    let at = |time: Time| time.floor_seconds().to_string();
+    let failed = match step.failed {
+        0 => String::new(),
+        times => format!("; EKS has said {times} times that it failed"),
+    };
+    match (step.begun, step.done) {
+        (Some(begun), Some(done)) => format!("  {} to {}{failed}", at(begun), at(done)),
+        (Some(begun), None) => format!("  since {}{failed}", at(begun)),
+        (None, _) => String::new(),
+    }
+}
+
+fn value(kept: &Kept, holder: Option<&Holder>) -> Value {
+    let mut value = json!(kept.upgrade);
+    value["heldBy"] = json!(holder.map(ToString::to_string));
+    value
+}

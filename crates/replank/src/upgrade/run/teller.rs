@@ -1,0 +1,39 @@
+//! What is told while an upgrade is carried out: lines, or one JSON object per event.
+
+use replank_model::time::Time;
+use serde_json::{Value, json};
+
+use crate::live::{Format, error_line, line};
+
+/// Tells in one form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Teller {
+    format: Format,
+}
+
+impl Teller {
+    pub(super) const fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    /// Something that has happened.
+    pub(super) fn say(self, at: Time, text: &str, event: Value) {
+        match self.format {
+            Format::Text => line(text),
+            Format::Json => {
+                let mut event = event;
+                event["time"] = json!(at.floor_seconds().to_string());
+                event["message"] = json!(text.trim());
+                line(&event.to_string());
+            }
+        }
+    }
+
+    /// Something that somebody should look at.
+    pub(super) fn warn(self, at: Time, text: &str) {
+        match self.format {
+            Format::Text => error_line(&format!("warning: {text}")),
+            Format::Json => self.say(at, text, json!({"event": "warning"})),
+        }
+    }
+}

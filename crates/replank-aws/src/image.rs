@@ -1,12 +1,30 @@
 //! Machine images that EKS publishes: their ids, releases and parameters. Ids follow from the release.
 
 use replank_model::object::cloud::AmiType;
+use replank_model::time::Time;
 
 use crate::text::ec2_id;
 
 /// Minor versions that EKS has images of, with the patch that the newest has.
 pub(crate) const VERSIONS: &[(&str, u32)] =
     &[("1.30", 14), ("1.31", 13), ("1.32", 9), ("1.33", 8), ("1.34", 4), ("1.35", 6), ("1.36", 2)];
+/// When EKS offers a version first, and when standard and extended support end: seconds since 1970, by the user guide's page on the lifecycle of versions.
+const DATES: &[(&str, [i64; 3])] = &[
+    ("1.30", [1_716_422_400, 1_753_228_800, 1_784_764_800]), // 2024-05-23 2025-07-23 2026-07-23
+    ("1.31", [1_727_308_800, 1_764_115_200, 1_795_651_200]), // 2024-09-26 2025-11-26 2026-11-26
+    ("1.32", [1_737_590_400, 1_774_224_000, 1_805_760_000]), // 2025-01-23 2026-03-23 2027-03-23
+    ("1.33", [1_748_476_800, 1_785_283_200, 1_816_819_200]), // 2025-05-29 2026-07-29 2027-07-29
+    ("1.34", [1_759_363_200, 1_796_169_600, 1_827_705_600]), // 2025-10-02 2026-12-02 2027-12-02
+    ("1.35", [1_769_472_000, 1_806_105_600, 1_837_728_000]), // 2026-01-27 2027-03-27 2028-03-27
+    ("1.36", [1_780_358_400, 1_817_164_800, 1_848_787_200]), // 2026-06-02 2027-08-02 2028-08-02
+];
+
+/// Of a version: its release, the end of standard support, the end of extended support.
+pub(crate) fn dates(minor: &str) -> [Time; 3] {
+    let found = DATES.iter().find(|(known, _)| *known == minor);
+    found.map_or([0; 3], |(_, dates)| *dates).map(|seconds| Time::from_millis(seconds * 1_000))
+}
+
 /// Days of releases, the newest last.
 const DAYS: [&str; 3] = ["20260918", "20261023", "20261120"];
 /// Kinds of images.
@@ -130,6 +148,10 @@ mod tests {
             assert!(parameter(&name).is_some(), "{name}");
         }
         assert_eq!(parameter("/aws/service/eks/optimized-ami/1.1/x"), None);
+        for (minor, _) in VERSIONS {
+            let [release, standard, extended] = dates(minor);
+            assert!(Time::from_millis(0) < release && release < standard && standard < extended, "{minor}");
+        }
         let mut ids: Vec<String> = images().map(|image| image.id).collect();
         ids.sort();
         let count = ids.len();

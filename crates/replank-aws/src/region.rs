@@ -7,6 +7,7 @@ use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{Refusal, Replacement};
 use replank_protocol::lifecycle::Action;
+use serde_json::Value;
 
 /// What can be told of an instance beside its group's view of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,6 +105,12 @@ pub trait Region {
         token: &Text,
         to: GroupSize,
     ) -> Result<(), Refusal>;
+
+    /// The pod template of an add-on's workload in kube-system; `None` where there is none.
+    fn workload(&self, addon: &str) -> Option<Value>;
+
+    /// Gives an add-on's workload another pod template.
+    fn put_workload(&mut self, addon: &str, template: &Value);
 
     /// How many nodes of a managed node group an update replaces at once.
     fn set_max_unavailable(&mut self, group: &GroupName, nodes: u32);

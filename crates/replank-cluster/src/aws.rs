@@ -9,8 +9,10 @@ use replank_facts::cluster_name::cluster_name;
 use replank_facts::instance_types::{Arch, all, instance_type};
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape};
+use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
+use replank_model::object::workload::{DaemonSet, Deployment};
 use replank_model::object::{Kind, Object, render};
 use replank_model::quantity::{Format, Quantity};
 use replank_model::text::{GroupName, InstanceId, Text};
@@ -19,6 +21,7 @@ use replank_model::view::View;
 use replank_protocol::command::{Refusal, Replacement};
 use replank_protocol::lifecycle::Action;
 use replank_sim::{NodegroupRequest, World};
+use serde_json::Value;
 
 use crate::start::Start;
 
@@ -75,6 +78,22 @@ pub(crate) fn hear(world: &mut World, account: &mut Account) {
         account.hear(&Machines(world), events);
         account.settle(&mut Machines(world));
     }
+}
+
+/// Workloads of add-ons in kube-system, as EKS names them.
+const WORKLOADS: [(&str, &str, &str); 5] = [
+    ("vpc-cni", "DaemonSet", "aws-node"),
+    ("kube-proxy", "DaemonSet", "kube-proxy"),
+    ("coredns", "Deployment", "coredns"),
+    ("eks-pod-identity-agent", "DaemonSet", "eks-pod-identity-agent"),
+    ("metrics-server", "Deployment", "metrics-server"),
+];
+
+/// The workload of an add-on.
+fn workload(view: &View, addon: &str) -> Option<Object> {
+    let (_, kind, name) = WORKLOADS.iter().find(|(known, ..)| *known == addon)?;
+    let key = Key::new("kube-system", *name);
+    view.object(if *kind == "DaemonSet" { Kind::DaemonSet } else { Kind::Deployment }, &key)
 }
 
 /// The world, as an account sees it.
@@ -197,6 +216,30 @@ impl Region for Machines<'_> {
     ) -> Result<(), Refusal> {
         let asked = NodegroupRequest { group, token };
         self.0.cloud(|cloud| cloud.update_nodegroup_config(&asked, to))
+    }
+
+    fn workload(&self, addon: &str) -> Option<Value> {
+        let shown = render(&workload(self.0.view(), addon)?);
+        shown.pointer("/spec/template").cloned()
+    }
+
+    fn put_workload(&mut self, addon: &str, template: &Value) {
+        let Some(object) = workload(self.0.view(), addon) else { return };
+        let (key, mut shown) = (object.meta().key(), render(&object));
+        shown["spec"]["template"] = template.clone();
+        let changed = Object::from_json(shown);
+        self.0.request(|api| {
+            // Whoever deletes the workload at this moment has the last word.
+            match changed {
+                Ok(Object::Deployment(own)) => {
+                    api.modify::<Deployment>(&key, |one| one.spec = own.spec.clone()).map(drop).ok();
+                }
+                Ok(Object::DaemonSet(own)) => {
+                    api.modify::<DaemonSet>(&key, |one| one.spec = own.spec.clone()).map(drop).ok();
+                }
+                Ok(_) | Err(_) => {}
+            }
+        });
     }
 
     fn set_max_unavailable(&mut self, group: &GroupName, nodes: u32) {

@@ -151,6 +151,13 @@ pub(crate) const ENDS: &[Ends] = &[
     },
     Ends { command: "upgrade status", ..NOTHING },
     Ends {
+        command: "upgrade rollback",
+        passes: "the control plane runs the version before; `--dry-run`: EKS takes it back",
+        blocked: Some("EKS does not take it back, or something stands in the way"),
+        refused: Some("not confirmed, or an upgrade is recorded"),
+        ..NOTHING
+    },
+    Ends {
         command: "upgrade cancel",
         passes: "ended",
         refused: Some("another process works on it"),

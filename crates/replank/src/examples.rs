@@ -72,6 +72,7 @@ const EXAMPLES: &[Rows] = &[
     ),
     ("upgrade resume", &["replank upgrade resume", "replank upgrade resume --conflicts coredns=OVERWRITE"]),
     ("upgrade status", &["replank upgrade status"]),
+    ("upgrade rollback", &["replank upgrade rollback --cluster shop --dry-run"]),
     ("upgrade cancel", &["replank upgrade cancel"]),
     ("leftover", &["replank leftover cluster.json --expired"]),
     ("report", &["replank report rehearsed.jsonl"]),

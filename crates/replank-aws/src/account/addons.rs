@@ -13,6 +13,19 @@ use crate::page::page;
 use crate::region::Region;
 use crate::text::{epoch, uuid};
 
+/// Parameters of updates.
+const VERSION: &str = "AddonVersion";
+const CONFLICTS: &str = "ResolveConflicts";
+
+/// The pod template runs an add-on's version: the tag of its first container's image.
+fn with_tag(template: &mut Value, version: &str) {
+    let image = &mut template["spec"]["containers"][0]["image"];
+    if let Some(known) = image.as_str() {
+        let base = known.rsplit_once(':').map_or(known, |(base, _)| base);
+        *image = json!(format!("{base}:{version}"));
+    }
+}
+
 /// Add-ons that there are: type, and the line of versions that goes with Kubernetes 1.30; each minor version has the next patch.
 const KNOWN: &[(&str, &str, &str)] = &[
     ("vpc-cni", "networking", "1.20"),
@@ -65,6 +78,20 @@ impl Account {
         Ok(json!({"addons": addons, "nextToken": next}))
     }
 
+    pub(crate) fn list_addons(&self, input: Input<'_>) -> Reply {
+        let all = self.eks.addons.keys().map(|name| (name.clone(), name.clone())).collect();
+        let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
+        let (addons, next) = page(all, size, input.text("nextToken"), &invalid("Invalid nextToken"))?;
+        Ok(json!({"addons": addons, "nextToken": next}))
+    }
+
+    /// Installed add-ons whose versions do not go with a version of Kubernetes: names and versions.
+    pub(crate) fn unfit_addons(&self, minor: &str) -> Vec<(String, String)> {
+        let installed = self.eks.addons.iter();
+        let unfit = installed.filter(|(name, addon)| !versions(name, minor).contains(&addon.version));
+        unfit.map(|(name, addon)| (name.clone(), addon.version.clone())).collect()
+    }
+
     fn addon(&self, input: Input<'_>) -> Result<(String, Addon), Fault> {
         let name = input.text("addonName").unwrap_or_default();
         let missing = || {
@@ -79,14 +106,20 @@ impl Account {
     }
 
     fn shown_addon(&self, region: &dyn Region, name: &str, addon: &Addon) -> Value {
-        let is_busy = addon.until.is_some_and(|until| until > region.now());
-        let status = match (is_busy, addon.created + self.names.setting.takes.addon > region.now()) {
-            (true, true) => "CREATING",
-            (true, false) => "UPDATING",
-            (false, _) => "ACTIVE",
+        let is_made = addon.created + self.names.setting.takes.addon <= region.now();
+        let is_updated = self
+            .eks
+            .updates
+            .iter()
+            .any(|update| update.addon.as_deref() == Some(name) && update.status == "InProgress");
+        let status = match (is_updated, is_made, addon.issues.is_empty()) {
+            (true, _, _) => "UPDATING",
+            (false, false, _) => "CREATING",
+            (false, true, true) => "ACTIVE",
+            (false, true, false) => "UPDATE_FAILED",
         };
         let arn = self.names.arn("eks", &format!("addon/{}/{name}/{}", self.names.cluster(), uuid(name)));
-        json!({"addonName": name, "clusterName": self.names.cluster(), "status": status, "addonVersion": addon.version, "health": {"issues": []},
+        json!({"addonName": name, "clusterName": self.names.cluster(), "status": status, "addonVersion": addon.version, "health": {"issues": addon.issues},
             "addonArn": arn, "createdAt": epoch(addon.created), "modifiedAt": epoch(addon.until.unwrap_or(addon.created)), "serviceAccountRoleArn": addon.role,
             "tags": self.eks.tags.get(&arn).cloned().unwrap_or_default(), "configurationValues": addon.values})
     }
@@ -121,6 +154,8 @@ impl Account {
             version,
             until: Some(now + self.names.setting.takes.addon),
             created: now,
+            installed: region.workload(&name),
+            issues: Vec::new(),
             values: text("configurationValues"),
             role: text("serviceAccountRoleArn"),
         };
@@ -143,8 +178,8 @@ impl Account {
         }
         let mut params = Vec::new();
         if input.has("addonVersion") {
-            addon.version = self.addon_version(&name, input.text("addonVersion"))?;
-            params.push(("AddonVersion".to_owned(), addon.version.clone()));
+            let version = self.addon_version(&name, input.text("addonVersion"))?;
+            params.push((VERSION.to_owned(), version));
         }
         for (member, kind, slot) in [
             ("configurationValues", "ConfigurationValues", &mut addon.values),
@@ -156,14 +191,55 @@ impl Account {
             }
         }
         if let Some(conflicts) = input.text("resolveConflicts") {
-            params.push(("ResolveConflicts".to_owned(), conflicts.to_owned()));
+            if !["NONE", "OVERWRITE", "PRESERVE"].contains(&conflicts) {
+                return Err(invalid(format!(
+                    "1 validation error detected: Value '{conflicts}' at 'resolveConflicts' failed to satisfy constraint: \
+                     Member must satisfy enum value set: [OVERWRITE, NONE, PRESERVE]"
+                )));
+            }
+            params.push((CONFLICTS.to_owned(), conflicts.to_owned()));
         }
-        addon.until = Some(now + self.names.setting.takes.addon);
+        let ends = now + self.names.setting.takes.addon;
+        addon.until = Some(ends);
+        addon.issues = Vec::new();
         self.eks.addons.insert(name.clone(), addon);
         let update = self.new_update("AddonUpdate", &[], now);
-        let update = Update { params, addon: Some(name), ends: Some(now + self.names.setting.takes.addon), ..update };
+        let update = Update { params, addon: Some(name), ends: Some(ends), ..update };
         self.eks.updates.push(update.clone());
         Ok(json!({"update": super::updates::shown(&update)}))
+    }
+
+    /// The end of an add-on's update: its workload gets the version, unless somebody has changed it and nothing is said about that. The errors, where it fails.
+    pub(crate) fn updated_addon(&mut self, region: &mut dyn Region, update: &Update) -> Vec<Value> {
+        let Some((name, addon)) =
+            update.addon.as_ref().and_then(|name| Some((name.clone(), self.eks.addons.get_mut(name)?)))
+        else {
+            return Vec::new();
+        };
+        let param = |kind: &str| update.params.iter().find(|(own, _)| own == kind).map(|(_, value)| &**value);
+        let (version, conflicts) = (param(VERSION), param(CONFLICTS).unwrap_or("NONE"));
+        let present = region.workload(&name);
+        let is_changed = match (&addon.installed, &present) {
+            (Some(installed), Some(present)) => installed != present,
+            (Some(_) | None, Some(_) | None) => false,
+        };
+        if is_changed && conflicts == "NONE" {
+            let message = format!(
+                "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts: the pod template of {name} was changed"
+            );
+            addon.issues = vec![json!({"code": "ConfigurationConflict", "message": message, "resourceIds": []})];
+            return vec![json!({"errorCode": "ConfigurationConflict", "errorMessage": message, "resourceIds": []})];
+        }
+        let kept = if conflicts == "OVERWRITE" { addon.installed.clone().or(present) } else { present };
+        if let Some(version) = version {
+            addon.version = version.to_owned();
+            if let Some(mut template) = kept {
+                with_tag(&mut template, version);
+                region.put_workload(&name, &template);
+                addon.installed = region.workload(&name);
+            }
+        }
+        Vec::new()
     }
 
     pub(crate) fn delete_addon(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
 use super::eks::invalid;
@@ -10,10 +11,14 @@ use super::members::zones;
 use super::own::Account;
 use crate::call::Reply;
 use crate::fault::Fault;
-use crate::image::{VERSIONS, minor_of};
+use crate::image::{VERSIONS, dates, minor_of};
 use crate::input::Input;
+use crate::page::page;
 use crate::region::Region;
 use crate::text::epoch;
+
+/// How long EKS takes a control plane back.
+const ROLLBACK_WITHIN: Span = Span::from_minutes(7 * 24 * 60);
 
 impl Account {
     pub(crate) fn shown_cluster(&self, region: &dyn Region) -> Value {
@@ -55,6 +60,9 @@ impl Account {
                 "Cluster is already at the desired configuration with version: {to}"
             )));
         }
+        if position(&from).is_some_and(|now| at + 1 == now) {
+            return self.roll_back(region, input, (&from, to));
+        }
         if position(&from).is_none_or(|now| at != now + 1) {
             return Err(invalid(format!("Unsupported Kubernetes minor version update from {from} to {to}")));
         }
@@ -83,23 +91,73 @@ impl Account {
         Ok(json!({"update": super::updates::shown(&update)}))
     }
 
-    pub(crate) fn describe_cluster_versions(&mut self, input: Input<'_>) -> Reply {
+    /// When the control plane came to its version, where EKS takes it back from there: it was upgraded in place, within seven days.
+    pub(crate) fn upgraded_from(&self, now: Time) -> Option<Time> {
+        let own = self.eks.updates.iter().rev().find(|update| {
+            update.nodegroup.is_none() && update.addon.is_none() && update.status == "Successful" && update.kind.starts_with("Version")
+        })?;
+        let is_to = own.params.iter().any(|(kind, value)| kind == "Version" && *value == self.eks.version);
+        (own.kind == "VersionUpdate" && is_to && now - own.created <= ROLLBACK_WITHIN).then_some(own.created)
+    }
+
+    /// Back to the version before ("Rollback cluster" in the user guide).
+    fn roll_back(&mut self, region: &dyn Region, input: Input<'_>, (from, to): (&str, &str)) -> Reply {
+        if self.upgraded_from(region.now()).is_none() {
+            return Err(Fault::bad(
+                "InvalidRequestException",
+                format!("Cluster cannot be rolled back from {from} to {to}: it was not upgraded to {from} within the last 7 days"),
+            ));
+        }
+        let minor = |version: &str| {
+            minor_of(version).split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok()).unwrap_or(0)
+        };
+        let newer: Vec<String> = region
+            .groups()
+            .iter()
+            .filter(|group| minor(&group.profile().kubelet_version) > minor(to))
+            .map(|group| group.name.to_string())
+            .collect();
+        if !newer.is_empty() && !input.flag("force")?.unwrap_or(false) {
+            return Err(Fault::bad(
+                "InvalidStateException",
+                format!("Insights of category ROLLBACK_READINESS report errors: kubelets of {} are newer than {to}", newer.join(", ")),
+            ));
+        }
+        let params = [("Version", to), ("PlatformVersion", "eks.12")];
+        let update = self.new_update("VersionRollback", &params, region.now());
+        let update = Update { ends: Some(region.now() + self.names.setting.takes.control_plane), ..update };
+        self.eks.updates.push(update.clone());
+        Ok(json!({"update": super::updates::shown(&update)}))
+    }
+
+    pub(crate) fn describe_cluster_versions(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let asked = input.texts("clusterVersions");
         let last = VERSIONS.len() - 1;
+        let now = region.now();
         let found = VERSIONS
             .iter()
             .enumerate()
             .filter(|(_, (version, _))| asked.is_empty() || asked.iter().any(|one| one == version));
-        let shown: Vec<Value> = found
-            .rev()
+        let shown: Vec<(String, Value)> = found
             .map(|(at, (version, patch))| {
-                let is_standard = at + 4 > last;
-                json!({"clusterVersion": version, "clusterType": "eks", "defaultPlatformVersion": "eks.12", "defaultVersion": at == last,
-                    "kubernetesPatchVersion": format!("{version}.{patch}"),
-                    "status": if is_standard { "standard-support" } else { "extended-support" },
-                    "versionStatus": if is_standard { "STANDARD_SUPPORT" } else { "EXTENDED_SUPPORT" }})
+                let [release, standard, extended] = dates(version).map(epoch);
+                let status = if epoch(now) < standard {
+                    "STANDARD_SUPPORT"
+                } else if epoch(now) < extended {
+                    "EXTENDED_SUPPORT"
+                } else {
+                    "UNSUPPORTED"
+                };
+                let shown = json!({"clusterVersion": version, "clusterType": "eks", "defaultPlatformVersion": "eks.12", "defaultVersion": at == last,
+                    "kubernetesPatchVersion": format!("{version}.{patch}"), "releaseDate": release,
+                    "endOfStandardSupportDate": standard, "endOfExtendedSupportDate": extended,
+                    "status": status.to_lowercase().replace('_', "-"), "versionStatus": status});
+                // The newest first.
+                (format!("{:04}", last - at), shown)
             })
             .collect();
-        Ok(json!({"clusterVersions": shown}))
+        let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
+        let (versions, next) = page(shown, size, input.text("nextToken"), &invalid("Invalid nextToken"))?;
+        Ok(json!({"clusterVersions": versions, "nextToken": next}))
     }
 }

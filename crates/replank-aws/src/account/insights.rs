@@ -3,11 +3,13 @@
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
+use super::eks::invalid;
 use super::own::Account;
 use crate::call::Reply;
 use crate::fault::Fault;
 use crate::image::{VERSIONS, minor_of};
 use crate::input::Input;
+use crate::page::page;
 use crate::region::Region;
 use crate::text::{epoch, uuid};
 
@@ -44,15 +46,35 @@ impl Account {
             &format!("Checks that nodes are at most three minor versions behind {next}."),
             &close,
         );
+        let (newest, unfit) = (next == self.eks.version, self.unfit_addons(&next));
+        let unfit: Vec<String> = match newest {
+            true => Vec::new(),
+            false => unfit.iter().map(|(name, version)| format!("{name} {version}")).collect(),
+        };
         let addons = insight(
             "EKS add-on version compatibility",
             &next,
             now,
-            "PASSING",
+            if unfit.is_empty() { "PASSING" } else { "WARNING" },
             "Checks that installed add-ons have a version for the next Kubernetes version.",
-            &[],
+            &unfit,
         );
-        vec![kubelets, addons]
+        let newer: Vec<String> = groups
+            .iter()
+            .filter(|group| minor(&group.profile().kubelet_version) >= minor(&self.eks.version))
+            .map(|group| group.name.to_string())
+            .collect();
+        let mut all = vec![kubelets, addons];
+        if self.upgraded_from(now).is_some() {
+            let before = format!("1.{}", minor(&self.eks.version).saturating_sub(1));
+            let status = if newer.is_empty() { "PASSING" } else { "ERROR" };
+            let mut back = insight("Kubelet version skew", &before, now, status, "Checks that no node is newer than the version to go back to.", &newer);
+            back["category"] = json!("ROLLBACK_READINESS");
+            back["id"] = json!(uuid(&format!("rollback {before}")));
+            back["recommendation"] = json!("Roll the node groups back before the control plane.");
+            all.push(back);
+        }
+        all
     }
 
     pub(crate) fn list_insights(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
@@ -75,7 +97,10 @@ impl Account {
                 one
             })
             .collect();
-        Ok(json!({"insights": short}))
+        let size = usize::try_from(input.number("maxResults")?.unwrap_or(100).clamp(1, 100)).unwrap_or(100);
+        let short = short.into_iter().map(|one| (one["id"].to_string(), one)).collect();
+        let (insights, next) = page(short, size, input.text("nextToken"), &invalid("Invalid nextToken"))?;
+        Ok(json!({"insights": insights, "nextToken": next}))
     }
 
     pub(crate) fn describe_insight(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
@@ -97,10 +122,10 @@ fn insight(
 ) -> Value {
     let reason = match status {
         "PASSING" => "Nothing was found.".to_owned(),
-        _ => format!("Node groups: {}.", groups.join(", ")),
+        _ => format!("It is about {}.", groups.join(", ")),
     };
-    let resources: Vec<Value> = groups.iter().map(|group| json!({"insightStatus": {"status": status, "reason": "its kubelets are too far behind"}, "arn": group})).collect();
+    let resources: Vec<Value> = groups.iter().map(|group| json!({"insightStatus": {"status": status, "reason": description}, "arn": group})).collect();
     json!({"id": uuid(&format!("{name} {version}")), "name": name, "category": "UPGRADE_READINESS", "kubernetesVersion": version,
         "lastRefreshTime": epoch(now), "lastTransitionTime": epoch(now), "description": description,
-        "insightStatus": {"status": status, "reason": reason}, "recommendation": "Update the node groups before the control plane.", "additionalInfo": {}, "resources": resources})
+        "insightStatus": {"status": status, "reason": reason}, "recommendation": "Update what it names before the control plane.", "additionalInfo": {}, "resources": resources})
 }

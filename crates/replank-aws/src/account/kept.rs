@@ -49,8 +49,14 @@ pub(crate) struct Nodegroup {
 pub(crate) struct Addon {
     /// Its version.
     pub(crate) version: String,
-    /// The version that it is becoming, and when.
+    /// Until when it is made or updated.
     pub(crate) until: Option<Time>,
+    /// The pod template of its workload, as EKS has written it last.
+    #[serde(default)]
+    pub(crate) installed: Option<Value>,
+    /// Why its last update failed, as its health shows it.
+    #[serde(default)]
+    pub(crate) issues: Vec<Value>,
     /// When it was made.
     pub(crate) created: Time,
     /// Its values.

@@ -37,26 +37,22 @@ impl Account {
     }
 
     /// Learns from the region and from the clock how far updates are.
-    pub(crate) fn follow_updates(&mut self, region: &dyn Region) {
+    pub(crate) fn follow_updates(&mut self, region: &mut dyn Region) {
         let now = region.now();
-        let groups = region.groups();
-        for update in self.eks.updates.iter_mut().filter(|update| update.status == "InProgress") {
-            if let Some(ends) = update.ends {
-                if ends > now {
-                    continue;
-                }
-                update.status = "Successful".to_owned();
-                self.touched += 1;
-                if update.kind == "VersionUpdate" && update.nodegroup.is_none() {
-                    let to = update
-                        .params
-                        .iter()
-                        .find(|(name, _)| name == "Version")
-                        .map(|(_, value)| value.clone());
-                    self.eks.version = to.unwrap_or_else(|| self.eks.version.clone());
-                }
-                continue;
+        let is_due = |update: &&Update| update.status == "InProgress" && update.ends.is_some_and(|ends| ends <= now);
+        let due: Vec<Update> = self.eks.updates.iter().filter(is_due).cloned().collect();
+        for one in due {
+            let errors = self.ended(region, &one);
+            self.touched += 1;
+            if let Some(update) = self.eks.updates.iter_mut().find(|update| update.id == one.id) {
+                let word = if errors.is_empty() { "Successful" } else { "Failed" };
+                update.status = word.to_owned();
+                update.errors = errors;
             }
+        }
+        let groups = region.groups();
+        let open = |update: &&mut Update| update.status == "InProgress" && update.ends.is_none();
+        for update in self.eks.updates.iter_mut().filter(open) {
             let group = groups.iter().find(|group| update.nodegroup.as_deref() == Some(group.name.as_str()));
             let of_group = group.and_then(|group| group.update.clone()).filter(|one| *one.id == *update.id);
             let Some(one) = of_group else {
@@ -74,6 +70,18 @@ impl Account {
         }
         let excess = self.eks.updates.len().saturating_sub(UPDATES_MAX);
         self.eks.updates.drain(..excess);
+    }
+
+    /// What follows from the end of an update that does not depend on nodes; the errors, where it fails.
+    fn ended(&mut self, region: &mut dyn Region, update: &Update) -> Vec<Value> {
+        if update.addon.is_some() {
+            return self.updated_addon(region, update);
+        }
+        if matches!(&*update.kind, "VersionUpdate" | "VersionRollback") {
+            let to = update.params.iter().find(|(name, _)| name == "Version").map(|(_, value)| value.clone());
+            self.eks.version = to.unwrap_or_else(|| self.eks.version.clone());
+        }
+        Vec::new()
     }
 
     /// Updates of what is asked about: of the cluster, of a node group, of an add-on.

@@ -81,7 +81,7 @@ pub struct EksUpdate {
 }
 
 impl EksUpdate {
-    fn read(value: &Value) -> Self {
+    pub(super) fn read(value: &Value) -> Self {
         let own = |member: &str| text(value, member).unwrap_or_default().to_owned();
         let params = list(&value["params"]).iter().map(|one| {
             let of = |member: &str| text(one, member).unwrap_or_default().to_owned();

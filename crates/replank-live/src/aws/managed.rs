@@ -2,7 +2,7 @@
 
 use http::Method;
 use replank_model::object::cloud::{
-    GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
+    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
 };
 use replank_model::text::Text;
 use replank_model::time::Time;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::account::Aws;
 use super::answer::{list, managed as owned_by, text};
 use super::client::Manner;
-use super::eks::moment;
+use super::eks::{EksUpdate, Progress, moment};
 use super::error::AwsError;
 use super::sign::escaped;
 
@@ -30,6 +30,25 @@ impl Aws {
         let nodegroup = self.nodegroup(cluster, name).await?;
         let update = self.last_update(cluster, name).await?;
         Ok(Some(Managed { nodegroup, update }))
+    }
+
+    /// Updates to another version that are in progress, of those among some groups that EKS owns: by the names of the node groups.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub async fn begun_updates(&self, groups: &[NodeGroup]) -> Result<Vec<(String, EksUpdate)>, AwsError> {
+        let mut all = Vec::new();
+        let managed = groups.iter().filter(|group| group.kind == GroupKind::EksManaged);
+        for group in managed {
+            let found = self.group(&group.auto_scaling_group).await?;
+            let Some((cluster, name)) = owned_by(&found) else { continue };
+            let Some(update) = self.last_update(cluster, name).await? else { continue };
+            let update = EksUpdate::read(&update);
+            if update.progress == Progress::InProgress && update.kind == "VersionUpdate" {
+                all.push((name.to_owned(), update));
+            }
+        }
+        Ok(all)
     }
 
     /// The update that was asked for last.

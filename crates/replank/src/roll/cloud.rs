@@ -6,14 +6,16 @@ use std::sync::Arc;
 use replank_core::scale;
 use replank_facts::group_facts;
 use replank_facts::plan::{ChosenBy, Plan};
-use replank_live::aws::{Aws, AwsAsked, AwsError};
+use replank_live::aws::{Aws, AwsAsked, AwsError, EksUpdate};
 use replank_live::cloud::OfNode;
 use replank_model::object::cloud::{GroupKind, instance_of};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName};
+use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::args::AwsArgs;
+use crate::commit::Commit;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -54,6 +56,32 @@ impl From<AwsError> for Failure {
     }
 }
 
+/// A cloud behind nodes.
+pub(super) struct Cloud {
+    pub(super) aws: Arc<Aws>,
+    /// Updates of the plan's managed node groups that are in progress.
+    begun: Vec<(String, EksUpdate)>,
+}
+
+impl Cloud {
+    /// Names the updates that the run cannot have asked for, as they are older than it, and what to commit: whoever has started one with the CLI has not told the
+    /// code.
+    pub(super) fn tell_adopted(&self, since: Option<Time>, printer: &mut Printer) {
+        let is_older = |update: &EksUpdate| {
+            since.is_none_or(|since| update.created.is_some_and(|created| created < since.floor_seconds()))
+        };
+        for (group, update) in self.begun.iter().filter(|(_, update)| is_older(update)) {
+            printer.story(&format!(
+                "node group {group}: EKS update {}, which somebody else has begun, is in progress: if it leads to the target, it is followed",
+                update.id
+            ));
+            if let Some(commit) = Commit::nodegroup(group, &update.params) {
+                printer.story(&format!("to commit: {}", commit.line()));
+            }
+        }
+    }
+}
+
 /// Connects the cloud where the plan's nodes need one, and gives the scene's groups what it says of them; `None` where Karpenter or somebody else replaces the nodes.
 ///
 /// # Errors
@@ -62,7 +90,7 @@ pub(super) fn connect(
     scene: &mut Scene,
     args: &AwsArgs,
     printer: &mut Printer,
-) -> Result<Option<Arc<Aws>>, Failure> {
+) -> Result<Option<Cloud>, Failure> {
     if scene.plan.external().is_some() {
         return Ok(None);
     }
@@ -106,7 +134,7 @@ pub(super) fn connect(
         .iter()
         .flat_map(|facts| facts.instances.keys().map(move |id| (id, &facts.name)))
         .collect();
-    let mut followed = Vec::new();
+    let (mut followed, mut own_groups) = (Vec::new(), Vec::new());
     for learnt in &scene.groups {
         let own: BTreeSet<&GroupName> =
             learnt.instances.iter().filter_map(|one| by_instance.get(&one.id).copied()).collect();
@@ -120,6 +148,7 @@ pub(super) fn connect(
             (0 | 1, Some(told)) => {
                 is_as_meant(told, &group.name, is_meant)?;
                 followed.push(group.clone());
+                own_groups.extend(is_meant.then(|| group.clone()));
             }
             (0 | 1, None) if is_meant => return Err(unknown(group.name.as_str(), &aws)),
             (0 | 1, None) => {}
@@ -127,8 +156,9 @@ pub(super) fn connect(
             _ => {}
         }
     }
+    let begun = runtime.block_on(aws.begun_updates(&own_groups))?;
     aws.follow(followed);
-    Ok(Some(Arc::new(aws)))
+    Ok(Some(Cloud { aws: Arc::new(aws), begun }))
 }
 
 /// EKS knows a node group by its own name only, and nothing goes through its Auto Scaling group.

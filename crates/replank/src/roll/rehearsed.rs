@@ -13,7 +13,7 @@ use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::args::AwsArgs;
-use super::cloud::connect;
+use super::cloud::{Cloud, connect};
 use super::course::Course;
 use crate::coverage;
 use crate::exit::Exit;
@@ -62,6 +62,10 @@ pub(super) fn rehearse(
     interrupt: &Interrupt,
 ) -> Result<Rehearsed, Failure> {
     let (mut scene, cloud) = scene((live, read, aws), plan, printer)?;
+    if let Some(cloud) = &cloud {
+        cloud.tell_adopted(begun.as_ref().map(|(_, since)| *since), printer);
+    }
+    let cloud = cloud.map(|cloud| cloud.aws);
     scene.begun = begun;
     let course = Rc::new(RefCell::new(Course::of(&scene.view)));
     let sink = {
@@ -90,7 +94,7 @@ pub(super) fn scene(
     (live, read, aws): (&LiveArgs, &ReadArgs, &AwsArgs),
     plan: Plan,
     printer: &mut Printer,
-) -> Result<(Scene, Option<Arc<Aws>>), Failure> {
+) -> Result<(Scene, Option<Cloud>), Failure> {
     let Some(origin) = Origin::of(&[], live)? else {
         return Err(Failure::usage_message("no live cluster to roll").next("pass --context or --kubeconfig"));
     };

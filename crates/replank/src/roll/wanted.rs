@@ -91,7 +91,9 @@ pub(super) fn carry(
             (rehearsed.cloud.clone(), rehearsed.compared_with(printer))
         }
         Intent::Paused | Intent::Cancelled | Intent::Undo if plan.external().is_some() => (None, None),
-        Intent::Paused | Intent::Cancelled | Intent::Undo => (scene(from, plan, printer)?.1, None),
+        Intent::Paused | Intent::Cancelled | Intent::Undo => {
+            (scene(from, plan, printer)?.1.map(|cloud| cloud.aws), None)
+        }
     };
     let told = begun.told;
     let task =

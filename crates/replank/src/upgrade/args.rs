@@ -11,7 +11,7 @@ use replank_model::time::{Span, Time};
 
 use crate::cli::limit;
 use crate::ends;
-use super::run::{UpgradeResumeArgs, UpgradeRunArgs, UpgradeStateArgs};
+use super::run::{UpgradeResumeArgs, UpgradeRollbackArgs, UpgradeRunArgs, UpgradeStateArgs};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.
@@ -54,6 +54,10 @@ pub(crate) enum UpgradeCommand {
     /// Shows how far the upgrades of a cluster are. Changes nothing.
     #[command(after_help = ends::table("upgrade status"))]
     Status(UpgradeStateArgs),
+
+    /// Takes the control plane of a live EKS cluster back to the version before, where EKS does that: within 7 days, while no node is newer. Asks first.
+    #[command(after_help = ends::table("upgrade rollback"))]
+    Rollback(UpgradeRollbackArgs),
 
     /// Ends an upgrade that no process works on: its record is removed, and what was done stays.
     #[command(after_help = ends::table("upgrade cancel"))]

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &UpgradeArgs, printer: &mut Printer, interrupt: &Interru
         UpgradeCommand::Run(args) => run::run(args, printer, interrupt),
         UpgradeCommand::Resume(args) => run::resume(args, printer, interrupt),
         UpgradeCommand::Status(args) => run::status(args, printer),
+        UpgradeCommand::Rollback(args) => run::rollback(args, printer, interrupt),
         UpgradeCommand::Cancel(args) => run::cancel(args, printer),
     }
 }

@@ -59,6 +59,7 @@ fn eks_is_asked_for_its_update_once_and_it_is_followed_to_its_end() {
     let account = begun("roll-managed-whole", LABEL);
     let ran = roll(&account, "roll-managed-whole", SPEC);
     assert!(ran.stdout.contains("asking EKS to update node group web"), "{ran:?}");
+    assert!(!ran.stderr.contains("to commit"), "what it has asked for itself is no surprise: {ran:?}");
     is_updated(&account, &ran);
 }
 
@@ -69,6 +70,12 @@ fn an_update_that_somebody_else_has_started_is_adopted() {
     assert_eq!(began["update"]["status"], "InProgress", "{began}");
     let ran = roll(&account, "roll-managed-adopted", SPEC);
     assert!(!ran.stdout.contains("asking EKS to update"), "{ran:?}");
+    let id = began["update"]["id"].as_str().expect("it has an id");
+    let told = flat(&ran.stderr);
+    assert!(told.contains(&format!("node group web: EKS update {id}, which somebody else has begun")), "{ran:?}");
+    let commit = "to commit: node group web: Terraform aws_eks_node_group: version = \"1.36\", release_version = \"1.36.2-20261120\"; \
+        CloudFormation AWS::EKS::Nodegroup: Version: \"1.36\", ReleaseVersion: \"1.36.2-20261120\"";
+    assert!(told.contains(&flat(commit)), "{ran:?}");
     is_updated(&account, &ran);
 }
 

@@ -16,7 +16,7 @@ const RUN: &[&str] = &["upgrade", "run", "--to", "1.36", "--cluster", "rehearsal
 const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=replank.dev%2Frecord";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 
-/// Two nodes of a managed group `web`, two of a self-managed one `own`, four pods, a budget, and the workloads of two add-ons.
+/// Two nodes of a managed group `web`, two of a self-managed one `own`, four pods, a budget, and the workload of an add-on.
 fn snapshot() -> Value {
     let mut all = Vec::new();
     for (group, from) in [("web", 0), ("own", 10)] {
@@ -34,19 +34,15 @@ fn snapshot() -> Value {
             all.push(node);
         }
     }
-    let workload = |kind: &str, name: &str, image: &str, namespace: &str, replicas: Option<u32>| {
+    let workload = |name: &str, image: &str, namespace: &str, replicas: u32| {
         let labels = json!({"app": name});
         let container = json!({"name": name, "image": image, "resources": {"requests": {"cpu": "100m"}}});
-        let mut spec = json!({"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels},
+        let spec = json!({"replicas": replicas, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels},
             "spec": {"terminationGracePeriodSeconds": 2, "containers": [container]}}});
-        if let Some(replicas) = replicas {
-            spec["replicas"] = json!(replicas);
-        }
-        json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec})
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": namespace}, "spec": spec})
     };
-    all.push(workload("Deployment", "shop", "shop:1", "default", Some(4)));
-    all.push(workload("Deployment", "coredns", "coredns:v1.11.6-eksbuild.1", "kube-system", Some(2)));
-    all.push(workload("DaemonSet", "aws-node", "vpc-cni:v1.20.6-eksbuild.1", "kube-system", None));
+    all.push(workload("shop", "shop:1", "default", 4));
+    all.push(workload("coredns", "coredns:v1.11.6-eksbuild.1", "kube-system", 2));
     all.push(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "shop", "namespace": "default"},
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "shop"}}}}));
     list(all)
@@ -140,7 +136,10 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     is_upgraded(&account);
     let told = flat(&ran.stderr);
-    assert!(told.contains("Insights"), "{ran:?}");
+    assert!(told.contains("Insights what EKS finds itself"), "{ran:?}");
+    let coredns = account.get("/apis/apps/v1/namespaces/kube-system/deployments/coredns");
+    let image = &coredns["spec"]["template"]["spec"]["containers"][0]["image"];
+    assert_eq!(image, "coredns:v1.11.6-eksbuild.2", "its add-on was updated");
     assert!(ran.stdout.contains("aws_eks_cluster: version = \\\"1.36\\\""), "{ran:?}");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("upgrade-run-whole");
     let file = folder.join("snapshot.json");
@@ -163,4 +162,81 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
     let steps = report["steps"].as_array().expect("a list").iter();
     let titles: Vec<String> = steps.map(|step| bare(step["title"].as_str().expect("a title"))).collect();
     assert_eq!(begun_steps(&ran), titles, "{ran:?} {rehearsed:?}");
+}
+
+/// As if the Leases of a process that was killed had run out.
+fn free(account: &Account) {
+    let leases = account.get(LEASES);
+    let names = leases["items"].as_array().expect("a list").iter().filter_map(|one| one["metadata"]["name"].as_str());
+    for name in names.filter(|name| name.starts_with("replank-")) {
+        account.merge(&format!("{LEASES}/{name}"), &json!({"spec": {"holderIdentity": ""}}));
+    }
+}
+
+#[test]
+fn killed_after_the_effect_of_each_step_it_goes_on_and_does_nothing_twice() {
+    let account = begun("upgrade-run-killed");
+    let mut child = begin(&account, &[RUN, &["--group-label", LABEL]].concat());
+    let moments: [(&str, &dyn Fn(&Account) -> bool); 5] = [
+        ("EKS updates the control plane", &|account| !updates(account, "").is_empty()),
+        ("EKS updates the first add-on", &|account| !updates(account, "addonName=coredns").is_empty()),
+        ("EKS updates the second add-on", &|account| !updates(account, "addonName=vpc-cni").is_empty()),
+        ("the self-managed group is larger", &|account| {
+            account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=own").contains("<MaxSize>4</MaxSize>")
+        }),
+        ("EKS updates the managed group", &|account| !updates(account, "nodegroupName=web").is_empty()),
+    ];
+    for (at, (what, is_so)) in moments.into_iter().enumerate() {
+        wait(&account, what, is_so);
+        child.kill().expect("it can be ended");
+        child.wait().expect("it has ended");
+        free(&account);
+        let status: Value = serde_json::from_str(&account.run(&["upgrade", "status", "-o", "json"]).stdout).expect("an upgrade is recorded");
+        let states: Vec<&str> = status["steps"].as_array().expect("a list").iter().filter_map(|step| step["state"].as_str()).collect();
+        // A step that was done quickly may have been written down before it was killed.
+        assert!(states[..at].iter().all(|state| *state == "done") && states[at] != "open", "{what}: {states:?}");
+        child = begin(&account, &["upgrade", "resume"]);
+    }
+    let ran: Ran = child.wait_with_output().expect("it ends").into();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    is_upgraded(&account);
+}
+
+#[test]
+fn an_add_on_that_somebody_has_changed_stops_the_upgrade_until_it_is_said_what_to_do() {
+    let account = begun("upgrade-run-conflict");
+    let path = "/apis/apps/v1/namespaces/kube-system/deployments/coredns";
+    account.merge(path, &json!({"spec": {"template": {"metadata": {"annotations": {"own": "1"}}}}}));
+    let ran = run(&account, &[RUN, &["--until-step", "2"]].concat());
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(told.contains("ConfigurationConflict") && told.contains("--conflicts coredns=OVERWRITE"), "{ran:?}");
+    assert!(told.contains("step 2 of 5 is not done"), "{ran:?}");
+    assert_eq!(addon(&account, "coredns")["addonVersion"], "v1.11.6-eksbuild.1");
+    let status = account.run(&["upgrade", "status"]);
+    assert!(flat(&status.stdout).contains("EKS has said 1 time that it failed"), "{status:?}");
+    let again = account.run(&["upgrade", "resume", "--conflicts", "coredns=OVERWRITE", "--step"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(updates(&account, "addonName=coredns"), ["AddonUpdate Successful", "AddonUpdate Failed"]);
+    let template = account.get(path)["spec"]["template"].clone();
+    assert_eq!(template["spec"]["containers"][0]["image"], "coredns:v1.11.6-eksbuild.2");
+    assert_eq!(template["metadata"]["annotations"]["own"], Value::Null, "EKS's own values are back");
+    let ended = account.run(&["upgrade", "cancel"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(flat(&ended.stderr).contains("the way back of control plane 1.35 to 1.36: to 1.35 within 7 days"), "{ended:?}");
+    assert_eq!(account.get(RECORDS)["items"], json!([]));
+}
+
+#[test]
+fn an_update_of_the_control_plane_that_somebody_else_has_begun_is_followed() {
+    let account = begun("upgrade-run-adopted");
+    let theirs = account.eks("POST", "/clusters/rehearsal/updates", &json!({"version": "1.36"}));
+    let id = theirs["update"]["id"].as_str().expect("it has an id");
+    let ran = run(&account, &[RUN, &["--step"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(updates(&account, ""), ["VersionUpdate Successful"]);
+    let told = flat(&ran.stdout);
+    assert!(told.contains(&format!("EKS update {id} to 1.36, which somebody else has begun, is in progress: it is followed")), "{ran:?}");
+    assert!(told.contains("to commit: cluster rehearsal: Terraform aws_eks_cluster: version = \"1.36\"; CloudFormation AWS::EKS::Cluster: Version: \"1.36\""), "{ran:?}");
+    assert!(told.contains("1 of 5 steps done, as asked; to go on: replank upgrade resume"), "{ran:?}");
 }

@@ -94,6 +94,13 @@ pub(crate) struct HowArgs {
     pub(super) tolerance: Span,
 }
 
+impl HowArgs {
+    /// As far as it goes, without anything to resolve.
+    pub(super) fn whole() -> Self {
+        Self { conflicts: Vec::new(), until_step: None, step: false, tolerance: Span::from_minutes(15) }
+    }
+}
+
 /// Where an upgrade is recorded, and how it is told.
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
@@ -137,6 +144,34 @@ pub(crate) struct UpgradeResumeArgs {
     /// The account.
     #[command(flatten)]
     pub(super) aws: AwsArgs,
+}
+
+/// Arguments of `upgrade rollback`.
+#[derive(Args, Debug)]
+pub(crate) struct UpgradeRollbackArgs {
+    /// The cluster's name in EKS. By default the one that its nodes name.
+    #[arg(long, value_name = "NAME")]
+    pub(super) cluster: Option<String>,
+
+    /// Begins without asking. Needed where there is no terminal.
+    #[arg(long)]
+    pub(super) yes: bool,
+
+    /// Says whether EKS takes the control plane back, and changes nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+
+    /// How it is told, and where.
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
+
+    /// The account.
+    #[command(flatten)]
+    pub(super) aws: AwsArgs,
+
+    /// How the cluster is read.
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
 }
 
 /// Arguments of `upgrade status` and `cancel`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stdin};
 use std::time::Duration;
 
-use replank_advice::upgrade::finding::Severity;
+use replank_advice::upgrade::finding::{Finding, Rule, Severity};
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options, What};
 use replank_facts::cluster_name::cluster_name;
@@ -97,6 +97,9 @@ pub(in crate::upgrade) fn run(
     runtime.block_on(is_of_cluster(&seen, &connection))?;
     is_offered(&seen, args)?;
     shown(&seen, args, printer)?;
+    if seen.is_updating() {
+        printer.story(&format!("an update of {cluster} is in progress: it is followed if it is the first step, otherwise waited for"));
+    }
     if let Some(exit) = refused(&seen, args, printer) {
         return Ok(exit);
     }
@@ -105,11 +108,9 @@ pub(in crate::upgrade) fn run(
         printer.story(&format!("nothing to do: {cluster} runs {} already", args.to));
         return Ok(Exit::Passes);
     }
-    confirm(args, &cluster, &seen)?;
-    let Taken::Ours(keeper) = Keeper::take(args.place.live.asked(), place(namespace, &cluster), identity())? else {
-        return Err(begun_meanwhile(&cluster));
-    };
-    let upgrade = Upgrade {
+    confirm(args.yes, &format!("upgrade {cluster} to {}, {}", args.to, count(steps, "step")))?;
+    confirmed(interrupt)?;
+    let mut upgrade = Upgrade {
         cluster: cluster.clone(),
         account: aws.account().to_owned(),
         region: aws.region().to_owned(),
@@ -120,13 +121,40 @@ pub(in crate::upgrade) fn run(
         conflicts: BTreeMap::new(),
         steps: Upgrade::steps_of(&seen.planned.plan.steps, bake),
     };
-    let mut upgrade = upgrade;
     upgrade.resolve(&args.how.conflicts);
-    let Some(mut kept) = runtime.block_on(Kept::begin(&connection, namespace, upgrade))? else {
+    let begun = Begun { runtime: &runtime, connection: &connection, aws: &aws, eyes };
+    begin(begun, upgrade, (&args.how, &args.place, &args.aws), printer, interrupt)
+}
+
+/// What an upgrade is begun with.
+pub(super) struct Begun<'b> {
+    pub(super) runtime: &'b tokio::runtime::Runtime,
+    pub(super) connection: &'b Connection,
+    pub(super) aws: &'b Aws,
+    pub(super) eyes: Eyes<'b>,
+}
+
+/// Takes the Lease, writes the record, and carries out.
+///
+/// # Errors
+/// Where somebody else has begun one meanwhile, or the cluster or the account is lost.
+pub(super) fn begin(
+    Begun { runtime, connection, aws, eyes }: Begun<'_>,
+    upgrade: Upgrade,
+    (how, place, account): (&HowArgs, &PlaceArgs, &AwsArgs),
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let namespace = place.namespace.as_str();
+    let cluster = upgrade.cluster.clone();
+    let Taken::Ours(keeper) = Keeper::take(place.live.asked(), place_of(namespace, &cluster), identity())? else {
         return Err(begun_meanwhile(&cluster));
     };
-    let with = With { runtime: &runtime, connection: &connection, aws: &aws, keeper, eyes };
-    carry(with, &mut kept, (&args.how, &args.place, &args.aws), printer, interrupt)
+    let Some(mut kept) = runtime.block_on(Kept::begin(connection, namespace, upgrade))? else {
+        return Err(begun_meanwhile(&cluster));
+    };
+    let with = With { runtime, connection, aws, keeper, eyes };
+    carry(with, &mut kept, (how, place, account), printer, interrupt)
 }
 
 /// Goes on with an upgrade that was begun.
@@ -160,7 +188,7 @@ pub(in crate::upgrade) fn resume(
         ))
         .next("pass --profile NAME"));
     }
-    let (cluster, place) = (upgrade.cluster.clone(), place(namespace, &upgrade.cluster));
+    let (cluster, place) = (upgrade.cluster.clone(), place_of(namespace, &upgrade.cluster));
     let keeper = taken(&runtime, &connection, (args.place.live.asked(), &place, &cluster), printer)?;
     // Whoever held the Lease until now may have written since.
     let mut kept = runtime.block_on(one(&connection, namespace, Some(&cluster)))?;
@@ -177,6 +205,8 @@ pub(in crate::upgrade) fn resume(
         Failure::usage_message(format!("the record of the upgrade says no version: {:?}", kept.upgrade.to))
             .next("replank upgrade cancel, then begin again")
     })?;
+    // A way back is planned from where the control plane is.
+    let to = Minor::of(&kept.upgrade.from).map_or(to, |from| from.max(to));
     let options = Options { bake: Span::ZERO, ..Options::to(to) };
     let eyes = Eyes {
         runtime: &runtime,
@@ -296,7 +326,7 @@ async fn addon(aws: &Aws, upgrade: &Upgrade, name: &str) -> Result<Option<Commit
     Ok(version.map(|version| Commit::addon(name, version)))
 }
 
-fn place(namespace: &str, cluster: &str) -> (String, String) {
+fn place_of(namespace: &str, cluster: &str) -> (String, String) {
     (namespace.to_owned(), name_of(cluster))
 }
 
@@ -350,7 +380,7 @@ fn begun_meanwhile(cluster: &str) -> Failure {
 }
 
 /// Whether no upgrade of the cluster is recorded.
-async fn is_free(connection: &Connection, namespace: &str, cluster: &str) -> Result<(), Failure> {
+pub(super) async fn is_free(connection: &Connection, namespace: &str, cluster: &str) -> Result<(), Failure> {
     let found = super::record::all(connection, namespace).await?;
     let Some(known) = found.iter().find(|one| one.upgrade.cluster == cluster) else { return Ok(()) };
     Err(Failure {
@@ -365,7 +395,7 @@ async fn is_free(connection: &Connection, namespace: &str, cluster: &str) -> Res
 }
 
 /// The cluster that is meant: the given name, or the one that the nodes tell.
-async fn meant(connection: &Connection, given: Option<&str>) -> Result<String, Failure> {
+pub(super) async fn meant(connection: &Connection, given: Option<&str>) -> Result<String, Failure> {
     let mut all = nodes(connection, None, 500).await?;
     for node in &mut all {
         (node["apiVersion"], node["kind"]) = ("v1".into(), "Node".into());
@@ -441,8 +471,9 @@ fn shown(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Result<()
 fn refused(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Option<Exit> {
     let until = args.how.until_step.unwrap_or(usize::MAX);
     let until = if args.how.step { 1 } else { until };
-    let worst = seen.planned.plan.findings().filter(|(index, _)| *index < until);
-    let exit = match worst.map(|(_, finding)| finding.severity).min() {
+    let findings = seen.planned.plan.findings().filter(|(index, _)| *index < until);
+    let findings = findings.filter(|(index, finding)| !is_looked_at_later(seen, *index, finding));
+    let exit = match findings.map(|(_, finding)| finding.severity).min() {
         Some(Severity::Blocking) => Exit::Blocked,
         Some(Severity::Warning) => Exit::Findings,
         Some(Severity::Info) | None => Exit::Passes,
@@ -458,9 +489,20 @@ fn refused(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Option<
     }
 }
 
+/// What does not keep an upgrade from being begun, and is looked at once more before its step: another update that is in progress is followed or waited for, and an insight of
+/// EKS may be about what an earlier step of the plan does.
+fn is_looked_at_later(seen: &Seen, index: usize, finding: &Finding) -> bool {
+    let is_changed_before = seen.planned.plan.steps.iter().take(index).any(|step| match &step.what {
+        What::Roll { .. } | What::LeftTo { .. } | What::KubeProxy { .. } | What::Addon { .. } => true,
+        What::ControlPlane(_) | What::Bake { .. } => false,
+    });
+    (finding.rule == Rule::ClusterNotActive && seen.is_updating())
+        || (finding.rule == Rule::Insight && is_changed_before)
+}
+
 /// Asks whether to begin, on a terminal; elsewhere the command says so.
-fn confirm(args: &UpgradeRunArgs, cluster: &str, seen: &Seen) -> Result<(), Failure> {
-    if args.yes {
+pub(super) fn confirm(is_confirmed: bool, what: &str) -> Result<(), Failure> {
+    if is_confirmed {
         return Ok(());
     }
     if !stdin().is_terminal() {
@@ -468,13 +510,19 @@ fn confirm(args: &UpgradeRunArgs, cluster: &str, seen: &Seen) -> Result<(), Fail
             .next("pass --yes where there is no terminal"));
     }
     let mut err = std::io::stderr();
-    let steps = count(seen.planned.plan.steps.len(), "step");
-    let asked = write!(err, "upgrade {cluster} to {}, {steps}? Only yes is taken for one: ", args.to);
-    let asked = asked.and_then(|()| err.flush());
+    let asked = write!(err, "{what}? Only yes is taken for one: ").and_then(|()| err.flush());
     let mut answer = String::new();
     asked.and_then(|()| stdin().read_line(&mut answer)).map_err(Failure::internal)?;
     if answer.trim() == "yes" {
         return Ok(());
     }
     Err(Failure { exit: Exit::Refused, ..Failure::usage_message("not confirmed: nothing was changed") })
+}
+
+/// Whether nobody has pressed Ctrl-C meanwhile.
+pub(super) fn confirmed(interrupt: &Interrupt) -> Result<(), Failure> {
+    match interrupt.is_pressed() {
+        true => Err(Failure { exit: Exit::Interrupted, ..Failure::usage_message("interrupted by Ctrl-C: nothing was changed") }),
+        false => Ok(()),
+    }
 }

@@ -1,6 +1,7 @@
 //! The steps of an upgrade, one after the other, each with what is looked at before it.
 
 use replank_advice::upgrade::finding::{Finding, Rule, Severity};
+use replank_advice::upgrade::minor::Minor;
 use replank_model::time::Span;
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use super::control_plane::At;
 use super::eyes::Eyes;
 use super::ground::{Came, Ground, RESUME, Stop};
 use super::record::{Kept, State, Todo};
-use super::{addon, control_plane, nodes};
+use super::{addon, control_plane, nodes, rollback};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -179,10 +180,16 @@ impl Carrying<'_> {
         interrupt: &Interrupt,
     ) -> Result<Option<Came>, Failure> {
         let seen = self.eyes.look(None, printer, interrupt)?;
+        if let Todo::ControlPlane { from, to } = todo
+            && let (Some(from), Some(to)) = (Minor::of(from), Minor::of(to))
+            && to < from
+        {
+            return Ok(rollback::stopped(&seen, to));
+        }
         let steps = &seen.planned.plan.steps;
         let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(None) };
         // Another update is waited for.
-        let is_meant = |finding: &&Finding| finding.rule != Rule::ClusterNotActive;
+        let is_meant = |finding: &&Finding| finding.rule != Rule::ClusterNotActive || !seen.is_updating();
         let findings = own.findings.iter().filter(is_meant);
         let told = |finding: &Finding| format!("[{}] {}: {}", finding.rule, finding.object, finding.reason);
         let blocking: Vec<&Finding> =
@@ -220,7 +227,15 @@ impl Carrying<'_> {
         if !is_begun && is_rolled {
             return Ok(Passed::Came(Came::Done));
         }
-        self.runtime.block_on(ground.begin(kept, index))?;
+        let settled = async {
+            nodes::settled(ground, index).await?;
+            ground.begin(kept, index).await?;
+            Ok(Came::Done)
+        };
+        match self.wait(settled, interrupt)? {
+            Passed::Came(_) => {}
+            left @ (Passed::Interrupted | Passed::Lost) => return Ok(left),
+        }
         let exit = roll::carry_out_plan(plan, &asked, printer, interrupt)?;
         Ok(match exit {
             Exit::Passes => {

@@ -40,6 +40,8 @@ pub(super) struct Seen {
     pub(super) planned: Planned,
     /// Insights of EKS about the upgrade, as DescribeInsight has them.
     pub(super) insights: Vec<Value>,
+    /// Insights about the way back.
+    pub(super) back: Vec<Value>,
     /// Versions that EKS offers.
     pub(super) offered: Vec<String>,
     /// As DescribeCluster has it.
@@ -48,11 +50,19 @@ pub(super) struct Seen {
     pub(super) nodegroups: Vec<String>,
 }
 
+impl Seen {
+    /// Whether an update of the control plane is in progress.
+    pub(super) fn is_updating(&self) -> bool {
+        self.cluster["status"] == "UPDATING"
+    }
+}
+
 /// What EKS says.
 struct Told {
     facts: Facts,
     calendar: Calendar,
     insights: Vec<Value>,
+    back: Vec<Value>,
     offered: Vec<String>,
     cluster: Value,
     nodegroups: Vec<String>,
@@ -75,7 +85,7 @@ impl Eyes<'_> {
             snapshot::read_at(input.sources, self.read, None, Question::Roll, printer)?;
         count_budgets(&mut view, now);
         let to = Release::minor(1, self.options.to.0);
-        let Told { facts, calendar, insights, offered, cluster, nodegroups } = told;
+        let Told { facts, calendar, insights, back, offered, cluster, nodegroups } = told;
         let taken = Taken {
             name: input.name.clone(),
             view,
@@ -96,7 +106,7 @@ impl Eyes<'_> {
             snapshots: format!("--context {named}"),
         };
         let planned = planned(&taken, making, printer, interrupt)?;
-        Ok(Seen { planned, insights, offered, cluster, nodegroups })
+        Ok(Seen { planned, insights, back, offered, cluster, nodegroups })
     }
 
     async fn told(&self) -> Result<Told, Failure> {
@@ -126,6 +136,12 @@ impl Eyes<'_> {
         }
         let mut insights = aws.insights(name).await?;
         let is_of_upgrade = |one: &Value| one["category"] != "ROLLBACK_READINESS";
+        let mut back = Vec::new();
+        for one in insights["insights"].as_array().into_iter().flatten().filter(|one| !is_of_upgrade(one)) {
+            if let Some(id) = one["id"].as_str() {
+                back.push(aws.insight(name, id).await?);
+            }
+        }
         if let Some(all) = insights["insights"].as_array_mut() {
             all.retain(is_of_upgrade);
         }
@@ -151,7 +167,7 @@ impl Eyes<'_> {
         })?;
         let offered = versions["clusterVersions"].as_array().into_iter().flatten();
         let offered = offered.filter_map(|one| one["clusterVersion"].as_str()).map(str::to_owned).collect();
-        Ok(Told { facts, calendar, insights: detailed, offered, cluster: described["cluster"].clone(), nodegroups })
+        Ok(Told { facts, calendar, insights: detailed, back, offered, cluster: described["cluster"].clone(), nodegroups })
     }
 }
 

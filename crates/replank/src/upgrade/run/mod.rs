@@ -17,10 +17,12 @@ mod ground;
 mod keeper;
 mod nodes;
 mod record;
+mod rollback;
 mod show;
 mod state;
 mod teller;
 
-pub(crate) use args::{UpgradeResumeArgs, UpgradeRunArgs, UpgradeStateArgs};
+pub(crate) use args::{UpgradeResumeArgs, UpgradeRollbackArgs, UpgradeRunArgs, UpgradeStateArgs};
 pub(super) use begin::{resume, run};
+pub(super) use rollback::rollback;
 pub(super) use state::{cancel, status};

@@ -5,11 +5,12 @@ use std::time::Duration;
 use replank_advice::upgrade::minor::Minor;
 use replank_facts::groups::{GroupBy, group_of};
 use replank_facts::plan::{Plan, Target};
-use replank_live::{Connection, nodes};
+use replank_live::{Connection, Missing, nodes};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::node::Node;
-use replank_model::text::{GroupName, Namespace, Text};
+use replank_model::text::{GroupName, Namespace, NodeName, Text};
+use replank_model::time::Span;
 use replank_model::view::View;
 use replank_protocol::provisioner::Provisioner;
 use serde_json::Value;
@@ -19,10 +20,12 @@ use super::eyes::described;
 use super::ground::{Came, Ground, RESUME, Stop};
 use super::record::Kept;
 use crate::failure::Failure;
-use replank_model::time::Span;
 
 /// How often the cluster is looked at while it is watched.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// How often it is looked whether pods of nodes that are gone are gone, too; and how long, at the most.
+const SETTLES: Duration = Duration::from_secs(2);
+const SETTLED_WITHIN: Span = Span::from_minutes(5);
 /// Nodes that are named.
 const NAMED_MAX: usize = 5;
 
@@ -61,6 +64,41 @@ pub(super) async fn is_rolled(
     let by = GroupBy::Label(Text::from(label));
     let is_meant = |node: &Node| group_of(node, &by).is_some_and(|own| own.as_str() == group);
     Ok(older(&view, to, is_meant).is_empty())
+}
+
+/// Waits until no pod names a node that is gone: what DaemonSets have left on nodes that a roll has replaced is deleted a minute later. Whoever rehearses before that sees
+/// less than everything.
+pub(super) async fn settled(ground: &Ground<'_>, index: usize) -> Result<(), Failure> {
+    let mut is_told = false;
+    let until = ground.now() + SETTLED_WITHIN;
+    while !left_behind(ground.connection).await?.is_empty() && ground.now() < until {
+        if !std::mem::replace(&mut is_told, true) {
+            ground.say(index, "waiting for the pods of nodes that are gone to be deleted");
+        }
+        tokio::time::sleep(SETTLES).await;
+    }
+    Ok(())
+}
+
+/// Pods on nodes that are gone.
+async fn left_behind(connection: &Connection) -> Result<Vec<String>, Failure> {
+    let view = view(connection).await?;
+    let (mut left, mut token) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/api/v1/pods?limit=500&continue={token}");
+        let missing = Missing { group: String::new(), resource: "pods".to_owned(), verbs: &["get", "list"] };
+        let answer = connection.json(&path, "application/json", missing).await?;
+        for pod in answer["items"].as_array().into_iter().flatten() {
+            let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
+            if node.is_some_and(|node| view.node(&NodeName::from(node)).is_none()) {
+                left.push(pod["metadata"]["name"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        match answer["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
+            Some(next) => next.clone_into(&mut token),
+            None => return Ok(left),
+        }
+    }
 }
 
 /// Whether whoever looks after some nodes has replaced them.

@@ -146,7 +146,7 @@ impl Upgrade {
     /// The steps of a plan, none of them begun.
     pub(super) fn steps_of(steps: &[Step], bake: Span) -> Vec<Recorded> {
         let recorded = |step: &Step| Recorded {
-            title: words::title(&step.what),
+            title: words::title_done(&step.what),
             what: Todo::of(&step.what, bake),
             back: words::back(&step.back),
             state: State::Open,

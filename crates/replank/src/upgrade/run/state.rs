@@ -106,7 +106,10 @@ fn when(step: &Recorded) -> String {
     let at = |time: Time| time.floor_seconds().to_string();
     let failed = match step.failed {
         0 => String::new(),
-        times => format!("; EKS has said {times} times that it failed"),
+        times => {
+            let times = crate::report::words::count(usize::try_from(times).unwrap_or(usize::MAX), "time");
+            format!("; EKS has said {times} that it failed")
+        }
     };
     match (step.begun, step.done) {
         (Some(begun), Some(done)) => format!("  {} to {}{failed}", at(begun), at(done)),

@@ -13,6 +13,9 @@ use crate::page::page;
 use crate::region::Region;
 use crate::text::{epoch, uuid};
 
+/// A tag of the cluster with which an insight of some status is played: `ERROR`, `WARNING`, `UNKNOWN`.
+const INSIGHT: &str = "replank.dev/insight";
+
 impl Account {
     fn insights(&self, region: &dyn Region) -> Vec<Value> {
         let now = region.now();
@@ -65,6 +68,11 @@ impl Account {
             .map(|group| group.name.to_string())
             .collect();
         let mut all = vec![kubelets, addons];
+        let tags = self.eks.tags.get(&self.names.cluster_arn());
+        if let Some(status) = tags.and_then(|tags| tags.get(INSIGHT)).filter(|status| !newest && *status != "PASSING") {
+            let name = format!("Deprecated APIs removed in Kubernetes v{next}");
+            all.push(insight(&name, &next, now, status, "Checks for API usage that stops with the next version.", &["/apis/example.com/v1beta1/widgets".to_owned()]));
+        }
         if self.upgraded_from(now).is_some() {
             let before = format!("1.{}", minor(&self.eks.version).saturating_sub(1));
             let status = if newer.is_empty() { "PASSING" } else { "ERROR" };

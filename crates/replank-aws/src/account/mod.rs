@@ -51,6 +51,9 @@ impl Account {
     /// As the service refuses it.
     pub fn handle(&mut self, region: &mut dyn Region, call: &Call) -> Reply {
         self.settle(region);
+        if let Some(fault) = self.denied(call) {
+            return Err(fault);
+        }
         let key = self.token_key(call);
         if let Some(key) = &key
             && let Some((_, asked, answered)) = self.tokens.iter().find(|(known, ..)| known == key)
@@ -82,6 +85,23 @@ impl Account {
         }
         self.settle(region);
         reply
+    }
+
+    /// The refusal of an action that nobody may do, in each service's words.
+    fn denied(&self, call: &Call) -> Option<Fault> {
+        let action = format!("{}:{}", call.service.signing_name(), call.action);
+        self.names.setting.denied.iter().find(|denied| **denied == action)?;
+        let user = format!("arn:aws:iam::{}:user/rehearsal", self.names.account());
+        let message = format!(
+            "User: {user} is not authorized to perform: {action} because no identity-based policy allows the {action} action"
+        );
+        let (status, code) = match call.service {
+            Service::Eks => (403, "AccessDeniedException"),
+            Service::Ec2 => (403, "UnauthorizedOperation"),
+            Service::AutoScaling | Service::Sts => (403, "AccessDenied"),
+            Service::Sqs | Service::Events | Service::Ssm => (400, "AccessDeniedException"),
+        };
+        Some(Fault::new(status, code, message))
     }
 
     /// Does what follows from what has happened in the region.

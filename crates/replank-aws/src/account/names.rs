@@ -24,6 +24,8 @@ pub struct Setting {
     pub own: String,
     /// How long EKS takes.
     pub takes: Takes,
+    /// Actions that nobody may do, as IAM names them: `eks:UpdateClusterVersion`.
+    pub denied: Vec<String>,
 }
 
 /// How long updates of EKS take that do not depend on nodes.

@@ -295,18 +295,22 @@ impl Aws {
         Ok(EksUpdate::read(&answer["update"]))
     }
 
-    /// UpdateClusterVersion: to the next minor version, or back to the one before.
+    /// UpdateClusterVersion: to the next minor version, or back to the one before. With `force` although insights report errors.
     ///
     /// # Errors
     /// Where EKS refuses it, or no answer comes.
     pub async fn update_cluster_version(
         &self,
         cluster: &str,
-        version: &str,
+        (version, force): (&str, bool),
         write: Write<'_>,
     ) -> Result<EksUpdate, AwsError> {
         let path = format!("{}/updates", of(cluster));
-        self.write_update("UpdateClusterVersion", &path, json!({ "version": version }), write).await
+        let mut body = json!({ "version": version });
+        if force {
+            body["force"] = true.into();
+        }
+        self.write_update("UpdateClusterVersion", &path, body, write).await
     }
 
     /// UpdateAddon: to a version, with what is done about fields that somebody has changed (`NONE`, `OVERWRITE`, `PRESERVE`).

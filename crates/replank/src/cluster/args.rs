@@ -155,6 +155,10 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "PORT", default_value_t = 0, requires = "aws")]
     pub(crate) aws_port: u16,
 
+    /// AWS actions that are refused for want of a permission, such as eks:UpdateClusterVersion. May be given several times.
+    #[arg(long, value_name = "ACTION", value_delimiter = ',', requires = "aws")]
+    pub(crate) aws_deny: Vec<String>,
+
     /// Name of the cluster in EKS. By default the one that nodes tell, else `rehearsal`.
     #[arg(long, value_name = "NAME", requires = "aws")]
     pub(crate) cluster_name: Option<String>,

@@ -57,6 +57,7 @@ impl Aws {
             authority: authority.to_owned(),
             own: format!("http://{own}"),
             takes: Takes::default().faster(args.speed),
+            denied: args.aws_deny.clone(),
         };
         Ok(Self { setting, listener, credentials: data_dir::credentials(args.data_dir.as_deref())? })
     }

@@ -122,6 +122,13 @@ impl Account {
         serde_json::from_str(&answer).expect("it is JSON")
     }
 
+    /// A call of EKS that is refused: the answer, with its headers.
+    pub(crate) fn refused(&self, method: &str, path: &str, body: &Value) -> String {
+        let answer = self.exchanged("eks", method, path, &[("content-type", "application/json")], &body.to_string());
+        assert!(answer.starts_with("HTTP/1.1 4"), "{path} {body}: {answer}");
+        answer
+    }
+
     /// A call of a JSON protocol, by its target.
     fn json(&self, service: &str, target: &str, body: &Value) -> Value {
         let version = if service == "sqs" { "1.0" } else { "1.1" };
@@ -163,8 +170,22 @@ impl Account {
         (launched, ended)
     }
 
-    /// "Create a signed AWS API request" in the IAM user guide, for paths without anything to escape.
+    /// A call that is answered: its body.
     fn signed(
+        &self,
+        service: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> String {
+        let answer = self.exchanged(service, method, path, headers, body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{service} {path} {body}: {answer}");
+        answer.split_once("\r\n\r\n").expect("there is a body").1.to_owned()
+    }
+
+    /// "Create a signed AWS API request" in the IAM user guide.
+    fn exchanged(
         &self,
         service: &str,
         method: &str,
@@ -181,6 +202,8 @@ impl Account {
         let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
         let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
         let (place, query) = path.split_once('?').unwrap_or((path, ""));
+        // Every service but S3 signs the path escaped once more.
+        let place = place.replace('%', "%25");
         let request = format!("{method}\n{place}\n{query}\n{lines}\n{names}\n{}", sha256(body));
         let scope = format!("{day}/{region}/{service}/aws4_request");
         let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", sha256(&request));
@@ -202,8 +225,7 @@ impl Account {
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{service} {path} {body}: {answer}");
-        answer.split_once("\r\n\r\n").expect("there is a body").1.to_owned()
+        answer
     }
 }
 

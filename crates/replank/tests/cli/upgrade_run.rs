@@ -50,7 +50,11 @@ fn snapshot() -> Value {
 
 /// An account of 1.35 with two add-ons, whose pods are Ready.
 fn begun(name: &str) -> Account {
-    let account = Account::served_with(name, &snapshot(), (LABEL, SPEED), &["--kubernetes-version", "1.35"]);
+    begun_at(name, SPEED)
+}
+
+fn begun_at(name: &str, speed: u32) -> Account {
+    let account = Account::served_with(name, &snapshot(), (LABEL, speed), &["--kubernetes-version", "1.35"]);
     wait(&account, "all pods are Ready", |account| {
         let budget = account.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop");
         budget["status"]["currentHealthy"] == 4
@@ -229,7 +233,8 @@ fn an_add_on_that_somebody_has_changed_stops_the_upgrade_until_it_is_said_what_t
 
 #[test]
 fn an_update_of_the_control_plane_that_somebody_else_has_begun_is_followed() {
-    let account = begun("upgrade-run-adopted");
+    // Slow enough that it is in progress when the plan is made.
+    let account = begun_at("upgrade-run-adopted", 20);
     let theirs = account.eks("POST", "/clusters/rehearsal/updates", &json!({"version": "1.36"}));
     let id = theirs["update"]["id"].as_str().expect("it has an id");
     let ran = run(&account, &[RUN, &["--step"]].concat());
@@ -239,4 +244,92 @@ fn an_update_of_the_control_plane_that_somebody_else_has_begun_is_followed() {
     assert!(told.contains(&format!("EKS update {id} to 1.36, which somebody else has begun, is in progress: it is followed")), "{ran:?}");
     assert!(told.contains("to commit: cluster rehearsal: Terraform aws_eks_cluster: version = \"1.36\"; CloudFormation AWS::EKS::Cluster: Version: \"1.36\""), "{ran:?}");
     assert!(told.contains("1 of 5 steps done, as asked; to go on: replank upgrade resume"), "{ran:?}");
+}
+
+#[test]
+fn an_insight_with_an_error_is_shown_and_stops_the_upgrade() {
+    let account = served("upgrade-run-insight", &[]);
+    let arn = cluster(&account)["arn"].as_str().expect("it has one").replace(':', "%3A").replace('/', "%2F");
+    let tagged = |status: &str| account.eks("POST", &format!("/tags/{arn}"), &json!({"tags": {"replank.dev/insight": status}}));
+    tagged("ERROR");
+    let ran = run(&account, RUN);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let told = flat(&ran.stdout);
+    assert!(told.contains("ERROR Deprecated APIs removed in Kubernetes v1.36 1.36 It is about /apis/example.com/v1beta1/widgets."), "{ran:?}");
+    assert!(told.contains("blocking Insight Deprecated APIs removed in Kubernetes v1.36 [insight]"), "{ran:?}");
+    assert!(flat(&ran.stderr).contains("nothing was changed"), "{ran:?}");
+    assert!(updates(&account, "").is_empty());
+    assert_eq!(account.get(RECORDS)["items"], json!([]));
+    let forced = run(&account, &[RUN, &["--ignore-insights", "--step"]].concat());
+    assert_eq!(forced.code, Some(0), "{forced:?}");
+    assert_eq!(updates(&account, ""), ["VersionUpdate Successful"]);
+    assert_eq!(account.run(&["upgrade", "cancel"]).code, Some(0));
+    let back = run(&account, &["upgrade", "rollback", "--cluster", "rehearsal", "--yes"]);
+    assert_eq!(back.code, Some(0), "{back:?}");
+    assert_eq!((updates(&account, "").len(), &cluster(&account)["version"]), (2, &json!("1.35")));
+    let again = run(&account, &["upgrade", "rollback", "--cluster", "rehearsal", "--yes"]);
+    assert_eq!(again.code, Some(4), "{again:?}");
+    assert!(flat(&again.stderr).contains("EKS does not take this control plane back to 1.34"), "{again:?}");
+}
+
+/// An account of 1.35 without add-ons.
+fn served(name: &str, more: &[&str]) -> Account {
+    Account::served_with(name, &snapshot(), (LABEL, SPEED), &[&["--kubernetes-version", "1.35"], more].concat())
+}
+
+#[test]
+fn what_cannot_be_begun_says_why_and_changes_nothing() {
+    let account = served("upgrade-run-wrong", &["--aws-deny", "eks:UpdateClusterVersion,eks:DescribeInsight"]);
+    let to = |version: &str, more: &[&str]| {
+        run(&account, &[&["upgrade", "run", "--to", version, "--no-rehearsal", "--bake", "0d"], more].concat())
+    };
+    let named: &[&str] = &["--cluster", "rehearsal"];
+    let without = |names: &[&str]| {
+        let mut call = account.call(&["upgrade", "run", "--to", "1.36", "--cluster", "rehearsal", "--group-label", LABEL, "--dry-run"]);
+        names.iter().for_each(|name| drop(call.env_remove(name)));
+        call.env("HOME", "/nonexistent");
+        Ran::from(call.output().expect("it can be run"))
+    };
+    let cases: [(Ran, i32, &str); 9] = [
+        (without(&["AWS_REGION", "AWS_DEFAULT_REGION"]), 2, "no AWS region is given"),
+        (without(&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]), 2, "no AWS credentials are found"),
+        (to("1.36", &["--cluster", "shop", "--yes"]), 2, "EKS knows no cluster shop in account 111122223333 and region eu-west-1 next: it has: rehearsal"),
+        (to("1.36", &["--yes"]), 2, "the nodes do not tell the cluster's name in EKS next: pass --cluster NAME"),
+        (to("1.34", &[named, &["--yes"]].concat()), 2, "the control plane runs 1.35, and 1.34 is older: a control plane cannot be downgraded"),
+        (to("1.39", &[named, &["--yes"]].concat()), 5, "EKS does not offer 1.39: it offers 1.30, 1.31, 1.32, 1.33, 1.34, 1.35, 1.36"),
+        (to("1.36", named), 2, "pass --yes where there is no terminal"),
+        (account.run(&["upgrade", "resume"]), 2, "there is no upgrade in namespace kube-system"),
+        (to("1.36", &[named, &["--yes"]].concat()), 2, "eks:UpdateClusterVersion: AccessDeniedException: User: arn:aws:iam::111122223333:user/rehearsal is not authorized"),
+    ];
+    for (ran, code, words) in &cases {
+        assert_eq!(ran.code, Some(*code), "{words}: {ran:?}");
+        assert!(flat(&ran.stderr).contains(words), "{words}: {ran:?}");
+    }
+    let (denied, ..) = &cases[8];
+    assert!(flat(&denied.stderr).contains(r#"{"Effect": "Allow", "Action": ["eks:UpdateClusterVersion"], "Resource": "*"}"#), "{denied:?}");
+    assert!(updates(&account, "").is_empty());
+    assert_eq!(cluster(&account)["version"], "1.35");
+    let again = to("1.36", &[named, &["--yes"]].concat());
+    assert_eq!(again.code, Some(5), "{again:?}");
+    assert!(flat(&again.stderr).contains("an upgrade of rehearsal to 1.36 was begun at"), "{again:?}");
+}
+
+#[test]
+fn two_minor_versions_are_two_steps_of_the_control_plane() {
+    let more = ["--kubernetes-version", "1.34"];
+    let mut old = snapshot();
+    for node in old["items"].as_array_mut().expect("a list").iter_mut().filter(|one| one["kind"] == "Node") {
+        node["status"]["nodeInfo"]["kubeletVersion"] = json!("v1.32.9");
+    }
+    let account = Account::served_with("upgrade-run-two", &old, (LABEL, SPEED), &more);
+    let ran = run(&account, &["upgrade", "run", "--to", "1.36", "--cluster", "rehearsal", "--dry-run", "--no-rehearsal", "-o", "json"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(told.contains("EKS takes a control plane up by one minor version at a time: 2 steps"), "{ran:?}");
+    let at = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words}: {ran:?}"));
+    // Kubelets of 1.32 are too old for 1.36: they are replaced before that.
+    assert!(at("control plane 1.34 to 1.35") < at("roll own 1.32 to 1.35"), "{ran:?}");
+    assert!(at("roll web 1.32 to 1.35") < at("control plane 1.35 to 1.36"), "{ran:?}");
+    let refused = account.refused("POST", "/clusters/rehearsal/updates", &json!({"version": "1.36"}));
+    assert!(refused.contains("InvalidParameterException") && refused.contains("Unsupported Kubernetes minor version update from 1.34 to 1.36"), "{refused}");
 }

@@ -279,7 +279,7 @@ fn eks(input: &Input<'_>, at: &AtHop<'_>) -> Vec<Finding> {
             severity,
             object: object("Insight", &insight.name),
             reason: format!("EKS says {}: {}", insight.status, insight.reason),
-            remedy: "fix what it names; EKS checks again daily or on request (aws eks start-insights-refresh). API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force"
+            remedy: "fix what it names; EKS checks again daily or on request (aws eks start-insights-refresh). API usage is counted for 30 days after it has stopped: override an error that is already resolved with --force (replank upgrade run: --ignore-insights)"
                 .to_owned().into(),
         });
     }

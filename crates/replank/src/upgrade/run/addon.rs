@@ -82,7 +82,8 @@ async fn to(
             return Ok(stopped);
         }
         let conflicts = kept.upgrade.conflicts_of(name).to_owned();
-        let asked = ground.ask(kept, (index, part), |token| async move {
+        let request = format!("{part} {conflicts}");
+        let asked = ground.ask(kept, (index, &request), |token| async move {
             let is_in_time = || ground.is_in_time();
             let write = write(&token, &is_in_time);
             ground.aws.update_addon(ground.cluster, (name, version), &conflicts, write).await

@@ -81,6 +81,10 @@ pub(crate) struct HowArgs {
     #[arg(long, value_name = "[ADDON=]WHAT", value_parser = conflicts, value_delimiter = ',')]
     pub(super) conflicts: Vec<(Option<String>, Conflicts)>,
 
+    /// Goes on where EKS's insights report an error, and has EKS do so (`force`). Some report for 30 days what is resolved.
+    #[arg(long)]
+    pub(super) ignore_insights: bool,
+
     /// Stops after this step; `replank upgrade resume` goes on.
     #[arg(long, value_name = "N", conflicts_with = "step")]
     pub(super) until_step: Option<usize>,
@@ -97,7 +101,7 @@ pub(crate) struct HowArgs {
 impl HowArgs {
     /// As far as it goes, without anything to resolve.
     pub(super) fn whole() -> Self {
-        Self { conflicts: Vec::new(), until_step: None, step: false, tolerance: Span::from_minutes(15) }
+        Self { conflicts: Vec::new(), ignore_insights: false, until_step: None, step: false, tolerance: Span::from_minutes(15) }
     }
 }
 

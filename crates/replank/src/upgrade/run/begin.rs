@@ -241,10 +241,16 @@ fn carry(
     let With { runtime, connection, aws, keeper, eyes } = with;
     let cluster = kept.upgrade.cluster.clone();
     let teller = Teller::new(place.output);
-    let ground = Ground { aws, connection, keeper: &keeper, teller, cluster: &cluster };
+    let ground = Ground { aws, connection, keeper: &keeper, teller, cluster: &cluster, is_forced: how.ignore_insights };
     let carrying = Carrying { runtime, ground, eyes, aws: account, how, place };
     interrupt.hold();
-    let left = carrying.go(kept, printer, interrupt)?;
+    let left = match carrying.go(kept, printer, interrupt) {
+        Ok(left) => left,
+        Err(failure) => {
+            printer.warning(&format!("the upgrade stays recorded (replank upgrade status); once the error below is cleared: {RESUME}"));
+            return Err(failure);
+        }
+    };
     let now = connection.now();
     let of = kept.upgrade.steps.len();
     let after = |index: usize| match index {
@@ -472,7 +478,7 @@ fn refused(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Option<
     let until = args.how.until_step.unwrap_or(usize::MAX);
     let until = if args.how.step { 1 } else { until };
     let findings = seen.planned.plan.findings().filter(|(index, _)| *index < until);
-    let findings = findings.filter(|(index, finding)| !is_looked_at_later(seen, *index, finding));
+    let findings = findings.filter(|(index, finding)| !is_looked_at_later((seen, args), *index, finding));
     let exit = match findings.map(|(_, finding)| finding.severity).min() {
         Some(Severity::Blocking) => Exit::Blocked,
         Some(Severity::Warning) => Exit::Findings,
@@ -491,13 +497,13 @@ fn refused(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Option<
 
 /// What does not keep an upgrade from being begun, and is looked at once more before its step: another update that is in progress is followed or waited for, and an insight of
 /// EKS may be about what an earlier step of the plan does.
-fn is_looked_at_later(seen: &Seen, index: usize, finding: &Finding) -> bool {
+fn is_looked_at_later((seen, args): (&Seen, &UpgradeRunArgs), index: usize, finding: &Finding) -> bool {
     let is_changed_before = seen.planned.plan.steps.iter().take(index).any(|step| match &step.what {
         What::Roll { .. } | What::LeftTo { .. } | What::KubeProxy { .. } | What::Addon { .. } => true,
         What::ControlPlane(_) | What::Bake { .. } => false,
     });
     (finding.rule == Rule::ClusterNotActive && seen.is_updating())
-        || (finding.rule == Rule::Insight && is_changed_before)
+        || (finding.rule == Rule::Insight && (is_changed_before || args.how.ignore_insights))
 }
 
 /// Asks whether to begin, on a terminal; elsewhere the command says so.

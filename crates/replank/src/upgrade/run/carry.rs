@@ -189,7 +189,10 @@ impl Carrying<'_> {
         let steps = &seen.planned.plan.steps;
         let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(None) };
         // Another update is waited for.
-        let is_meant = |finding: &&Finding| finding.rule != Rule::ClusterNotActive || !seen.is_updating();
+        let is_meant = |finding: &&Finding| {
+            (finding.rule != Rule::ClusterNotActive || !seen.is_updating())
+                && (finding.rule != Rule::Insight || !self.how.ignore_insights)
+        };
         let findings = own.findings.iter().filter(is_meant);
         let told = |finding: &Finding| format!("[{}] {}: {}", finding.rule, finding.object, finding.reason);
         let blocking: Vec<&Finding> =

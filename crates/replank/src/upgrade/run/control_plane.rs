@@ -74,9 +74,11 @@ pub(super) async fn carry(
                 update
             }
             At::Open => {
-                let asked = ground.ask(kept, (index, 0), |token| async move {
+                let part = if ground.is_forced { "forced" } else { "" };
+                let asked = ground.ask(kept, (index, part), |token| async move {
                     let is_in_time = || ground.is_in_time();
-                    ground.aws.update_cluster_version(ground.cluster, to, write(&token, &is_in_time)).await
+                    let asked = (to, ground.is_forced);
+                    ground.aws.update_cluster_version(ground.cluster, asked, write(&token, &is_in_time)).await
                 });
                 match asked.await? {
                     Asked::Begun(update) => {

@@ -25,6 +25,8 @@ pub(super) struct Ground<'g> {
     pub(super) keeper: &'g Keeper,
     pub(super) teller: Teller,
     pub(super) cluster: &'g str,
+    /// Whether errors of insights are to be ignored by EKS, too.
+    pub(super) is_forced: bool,
 }
 
 /// What came of a step.
@@ -138,7 +140,7 @@ impl Ground<'_> {
     pub(super) async fn ask<F>(
         &self,
         kept: &mut Kept,
-        (index, part): (usize, usize),
+        (index, part): (usize, &str),
         call: impl FnOnce(String) -> F,
     ) -> Result<Asked, Failure>
     where

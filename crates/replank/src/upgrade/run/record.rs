@@ -177,8 +177,8 @@ impl Upgrade {
         own.map_or(Conflicts::None.as_str(), String::as_str)
     }
 
-    /// A token for a request of a step: the same request, however often it is sent, by whichever process.
-    pub(super) fn token(&self, uid: &str, index: usize, part: usize) -> String {
+    /// A token for a request of a step, of which `part` says what is asked for: the same request, however often it is sent, by whichever process.
+    pub(super) fn token(&self, uid: &str, index: usize, part: &str) -> String {
         let failed = self.steps.get(index).map_or(0, |step| step.failed);
         request_token(&format!("{uid}/{index}/{part}/{failed}"))
     }
@@ -365,10 +365,10 @@ mod tests {
             conflicts: BTreeMap::new(),
             steps: vec![step],
         };
-        let first = upgrade.token("uid", 0, 0);
-        assert_eq!(upgrade.token("uid", 0, 0), first);
+        let first = upgrade.token("uid", 0, "");
+        assert_eq!(upgrade.token("uid", 0, ""), first);
         upgrade.steps[0].failed = 1;
-        let all = [first, upgrade.token("uid", 0, 0), upgrade.token("uid", 0, 1), upgrade.token("other", 0, 0)];
+        let all = [first, upgrade.token("uid", 0, ""), upgrade.token("uid", 0, "1"), upgrade.token("other", 0, "")];
         assert!(all.iter().enumerate().all(|(at, one)| all[..at].iter().all(|before| before != one)), "{all:?}");
     }
 

@@ -52,11 +52,7 @@ pub async fn create(connection: &Connection, collection: &str, object: &Value) -
 pub async fn delete(connection: &Connection, path: &str, uid: &str) -> Result<Answer, LiveError> {
     let body =
         json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}).to_string();
-    let call = Call {
-        method: Method::DELETE,
-        path: path.to_owned(),
-        body: Some((JSON, body.into_bytes())),
-    };
+    let call = Call { method: Method::DELETE, path: path.to_owned(), body: Some((JSON, body.into_bytes())) };
     answered(connection, &call).await
 }
 

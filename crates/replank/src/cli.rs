@@ -137,7 +137,7 @@ pub(crate) enum Command {
     #[command(after_help = ends::table("data"))]
     Data(DataArgs),
 
-    /// Plans the upgrade to another Kubernetes version, and shows how long each version is supported. Changes nothing.
+    /// Plans the upgrade to another Kubernetes version, carries it out on a live EKS cluster, and shows how long each version is supported.
     Upgrade(UpgradeArgs),
 
     /// Lists marks, cordons and tags that runs have left on nodes and groups, with the commands that remove them. Changes nothing.

@@ -34,7 +34,10 @@ impl Commit {
     pub(crate) fn nodegroup(name: &str, params: &[(String, String)]) -> Option<Self> {
         let value = |kind: &str| params.iter().find(|(own, _)| own == kind).map(|(_, value)| &**value);
         let template = value("LaunchTemplateVersion");
-        let own = [("version", "Version", value("Version")), ("release_version", "ReleaseVersion", value("ReleaseVersion"))];
+        let own = [
+            ("version", "Version", value("Version")),
+            ("release_version", "ReleaseVersion", value("ReleaseVersion")),
+        ];
         let (mut terraform, mut cloud_formation) = (Vec::new(), Vec::new());
         for (attribute, property, value) in own {
             if let Some(value) = value {
@@ -66,7 +69,11 @@ mod tests {
     #[test]
     fn what_an_update_leads_to_is_named_as_the_code_has_it() {
         let own = |kind: &str, value: &str| (kind.to_owned(), value.to_owned());
-        let params = [own("Version", "1.36"), own("ReleaseVersion", "1.36.2-20261120"), own("LaunchTemplateVersion", "7")];
+        let params = [
+            own("Version", "1.36"),
+            own("ReleaseVersion", "1.36.2-20261120"),
+            own("LaunchTemplateVersion", "7"),
+        ];
         assert_eq!(
             Commit::nodegroup("web", &params).expect("it has versions").line(),
             "node group web: Terraform aws_eks_node_group: version = \"1.36\", release_version = \"1.36.2-20261120\", launch_template.version = \"7\"; \

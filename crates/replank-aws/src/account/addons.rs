@@ -227,8 +227,11 @@ impl Account {
             let message = format!(
                 "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Conflicts: the pod template of {name} was changed"
             );
-            addon.issues = vec![json!({"code": "ConfigurationConflict", "message": message, "resourceIds": []})];
-            return vec![json!({"errorCode": "ConfigurationConflict", "errorMessage": message, "resourceIds": []})];
+            addon.issues =
+                vec![json!({"code": "ConfigurationConflict", "message": message, "resourceIds": []})];
+            return vec![
+                json!({"errorCode": "ConfigurationConflict", "errorMessage": message, "resourceIds": []}),
+            ];
         }
         let kept = if conflicts == "OVERWRITE" { addon.installed.clone().or(present) } else { present };
         if let Some(version) = version {

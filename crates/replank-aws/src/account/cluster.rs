@@ -94,7 +94,10 @@ impl Account {
     /// When the control plane came to its version, where EKS takes it back from there: it was upgraded in place, within seven days.
     pub(crate) fn upgraded_from(&self, now: Time) -> Option<Time> {
         let own = self.eks.updates.iter().rev().find(|update| {
-            update.nodegroup.is_none() && update.addon.is_none() && update.status == "Successful" && update.kind.starts_with("Version")
+            update.nodegroup.is_none()
+                && update.addon.is_none()
+                && update.status == "Successful"
+                && update.kind.starts_with("Version")
         })?;
         let is_to = own.params.iter().any(|(kind, value)| kind == "Version" && *value == self.eks.version);
         (own.kind == "VersionUpdate" && is_to && now - own.created <= ROLLBACK_WITHIN).then_some(own.created)
@@ -105,7 +108,9 @@ impl Account {
         if self.upgraded_from(region.now()).is_none() {
             return Err(Fault::bad(
                 "InvalidRequestException",
-                format!("Cluster cannot be rolled back from {from} to {to}: it was not upgraded to {from} within the last 7 days"),
+                format!(
+                    "Cluster cannot be rolled back from {from} to {to}: it was not upgraded to {from} within the last 7 days"
+                ),
             ));
         }
         let minor = |version: &str| {
@@ -120,7 +125,10 @@ impl Account {
         if !newer.is_empty() && !input.flag("force")?.unwrap_or(false) {
             return Err(Fault::bad(
                 "InvalidStateException",
-                format!("Insights of category ROLLBACK_READINESS report errors: kubelets of {} are newer than {to}", newer.join(", ")),
+                format!(
+                    "Insights of category ROLLBACK_READINESS report errors: kubelets of {} are newer than {to}",
+                    newer.join(", ")
+                ),
             ));
         }
         let params = [("Version", to), ("PlatformVersion", "eks.12")];

@@ -69,14 +69,30 @@ impl Account {
             .collect();
         let mut all = vec![kubelets, addons];
         let tags = self.eks.tags.get(&self.names.cluster_arn());
-        if let Some(status) = tags.and_then(|tags| tags.get(INSIGHT)).filter(|status| !newest && *status != "PASSING") {
+        if let Some(status) =
+            tags.and_then(|tags| tags.get(INSIGHT)).filter(|status| !newest && *status != "PASSING")
+        {
             let name = format!("Deprecated APIs removed in Kubernetes v{next}");
-            all.push(insight(&name, &next, now, status, "Checks for API usage that stops with the next version.", &["/apis/example.com/v1beta1/widgets".to_owned()]));
+            all.push(insight(
+                &name,
+                &next,
+                now,
+                status,
+                "Checks for API usage that stops with the next version.",
+                &["/apis/example.com/v1beta1/widgets".to_owned()],
+            ));
         }
         if self.upgraded_from(now).is_some() {
             let before = format!("1.{}", minor(&self.eks.version).saturating_sub(1));
             let status = if newer.is_empty() { "PASSING" } else { "ERROR" };
-            let mut back = insight("Kubelet version skew", &before, now, status, "Checks that no node is newer than the version to go back to.", &newer);
+            let mut back = insight(
+                "Kubelet version skew",
+                &before,
+                now,
+                status,
+                "Checks that no node is newer than the version to go back to.",
+                &newer,
+            );
             back["category"] = json!("ROLLBACK_READINESS");
             back["id"] = json!(uuid(&format!("rollback {before}")));
             back["recommendation"] = json!("Roll the node groups back before the control plane.");
@@ -132,7 +148,10 @@ fn insight(
         "PASSING" => "Nothing was found.".to_owned(),
         _ => format!("It is about {}.", groups.join(", ")),
     };
-    let resources: Vec<Value> = groups.iter().map(|group| json!({"insightStatus": {"status": status, "reason": description}, "arn": group})).collect();
+    let resources: Vec<Value> = groups
+        .iter()
+        .map(|group| json!({"insightStatus": {"status": status, "reason": description}, "arn": group}))
+        .collect();
     json!({"id": uuid(&format!("{name} {version}")), "name": name, "category": "UPGRADE_READINESS", "kubernetesVersion": version,
         "lastRefreshTime": epoch(now), "lastTransitionTime": epoch(now), "description": description,
         "insightStatus": {"status": status, "reason": reason}, "recommendation": "Update what it names before the control plane.", "additionalInfo": {}, "resources": resources})

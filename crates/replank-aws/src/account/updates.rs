@@ -39,7 +39,8 @@ impl Account {
     /// Learns from the region and from the clock how far updates are.
     pub(crate) fn follow_updates(&mut self, region: &mut dyn Region) {
         let now = region.now();
-        let is_due = |update: &&Update| update.status == "InProgress" && update.ends.is_some_and(|ends| ends <= now);
+        let is_due =
+            |update: &&Update| update.status == "InProgress" && update.ends.is_some_and(|ends| ends <= now);
         let due: Vec<Update> = self.eks.updates.iter().filter(is_due).cloned().collect();
         for one in due {
             let errors = self.ended(region, &one);

@@ -90,7 +90,11 @@ impl EksUpdate {
         let errors = list(&value["errors"]).iter().map(|one| EksError {
             code: text(one, "errorCode").unwrap_or("Unknown").to_owned(),
             message: text(one, "errorMessage").unwrap_or_default().to_owned(),
-            resources: list(&one["resourceIds"]).iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            resources: list(&one["resourceIds"])
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
         });
         Self {
             id: own("id"),
@@ -155,7 +159,8 @@ impl Aws {
         for _ in 0..PAGES_MAX {
             let own = if token.is_empty() { String::new() } else { format!("nextToken={}", escaped(&token)) };
             // Sorted, as a signature has them.
-            let mut parts: Vec<&str> = own.split('&').chain(query.split('&')).filter(|one| !one.is_empty()).collect();
+            let mut parts: Vec<&str> =
+                own.split('&').chain(query.split('&')).filter(|one| !one.is_empty()).collect();
             parts.sort_unstable();
             let mut answer = self.read_eks(action, path, &parts.join("&")).await?;
             if let Value::Array(more) = answer[items].take() {

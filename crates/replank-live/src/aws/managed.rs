@@ -2,7 +2,8 @@
 
 use http::Method;
 use replank_model::object::cloud::{
-    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
+    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError,
+    UpdateStatus,
 };
 use replank_model::text::Text;
 use replank_model::time::Time;

@@ -9,9 +9,9 @@ use replank_lifecycle::calendar::Policy;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
 
+use super::run::{UpgradeResumeArgs, UpgradeRollbackArgs, UpgradeRunArgs, UpgradeStateArgs};
 use crate::cli::limit;
 use crate::ends;
-use super::run::{UpgradeResumeArgs, UpgradeRollbackArgs, UpgradeRunArgs, UpgradeStateArgs};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.

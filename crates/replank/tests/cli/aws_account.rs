@@ -38,7 +38,12 @@ impl Account {
     }
 
     /// The same, with further arguments of `cluster up`.
-    pub(crate) fn served_with(name: &str, snapshot: &Value, (label, speed): (&str, u32), more: &[&str]) -> Self {
+    pub(crate) fn served_with(
+        name: &str,
+        snapshot: &Value,
+        (label, speed): (&str, u32),
+        more: &[&str],
+    ) -> Self {
         let speed = speed.to_string();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).expect("the folder can be made");
@@ -124,7 +129,8 @@ impl Account {
 
     /// A call of EKS that is refused: the answer, with its headers.
     pub(crate) fn refused(&self, method: &str, path: &str, body: &Value) -> String {
-        let answer = self.exchanged("eks", method, path, &[("content-type", "application/json")], &body.to_string());
+        let answer =
+            self.exchanged("eks", method, path, &[("content-type", "application/json")], &body.to_string());
         assert!(answer.starts_with("HTTP/1.1 4"), "{path} {body}: {answer}");
         answer
     }

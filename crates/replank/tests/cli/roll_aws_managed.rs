@@ -72,7 +72,10 @@ fn an_update_that_somebody_else_has_started_is_adopted() {
     assert!(!ran.stdout.contains("asking EKS to update"), "{ran:?}");
     let id = began["update"]["id"].as_str().expect("it has an id");
     let told = flat(&ran.stderr);
-    assert!(told.contains(&format!("node group web: EKS update {id}, which somebody else has begun")), "{ran:?}");
+    assert!(
+        told.contains(&format!("node group web: EKS update {id}, which somebody else has begun")),
+        "{ran:?}"
+    );
     let commit = "to commit: node group web: Terraform aws_eks_node_group: version = \"1.36\", release_version = \"1.36.2-20261120\"; \
         CloudFormation AWS::EKS::Nodegroup: Version: \"1.36\", ReleaseVersion: \"1.36.2-20261120\"";
     assert!(told.contains(&flat(commit)), "{ran:?}");

@@ -29,7 +29,10 @@ fn snapshot() -> Value {
             if group == "web" {
                 node["metadata"]["labels"][MANAGED] = json!(group);
             }
-            let zone = node["metadata"]["labels"]["topology.kubernetes.io/zone"].as_str().expect("a zone").to_owned();
+            let zone = node["metadata"]["labels"]["topology.kubernetes.io/zone"]
+                .as_str()
+                .expect("a zone")
+                .to_owned();
             node["spec"]["providerID"] = json!(format!("aws:///{zone}/i-{number:017x}"));
             all.push(node);
         }
@@ -90,7 +93,11 @@ fn updates(account: &Account, of: &str) -> Vec<String> {
     let ids = all["updateIds"].as_array().expect("a list").iter().filter_map(Value::as_str);
     let told = ids.map(|id| {
         let update = account.eks("GET", &format!("{base}/{id}{query}"), &Value::Null)["update"].clone();
-        format!("{} {}", update["type"].as_str().unwrap_or_default(), update["status"].as_str().unwrap_or_default())
+        format!(
+            "{} {}",
+            update["type"].as_str().unwrap_or_default(),
+            update["status"].as_str().unwrap_or_default()
+        )
     });
     told.collect()
 }
@@ -151,7 +158,9 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
     let addons: Vec<Value> = [("coredns", "v1.11.6-eksbuild.1"), ("vpc-cni", "v1.20.6-eksbuild.1")]
         .map(|(name, version)| json!({"addon": {"addonName": name, "addonVersion": version}}))
         .into();
-    let offered = ["coredns", "vpc-cni"].map(|name| account.eks("GET", &format!("/addons/supported-versions?addonName={name}"), &Value::Null));
+    let offered = ["coredns", "vpc-cni"].map(|name| {
+        account.eks("GET", &format!("/addons/supported-versions?addonName={name}"), &Value::Null)
+    });
     let mut facts = vec![json!({"cluster": {"name": "rehearsal", "version": "1.35", "status": "ACTIVE"}})];
     facts.extend(addons);
     facts.extend(offered);
@@ -159,7 +168,20 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
     let [file, eks] = [&file, &eks].map(|path| path.to_str().expect("it is text"));
     let now = "2026-11-27T00:00:00Z";
     let rehearsed = command(&[
-        "rehearse", file, "--upgrade-to", "1.36", "--eks", eks, "--bake", "0d", "--group-label", LABEL, "-o", "json", "--now", now,
+        "rehearse",
+        file,
+        "--upgrade-to",
+        "1.36",
+        "--eks",
+        eks,
+        "--bake",
+        "0d",
+        "--group-label",
+        LABEL,
+        "-o",
+        "json",
+        "--now",
+        now,
     ]);
     let rehearsed: Ran = { rehearsed }.output().expect("it can be run").into();
     let report: Value = serde_json::from_str(&rehearsed.stdout).unwrap_or_else(|_| panic!("{rehearsed:?}"));
@@ -171,7 +193,8 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
 /// As if the Leases of a process that was killed had run out.
 fn free(account: &Account) {
     let leases = account.get(LEASES);
-    let names = leases["items"].as_array().expect("a list").iter().filter_map(|one| one["metadata"]["name"].as_str());
+    let names =
+        leases["items"].as_array().expect("a list").iter().filter_map(|one| one["metadata"]["name"].as_str());
     for name in names.filter(|name| name.starts_with("replank-")) {
         account.merge(&format!("{LEASES}/{name}"), &json!({"spec": {"holderIdentity": ""}}));
     }
@@ -186,7 +209,9 @@ fn killed_after_the_effect_of_each_step_it_goes_on_and_does_nothing_twice() {
         ("EKS updates the first add-on", &|account| !updates(account, "addonName=coredns").is_empty()),
         ("EKS updates the second add-on", &|account| !updates(account, "addonName=vpc-cni").is_empty()),
         ("the self-managed group is larger", &|account| {
-            account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=own").contains("<MaxSize>4</MaxSize>")
+            account
+                .auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=own")
+                .contains("<MaxSize>4</MaxSize>")
         }),
         ("EKS updates the managed group", &|account| !updates(account, "nodegroupName=web").is_empty()),
     ];
@@ -195,10 +220,19 @@ fn killed_after_the_effect_of_each_step_it_goes_on_and_does_nothing_twice() {
         child.kill().expect("it can be ended");
         child.wait().expect("it has ended");
         free(&account);
-        let status: Value = serde_json::from_str(&account.run(&["upgrade", "status", "-o", "json"]).stdout).expect("an upgrade is recorded");
-        let states: Vec<&str> = status["steps"].as_array().expect("a list").iter().filter_map(|step| step["state"].as_str()).collect();
+        let status: Value = serde_json::from_str(&account.run(&["upgrade", "status", "-o", "json"]).stdout)
+            .expect("an upgrade is recorded");
+        let states: Vec<&str> = status["steps"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|step| step["state"].as_str())
+            .collect();
         // A step that was done quickly may have been written down before it was killed.
-        assert!(states[..at].iter().all(|state| *state == "done") && states[at] != "open", "{what}: {states:?}");
+        assert!(
+            states[..at].iter().all(|state| *state == "done") && states[at] != "open",
+            "{what}: {states:?}"
+        );
         child = begin(&account, &["upgrade", "resume"]);
     }
     let ran: Ran = child.wait_with_output().expect("it ends").into();
@@ -214,7 +248,10 @@ fn an_add_on_that_somebody_has_changed_stops_the_upgrade_until_it_is_said_what_t
     let ran = run(&account, &[RUN, &["--until-step", "2"]].concat());
     assert_eq!(ran.code, Some(4), "{ran:?}");
     let told = flat(&ran.stderr);
-    assert!(told.contains("ConfigurationConflict") && told.contains("--conflicts coredns=OVERWRITE"), "{ran:?}");
+    assert!(
+        told.contains("ConfigurationConflict") && told.contains("--conflicts coredns=OVERWRITE"),
+        "{ran:?}"
+    );
     assert!(told.contains("step 2 of 5 is not done"), "{ran:?}");
     assert_eq!(addon(&account, "coredns")["addonVersion"], "v1.11.6-eksbuild.1");
     let status = account.run(&["upgrade", "status"]);
@@ -227,7 +264,10 @@ fn an_add_on_that_somebody_has_changed_stops_the_upgrade_until_it_is_said_what_t
     assert_eq!(template["metadata"]["annotations"]["own"], Value::Null, "EKS's own values are back");
     let ended = account.run(&["upgrade", "cancel"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(flat(&ended.stderr).contains("the way back of control plane 1.35 to 1.36: to 1.35 within 7 days"), "{ended:?}");
+    assert!(
+        flat(&ended.stderr).contains("the way back of control plane 1.35 to 1.36: to 1.35 within 7 days"),
+        "{ended:?}"
+    );
     assert_eq!(account.get(RECORDS)["items"], json!([]));
 }
 
@@ -241,7 +281,12 @@ fn an_update_of_the_control_plane_that_somebody_else_has_begun_is_followed() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(updates(&account, ""), ["VersionUpdate Successful"]);
     let told = flat(&ran.stdout);
-    assert!(told.contains(&format!("EKS update {id} to 1.36, which somebody else has begun, is in progress: it is followed")), "{ran:?}");
+    assert!(
+        told.contains(&format!(
+            "EKS update {id} to 1.36, which somebody else has begun, is in progress: it is followed"
+        )),
+        "{ran:?}"
+    );
     assert!(told.contains("to commit: cluster rehearsal: Terraform aws_eks_cluster: version = \"1.36\"; CloudFormation AWS::EKS::Cluster: Version: \"1.36\""), "{ran:?}");
     assert!(told.contains("1 of 5 steps done, as asked; to go on: replank upgrade resume"), "{ran:?}");
 }
@@ -250,13 +295,18 @@ fn an_update_of_the_control_plane_that_somebody_else_has_begun_is_followed() {
 fn an_insight_with_an_error_is_shown_and_stops_the_upgrade() {
     let account = served("upgrade-run-insight", &[]);
     let arn = cluster(&account)["arn"].as_str().expect("it has one").replace(':', "%3A").replace('/', "%2F");
-    let tagged = |status: &str| account.eks("POST", &format!("/tags/{arn}"), &json!({"tags": {"replank.dev/insight": status}}));
+    let tagged = |status: &str| {
+        account.eks("POST", &format!("/tags/{arn}"), &json!({"tags": {"replank.dev/insight": status}}))
+    };
     tagged("ERROR");
     let ran = run(&account, RUN);
     assert_eq!(ran.code, Some(4), "{ran:?}");
     let told = flat(&ran.stdout);
     assert!(told.contains("ERROR Deprecated APIs removed in Kubernetes v1.36 1.36 It is about /apis/example.com/v1beta1/widgets."), "{ran:?}");
-    assert!(told.contains("blocking Insight Deprecated APIs removed in Kubernetes v1.36 [insight]"), "{ran:?}");
+    assert!(
+        told.contains("blocking Insight Deprecated APIs removed in Kubernetes v1.36 [insight]"),
+        "{ran:?}"
+    );
     assert!(flat(&ran.stderr).contains("nothing was changed"), "{ran:?}");
     assert!(updates(&account, "").is_empty());
     assert_eq!(account.get(RECORDS)["items"], json!([]));
@@ -274,18 +324,37 @@ fn an_insight_with_an_error_is_shown_and_stops_the_upgrade() {
 
 /// An account of 1.35 without add-ons.
 fn served(name: &str, more: &[&str]) -> Account {
-    Account::served_with(name, &snapshot(), (LABEL, SPEED), &[&["--kubernetes-version", "1.35"], more].concat())
+    Account::served_with(
+        name,
+        &snapshot(),
+        (LABEL, SPEED),
+        &[&["--kubernetes-version", "1.35"], more].concat(),
+    )
 }
 
 #[test]
 fn what_cannot_be_begun_says_why_and_changes_nothing() {
-    let account = served("upgrade-run-wrong", &["--aws-deny", "eks:UpdateClusterVersion,eks:DescribeInsight"]);
+    let account =
+        served("upgrade-run-wrong", &["--aws-deny", "eks:UpdateClusterVersion,eks:DescribeInsight"]);
     let to = |version: &str, more: &[&str]| {
-        run(&account, &[&["upgrade", "run", "--to", version, "--no-rehearsal", "--bake", "0d"], more].concat())
+        run(
+            &account,
+            &[&["upgrade", "run", "--to", version, "--no-rehearsal", "--bake", "0d"], more].concat(),
+        )
     };
     let named: &[&str] = &["--cluster", "rehearsal"];
     let without = |names: &[&str]| {
-        let mut call = account.call(&["upgrade", "run", "--to", "1.36", "--cluster", "rehearsal", "--group-label", LABEL, "--dry-run"]);
+        let mut call = account.call(&[
+            "upgrade",
+            "run",
+            "--to",
+            "1.36",
+            "--cluster",
+            "rehearsal",
+            "--group-label",
+            LABEL,
+            "--dry-run",
+        ]);
         names.iter().for_each(|name| drop(call.env_remove(name)));
         call.env("HOME", "/nonexistent");
         Ran::from(call.output().expect("it can be run"))
@@ -293,20 +362,44 @@ fn what_cannot_be_begun_says_why_and_changes_nothing() {
     let cases: [(Ran, i32, &str); 9] = [
         (without(&["AWS_REGION", "AWS_DEFAULT_REGION"]), 2, "no AWS region is given"),
         (without(&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]), 2, "no AWS credentials are found"),
-        (to("1.36", &["--cluster", "shop", "--yes"]), 2, "EKS knows no cluster shop in account 111122223333 and region eu-west-1 next: it has: rehearsal"),
-        (to("1.36", &["--yes"]), 2, "the nodes do not tell the cluster's name in EKS next: pass --cluster NAME"),
-        (to("1.34", &[named, &["--yes"]].concat()), 2, "the control plane runs 1.35, and 1.34 is older: a control plane cannot be downgraded"),
-        (to("1.39", &[named, &["--yes"]].concat()), 5, "EKS does not offer 1.39: it offers 1.30, 1.31, 1.32, 1.33, 1.34, 1.35, 1.36"),
+        (
+            to("1.36", &["--cluster", "shop", "--yes"]),
+            2,
+            "EKS knows no cluster shop in account 111122223333 and region eu-west-1 next: it has: rehearsal",
+        ),
+        (
+            to("1.36", &["--yes"]),
+            2,
+            "the nodes do not tell the cluster's name in EKS next: pass --cluster NAME",
+        ),
+        (
+            to("1.34", &[named, &["--yes"]].concat()),
+            2,
+            "the control plane runs 1.35, and 1.34 is older: a control plane cannot be downgraded",
+        ),
+        (
+            to("1.39", &[named, &["--yes"]].concat()),
+            5,
+            "EKS does not offer 1.39: it offers 1.30, 1.31, 1.32, 1.33, 1.34, 1.35, 1.36",
+        ),
         (to("1.36", named), 2, "pass --yes where there is no terminal"),
         (account.run(&["upgrade", "resume"]), 2, "there is no upgrade in namespace kube-system"),
-        (to("1.36", &[named, &["--yes"]].concat()), 2, "eks:UpdateClusterVersion: AccessDeniedException: User: arn:aws:iam::111122223333:user/rehearsal is not authorized"),
+        (
+            to("1.36", &[named, &["--yes"]].concat()),
+            2,
+            "eks:UpdateClusterVersion: AccessDeniedException: User: arn:aws:iam::111122223333:user/rehearsal is not authorized",
+        ),
     ];
     for (ran, code, words) in &cases {
         assert_eq!(ran.code, Some(*code), "{words}: {ran:?}");
         assert!(flat(&ran.stderr).contains(words), "{words}: {ran:?}");
     }
     let (denied, ..) = &cases[8];
-    assert!(flat(&denied.stderr).contains(r#"{"Effect": "Allow", "Action": ["eks:UpdateClusterVersion"], "Resource": "*"}"#), "{denied:?}");
+    assert!(
+        flat(&denied.stderr)
+            .contains(r#"{"Effect": "Allow", "Action": ["eks:UpdateClusterVersion"], "Resource": "*"}"#),
+        "{denied:?}"
+    );
     assert!(updates(&account, "").is_empty());
     assert_eq!(cluster(&account)["version"], "1.35");
     let again = to("1.36", &[named, &["--yes"]].concat());
@@ -322,7 +415,21 @@ fn two_minor_versions_are_two_steps_of_the_control_plane() {
         node["status"]["nodeInfo"]["kubeletVersion"] = json!("v1.32.9");
     }
     let account = Account::served_with("upgrade-run-two", &old, (LABEL, SPEED), &more);
-    let ran = run(&account, &["upgrade", "run", "--to", "1.36", "--cluster", "rehearsal", "--dry-run", "--no-rehearsal", "-o", "json"]);
+    let ran = run(
+        &account,
+        &[
+            "upgrade",
+            "run",
+            "--to",
+            "1.36",
+            "--cluster",
+            "rehearsal",
+            "--dry-run",
+            "--no-rehearsal",
+            "-o",
+            "json",
+        ],
+    );
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let told = flat(&ran.stderr);
     assert!(told.contains("EKS takes a control plane up by one minor version at a time: 2 steps"), "{ran:?}");
@@ -331,5 +438,9 @@ fn two_minor_versions_are_two_steps_of_the_control_plane() {
     assert!(at("control plane 1.34 to 1.35") < at("roll own 1.32 to 1.35"), "{ran:?}");
     assert!(at("roll web 1.32 to 1.35") < at("control plane 1.35 to 1.36"), "{ran:?}");
     let refused = account.refused("POST", "/clusters/rehearsal/updates", &json!({"version": "1.36"}));
-    assert!(refused.contains("InvalidParameterException") && refused.contains("Unsupported Kubernetes minor version update from 1.34 to 1.36"), "{refused}");
+    assert!(
+        refused.contains("InvalidParameterException")
+            && refused.contains("Unsupported Kubernetes minor version update from 1.34 to 1.36"),
+        "{refused}"
+    );
 }

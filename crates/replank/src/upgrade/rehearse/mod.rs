@@ -34,7 +34,8 @@ pub(crate) fn run(
     }
     let taken = input::take(&args.snapshots, args.now, &args.read, &args.upgrade.way, to, printer)?;
     let draft = taken.plan(&Looked::default())?;
-    let (found, scanned) = uses::find(&args.upgrade.way.scan, Objects::Files(&args.snapshots), &draft, printer)?;
+    let (found, scanned) =
+        uses::find(&args.upgrade.way.scan, Objects::Files(&args.snapshots), &draft, printer)?;
     let looked = Looked { uses: found, scanned, ..Looked::default() };
     let plan = taken.plan(&looked)?;
     let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;

@@ -102,7 +102,8 @@ async fn to(
             }
         };
         let on_the_way = if version == last { String::new() } else { format!(", on the way to {last}") };
-        ground.say(index, &format!("EKS updates add-on {name} to {version}{on_the_way}: update {}", update.id));
+        ground
+            .say(index, &format!("EKS updates add-on {name} to {version}{on_the_way}: update {}", update.id));
         match ground.follow(kept, index, (about, update)).await? {
             Came::Done => {}
             stopped @ Came::Stopped(_) => return Ok(stopped),
@@ -168,7 +169,9 @@ async fn by_hand(ground: &Ground<'_>, name: &str, version: &str) -> Result<Came,
         return Ok(Came::Done);
     }
     Ok(Stop::blocked(
-        format!("{name} is not an add-on of EKS in this cluster: whoever installed it has to update it to {version}"),
+        format!(
+            "{name} is not an add-on of EKS in this cluster: whoever installed it has to update it to {version}"
+        ),
         format!(
             "update it, or make it an add-on of EKS: aws eks create-addon --cluster-name {} --addon-name {name} --addon-version {version} \
              --resolve-conflicts OVERWRITE; then: {RESUME}",
@@ -202,7 +205,9 @@ pub(super) async fn kube_proxy(ground: &Ground<'_>, to: &str) -> Result<Option<S
         let with = one["compatibilities"].as_array().into_iter().flatten();
         let is_default =
             with.into_iter().any(|one| one["clusterVersion"] == *to && one["defaultVersion"] == true);
-        going.extend(one["addonVersion"].as_str().and_then(AddonVersion::of).map(|version| (is_default, version)));
+        going.extend(
+            one["addonVersion"].as_str().and_then(AddonVersion::of).map(|version| (is_default, version)),
+        );
     }
     Ok(going.into_iter().max().map(|(_, version)| version.to_string()))
 }

@@ -101,7 +101,13 @@ pub(crate) struct HowArgs {
 impl HowArgs {
     /// As far as it goes, without anything to resolve.
     pub(super) fn whole() -> Self {
-        Self { conflicts: Vec::new(), ignore_insights: false, until_step: None, step: false, tolerance: Span::from_minutes(15) }
+        Self {
+            conflicts: Vec::new(),
+            ignore_insights: false,
+            until_step: None,
+            step: false,
+            tolerance: Span::from_minutes(15),
+        }
     }
 }
 
@@ -226,7 +232,8 @@ fn conflicts(text: &str) -> Result<(Option<String>, Conflicts), String> {
         Some(_) => return Err("expected ADDON=WHAT, such as vpc-cni=PRESERVE".to_owned()),
         None => (None, text),
     };
-    let what = Conflicts::read(word).ok_or("expected NONE, OVERWRITE or PRESERVE, such as vpc-cni=PRESERVE")?;
+    let what =
+        Conflicts::read(word).ok_or("expected NONE, OVERWRITE or PRESERVE, such as vpc-cni=PRESERVE")?;
     Ok((addon, what))
 }
 

@@ -147,7 +147,8 @@ pub(super) fn begin(
 ) -> Result<Exit, Failure> {
     let namespace = place.namespace.as_str();
     let cluster = upgrade.cluster.clone();
-    let Taken::Ours(keeper) = Keeper::take(place.live.asked(), place_of(namespace, &cluster), identity())? else {
+    let Taken::Ours(keeper) = Keeper::take(place.live.asked(), place_of(namespace, &cluster), identity())?
+    else {
         return Err(begun_meanwhile(&cluster));
     };
     let Some(mut kept) = runtime.block_on(Kept::begin(connection, namespace, upgrade))? else {
@@ -241,7 +242,14 @@ fn carry(
     let With { runtime, connection, aws, keeper, eyes } = with;
     let cluster = kept.upgrade.cluster.clone();
     let teller = Teller::new(place.output);
-    let ground = Ground { aws, connection, keeper: &keeper, teller, cluster: &cluster, is_forced: how.ignore_insights };
+    let ground = Ground {
+        aws,
+        connection,
+        keeper: &keeper,
+        teller,
+        cluster: &cluster,
+        is_forced: how.ignore_insights,
+    };
     let carrying = Carrying { runtime, ground, eyes, aws: account, how, place };
     interrupt.hold();
     let left = match carrying.go(kept, printer, interrupt) {
@@ -261,11 +269,18 @@ fn carry(
     Ok(match left {
         Left::Done => {
             runtime.block_on(kept.remove(connection))?;
-            end("done", &format!("the upgrade of {cluster} to {} is done: {}", kept.upgrade.to, count(of, "step")));
+            end(
+                "done",
+                &format!("the upgrade of {cluster} to {} is done: {}", kept.upgrade.to, count(of, "step")),
+            );
             let commits = runtime.block_on(commits(aws, kept))?;
             for commit in commits {
-                teller.say(now, &format!("to commit: {}", commit.line()), json!({"event": "commit", "of": commit.of,
-                    "terraform": commit.terraform, "cloudFormation": commit.cloud_formation}));
+                teller.say(
+                    now,
+                    &format!("to commit: {}", commit.line()),
+                    json!({"event": "commit", "of": commit.of,
+                    "terraform": commit.terraform, "cloudFormation": commit.cloud_formation}),
+                );
             }
             Exit::Passes
         }
@@ -275,7 +290,10 @@ fn carry(
         }
         Left::Stopped(index, stop) => {
             let text = format!("step {} of {of} is not done: {}", index + 1, stop.why);
-            end("blocked", &format!("{}; {}", after(index), "the upgrade stays recorded (replank upgrade status)"));
+            end(
+                "blocked",
+                &format!("{}; {}", after(index), "the upgrade stays recorded (replank upgrade status)"),
+            );
             printer.failure(&Failure::usage_message(text).next(stop.next));
             stop.exit
         }
@@ -289,7 +307,10 @@ fn carry(
             Exit::Interrupted
         }
         Left::Lost(index) => {
-            let text = format!("this process works on the upgrade no more: its Lease is somebody else's, or could not be renewed; {}", after(index));
+            let text = format!(
+                "this process works on the upgrade no more: its Lease is somebody else's, or could not be renewed; {}",
+                after(index)
+            );
             end("left", &text);
             Exit::Internal
         }
@@ -302,8 +323,13 @@ async fn commits(aws: &Aws, kept: &Kept) -> Result<Vec<Commit>, Failure> {
     let upgrade = &kept.upgrade;
     for step in &upgrade.steps {
         match &step.what {
-            Todo::ControlPlane { to, from: _ } if *to == upgrade.to => all.push(Commit::cluster(&upgrade.cluster, to)),
-            Todo::ControlPlane { .. } | Todo::Bake { .. } | Todo::LeftToProvisioner { .. } | Todo::Roll { .. } => {}
+            Todo::ControlPlane { to, from: _ } if *to == upgrade.to => {
+                all.push(Commit::cluster(&upgrade.cluster, to))
+            }
+            Todo::ControlPlane { .. }
+            | Todo::Bake { .. }
+            | Todo::LeftToProvisioner { .. }
+            | Todo::Roll { .. } => {}
             Todo::KubeProxy { .. } => all.extend(addon(aws, upgrade, "kube-proxy").await?),
             Todo::Addon { name, .. } => {
                 let commit = addon(aws, upgrade, name).await?;
@@ -348,15 +374,21 @@ fn taken(
         match Keeper::take(asked.clone(), place.clone(), identity())? {
             Taken::Ours(keeper) => return Ok(keeper),
             Taken::HeldBy(holder) => {
-                if first.as_ref().is_some_and(|first| first.identity != holder.identity || first.until != holder.until) {
+                if first
+                    .as_ref()
+                    .is_some_and(|first| first.identity != holder.identity || first.until != holder.until)
+                {
                     return Err(held_by(cluster, &holder));
                 }
                 if first.is_none() {
-                    printer.story(&format!("waiting, half a minute at most, for a sign of life from {holder}"));
+                    printer
+                        .story(&format!("waiting, half a minute at most, for a sign of life from {holder}"));
                 }
                 first = Some(holder);
                 runtime.block_on(async {
-                    while Lease::holder(connection, (&place.0, &place.1)).await?.map(|now| (now.identity, now.until))
+                    while Lease::holder(connection, (&place.0, &place.1))
+                        .await?
+                        .map(|now| (now.identity, now.until))
                         == first.as_ref().map(|first| (first.identity.clone(), first.until))
                     {
                         tokio::time::sleep(LOOK_EVERY).await;
@@ -440,7 +472,9 @@ async fn is_of_cluster(seen: &Seen, connection: &Connection) -> Result<(), Failu
         connection.context(),
         connection.server()
     ))
-    .next(format!("pass the context of {name}: aws eks update-kubeconfig --name {name}, then --context NAME")))
+    .next(format!(
+        "pass the context of {name}: aws eks update-kubeconfig --name {name}, then --context NAME"
+    )))
 }
 
 /// Whether EKS offers the version at all.
@@ -466,9 +500,13 @@ fn shown(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Result<()
         Format::Text => printer.data(&text)?,
         Format::Json => printer.story(&text),
     }
-    let hops = seen.planned.plan.steps.iter().filter(|step| matches!(step.what, What::ControlPlane(_))).count();
+    let hops =
+        seen.planned.plan.steps.iter().filter(|step| matches!(step.what, What::ControlPlane(_))).count();
     if hops > 1 {
-        printer.story(&format!("EKS takes a control plane up by one minor version at a time: {}", count(hops, "step")));
+        printer.story(&format!(
+            "EKS takes a control plane up by one minor version at a time: {}",
+            count(hops, "step")
+        ));
     }
     Ok(())
 }
@@ -488,7 +526,12 @@ fn refused(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Option<
     match exit {
         Exit::Passes | Exit::Findings if args.dry_run => Some(exit),
         Exit::Passes | Exit::Findings => None,
-        Exit::Internal | Exit::Usage | Exit::Blocked | Exit::Refused | Exit::Incomplete | Exit::Interrupted => {
+        Exit::Internal
+        | Exit::Usage
+        | Exit::Blocked
+        | Exit::Refused
+        | Exit::Incomplete
+        | Exit::Interrupted => {
             printer.warning("nothing was changed: an upgrade is begun only if nothing blocks a step of it (--until-step N carries out those before)");
             Some(exit)
         }
@@ -528,7 +571,10 @@ pub(super) fn confirm(is_confirmed: bool, what: &str) -> Result<(), Failure> {
 /// Whether nobody has pressed Ctrl-C meanwhile.
 pub(super) fn confirmed(interrupt: &Interrupt) -> Result<(), Failure> {
     match interrupt.is_pressed() {
-        true => Err(Failure { exit: Exit::Interrupted, ..Failure::usage_message("interrupted by Ctrl-C: nothing was changed") }),
+        true => Err(Failure {
+            exit: Exit::Interrupted,
+            ..Failure::usage_message("interrupted by Ctrl-C: nothing was changed")
+        }),
         false => Ok(()),
     }
 }

@@ -261,7 +261,9 @@ impl Carrying<'_> {
             | Exit::Incomplete) => Passed::Came(Came::Stopped(Stop {
                 exit,
                 why: format!("the roll of {group} to {to} has not come to its end"),
-                next: format!("what it says is above; once that is cleared: {RESUME}; to end the roll: replank roll cancel {run}"),
+                next: format!(
+                    "what it says is above; once that is cleared: {RESUME}; to end the roll: replank roll cancel {run}"
+                ),
             })),
         })
     }

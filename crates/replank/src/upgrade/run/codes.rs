@@ -42,7 +42,8 @@ pub(super) fn told(update: &EksUpdate, cluster: &str, addon: Option<&str>) -> St
             [] => String::new(),
             some => format!(" ({})", some.join(", ")),
         };
-        let means = meaning(&error.code, cluster, addon).map(|means| format!("; {means}")).unwrap_or_default();
+        let means =
+            meaning(&error.code, cluster, addon).map(|means| format!("; {means}")).unwrap_or_default();
         format!("{}: {}{about}{means}", error.code, error.message)
     };
     match update.errors.as_slice() {
@@ -58,9 +59,22 @@ mod tests {
     #[test]
     fn every_code_of_the_api_but_unknown_is_explained() {
         for code in [
-            "SubnetNotFound", "SecurityGroupNotFound", "EniLimitReached", "IpNotAvailable", "AccessDenied", "OperationNotPermitted",
-            "VpcIdNotFound", "NodeCreationFailure", "PodEvictionFailure", "InsufficientFreeAddresses", "ClusterUnreachable",
-            "InsufficientNumberOfReplicas", "ConfigurationConflict", "AdmissionRequestDenied", "UnsupportedAddonModification", "K8sResourceNotFound",
+            "SubnetNotFound",
+            "SecurityGroupNotFound",
+            "EniLimitReached",
+            "IpNotAvailable",
+            "AccessDenied",
+            "OperationNotPermitted",
+            "VpcIdNotFound",
+            "NodeCreationFailure",
+            "PodEvictionFailure",
+            "InsufficientFreeAddresses",
+            "ClusterUnreachable",
+            "InsufficientNumberOfReplicas",
+            "ConfigurationConflict",
+            "AdmissionRequestDenied",
+            "UnsupportedAddonModification",
+            "K8sResourceNotFound",
         ] {
             assert!(meaning(code, "shop", Some("coredns")).is_some(), "{code}");
         }

@@ -63,7 +63,10 @@ pub(super) async fn carry(
             At::Elsewhere(version) => return Ok(elsewhere(&version, (from, to))),
             At::Busy(update) => {
                 if !std::mem::replace(&mut is_told, true) {
-                    ground.say(index, &format!("waiting for EKS update {} ({}) to end", update.id, update.kind));
+                    ground.say(
+                        index,
+                        &format!("waiting for EKS update {} ({}) to end", update.id, update.kind),
+                    );
                 }
                 tokio::time::sleep(BUSY).await;
                 continue;
@@ -82,7 +85,10 @@ pub(super) async fn carry(
                 });
                 match asked.await? {
                     Asked::Begun(update) => {
-                        ground.say(index, &format!("EKS updates the control plane to {to}: update {}", update.id));
+                        ground.say(
+                            index,
+                            &format!("EKS updates the control plane to {to}: update {}", update.id),
+                        );
                         update
                     }
                     Asked::Busy => {
@@ -109,21 +115,23 @@ fn adopted(ground: &Ground<'_>, kept: &Kept, index: usize, (to, update): (&str, 
         ground.say(index, &format!("EKS update {id} to {to} is in progress: it is followed"));
         return;
     }
-    ground.say(index, &format!("EKS update {id} to {to}, which somebody else has begun, is in progress: it is followed"));
+    ground.say(
+        index,
+        &format!("EKS update {id} to {to}, which somebody else has begun, is in progress: it is followed"),
+    );
     ground.say(index, &format!("to commit: {}", Commit::cluster(ground.cluster, to).line()));
 }
 
 fn refused(why: &str) -> Came {
-    Stop::blocked(
-        format!("EKS refuses the step: {why}"),
-        format!("once that is cleared: {RESUME}"),
-    )
+    Stop::blocked(format!("EKS refuses the step: {why}"), format!("once that is cleared: {RESUME}"))
 }
 
 /// Somebody has changed the version.
 pub(super) fn elsewhere(version: &str, (from, to): (&str, &str)) -> Came {
     Stop::blocked(
-        format!("the control plane runs {version}, and the step is from {from} to {to}: somebody has changed it"),
+        format!(
+            "the control plane runs {version}, and the step is from {from} to {to}: somebody has changed it"
+        ),
         "this plan does not lead on from there: replank upgrade cancel, then plan again: replank upgrade run --to VERSION",
     )
 }

@@ -78,7 +78,9 @@ impl Eyes<'_> {
     ) -> Result<Seen, Failure> {
         let told = self.runtime.block_on(self.told())?;
         let Some(origin) = Origin::of(&[], self.live)? else {
-            return Err(Failure::usage_message("no live cluster to upgrade").next("pass --context or --kubeconfig"));
+            return Err(
+                Failure::usage_message("no live cluster to upgrade").next("pass --context or --kubeconfig")
+            );
         };
         let input = origin.read(printer)?;
         let Cluster { mut view, now, older, coverage: seen } =
@@ -154,10 +156,18 @@ impl Eyes<'_> {
                 None => detailed.push(one.clone()),
             }
         }
-        for update in aws.updates(name, UpdateOf::Cluster).await? {
-            take(&as_described(&update))?;
+        let version = described["cluster"]["version"].as_str().unwrap_or_default();
+        let updates = aws.updates(name, UpdateOf::Cluster).await?;
+        // The last change of the version: after a rollback there is no way back.
+        let is_of_version = |update: &&EksUpdate| {
+            update.progress == Progress::Successful && update.kind.starts_with("Version")
+        };
+        let last = updates.iter().find(is_of_version);
+        if let Some(update) = last.filter(|update| update.param("Version").is_none_or(|to| to == version)) {
+            take(&as_described(update))?;
         }
-        let subnets = described["cluster"]["resourcesVpcConfig"]["subnetIds"].as_array().into_iter().flatten();
+        let subnets =
+            described["cluster"]["resourcesVpcConfig"]["subnetIds"].as_array().into_iter().flatten();
         let subnets: Vec<String> = subnets.filter_map(Value::as_str).map(str::to_owned).collect();
         take(&aws.subnets(&subnets).await?)?;
         let versions = aws.cluster_versions().await?;
@@ -167,7 +177,15 @@ impl Eyes<'_> {
         })?;
         let offered = versions["clusterVersions"].as_array().into_iter().flatten();
         let offered = offered.filter_map(|one| one["clusterVersion"].as_str()).map(str::to_owned).collect();
-        Ok(Told { facts, calendar, insights: detailed, back, offered, cluster: described["cluster"].clone(), nodegroups })
+        Ok(Told {
+            facts,
+            calendar,
+            insights: detailed,
+            back,
+            offered,
+            cluster: described["cluster"].clone(),
+            nodegroups,
+        })
     }
 }
 

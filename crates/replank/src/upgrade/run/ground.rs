@@ -92,7 +92,8 @@ impl Ground<'_> {
     /// Whether an update that is in progress was asked for by this upgrade: it is written down, or began after its step did.
     pub(super) fn is_ours(&self, kept: &Kept, index: usize, update: &EksUpdate) -> bool {
         let Some(step) = kept.upgrade.steps.get(index) else { return false };
-        let is_later = step.begun.zip(update.created).is_some_and(|(begun, created)| created >= begun.floor_seconds());
+        let is_later =
+            step.begun.zip(update.created).is_some_and(|(begun, created)| created >= begun.floor_seconds());
         step.updates.contains(&update.id) || is_later
     }
 

@@ -119,7 +119,9 @@ pub(super) async fn left_to(
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = left.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
     Ok(Stop::blocked(
-        format!("nodes of {name} ({provisioner}) are older than {to}, and Replank leaves them to their provisioner: {named}{more}"),
+        format!(
+            "nodes of {name} ({provisioner}) are older than {to}, and Replank leaves them to their provisioner: {named}{more}"
+        ),
         format!("{way}; then: {RESUME}"),
     ))
 }
@@ -134,7 +136,13 @@ pub(super) async fn bake(
     let since = kept.upgrade.steps[..index].iter().rev().find_map(|step| step.done);
     ground.begin(kept, index).await?;
     let until = since.unwrap_or_else(|| ground.now()) + lasts;
-    ground.say(index, &format!("watching the cluster until {}; Ctrl-C ends this process, {RESUME} goes on", until.floor_seconds()));
+    ground.say(
+        index,
+        &format!(
+            "watching the cluster until {}; Ctrl-C ends this process, {RESUME} goes on",
+            until.floor_seconds()
+        ),
+    );
     let mut not_ready = None;
     loop {
         let issues = issues(&described(ground.aws, ground.cluster).await?["cluster"]);

@@ -49,7 +49,9 @@ pub(super) enum Todo {
 impl Todo {
     fn of(what: &What, bake: Span) -> Self {
         match what {
-            What::ControlPlane(hop) => Self::ControlPlane { from: hop.from.to_string(), to: hop.to.to_string() },
+            What::ControlPlane(hop) => {
+                Self::ControlPlane { from: hop.from.to_string(), to: hop.to.to_string() }
+            }
             What::Bake { after } => Self::Bake { after: after.to.to_string(), lasts_ms: bake.as_millis() },
             What::Roll { group, from, to, nodes: _, pods: _ } => {
                 Self::Roll { group: group.to_string(), from: from.to_string(), to: to.to_string() }
@@ -216,7 +218,9 @@ impl Kept {
         };
         let form = object["metadata"]["annotations"][VERSION].as_str().unwrap_or_default();
         if form != FORM {
-            return Err(unreadable(format!("another version of Replank wrote it (form {form:?}, this one reads {FORM})")));
+            return Err(unreadable(format!(
+                "another version of Replank wrote it (form {form:?}, this one reads {FORM})"
+            )));
         }
         let text = object["data"]["upgrade"].as_str().unwrap_or_default();
         let upgrade = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
@@ -368,8 +372,12 @@ mod tests {
         let first = upgrade.token("uid", 0, "");
         assert_eq!(upgrade.token("uid", 0, ""), first);
         upgrade.steps[0].failed = 1;
-        let all = [first, upgrade.token("uid", 0, ""), upgrade.token("uid", 0, "1"), upgrade.token("other", 0, "")];
-        assert!(all.iter().enumerate().all(|(at, one)| all[..at].iter().all(|before| before != one)), "{all:?}");
+        let all =
+            [first, upgrade.token("uid", 0, ""), upgrade.token("uid", 0, "1"), upgrade.token("other", 0, "")];
+        assert!(
+            all.iter().enumerate().all(|(at, one)| all[..at].iter().all(|before| before != one)),
+            "{all:?}"
+        );
     }
 
     #[test]
@@ -379,6 +387,9 @@ mod tests {
         let mut upgrade: Upgrade = serde_json::from_str(text).expect("it is whole");
         assert_eq!(upgrade.conflicts_of("coredns"), "NONE");
         upgrade.resolve(&[(None, Conflicts::Preserve), (Some("coredns".to_owned()), Conflicts::Overwrite)]);
-        assert_eq!((upgrade.conflicts_of("coredns"), upgrade.conflicts_of("vpc-cni")), ("OVERWRITE", "PRESERVE"));
+        assert_eq!(
+            (upgrade.conflicts_of("coredns"), upgrade.conflicts_of("vpc-cni")),
+            ("OVERWRITE", "PRESERVE")
+        );
     }
 }

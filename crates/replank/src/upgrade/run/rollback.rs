@@ -79,9 +79,9 @@ pub(in crate::upgrade) fn rollback(
         Ok::<_, Failure>((connection, aws, cluster, described))
     })?;
     let version = described["cluster"]["version"].as_str().unwrap_or_default();
-    let from = Minor::of(version).filter(|from| from.0 > 0).ok_or_else(|| {
-        Failure::usage_message(format!("EKS says no version of {cluster}: {version:?}"))
-    })?;
+    let from = Minor::of(version)
+        .filter(|from| from.0 > 0)
+        .ok_or_else(|| Failure::usage_message(format!("EKS says no version of {cluster}: {version:?}")))?;
     let to = Minor(from.0 - 1);
     let eyes = Eyes {
         runtime: &runtime,

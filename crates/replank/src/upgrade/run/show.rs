@@ -17,7 +17,7 @@ pub(super) fn plan(seen: &Seen, look: Look) -> String {
     for one in all {
         insight(&mut page, one);
     }
-    format!("{}\n{}", text(&seen.planned, look), page.into_text())
+    format!("{}\n{}\n", text(&seen.planned, look), page.into_text())
 }
 
 fn insight(page: &mut Page, one: &Value) {

@@ -33,7 +33,8 @@ pub(in crate::upgrade) fn status(args: &UpgradeStateArgs, printer: &mut Printer)
         Ok::<_, Failure>(found)
     })?;
     if found.is_empty() && args.place.output == Format::Text {
-        printer.story(&format!("there is no upgrade in namespace {namespace}: none was begun, or all are over"));
+        printer
+            .story(&format!("there is no upgrade in namespace {namespace}: none was begun, or all are over"));
     }
     for (kept, holder) in &found {
         let text = match args.place.output {
@@ -61,11 +62,16 @@ pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer)
         Ok::<_, Failure>(kept)
     })?;
     match args.place.output {
-        Format::Text => printer.data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?,
+        Format::Text => {
+            printer.data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?
+        }
         Format::Json => printer.data(&format!("{}\n", value(&kept, None)))?,
     }
     for step in kept.upgrade.steps.iter().filter(|step| step.state == State::Begun) {
-        printer.story(&format!("step begun and not done: {}: what EKS or a roll does for it goes on (replank roll status)", step.title));
+        printer.story(&format!(
+            "step begun and not done: {}: what EKS or a roll does for it goes on (replank roll status)",
+            step.title
+        ));
     }
     for step in kept.upgrade.steps.iter().rev().filter(|step| step.state != State::Open) {
         if let Some(back) = &step.back {
@@ -85,7 +91,8 @@ const fn word(state: State) -> &'static str {
 
 fn told(kept: &Kept, holder: Option<&Holder>) -> String {
     let upgrade = &kept.upgrade;
-    let by = holder.map_or_else(|| "no process works on it".to_owned(), |holder| format!("carried out by {holder}"));
+    let by = holder
+        .map_or_else(|| "no process works on it".to_owned(), |holder| format!("carried out by {holder}"));
     let left = upgrade.steps.iter().filter(|step| step.state != State::Done).count();
     let mut text = format!(
         "upgrade of {} from {} to {} in {}: begun {}; {by}; {left} of {} left\n",

@@ -168,6 +168,9 @@ fn not_run(line: &str) -> Option<&'static str> {
             Some("needs a run: roll_live.rs")
         }
         ["replank", "roll", .., "--yes"] => Some("needs somebody who replaces nodes: roll_live.rs"),
+        ["replank", "upgrade", "run" | "resume" | "cancel" | "rollback", ..] => {
+            Some("needs an account of AWS: upgrade_run.rs")
+        }
         ["replank", "cluster", "advance", ..] => Some("needs a cluster whose clock stands still: cluster.rs"),
         ["replank", "cluster", "up", ..] => Some("does not end by itself: cluster.rs"),
         _ => None,

@@ -76,7 +76,7 @@ impl Account {
         Self { served, kubeconfig, variables, endpoint }
     }
 
-    fn variable(&self, name: &str) -> &str {
+    pub(crate) fn variable(&self, name: &str) -> &str {
         let found = self.variables.iter().find(|(own, _)| own == name);
         &found.unwrap_or_else(|| panic!("{name} is not told: {:?}", self.variables)).1
     }

@@ -1,6 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
 mod aws_account;
+mod aws_credentials;
 mod bad_ami;
 mod bad_way;
 mod batch;

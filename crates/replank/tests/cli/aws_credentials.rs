@@ -1,0 +1,171 @@
+//! Credentials that are not in the environment: a pod's (IRSA, EKS Pod Identity) and an instance's (IMDSv2), from a stand-in that asks what AWS asks. What they sign, a served
+//! account accepts.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::aws_account::{Account, list, nodes_of};
+use super::common::Ran;
+
+/// The token that a cluster has signed, and the one that an instance gives.
+const TOKEN: &str = "token-of-the-pod";
+const SESSION: &str = "session-of-the-instance";
+
+/// A request, as far as it matters.
+#[derive(Clone, Debug)]
+struct Heard {
+    line: String,
+    headers: String,
+    body: String,
+}
+
+impl Heard {
+    fn read(stream: &TcpStream) -> Option<Self> {
+        let mut reader = BufReader::new(stream);
+        let (mut line, mut headers, mut length) = (String::new(), String::new(), 0);
+        reader.read_line(&mut line).ok()?;
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).ok()?;
+            let lower = header.trim().to_ascii_lowercase();
+            if lower.is_empty() {
+                break;
+            }
+            if let Some(value) = lower.strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+            headers.push_str(header.trim());
+            headers.push('\n');
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        Some(Self { line: line.trim().to_owned(), headers, body: String::from_utf8(body).ok()? })
+    }
+
+    fn has(&self, header: &str) -> bool {
+        self.headers.lines().any(|line| line.eq_ignore_ascii_case(header))
+    }
+}
+
+/// STS, the Pod Identity agent and the instance metadata service on one port. It answers whoever asks as AWS wants to be asked, and nobody else.
+fn stand_in(key: (String, String)) -> (String, Arc<Mutex<Vec<Heard>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let at = format!("http://{}", listener.local_addr().expect("it has one"));
+    let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
+    let kept = heard.clone();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let Some(request) = Heard::read(&stream) else { continue };
+            let (status, body) = answer(&request, &key);
+            kept.lock().expect("nobody has panicked").push(request);
+            let length = body.len();
+            let text =
+                format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            drop(stream.write_all(text.as_bytes()));
+        }
+    });
+    (at, heard)
+}
+
+fn answer(request: &Heard, (access, secret): &(String, String)) -> (u16, String) {
+    let until = "2099-01-01T00:00:00Z";
+    let plain = json!({"Code": "Success", "AccessKeyId": access, "SecretAccessKey": secret, "Token": "session", "Expiration": until});
+    let path = request.line.split(' ').nth(1).unwrap_or_default();
+    let method = request.line.split(' ').next().unwrap_or_default();
+    match (method, path) {
+        ("POST", _) if request.body.contains("Action=AssumeRoleWithWebIdentity") => {
+            let is_right = request.body.contains(&format!("WebIdentityToken={TOKEN}"))
+                && request.body.contains("RoleArn=arn%3Aaws%3Aiam%3A%3A111122223333%3Arole%2Fshop")
+                && !request.headers.to_lowercase().contains("authorization:");
+            if !is_right {
+                return (400, "<ErrorResponse><Error><Code>InvalidIdentityToken</Code><Message>not this</Message></Error></ErrorResponse>".to_owned());
+            }
+            (200, format!(
+                "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>{access}</AccessKeyId><SecretAccessKey>{secret}</SecretAccessKey>\
+                 <SessionToken>session</SessionToken><Expiration>{until}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>"
+            ))
+        }
+        ("POST", _) if request.body.contains("Action=GetCallerIdentity") && request.has("x-amz-security-token: session") => (
+            200,
+            "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>111122223333</Account></GetCallerIdentityResult></GetCallerIdentityResponse>".to_owned(),
+        ),
+        ("GET", "/v1/credentials") if request.has(&format!("authorization: {TOKEN}")) => (200, plain.to_string()),
+        ("PUT", "/latest/api/token") if request.has("x-aws-ec2-metadata-token-ttl-seconds: 21600") => (200, SESSION.to_owned()),
+        ("GET", "/latest/meta-data/iam/security-credentials/") if request.has(&format!("x-aws-ec2-metadata-token: {SESSION}")) => {
+            (200, "shop".to_owned())
+        }
+        ("GET", "/latest/meta-data/iam/security-credentials/shop") if request.has(&format!("x-aws-ec2-metadata-token: {SESSION}")) => {
+            (200, plain.to_string())
+        }
+        _ => (401, "not like this".to_owned()),
+    }
+}
+
+fn token_file(name: &str, text: &str) -> PathBuf {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&file, format!("{text}\n")).expect("it can be written");
+    file
+}
+
+#[test]
+fn pods_and_instances_get_their_credentials_as_aws_hands_them_out() {
+    let snapshot: Value = list(nodes_of("eks.amazonaws.com/nodegroup"));
+    let account = Account::served_with(
+        "aws-credentials",
+        &snapshot,
+        ("eks.amazonaws.com/nodegroup", 60),
+        &["--kubernetes-version", "1.35"],
+    );
+    let key = (
+        account.variable("AWS_ACCESS_KEY_ID").to_owned(),
+        account.variable("AWS_SECRET_ACCESS_KEY").to_owned(),
+    );
+    let (at, heard) = stand_in(key);
+    let (token, wrong) = (token_file("credentials-token", TOKEN), token_file("credentials-wrong", "another"));
+    let role = "arn:aws:iam::111122223333:role/shop";
+    let run = |variables: &[(&str, &str)]| {
+        let arguments =
+            ["upgrade", "run", "--to", "1.36", "--cluster", "rehearsal", "--dry-run", "--no-rehearsal"];
+        let mut call = account.call(&arguments);
+        call.env_remove("AWS_ACCESS_KEY_ID")
+            .env_remove("AWS_SECRET_ACCESS_KEY")
+            .env_remove("AWS_EC2_METADATA_DISABLED");
+        call.env("HOME", "/nonexistent").env("AWS_ENDPOINT_URL_STS", &at);
+        call.envs(variables.iter().copied());
+        heard.lock().expect("nobody has panicked").clear();
+        Ran::from(call.output().expect("it can be run"))
+    };
+    let off = ("AWS_EC2_METADATA_DISABLED", "true");
+    let text = |path: &PathBuf| path.to_str().expect("it is text").to_owned();
+    let agent = format!("{at}/v1/credentials");
+    let (right_file, wrong_file) = (text(&token), text(&wrong));
+    let irsa = |file| vec![off, ("AWS_WEB_IDENTITY_TOKEN_FILE", file), ("AWS_ROLE_ARN", role)];
+    let pod = |file| {
+        vec![
+            off,
+            ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*agent),
+            ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", file),
+        ]
+    };
+    let right = [
+        ("IRSA", irsa(&right_file)),
+        ("Pod Identity", pod(&right_file)),
+        ("IMDSv2", vec![("AWS_EC2_METADATA_SERVICE_ENDPOINT", at.as_str())]),
+    ];
+    for (what, variables) in &right {
+        let ran = run(variables);
+        assert_eq!(ran.code, Some(0), "{what}: {ran:?} {:?}", heard.lock());
+        assert!(ran.stderr.contains("AWS account 111122223333 in eu-west-1"), "{what}: {ran:?}");
+    }
+    let refused = run(&irsa(&wrong_file));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("InvalidIdentityToken"), "{refused:?}");
+    let refused = run(&pod(&wrong_file));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("cannot get AWS credentials from the container's"), "{refused:?}");
+}

@@ -40,8 +40,10 @@ pub(super) fn authorization(
 ) -> String {
     let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
     let names = names.join(";");
+    // Blanks in a row count as one.
+    let bare = |value: &str| value.split_whitespace().collect::<Vec<_>>().join(" ");
     let headers: String =
-        request.headers.iter().map(|(name, value)| format!("{name}:{}\n", value.trim())).collect();
+        request.headers.iter().map(|(name, value)| format!("{name}:{}\n", bare(value))).collect();
     // Except for S3, the path is escaped once more than it is sent.
     let path: Vec<String> = request.path.split('/').map(escaped).collect();
     let canonical = format!(
@@ -81,6 +83,10 @@ pub(super) fn escaped(text: &str) -> String {
     };
     text.bytes().map(one).collect()
 }
+
+#[cfg(test)]
+#[path = "sign_tests.rs"]
+mod botocore;
 
 #[cfg(test)]
 mod tests {

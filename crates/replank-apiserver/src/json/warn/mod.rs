@@ -1,5 +1,6 @@
 //! What a client is warned of that writes an object (each strategy's `WarningsOnCreate` and `WarningsOnUpdate`).
 
+mod definition;
 mod pod;
 
 use replank_model::object::Kind;
@@ -39,6 +40,7 @@ pub(super) fn warnings(
         (Kind::Other, "secrets") => told.extend(certificate(new)),
         (Kind::Node, _) => node(new, &mut told),
         (Kind::Service, _) => service(new, &mut told),
+        (Kind::CustomResourceDefinition, _) => definition::warnings(old, new, &mut told),
         (_, _) => {}
     }
     let names_pods = matches!(

@@ -128,9 +128,15 @@ impl Projector {
         members: Map<String, Value>,
     ) -> Result<Object, ProjectError> {
         let mut value = Value::Object(members);
+        // What a revision holds is its owner's own JSON, in which `null` stands for itself.
+        let is_revision = &*head.kind == "ControllerRevision";
+        let data = value.as_object_mut().filter(|_| is_revision).and_then(|members| members.remove("data"));
         crate::wire::strip_nulls(&mut value);
         let mut object: R = read(head, "", &value)?;
         self.share_meta(object.meta_mut());
+        if let Some(data) = data.filter(|data| !data.is_null()) {
+            value["data"] = data;
+        }
         let object: Object = object.into();
         let rest = self.rest(value, &object);
         Ok(object.map_meta(|meta| meta.raw = rest))

@@ -2,6 +2,7 @@
 
 mod definition;
 mod pod;
+mod volumes;
 
 use replank_model::object::Kind;
 use serde_json::Value;

@@ -7,6 +7,7 @@ mod documented;
 mod plan;
 pub(crate) mod rehearse;
 mod run;
+mod values;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

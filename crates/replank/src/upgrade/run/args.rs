@@ -13,7 +13,7 @@ use crate::args::limit;
 use crate::live::{Format, LiveArgs};
 use crate::roll::AwsArgs;
 use crate::snapshot::ReadArgs;
-use crate::upgrade::args::{RouteWord, ahead, kubelet, release};
+use crate::upgrade::values::{RouteWord, ahead, kubelet, release};
 
 /// Arguments of `upgrade run`.
 #[derive(Args, Debug)]

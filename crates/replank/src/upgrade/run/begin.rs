@@ -36,8 +36,8 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::roll::{AwsArgs, account_asked, identity};
 use crate::snapshot::ReadArgs;
-use crate::upgrade::args::RouteWord;
 use crate::upgrade::plan::input::kubelets;
+use crate::upgrade::values::RouteWord;
 
 /// How often it is looked whether a Lease has been renewed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

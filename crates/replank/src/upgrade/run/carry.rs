@@ -10,7 +10,7 @@ use super::control_plane::At;
 use super::eyes::Eyes;
 use super::ground::{Came, Ground, RESUME, Stop};
 use super::record::{Kept, State, Todo};
-use super::{addon, control_plane, nodes, rollback};
+use super::{addon, control_plane, nodes, way_back};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -184,7 +184,7 @@ impl Carrying<'_> {
             && let (Some(from), Some(to)) = (Minor::of(from), Minor::of(to))
             && to < from
         {
-            return Ok(rollback::stopped(&seen, to));
+            return Ok(way_back::stopped(&seen, to));
         }
         let steps = &seen.planned.plan.steps;
         let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(None) };

@@ -21,6 +21,7 @@ mod rollback;
 mod show;
 mod state;
 mod teller;
+mod way_back;
 
 pub(crate) use args::{UpgradeResumeArgs, UpgradeRollbackArgs, UpgradeRunArgs, UpgradeStateArgs};
 pub(super) use begin::{resume, run};

@@ -3,13 +3,12 @@
 use replank_advice::upgrade::minor::Minor;
 use replank_live::Connection;
 use replank_live::aws::Aws;
-use serde_json::Value;
 
 use super::args::{HowArgs, UpgradeRollbackArgs};
 use super::begin::{Begun, begin, confirm, confirmed, is_free, meant};
-use super::eyes::{Eyes, Seen, described};
-use super::ground::{Came, RESUME, Stop};
+use super::eyes::{Eyes, described};
 use super::record::{Recorded, State, Todo, Upgrade};
+use super::way_back::hindrances;
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -19,43 +18,6 @@ use crate::printer::Printer;
 use crate::report::words::span;
 use crate::roll::account_asked;
 use replank_advice::upgrade::plan::Options;
-
-/// What keeps a control plane from going back to a version, and what to do; nothing where EKS takes it back.
-pub(super) fn hindrances(seen: &Seen, to: Minor) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    match &seen.planned.plan.way_back {
-        None => all.push((
-            format!("EKS does not take this control plane back to {to}: it does so within 7 days of an upgrade in place, and to the version before only"),
-            "there is no other way back: a new cluster of the old version".to_owned(),
-        )),
-        Some(open) if open.in_the_way.is_empty() => {}
-        Some(open) => {
-            let names: Vec<&str> = open.in_the_way.iter().map(|name| &**name).collect();
-            all.push((
-                format!("nodes of {} are newer than {to}: a kubelet is never newer than its API server", names.join(", ")),
-                format!(
-                    "roll them back first, each to its former launch template version: replank roll with target.kubernetesVersion {to} (a managed node group cannot go back: \
-                     move its nodes into another one, target.group)"
-                ),
-            ));
-        }
-    }
-    let failing = seen.back.iter().filter(|one| one["insightStatus"]["status"] == "ERROR");
-    all.extend(failing.map(|one| {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        (
-            format!("EKS says ERROR of {}: {}", text(&one["name"]), text(&one["insightStatus"]["reason"])),
-            text(&one["recommendation"]),
-        )
-    }));
-    all
-}
-
-/// The same, as the reason of a stop.
-pub(super) fn stopped(seen: &Seen, to: Minor) -> Option<Came> {
-    let (why, next): (Vec<String>, Vec<String>) = hindrances(seen, to).into_iter().unzip();
-    (!why.is_empty()).then(|| Stop::blocked(why.join("; "), format!("{}; then: {RESUME}", next.join("; "))))
-}
 
 /// Rolls back.
 ///

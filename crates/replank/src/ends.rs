@@ -140,7 +140,6 @@ pub(crate) const ENDS: &[Ends] = &[
         blocked: Some("a step must not start, has failed, or is left to somebody else"),
         refused: Some("not confirmed, an upgrade is recorded already, or EKS does not offer the version"),
         incomplete: true,
-        ..NOTHING
     },
     Ends {
         command: "upgrade resume",

@@ -177,7 +177,7 @@ impl Aws {
     /// # Errors
     /// Where they cannot be listed.
     pub async fn clusters(&self) -> Result<Vec<String>, AwsError> {
-        Ok(names(self.pages_of("ListClusters", ("/clusters", ""), "clusters").await?))
+        Ok(names(&self.pages_of("ListClusters", ("/clusters", ""), "clusters").await?))
     }
 
     /// DescribeCluster.
@@ -232,7 +232,7 @@ impl Aws {
     /// Where they cannot be listed.
     pub async fn addons(&self, cluster: &str) -> Result<Vec<String>, AwsError> {
         let path = format!("{}/addons", of(cluster));
-        Ok(names(self.pages_of("ListAddons", (&path, ""), "addons").await?))
+        Ok(names(&self.pages_of("ListAddons", (&path, ""), "addons").await?))
     }
 
     /// DescribeAddon; `None` where the cluster does not have it.
@@ -264,7 +264,7 @@ impl Aws {
     /// Where they cannot be listed.
     pub async fn nodegroups(&self, cluster: &str) -> Result<Vec<String>, AwsError> {
         let path = format!("{}/node-groups", of(cluster));
-        Ok(names(self.pages_of("ListNodegroups", (&path, ""), "nodegroups").await?))
+        Ok(names(&self.pages_of("ListNodegroups", (&path, ""), "nodegroups").await?))
     }
 
     /// DescribeNodegroup.
@@ -281,7 +281,7 @@ impl Aws {
     /// Where they cannot be read.
     pub async fn updates(&self, cluster: &str, about: UpdateOf<'_>) -> Result<Vec<EksUpdate>, AwsError> {
         let (path, query) = (format!("{}/updates", of(cluster)), about.query());
-        let ids = names(self.pages_of("ListUpdates", (&path, &query), "updateIds").await?);
+        let ids = names(&self.pages_of("ListUpdates", (&path, &query), "updateIds").await?);
         let mut all = Vec::new();
         for id in ids {
             all.push(self.update(cluster, &id, about).await?);
@@ -376,7 +376,7 @@ impl Aws {
     }
 }
 
-fn names(all: Vec<Value>) -> Vec<String> {
+fn names(all: &[Value]) -> Vec<String> {
     all.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 

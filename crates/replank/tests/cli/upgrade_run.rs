@@ -204,7 +204,8 @@ fn free(account: &Account) {
 fn killed_after_the_effect_of_each_step_it_goes_on_and_does_nothing_twice() {
     let account = begun("upgrade-run-killed");
     let mut child = begin(&account, &[RUN, &["--group-label", LABEL]].concat());
-    let moments: [(&str, &dyn Fn(&Account) -> bool); 5] = [
+    type IsSo = dyn Fn(&Account) -> bool;
+    let moments: [(&str, &IsSo); 5] = [
         ("EKS updates the control plane", &|account| !updates(account, "").is_empty()),
         ("EKS updates the first add-on", &|account| !updates(account, "addonName=coredns").is_empty()),
         ("EKS updates the second add-on", &|account| !updates(account, "addonName=vpc-cni").is_empty()),

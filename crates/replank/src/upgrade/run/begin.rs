@@ -324,7 +324,7 @@ async fn commits(aws: &Aws, kept: &Kept) -> Result<Vec<Commit>, Failure> {
     for step in &upgrade.steps {
         match &step.what {
             Todo::ControlPlane { to, from: _ } if *to == upgrade.to => {
-                all.push(Commit::cluster(&upgrade.cluster, to))
+                all.push(Commit::cluster(&upgrade.cluster, to));
             }
             Todo::ControlPlane { .. }
             | Todo::Bake { .. }

@@ -63,7 +63,8 @@ pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer)
     })?;
     match args.place.output {
         Format::Text => {
-            printer.data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?
+            printer
+                .data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?;
         }
         Format::Json => printer.data(&format!("{}\n", value(&kept, None)))?,
     }

@@ -44,9 +44,9 @@ fn look<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
 
 /// One schema, or a list of them; `true` is none.
 fn each<'a>(under: &'a Value, found: &mut Vec<&'a str>) {
-    match under {
-        Value::Array(schemas) => schemas.iter().for_each(|schema| look(schema, found)),
-        one => look(one, found),
+    match under.as_array() {
+        Some(schemas) => schemas.iter().for_each(|schema| look(schema, found)),
+        None => look(under, found),
     }
 }
 

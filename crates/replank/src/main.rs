@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod failure;
 mod github;
+mod handle;
 mod hpa;
 mod interrupt;
 mod journal;
@@ -73,6 +74,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Uncordon(args) => drain::uncordon(args, printer, &interrupt),
         Command::Drain(args) => drain::drain(args, printer, &interrupt),
         Command::Roll(args) => roll::run(args, printer, &interrupt),
+        Command::Handle(args) => handle::run(args, printer, &interrupt),
         Command::Rbac(args) => drain::rbac(args, printer),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),

@@ -86,6 +86,16 @@ pub enum AwsError {
         /// Why.
         why: String,
     },
+    /// A queue is not one that messages can be received from.
+    #[error("queue {url}: {why}")]
+    Queue {
+        /// Its URL.
+        url: String,
+        /// Why not.
+        why: String,
+        /// The next step to take.
+        next: String,
+    },
     /// The account knows none of the cluster's instances.
     #[error(
         "no Auto Scaling group of account {account} in {region} has the instances of these nodes: {nodes}"
@@ -119,6 +129,7 @@ impl AwsError {
             Self::WrongAccount { .. } => {
                 Some("check the account and the region: aws sts get-caller-identity; pass --profile and --region".to_owned())
             }
+            Self::Queue { next, .. } => Some(next.clone()),
             Self::Refused { .. } | Self::Unreadable { .. } => None,
         }
     }
@@ -135,6 +146,7 @@ impl AwsError {
             | Self::NotAccepted { .. }
             | Self::Denied { .. }
             | Self::Unreadable { .. }
+            | Self::Queue { .. }
             | Self::WrongAccount { .. } => false,
         }
     }

@@ -13,6 +13,7 @@ mod act;
 mod answer;
 mod client;
 mod credentials;
+mod discover;
 mod error;
 mod facts;
 mod found;
@@ -21,6 +22,7 @@ mod machine;
 mod managed;
 mod processes;
 mod profile;
+mod queue;
 mod service;
 mod sign;
 mod statement;
@@ -40,6 +42,7 @@ use crate::cloud::{Cloud, Observed, OfNode, Order, Pending};
 
 pub use account::Aws;
 pub use error::AwsError;
+pub use queue::AwsQueue;
 pub use statement::{AUTO_SCALING, MANAGED, READS, statement};
 pub use wire::AwsAsked;
 

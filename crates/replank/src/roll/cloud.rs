@@ -23,7 +23,7 @@ use crate::rehearse::Scene;
 const AWS: &str = "aws://";
 
 /// What is asked of AWS's configuration.
-fn asked(args: &AwsArgs) -> AwsAsked {
+pub(crate) fn asked(args: &AwsArgs) -> AwsAsked {
     AwsAsked {
         region: args.region.clone(),
         profile: args.profile.clone(),
@@ -43,6 +43,7 @@ impl From<AwsError> for Failure {
             | AwsError::Credentials { .. }
             | AwsError::NotAccepted { .. }
             | AwsError::Denied { .. }
+            | AwsError::Queue { .. }
             | AwsError::WrongAccount { .. } => Exit::Usage,
         };
         let next = error.next();
@@ -184,7 +185,7 @@ fn meant(scene: &Scene) -> BTreeSet<NodeName> {
 }
 
 /// Nodes that run on instances of AWS, and that no NodeClaim is about.
-fn of_aws(view: &View) -> BTreeMap<InstanceId, OfNode> {
+pub(crate) fn of_aws(view: &View) -> BTreeMap<InstanceId, OfNode> {
     let claimed: BTreeSet<NodeName> =
         view.node_claims.unordered().filter_map(|(_, claim)| claim.status.node_name.clone()).collect();
     let nodes = view.nodes.unordered().map(|(_, node)| node);

@@ -15,7 +15,10 @@ mod wanted;
 
 use replank_protocol::intent::Intent;
 
-pub(crate) use args::RollArgs;
+pub(crate) use args::{AwsArgs, RollArgs};
+pub(crate) use cloud::{asked, of_aws};
+pub(crate) use engine::of_group;
+pub(crate) use records::identity;
 use args::RollCommand;
 
 use crate::exit::Exit;

@@ -168,7 +168,7 @@ pub(super) async fn intend(
 }
 
 /// Who this process is to others.
-pub(super) fn identity() -> String {
+pub(crate) fn identity() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|text| text.trim().to_owned());
     let host = host.filter(|host| !host.is_empty()).or_else(|| std::env::var("HOSTNAME").ok());
     let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME"));

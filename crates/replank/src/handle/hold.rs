@@ -75,7 +75,7 @@ pub(super) fn carry_out(
             return Ok(Exit::Interrupted);
         }
     }
-    let screen = Rc::new(RefCell::new(Screen::new(args.output)));
+    let screen = Rc::new(RefCell::new(Screen::new(args.output, args.dry_run)));
     let figures = Rc::new(Cell::new(Figures::default()));
     let watch =
         Watch::new(ground.options.clone(), (args.dry_run, args.idle), screen.clone(), figures.clone());

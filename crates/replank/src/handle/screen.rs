@@ -11,16 +11,27 @@ use crate::live::{Form, Format, Waits, error_line, line as print};
 pub(super) struct Screen {
     form: Form,
     waits: Waits,
+    is_dry_run: bool,
 }
 
 impl Screen {
-    pub(super) fn new(format: Format) -> Self {
-        Self { form: Form::new(format, false), waits: Waits::default() }
+    pub(super) fn new(format: Format, is_dry_run: bool) -> Self {
+        Self { form: Form::new(format, false), waits: Waits::default(), is_dry_run }
     }
 
     /// Whether lines are told, and not events.
     pub(super) fn is_text(&self) -> bool {
         self.form.is_text()
+    }
+
+    /// Tells what is being done; or would be.
+    pub(super) fn does(&self, at: Time, line: &str, mut event: Value) {
+        if self.is_dry_run {
+            event["dryRun"] = true.into();
+            self.say(at, &format!("{line} (dry run)"), event);
+        } else {
+            self.say(at, line, event);
+        }
     }
 
     /// Tells something that happened: a line, and an event with its members.
@@ -44,7 +55,7 @@ impl Screen {
 
     /// Tells what has been waited for long enough; when to look next.
     pub(super) fn waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
-        let (due, next) = self.waits.due(now, waiting.iter().filter(|one| is_told(&one.on)), passes);
+        let (due, next) = self.waits.due(now, waiting.iter().filter(|one| is_told(&one.on)), |_| true);
         for one in due {
             let step = remedy(&one.on);
             let line = step.as_ref().map_or_else(|| one.to_string(), |step| format!("{one}\n  next: {step}"));
@@ -59,34 +70,14 @@ impl Screen {
     }
 }
 
-/// What cannot be read is told once, at once.
-fn passes(waiting: &Waiting) -> bool {
-    match &waiting.on {
-        WaitingOn::InterruptionEnd(InterruptionEnd::Poison { .. }) => false,
-        WaitingOn::InterruptionEnd(_)
-        | WaitingOn::Pod(_)
-        | WaitingOn::PodEnd(_)
-        | WaitingOn::Run(_)
-        | WaitingOn::RunEnd(_)
-        | WaitingOn::Capacity(_)
-        | WaitingOn::Roll(_)
-        | WaitingOn::RollEnd(_)
-        | WaitingOn::Interruption(_)
-        | WaitingOn::Migration(_)
-        | WaitingOn::MigrationEnd(_)
-        | WaitingOn::Scaling(_)
-        | WaitingOn::ScalingEnd(_)
-        | WaitingOn::DrainEnd(_)
-        | WaitingOn::Drain(_) => true,
-    }
-}
-
-/// Most messages about instances are about none of the cluster: that their node does not appear is nothing to be told of.
+/// Most messages about instances are about none of the cluster: that their node does not appear is nothing to be told of. What cannot be read has been told when it was
+/// received.
 fn is_told(on: &WaitingOn) -> bool {
     match on {
-        WaitingOn::Interruption(InterruptionWait::Unregistered { .. }) => false,
+        WaitingOn::Interruption(InterruptionWait::Unregistered { .. })
+        | WaitingOn::InterruptionEnd(InterruptionEnd::Poison { .. }) => false,
         WaitingOn::Interruption(InterruptionWait::Interrupted { .. } | InterruptionWait::Volumes { .. })
-        | WaitingOn::InterruptionEnd(_)
+        | WaitingOn::InterruptionEnd(InterruptionEnd::Release { .. })
         | WaitingOn::Pod(_)
         | WaitingOn::PodEnd(_)
         | WaitingOn::Run(_)

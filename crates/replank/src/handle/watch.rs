@@ -14,7 +14,8 @@ use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::Message;
 use replank_model::object::meta::Key;
-use replank_model::text::{InstanceId, MessageId, NodeName, Uid};
+use replank_model::object::node::Node;
+use replank_model::text::{MessageId, NodeName, Uid};
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{
     Command, CommandKey, Effect, GroupEffect, KubernetesEffect, NodeRole, NodeTarget, Outcome, QueueEffect,
@@ -22,6 +23,7 @@ use replank_protocol::command::{
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
+use replank_protocol::mark;
 use replank_protocol::outcome::Answer;
 use serde_json::json;
 
@@ -67,12 +69,29 @@ pub(super) struct Watch {
     busy: Option<Time>,
     new: Vec<Arc<Message>>,
     told: BTreeSet<MessageId>,
+    /// Messages that cannot be read: nothing is waited for because of them.
+    unread: BTreeSet<MessageId>,
     /// Pods that were asked to go and are still there.
     asked: BTreeMap<Uid, Key>,
     /// What each command does, for when it fails.
     sent: BTreeMap<CommandKey, (String, Option<MessageId>)>,
-    /// Nodes that are interrupted, and whether they have been seen empty.
-    open: BTreeMap<NodeName, (Uid, bool)>,
+    /// Nodes that are interrupted.
+    open: BTreeMap<NodeName, Open>,
+}
+
+/// An interrupted node, as it was seen last.
+struct Open {
+    uid: Uid,
+    is_marked: bool,
+    is_empty: bool,
+}
+
+/// How an interrupted node looks.
+struct Look {
+    is_marked: bool,
+    is_drained: bool,
+    /// Whether its instance goes, or the node is gone.
+    goes: bool,
 }
 
 impl Watch {
@@ -92,6 +111,7 @@ impl Watch {
             busy: None,
             new: Vec::new(),
             told: BTreeSet::new(),
+            unread: BTreeSet::new(),
             asked: BTreeMap::new(),
             sent: BTreeMap::new(),
             open: BTreeMap::new(),
@@ -100,6 +120,10 @@ impl Watch {
 
     fn say(&self, at: Time, line: &str, event: serde_json::Value) {
         self.screen.borrow_mut().say(at, line, event);
+    }
+
+    fn does(&self, at: Time, line: &str, event: serde_json::Value) {
+        self.screen.borrow_mut().does(at, line, event);
     }
 
     fn count(&self, add: impl FnOnce(&mut Figures)) {
@@ -118,6 +142,9 @@ impl Watch {
             if self.told.len() > TOLD_MAX {
                 self.told.pop_first();
             }
+            if self.unread.len() > TOLD_MAX {
+                self.unread.pop_first();
+            }
             let body = body::read_at(&message.body, self.options.home.as_ref());
             let is_unread = matches!(body, Body::Poison(_));
             self.count(|figures| {
@@ -126,6 +153,7 @@ impl Watch {
             });
             let words = words::of(&body);
             if is_unread {
+                self.unread.insert(message.id.clone());
                 let line = format!("message {} is left to the dead-letter queue: {words}", message.id);
                 self.screen.borrow_mut().warn(now, "unreadable", &line);
             } else {
@@ -150,19 +178,19 @@ impl Watch {
             Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => self.cordon(now, node, &mark.role),
             Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                 let line = format!("node/{} is given back", node.name);
-                self.say(now, &line, json!({"event": "uncordoning", "node": node.name}));
+                self.does(now, &line, json!({"event": "uncordoning", "node": node.name}));
                 Some(format!("uncordoning node {}", node.name))
             }
             Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) => {
                 self.asked.insert(pod.uid.clone(), pod.key.clone());
                 let line = format!("evicting pod {}", pod.key);
-                self.say(now, &line, json!({"event": "evicting", "pod": pod.key.to_string()}));
+                self.does(now, &line, json!({"event": "evicting", "pod": pod.key.to_string()}));
                 Some(line)
             }
             Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
                 self.asked.insert(pod.uid.clone(), pod.key.clone());
                 let line = format!("deleting pod {}: no time is left, and its budget refuses", pod.key);
-                self.say(now, &line, json!({"event": "deleting", "pod": pod.key.to_string()}));
+                self.does(now, &line, json!({"event": "deleting", "pod": pod.key.to_string()}));
                 Some(format!("deleting pod {}", pod.key))
             }
             Effect::Kubernetes(_) => None,
@@ -182,7 +210,7 @@ impl Watch {
                     | GroupEffect::UpdateNodegroupConfig { .. }
                     | GroupEffect::ScaleNodegroupToZero { .. } => "group",
                 };
-                self.say(now, &line, json!({"event": event, "change": line}));
+                self.does(now, &line, json!({"event": event, "change": line}));
                 Some(line)
             }
             Effect::Queue(QueueEffect::DeleteMessage { message, .. }) => {
@@ -199,14 +227,15 @@ impl Watch {
         let NodeRole::Interrupted { by, until, .. } = role else { return None };
         let name = &node.name;
         if !self.open.contains_key(name) {
-            self.open.insert(name.clone(), (node.uid.clone(), false));
+            let open = Open { uid: node.uid.clone(), is_marked: false, is_empty: false };
+            self.open.insert(name.clone(), open);
             self.count(|figures| figures.nodes += 1);
             let pods = self.left(name);
             let at = until.map(|until| format!(", its instance goes at {until}")).unwrap_or_default();
             let line = format!("cordoning node {name}: {by}{at}; {} to move", count(pods, "pod"));
             let until = until.map(|until| until.to_string());
             let event = json!({"event": "cordoning", "node": name, "by": by, "until": until, "pods": pods});
-            self.say(now, &line, event);
+            self.does(now, &line, event);
         }
         Some(format!("cordoning node {name}"))
     }
@@ -229,38 +258,64 @@ impl Watch {
                 self.say(now, &line, json!({"event": "evicted", "pod": pod.to_string()}));
             }
         }
-        let mut over = Vec::new();
-        for (name, (uid, is_empty)) in &self.open {
-            let view = self.core.view();
-            let node = view.node(name).filter(|node| node.meta.uid == *uid);
-            let instance = node.map(|node| instance_id_of(node));
-            let is_up = |id: &InstanceId| view.instances().get(id).is_none_or(|one| one.state.is_alive());
-            let goes = instance.as_ref().is_none_or(|id| !is_up(id));
-            let is_marked = node.is_some_and(|node| replank_protocol::mark::of(node).is_some());
-            let left = if node.is_some() && !is_empty { self.left(name) } else { 0 };
-            over.push((name.clone(), left == 0, goes, node.is_some() && !is_marked && !goes));
-        }
-        for (name, is_empty, goes, _is_given_back) in over {
-            let Some((_, known)) = self.open.get_mut(&name) else { continue };
-            let is_new = is_empty && !std::mem::replace(known, is_empty);
-            if is_new && self.core.view().node(&name).is_some_and(|node| node.spec.unschedulable) {
+        self.take_over(now);
+        let looks: Vec<(NodeName, Look)> =
+            self.open.iter().map(|(name, open)| (name.clone(), self.look(name, open))).collect();
+        for (name, look) in looks {
+            let Some(open) = self.open.get_mut(&name) else { continue };
+            let is_known_empty = open.is_empty;
+            open.is_empty |= look.is_drained;
+            let is_given_back = std::mem::replace(&mut open.is_marked, look.is_marked) && !look.is_marked;
+            if look.is_drained && !is_known_empty {
                 self.count(|figures| figures.drained += 1);
                 self.say(now, &format!("node/{name} drained"), json!({"event": "drained", "node": name}));
-            } else if goes && !is_empty {
+            } else if look.goes && !is_known_empty {
                 self.count(|figures| figures.late += 1);
                 let line = format!("node/{name} was lost with pods on it");
                 self.screen.borrow_mut().warn(now, "lost", &line);
             }
-            if goes {
+            if look.goes || is_given_back {
                 self.open.remove(&name);
             }
         }
     }
 
+    /// Nodes that another process has marked for an interruption: this one goes on with them.
+    fn take_over(&mut self, now: Time) {
+        let view = self.core.view();
+        let is_marked = |node: &Node| {
+            mark::of(node).is_some_and(|found| matches!(found.mark.role, NodeRole::Interrupted { .. }))
+                && view.instances().get(&instance_id_of(node)).is_none_or(|one| one.state.is_alive())
+        };
+        let nodes = view.nodes.unordered().map(|(_, node)| node);
+        let new = nodes.filter(|node| !self.open.contains_key(&node.name()) && is_marked(node));
+        let new: Vec<(NodeName, Uid)> = new.map(|node| (node.name(), node.meta.uid.clone())).collect();
+        for (name, uid) in new {
+            self.count(|figures| figures.nodes += 1);
+            let line = format!("going on with node {name}: {} to move", count(self.left(&name), "pod"));
+            self.say(now, &line, json!({"event": "resuming", "node": name}));
+            self.open.insert(name, Open { uid, is_marked: true, is_empty: false });
+        }
+    }
+
+    fn look(&self, name: &NodeName, open: &Open) -> Look {
+        let view = self.core.view();
+        let Some(node) = view.node(name).filter(|node| node.meta.uid == open.uid) else {
+            return Look { is_marked: open.is_marked, is_drained: false, goes: true };
+        };
+        let is_marked =
+            mark::of(node).is_some_and(|found| matches!(found.mark.role, NodeRole::Interrupted { .. }));
+        let goes = view.instances().get(&instance_id_of(node)).is_some_and(|one| !one.state.is_alive());
+        let is_drained = node.spec.unschedulable && self.left(name) == 0;
+        Look { is_marked, is_drained, goes }
+    }
+
     /// Whether there has been nothing to do for as long as is waited for.
     fn is_idle(&mut self, now: Time, decision: &Decision) -> bool {
         let is_busy = !decision.commands.is_empty()
-            || !self.is_dry_run && (!self.core.view().messages().is_empty() || !self.open.is_empty());
+            || !self.is_dry_run
+                && (!self.open.is_empty()
+                    || self.core.view().messages().keys().any(|id| !self.unread.contains(id)));
         if is_busy || self.busy.is_none() {
             self.busy = Some(now);
         }

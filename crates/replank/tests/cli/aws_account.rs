@@ -65,7 +65,7 @@ impl Account {
         Self { served, kubeconfig, variables, endpoint }
     }
 
-    fn variable(&self, name: &str) -> &str {
+    pub(crate) fn variable(&self, name: &str) -> &str {
         let found = self.variables.iter().find(|(own, _)| own == name);
         &found.unwrap_or_else(|| panic!("{name} is not told: {:?}", self.variables)).1
     }
@@ -117,7 +117,7 @@ impl Account {
     }
 
     /// A call of a JSON protocol, by its target.
-    fn json(&self, service: &str, target: &str, body: &Value) -> Value {
+    pub(crate) fn json(&self, service: &str, target: &str, body: &Value) -> Value {
         let version = if service == "sqs" { "1.0" } else { "1.1" };
         let kind = format!("application/x-amz-json-{version}");
         let headers = [("content-type", &*kind), ("x-amz-target", target)];

@@ -19,6 +19,8 @@ mod elastic;
 mod fix;
 mod gate;
 mod github_action;
+mod handle_aws;
+mod handle_aws_parity;
 mod hpa;
 mod input;
 mod interrupt;

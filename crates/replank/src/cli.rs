@@ -24,6 +24,7 @@ use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
 use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
+use crate::setup::SetupArgs;
 use crate::shell::{CompletionArgs, ManArgs};
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
@@ -180,6 +181,9 @@ pub(crate) enum Command {
 
     /// Serves a simulated cluster as a Kubernetes API server, for kubectl and others. Changes no real cluster.
     Cluster(ClusterArgs),
+
+    /// Prints what a cloud needs before Replank can be used there. Creates nothing.
+    Setup(SetupArgs),
 
     /// Prints the completion script of a shell. docs/install.md says where it goes.
     #[command(after_help = ends::table("completion"))]

@@ -176,6 +176,7 @@ pub(crate) const ENDS: &[Ends] = &[
     Ends { command: "cluster faults start", passes: "the fault acts", ..NOTHING },
     Ends { command: "cluster faults clear", passes: "the fault acts no more", ..NOTHING },
     Ends { command: "cluster status", ..NOTHING },
+    Ends { command: "setup aws", passes: "printed or written", ..NOTHING },
     Ends { command: "completion", ..NOTHING },
     Ends { command: "man", passes: "printed or written", ..NOTHING },
 ];

@@ -31,6 +31,7 @@ mod roll;
 mod sarif;
 mod scale;
 mod scan;
+mod setup;
 mod shell;
 mod snapshot;
 mod upgrade;
@@ -75,6 +76,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Drain(args) => drain::drain(args, printer, &interrupt),
         Command::Roll(args) => roll::run(args, printer, &interrupt),
         Command::Handle(args) => handle::run(args, printer, &interrupt),
+        Command::Setup(args) => setup::run(args, printer),
         Command::Rbac(args) => drain::rbac(args, printer),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),

@@ -43,7 +43,7 @@ use crate::cloud::{Cloud, Observed, OfNode, Order, Pending};
 pub use account::Aws;
 pub use error::AwsError;
 pub use queue::AwsQueue;
-pub use statement::{AUTO_SCALING, MANAGED, READS, statement};
+pub use statement::{AUTO_SCALING, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, allowed, statement};
 pub use wire::AwsAsked;
 
 impl Cloud for Aws {

@@ -8,33 +8,29 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::aws_account::Account;
-use super::common::{Ran, command};
+use super::common::{Ran, command, replank};
 use super::roll_aws_live::{begin, begun, nodes, wait};
 
 /// What has nothing to do for so long is over.
 const IDLE: &str = "25s";
 
-/// A queue with a dead-letter queue behind it, and the rules that send events to it. Its URL.
+/// The queue, its dead-letter queue and the rules that `replank setup aws` prints, created. Its URL.
 pub(crate) fn queue(account: &Account) -> String {
-    let create = |body: Value| account.json("sqs", "AmazonSQS.CreateQueue", &body)["QueueUrl"].clone();
-    create(json!({"QueueName": "dead"}));
+    let printed = replank(&["setup", "aws", "--cluster", "rehearsal", "--mode", "handle", "-o", "cloudformation"]);
+    let template = printed.json();
     let arn = |name: &str| format!("arn:aws:sqs:{}:111122223333:{name}", account.variable("AWS_REGION"));
-    let redrive = json!({"deadLetterTargetArn": arn("dead"), "maxReceiveCount": "3"}).to_string();
-    let url = create(json!({"QueueName": "replank", "Attributes": {"RedrivePolicy": redrive}}));
-    for (name, pattern) in [
-        ("spot", json!({"source": ["aws.ec2"], "detail-type": ["EC2 Spot Instance Interruption Warning"]})),
-        ("rebalance", json!({"source": ["aws.ec2"], "detail-type": ["EC2 Instance Rebalance Recommendation"]})),
-        ("state", json!({"source": ["aws.ec2"], "detail-type": ["EC2 Instance State-change Notification"]})),
-        ("health", json!({"source": ["aws.health"], "detail-type": ["AWS Health Event"]})),
-        (
-            "hook",
-            json!({"source": ["aws.autoscaling"],
-            "detail-type": ["EC2 Instance-terminate Lifecycle Action", "EC2 Instance-launch Lifecycle Action"]}),
-        ),
-    ] {
-        let rule = json!({"Name": name, "EventPattern": pattern.to_string()});
-        account.json("events", "AWSEvents.PutRule", &rule);
-        let target = json!({"Rule": name, "Targets": [{"Id": "queue", "Arn": arn("replank")}]});
+    let create = |body: &Value| account.json("sqs", "AmazonSQS.CreateQueue", body)["QueueUrl"].clone();
+    create(&json!({"QueueName": "dead"}));
+    let queue = &template["Resources"]["Queue"]["Properties"];
+    let redrive = json!({"deadLetterTargetArn": arn("dead"), "maxReceiveCount": queue["RedrivePolicy"]["maxReceiveCount"]});
+    let attributes = json!({"RedrivePolicy": redrive.to_string(), "VisibilityTimeout": queue["VisibilityTimeout"].to_string()});
+    let url = create(&json!({"QueueName": "replank", "Attributes": attributes}));
+    let resources = template["Resources"].as_object().expect("it has resources").values();
+    let rules = resources.filter(|one| one["Type"] == "AWS::Events::Rule");
+    for rule in rules.map(|rule| &rule["Properties"]) {
+        let put = json!({"Name": rule["Name"], "EventPattern": rule["EventPattern"].to_string()});
+        account.json("events", "AWSEvents.PutRule", &put);
+        let target = json!({"Rule": rule["Name"], "Targets": [{"Id": "queue", "Arn": arn("replank")}]});
         account.json("events", "AWSEvents.PutTargets", &target);
     }
     url.as_str().expect("it has one").to_owned()
@@ -100,6 +96,14 @@ fn asked(told: &str) -> BTreeMap<&str, u32> {
     all
 }
 
+/// Names of pods and their nodes.
+fn pods(account: &Account) -> BTreeMap<String, String> {
+    let all = account.get("/api/v1/namespaces/default/pods");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = all["items"].as_array().expect("a list").iter();
+    all.map(|pod| (text(&pod["metadata"]["name"]), text(&pod["spec"]["nodeName"]))).collect()
+}
+
 const NODE: &str = "ip-10-0-0-2.eu-west-1.compute.internal";
 const INSTANCE: &str = "i-00000000000000002";
 
@@ -136,6 +140,7 @@ fn duplicates_and_late_messages_do_nothing_twice_and_a_killed_process_is_gone_on
     ] {
         send(&account, &url, body);
     }
+    let before = pods(&account);
     let mut child = begin(&account, &handle);
     let mut killed = String::new();
     for line in BufReader::new(child.stdout.take().expect("it has an output")).lines() {
@@ -152,10 +157,15 @@ fn duplicates_and_late_messages_do_nothing_twice_and_a_killed_process_is_gone_on
     is_over(&account, (&url, 1), &ran);
     let both = format!("{killed}{}", ran.stdout);
     let asked = asked(&both);
-    assert!(asked.values().all(|count| *count == 1), "{both}");
     let count = |verb: &str| asked.keys().filter(|words| words.starts_with(verb)).count();
     let counts = ["cordoning", "relieving", "evicting", "completing", "terminating", "deleting"].map(count);
     assert_eq!(counts, [1, 1, 2, 1, 0, 0], "{both}");
+    // What was told and not yet sent when it was killed is asked for once more.
+    let again: Vec<_> = asked.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(again.len() <= 1 && again.iter().all(|(words, count)| words.starts_with("evicting") && **count == 2), "{both}");
+    let after = pods(&account);
+    let stayed = before.iter().filter(|(name, _)| after.contains_key(*name)).count();
+    assert_eq!(stayed, 4, "the pods of other nodes have stayed: {both}");
     let told = [&killed, &*ran.stdout, &ran.stderr].concat();
     assert_eq!(told.matches("it cannot be read: invalid JSON").count(), 2, "once by each process: {told}");
     assert!(told.contains("about something else (account 999900001111)"), "{told}");

@@ -57,6 +57,7 @@ mod scale;
 mod scan;
 mod schemas;
 mod script;
+mod setup;
 mod sweep;
 mod terminal;
 mod upgrade_calendar;

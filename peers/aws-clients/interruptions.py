@@ -29,7 +29,7 @@ def run(replank, handler, folder, count, check):
     table = []
     for name in ["aws-node-termination-handler", "replank handle"]:
         table.append((name, played(replank, handler, os.path.join(folder, name.split()[0]), count, name)))
-    columns = ["drained in time", "lost", "p50", "max", "evictions that a budget refused", "pods evicted twice", "instances launched twice", "messages left"]
+    columns = ["drained in time", "lost", "p50", "max", "pods evicted twice", "instances launched twice", "messages left"]
     print(f"{count} instances at once, two pods each, a budget of {MISSING}")
     print("| | " + " | ".join(columns) + " |")
     for name, row in table:
@@ -129,7 +129,6 @@ def played(replank, handler, folder, count, name):
                 "lost": count - len(drained),
                 "p50": f"{times[len(times) // 2]:.0f} s" if times else "–",
                 "max": f"{times[-1]:.0f} s" if times else "–",
-                "evictions that a budget refused": said.count("violate the pod's disruption budget"),
                 "pods evicted twice": twice(said),
                 "instances launched twice": max(0, len(set(members()) - before) - count),
                 "messages left": messages(),

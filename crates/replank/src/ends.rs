@@ -64,7 +64,6 @@ pub(crate) const ENDS: &[Ends] = &[
         refused: Some("not confirmed, another process works on the run, or another run wants the same nodes"),
         incomplete: true,
     },
-    Ends { command: "handle", passes: "nothing to do for as long as `--idle` says", ..NOTHING },
     Ends { command: "roll status", passes: "printed", ..NOTHING },
     Ends { command: "roll watch", passes: "the run is over", ..NOTHING },
     Ends { command: "roll pause", passes: "written down", ..NOTHING },
@@ -89,6 +88,7 @@ pub(crate) const ENDS: &[Ends] = &[
         refused: Some("another process was faster"),
         ..NOTHING
     },
+    Ends { command: "handle", passes: "nothing to do for as long as `--idle` says", ..NOTHING },
     Ends { command: "rbac", ..NOTHING },
     Ends {
         command: "place",

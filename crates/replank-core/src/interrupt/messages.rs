@@ -8,8 +8,8 @@ use replank_model::text::MessageId;
 
 use super::body;
 use super::body::Body;
-use super::options::Home;
 use super::notice::Notice;
+use super::options::Home;
 
 /// See the module's page.
 #[derive(Debug, Default)]
@@ -28,7 +28,8 @@ impl Inbox {
         match (old, new) {
             (_, Some(new)) => {
                 let known = self.read.remove(&new.id).filter(|(known, _)| known.body == new.body);
-                let body = known.map_or_else(|| body::read_at(&new.body, self.home.as_ref()), |(_, body)| body);
+                let body =
+                    known.map_or_else(|| body::read_at(&new.body, self.home.as_ref()), |(_, body)| body);
                 self.read.insert(new.id.clone(), (new.clone(), body));
             }
             (Some(old), None) => {

@@ -494,7 +494,8 @@ fn a_message_of_another_account_or_region_is_about_none_of_the_cluster() {
         ("111122223333", "us-east-1", false),
     ] {
         let mut frame = serving(two_nodes());
-        frame.core = Core::without_run().with_interruptions(Options { home: Some(home.clone()), ..Options::beside(None) });
+        frame.core = Core::without_run()
+            .with_interruptions(Options { home: Some(home.clone()), ..Options::beside(None) });
         for value in two_nodes() {
             frame.core.observe(Delta::Put(object(value)));
         }

@@ -61,13 +61,15 @@ impl AwsQueue {
             return Err(wrong(why, "pass the queue's region: --region REGION"));
         }
         let asked = json!({"QueueUrl": url, "AttributeNames": ["QueueArn", "RedrivePolicy"]});
-        let answer = aws.sqs("GetQueueAttributes", &asked, Manner::Read).await.map_err(|error| match error {
-            AwsError::Refused { code, .. } if is_unknown(&code) => {
-                let why = format!("there is no such queue in account {} in {}", aws.account(), aws.region());
-                wrong(why, "list them: aws sqs list-queues; make one: replank setup aws --cluster NAME")
-            }
-            other => other,
-        })?;
+        let answered = aws.sqs("GetQueueAttributes", &asked, Manner::Read).await;
+        if let Err(AwsError::Refused { code, .. }) = &answered
+            && is_unknown(code)
+        {
+            let why = format!("there is no such queue in account {} in {}", aws.account(), aws.region());
+            let next = "list them: aws sqs list-queues; make one: replank setup aws --cluster NAME";
+            return Err(wrong(why, next));
+        }
+        let answer = answered?;
         let has_dead_letters = text(&answer["Attributes"], "RedrivePolicy").is_some();
         Ok(Self { aws, url: url.to_owned(), wait_seconds: WAIT_SECONDS, hidden: HIDDEN, has_dead_letters })
     }
@@ -185,7 +187,13 @@ mod tests {
         let found = parts("https://sqs.eu-west-1.amazonaws.com/111122223333/replank");
         assert_eq!(found, Some(("sqs.eu-west-1.amazonaws.com", "111122223333")));
         assert_eq!(parts("http://127.0.0.1:4566/111122223333/q"), Some(("127.0.0.1:4566", "111122223333")));
-        for not in ["replank", "arn:aws:sqs:eu-west-1:111122223333:q", "https://sqs/1/q", "https://h/111122223333/", "https://h/111122223333/q/x"] {
+        for not in [
+            "replank",
+            "arn:aws:sqs:eu-west-1:111122223333:q",
+            "https://sqs/1/q",
+            "https://h/111122223333/",
+            "https://h/111122223333/q/x",
+        ] {
             assert_eq!(parts(not), None, "{not}");
         }
     }

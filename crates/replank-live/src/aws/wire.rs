@@ -302,7 +302,9 @@ fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
         Service::Ec2 => xml::read(text),
         Service::AutoScaling | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
         Service::Eks | Service::Sqs | Service::Ssm if text.is_empty() => Ok(Value::Null),
-        Service::Eks | Service::Sqs | Service::Ssm => serde_json::from_str(text).map_err(|error| error.to_string()),
+        Service::Eks | Service::Sqs | Service::Ssm => {
+            serde_json::from_str(text).map_err(|error| error.to_string())
+        }
     }
 }
 

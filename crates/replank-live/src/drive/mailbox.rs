@@ -55,7 +55,11 @@ impl Mailbox {
 
     /// How long nothing is due.
     pub(super) fn pause(&self) -> Duration {
-        if self.polls.is_empty() { self.next.saturating_duration_since(Instant::now()).min(LOOK) } else { LOOK }
+        if self.polls.is_empty() {
+            self.next.saturating_duration_since(Instant::now()).min(LOOK)
+        } else {
+            LOOK
+        }
     }
 
     /// What the poll that is under way receives; never, while none is.
@@ -84,8 +88,15 @@ impl Mailbox {
                 }
                 let hidden_until = now + self.queue.hides_for();
                 for Received { id, receipt, body, sent, count } in received {
-                    let message =
-                        Message { id, receipt, body, sent, received: now, hidden_until, received_count: count };
+                    let message = Message {
+                        id,
+                        receipt,
+                        body,
+                        sent,
+                        received: now,
+                        hidden_until,
+                        received_count: count,
+                    };
                     let delta = Delta::Message(Arc::new(message));
                     view.apply(delta.clone());
                     learned.deltas.push(delta);
@@ -114,12 +125,7 @@ impl Mailbox {
     }
 
     /// Takes in what became of a message. That a receipt was of no use says that the message is not ours any more.
-    pub(super) fn settle(
-        &mut self,
-        effect: &QueueEffect,
-        answer: &Answer,
-        view: &mut View,
-    ) -> Option<Delta> {
+    pub(super) fn settle(&mut self, effect: &QueueEffect, answer: &Answer, view: &mut View) -> Option<Delta> {
         let (id, receipt) = match effect {
             QueueEffect::HoldMessage { message, receipt, .. }
             | QueueEffect::DeleteMessage { message, receipt } => (message, receipt),
@@ -185,9 +191,13 @@ mod tests {
         assert_eq!(mailbox.give_back(at(150), &mut view), [Delta::MessageGone("m".into())]);
         // Delivered anew: what becomes of the receipt before says nothing of it.
         mailbox.receive(Ok(vec![received("r2", 2)]), at(151), &mut view);
-        let delete = |receipt: &str| QueueEffect::DeleteMessage { message: "m".into(), receipt: receipt.into() };
+        let delete =
+            |receipt: &str| QueueEffect::DeleteMessage { message: "m".into(), receipt: receipt.into() };
         assert_eq!(mailbox.settle(&delete("r1"), &Answer::Done, &mut view), None);
-        assert_eq!(mailbox.settle(&delete("r2"), &Answer::Done, &mut view), Some(Delta::MessageGone("m".into())));
+        assert_eq!(
+            mailbox.settle(&delete("r2"), &Answer::Done, &mut view),
+            Some(Delta::MessageGone("m".into()))
+        );
         assert!(view.messages().is_empty());
     }
 

@@ -172,7 +172,9 @@ fn finish(
         Left::Interrupted => (
             "interrupted",
             Exit::Interrupted,
-            format!("interrupted ({told}): what is under way stays as it is, and the next process goes on with it"),
+            format!(
+                "interrupted ({told}): what is under way stays as it is, and the next process goes on with it"
+            ),
         ),
         Left::Lost(holder) => {
             let by = holder.as_ref().map(|holder| format!("{holder} handles messages"));

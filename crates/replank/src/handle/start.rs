@@ -113,7 +113,11 @@ fn have_hooks(options: &Options, behind: &Observed, printer: &mut Printer) -> Re
         return Ok(());
     }
     let known: Vec<&str> = known.into_iter().map(|name| &**name).collect();
-    let there = if known.is_empty() { "they have none".to_owned() } else { format!("they have: {}", known.join(", ")) };
+    let there = if known.is_empty() {
+        "they have none".to_owned()
+    } else {
+        format!("they have: {}", known.join(", "))
+    };
     Err(Failure::usage_message(format!(
         "no Auto Scaling group behind the cluster's nodes has a lifecycle hook named {}; {there}",
         unknown.join(" or ")

@@ -175,7 +175,9 @@ impl Watch {
     /// Tells of a command; in words, and the message that it deletes.
     fn command(&mut self, now: Time, effect: &Effect) -> (Option<String>, Option<MessageId>) {
         let words = match effect {
-            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => self.cordon(now, node, &mark.role),
+            Effect::Kubernetes(KubernetesEffect::Cordon { node, mark, .. }) => {
+                self.cordon(now, node, &mark.role)
+            }
             Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
                 let line = format!("node/{} is given back", node.name);
                 self.does(now, &line, json!({"event": "uncordoning", "node": node.name}));

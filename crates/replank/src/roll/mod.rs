@@ -15,11 +15,11 @@ mod wanted;
 
 use replank_protocol::intent::Intent;
 
+use args::RollCommand;
 pub(crate) use args::{AwsArgs, RollArgs};
 pub(crate) use cloud::{asked, of_aws};
 pub(crate) use engine::of_group;
 pub(crate) use records::identity;
-use args::RollCommand;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -90,7 +90,8 @@ fn cluster(text: &str) -> Result<String, String> {
     if is_name {
         return Ok(text.to_owned());
     }
-    Err("expected the name of an EKS cluster: at most 100 letters, digits, hyphens and underscores".to_owned())
+    Err("expected the name of an EKS cluster: at most 100 letters, digits, hyphens and underscores"
+        .to_owned())
 }
 
 /// What Auto Scaling takes for a hook (HeartbeatTimeout).

@@ -65,7 +65,11 @@ fn queue(setup: &Setup, resources: &mut Map<String, Value>) {
         );
     }
     let policy = queue_policy(&arn_of("Queue"), &rules);
-    put("QueuePolicy", "AWS::SQS::QueuePolicy", json!({"Queues": [{"Ref": "Queue"}], "PolicyDocument": policy}));
+    put(
+        "QueuePolicy",
+        "AWS::SQS::QueuePolicy",
+        json!({"Queues": [{"Ref": "Queue"}], "PolicyDocument": policy}),
+    );
     for (number, group) in setup.groups.iter().enumerate() {
         put(
             &format!("Hook{}", number + 1),
@@ -78,12 +82,9 @@ fn queue(setup: &Setup, resources: &mut Map<String, Value>) {
 }
 
 fn role(setup: &Setup, resources: &mut Map<String, Value>) {
-    let arn = |service: &str, rest: &str| {
-        json!({"Fn::Sub": format!("arn:${{AWS::Partition}}:{service}:${{AWS::Region}}:${{AWS::AccountId}}:{rest}")})
-    };
+    let arn = |service: &str, rest: &str| json!({"Fn::Sub": format!("arn:${{AWS::Partition}}:{service}:${{AWS::Region}}:${{AWS::AccountId}}:{rest}")});
     let names = Names { queue: arn_of("Queue"), arn: &arn };
-    let policy =
-        json!({"PolicyName": setup.name, "PolicyDocument": document(&statements(setup, &names))});
+    let policy = json!({"PolicyName": setup.name, "PolicyDocument": document(&statements(setup, &names))});
     let role = json!({"Description": format!("Replank on cluster {}", setup.cluster),
         "AssumeRolePolicyDocument": trust(), "Policies": [policy]});
     resources.insert("Role".to_owned(), resource("AWS::IAM::Role", &role));

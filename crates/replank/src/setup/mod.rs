@@ -10,8 +10,8 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use args::{SetupAwsArgs, SetupCommand, SetupFormat};
 pub(crate) use args::SetupArgs;
+use args::{SetupAwsArgs, SetupCommand, SetupFormat};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -52,9 +52,14 @@ fn aws(args: &SetupAwsArgs, printer: &mut Printer) -> Result<Exit, Failure> {
         .map_err(Failure::usage)?;
     // What somebody may have changed is not written over.
     let mut out = std::fs::File::create_new(&file).with_context(|| format!("cannot write {shown}")).map_err(
-        |error| Failure::usage(error).next("move the file that is there away, or name another folder: --write DIR"),
+        |error| {
+            Failure::usage(error)
+                .next("move the file that is there away, or name another folder: --write DIR")
+        },
     )?;
-    out.write_all(text.as_bytes()).with_context(|| format!("cannot write {shown}")).map_err(Failure::internal)?;
+    out.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {shown}"))
+        .map_err(Failure::internal)?;
     printer.story(&format!("written: {shown}"));
     Ok(Exit::Passes)
 }

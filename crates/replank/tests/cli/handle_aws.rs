@@ -1,7 +1,8 @@
 //! `replank handle` on a served AWS account: what is announced is drained in time, and nothing is done twice.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,7 +17,8 @@ const IDLE: &str = "25s";
 
 /// The queue, its dead-letter queue and the rules that `replank setup aws` prints, created. Its URL.
 pub(crate) fn queue(account: &Account) -> String {
-    let printed = replank(&["setup", "aws", "--cluster", "rehearsal", "--mode", "handle", "-o", "cloudformation"]);
+    let printed =
+        replank(&["setup", "aws", "--cluster", "rehearsal", "--mode", "handle", "-o", "cloudformation"]);
     let template = printed.json();
     let arn = |name: &str| format!("arn:aws:sqs:{}:111122223333:{name}", account.variable("AWS_REGION"));
     let create = |body: &Value| account.json("sqs", "AmazonSQS.CreateQueue", body)["QueueUrl"].clone();
@@ -89,7 +91,10 @@ fn asked(told: &str) -> BTreeMap<&str, u32> {
     let mut all = BTreeMap::new();
     let lines = told.lines().filter_map(|line| line.split_once(' ').map(|(_, words)| words));
     for words in lines {
-        if ["evicting", "deleting", "relieving", "terminating", "completing", "cordoning"].iter().any(|verb| words.starts_with(verb)) {
+        if ["evicting", "deleting", "relieving", "terminating", "completing", "cordoning"]
+            .iter()
+            .any(|verb| words.starts_with(verb))
+        {
             *all.entry(words).or_default() += 1;
         }
     }
@@ -162,7 +167,10 @@ fn duplicates_and_late_messages_do_nothing_twice_and_a_killed_process_is_gone_on
     assert_eq!(counts, [1, 1, 2, 1, 0, 0], "{both}");
     // What was told and not yet sent when it was killed is asked for once more.
     let again: Vec<_> = asked.iter().filter(|(_, count)| **count > 1).collect();
-    assert!(again.len() <= 1 && again.iter().all(|(words, count)| words.starts_with("evicting") && **count == 2), "{both}");
+    assert!(
+        again.len() <= 1 && again.iter().all(|(words, count)| words.starts_with("evicting") && **count == 2),
+        "{both}"
+    );
     let after = pods(&account);
     let stayed = before.iter().filter(|(name, _)| after.contains_key(*name)).count();
     assert_eq!(stayed, 4, "the pods of other nodes have stayed: {both}");
@@ -186,16 +194,47 @@ fn without_a_hook_an_instance_is_ended_once_it_is_drained_and_another_comes() {
     assert!(node["spec"]["unschedulable"].is_null() && left(&account, &url) == 1, "nothing was changed");
     let journal = at(folder, "journal.jsonl");
     let journal_text = journal.to_str().expect("text");
-    let ran = account.run(&["handle", "--queue-url", &url, "--idle", IDLE, "--journal", journal_text, "-o", "json"]);
+    let ran = account.run(&[
+        "handle",
+        "--queue-url",
+        &url,
+        "--idle",
+        IDLE,
+        "--journal",
+        journal_text,
+        "-o",
+        "json",
+    ]);
     is_over(&account, (&url, 0), &ran);
     let events: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();
     let end = events.last().expect("it ends");
-    assert_eq!((&end["event"], &end["nodes"], &end["drained"], &end["lost"]), (&json!("end"), &json!(1), &json!(1), &json!(0)));
+    assert_eq!(
+        (&end["event"], &end["nodes"], &end["drained"], &end["lost"]),
+        (&json!("end"), &json!(1), &json!(1), &json!(0))
+    );
     let ends = events.iter().filter(|event| event["event"] == "terminating").count();
     assert_eq!(ends, 1, "{ran:?}");
     let told = command(&["report", journal_text]).output().expect("it runs");
     assert!(told.status.success(), "{told:?}");
+}
+
+/// The address of a service that lets nobody do anything.
+fn denies() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = format!("http://{}", listener.local_addr().expect("it has one"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut asked = [0; 16_384];
+            drop(stream.read(&mut asked));
+            let body = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","message":"Access to the resource is denied."}"#;
+            let head =
+                "HTTP/1.1 403 Forbidden\r\ncontent-type: application/x-amz-json-1.0\r\nconnection: close";
+            drop(write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+        }
+    });
+    address
 }
 
 #[test]
@@ -228,6 +267,11 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
     };
     is_usage(&without(&["AWS_REGION", "AWS_DEFAULT_REGION"]), "no AWS region is given");
     is_usage(&without(&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]), "no AWS credentials are found");
+    let denies = denies();
+    let mut call = account.call(&["handle", "--queue-url", &url]);
+    let denied = Ran::from(call.env("AWS_ENDPOINT_URL_SQS", denies).output().expect("it runs"));
+    is_usage(&denied, "sqs:GetQueueAttributes: AccessDeniedException: Access to the resource is denied.");
+    is_usage(&denied, r#"{"Effect": "Allow", "Action": ["sqs:GetQueueAttributes"], "Resource": "*"}"#);
     let (_, _, is_left) = nodes(&account);
     assert!(!is_left, "nothing was changed");
     let leases = account.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases").to_string();

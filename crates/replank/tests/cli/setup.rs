@@ -10,7 +10,8 @@ use super::common::{replank, root};
 const MODES: [&str; 3] = ["handle", "roll", "all"];
 
 fn printed(mode: &str, form: &str, more: &[&str]) -> String {
-    let ran = replank(&[&["setup", "aws", "--cluster", "prod", "--mode", mode, "-o", form][..], more].concat());
+    let ran =
+        replank(&[&["setup", "aws", "--cluster", "prod", "--mode", mode, "-o", form][..], more].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran.stdout
 }
@@ -22,9 +23,13 @@ fn template(mode: &str, more: &[&str]) -> Value {
 /// Whether an event matches a pattern of EventBridge whose values are listed.
 fn matches(pattern: &Value, event: &Value) -> bool {
     match pattern {
-        Value::Object(all) => all.iter().all(|(key, one)| event.get(key).is_some_and(|value| matches(one, value))),
+        Value::Object(all) => {
+            all.iter().all(|(key, one)| event.get(key).is_some_and(|value| matches(one, value)))
+        }
         Value::Array(all) => all.contains(event),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("not in a pattern: {pattern}"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            panic!("not in a pattern: {pattern}")
+        }
     }
 }
 
@@ -62,9 +67,7 @@ fn each_event_reaches_the_queue_by_one_rule_and_no_other_does() {
         }
     }
     assert!(enveloped >= 9 && used.len() == 5, "{enveloped} {used:?}");
-    let state = |state: &str| {
-        json!({"source": "aws.ec2", "detail-type": "EC2 Instance State-change Notification", "detail": {"state": state}})
-    };
+    let state = |state: &str| json!({"source": "aws.ec2", "detail-type": "EC2 Instance State-change Notification", "detail": {"state": state}});
     for other in [
         state("pending"),
         state("running"),
@@ -113,10 +116,12 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
             assert!(id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
             assert!(resource["Type"].as_str().is_some_and(|kind| kind.starts_with("AWS::")), "{id}");
         }
-        let hooks: Vec<&Value> = resources.values().filter(|one| one["Type"] == "AWS::AutoScaling::LifecycleHook").collect();
+        let hooks: Vec<&Value> =
+            resources.values().filter(|one| one["Type"] == "AWS::AutoScaling::LifecycleHook").collect();
         assert_eq!(hooks.len(), if mode == "roll" { 0 } else { 2 }, "{mode}");
         for one in statements(&template) {
-            let all: Vec<&str> = one["Action"].as_array().expect("actions").iter().filter_map(Value::as_str).collect();
+            let all: Vec<&str> =
+                one["Action"].as_array().expect("actions").iter().filter_map(Value::as_str).collect();
             assert!(all.iter().all(|action| !action.contains('*')), "{all:?}");
             let is_read = |action: &&str| {
                 let (_, name) = action.split_once(':').expect("a service");
@@ -130,8 +135,13 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
     let (handle, roll, both) = (of("handle"), of("roll"), of("all"));
     assert_eq!(both, handle.union(&roll).cloned().collect());
     assert!(handle.contains("sqs:ReceiveMessage") && handle.contains("autoscaling:CompleteLifecycleAction"));
-    assert!(!handle.iter().any(|action| action.starts_with("eks:") || action.contains("UpdateAutoScalingGroup")));
-    assert!(!roll.iter().any(|action| action.starts_with("sqs:") || action.contains("Lifecycle") && !action.contains("Describe")));
+    assert!(
+        !handle.iter().any(|action| action.starts_with("eks:") || action.contains("UpdateAutoScalingGroup"))
+    );
+    assert!(
+        !roll.iter().any(|action| action.starts_with("sqs:")
+            || action.contains("Lifecycle") && !action.contains("Describe"))
+    );
     // Without names, writes are limited by the tag of the cluster's groups.
     let tagged = statements(&template("handle", &[]));
     let condition = json!({"StringEquals": {"aws:ResourceTag/kubernetes.io/cluster/prod": "owned"}});
@@ -175,7 +185,11 @@ fn blocks(text: &str) -> Result<Vec<(String, String)>, String> {
         }
         body.push('\n');
     }
-    if open.is_empty() && head.trim().is_empty() { Ok(all) } else { Err(format!("open at the end: {open:?} {head}")) }
+    if open.is_empty() && head.trim().is_empty() {
+        Ok(all)
+    } else {
+        Err(format!("open at the end: {open:?} {head}"))
+    }
 }
 
 #[test]
@@ -185,7 +199,9 @@ fn terraform_s_resources_are_whole_and_the_same_as_cloudformation_s() {
         let text = printed(mode, "terraform", &more);
         let all = blocks(&text).unwrap_or_else(|why| panic!("{why}\n{text}"));
         let heads: Vec<&str> = all.iter().map(|(head, _)| &**head).collect();
-        let of = |kind: &str| heads.iter().filter(|head| head.starts_with(&format!("resource \"{kind}\""))).count();
+        let of = |kind: &str| {
+            heads.iter().filter(|head| head.starts_with(&format!("resource \"{kind}\""))).count()
+        };
         let template = template(mode, &more);
         let resources = template["Resources"].as_object().expect("resources");
         let in_template = |kind: &str| resources.values().filter(|one| one["Type"] == kind).count();
@@ -202,7 +218,9 @@ fn terraform_s_resources_are_whole_and_the_same_as_cloudformation_s() {
         }
         // What is referred to is there.
         for (_, body) in &all {
-            for reference in body.split(|letter: char| !letter.is_ascii_alphanumeric() && !"._".contains(letter)) {
+            for reference in
+                body.split(|letter: char| !letter.is_ascii_alphanumeric() && !"._".contains(letter))
+            {
                 let parts: Vec<&str> = reference.split('.').collect();
                 if let ["aws_sqs_queue" | "aws_cloudwatch_event_rule" | "aws_iam_role", name, _] = parts[..] {
                     let head = format!("resource {:?} {name:?}", parts[0]);
@@ -226,7 +244,8 @@ fn a_file_is_written_once_and_wrong_names_are_told() {
     let folder = folder.to_str().expect("text");
     let write = ["setup", "aws", "--cluster", "prod", "--write", folder];
     assert_eq!(replank(&write).code, Some(0));
-    let text = std::fs::read_to_string(format!("{folder}/replank-prod.cloudformation.json")).expect("it is there");
+    let text =
+        std::fs::read_to_string(format!("{folder}/replank-prod.cloudformation.json")).expect("it is there");
     assert!(text.contains("AWSTemplateFormatVersion"));
     assert!(replank(&write).usage_error().contains("move the file that is there away"));
     let wrong = replank(&["setup", "aws", "--cluster", "a/b"]).usage_error();

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::aws_account::Account;
-use super::common::{Ran, command, replank};
+use super::common::{Ran, command, plan, replank};
 use super::roll_aws_live::{begin, begun, nodes, wait};
 
 /// What has nothing to do for so long is over.
@@ -217,6 +217,43 @@ fn without_a_hook_an_instance_is_ended_once_it_is_drained_and_another_comes() {
     assert_eq!(ends, 1, "{ran:?}");
     let told = command(&["report", journal_text]).output().expect("it runs");
     assert!(told.status.success(), "{told:?}");
+}
+
+/// A minute: where it is wanted.
+#[test]
+fn beside_a_roll_an_interrupted_node_is_replaced_once() {
+    if std::env::var_os("REPLANK_AWS_BESIDE").is_none() {
+        println!("not run without REPLANK_AWS_BESIDE: a roll and an interruption at once");
+        return;
+    }
+    let folder = "handle-aws-beside";
+    let account = begun(folder, "group");
+    let url = queue(&account);
+    hook(&account, "replank-drain", 300);
+    let spec = "groups: [web], target: {kubernetesVersion: '1.36'}, lifecycleHooks: [replank-drain]";
+    let file = plan(&format!("{folder}/plan.yaml"), spec);
+    let mut handles = begin(&account, &["handle", "--queue-url", &url]);
+    let mut rolls = begin(&account, &["roll", "-f", &file, "--yes", "--group-label", "group"]);
+    let mut rolled = String::new();
+    for line in BufReader::new(rolls.stdout.take().expect("it has an output")).lines() {
+        let line = line.expect("it is text");
+        if line.contains("evicting pod") && !rolled.contains("evicting pod") {
+            befalls(&account, &format!("spot instance {NODE} is taken back"));
+        }
+        rolled += &(line + "\n");
+    }
+    let code = rolls.wait().expect("it ends").code();
+    wait(&account, "the queue is empty", |account| left(account, &url) == 0);
+    handles.kill().expect("it can be ended");
+    let handled = handles.wait_with_output().expect("it has ended");
+    let handled = String::from_utf8_lossy(&handled.stdout).into_owned();
+    assert_eq!(code, Some(0), "{rolled}\n{handled}");
+    let (launched, mut ended) = account.heard();
+    ended.sort_unstable();
+    let old: Vec<String> = (1..=3).map(|number| format!("i-{number:017x}")).collect();
+    assert_eq!((launched.len(), ended), (3, old), "{rolled}\n{handled}");
+    wait(&account, "the old nodes are gone", |account| nodes(account).0.len() == 3 && !nodes(account).2);
+    assert!(handled.contains(&format!("cordoning node {NODE}")), "{handled}");
 }
 
 /// The address of a service that lets nobody do anything.

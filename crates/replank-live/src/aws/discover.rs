@@ -22,12 +22,15 @@ const HOOKS_LAST: Duration = Duration::from_secs(60);
 pub(super) struct Discovery {
     /// Instances of nodes whose group was asked for.
     asked: BTreeSet<InstanceId>,
+    /// Groups that were found so.
+    groups: BTreeSet<Text>,
     hooks: BTreeMap<Text, (Instant, Value)>,
 }
 
 impl Aws {
-    pub(super) fn is_discovering(&self) -> bool {
-        self.state().found.is_some()
+    /// Whether a group is followed for its nodes' sake alone.
+    pub(super) fn is_discovered(&self, group: &Text) -> bool {
+        self.state().found.as_ref().is_some_and(|found| found.groups.contains(group))
     }
 
     /// The groups behind nodes and their instances, as they are now.
@@ -68,11 +71,14 @@ impl Aws {
         let names: Vec<&str> = names.into_iter().collect();
         let groups = if names.is_empty() { Vec::new() } else { self.groups(&names).await? };
         let mut state = self.state();
+        let mut new_groups = Vec::new();
         for group in &groups {
             let base = base(group, &state.bases);
+            new_groups.extend(base.iter().map(|base| base.auto_scaling_group.clone()));
             state.bases.extend(base);
         }
         if let Some(found) = &mut state.found {
+            found.groups.extend(new_groups);
             // One whose node is gone is not asked for again, either.
             found.asked.retain(|id| nodes.contains_key(id));
             found.asked.extend(new);
@@ -98,7 +104,9 @@ impl Aws {
 fn base(group: &Value, others: &[NodeGroup]) -> Option<NodeGroup> {
     let own = text(group, "AutoScalingGroupName")?;
     let of_eks = managed(group).map(|(_, name)| name);
-    let name = of_eks.filter(|name| others.iter().all(|other| other.name.as_str() != *name)).unwrap_or(own);
+    let is_free = |name: &str| others.iter().all(|other| other.name.as_str() != name);
+    let named = of_eks.into_iter().chain([own]).find(|name| is_free(name)).map(str::to_owned);
+    let name = named.unwrap_or_else(|| format!("{own} (Auto Scaling group)"));
     let kind = if of_eks.is_some() { GroupKind::EksManaged } else { GroupKind::SelfManaged };
     let new = NodeGroup::new(GroupName::from(name), size(group), Vec::new(), LaunchTemplate::default());
     Some(NodeGroup { auto_scaling_group: Text::from(own), kind, ..new })

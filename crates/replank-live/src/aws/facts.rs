@@ -180,7 +180,7 @@ impl Aws {
         for base in bases {
             let own = groups.iter().find(|group| group["AutoScalingGroupName"] == *base.auto_scaling_group);
             let Some(group) = own else { continue };
-            if self.is_discovering() {
+            if self.is_discovered(&base.auto_scaling_group) {
                 let hooks = self.known_hooks(&base.auto_scaling_group).await?;
                 let (seen, instances) = discovered(&base, group, &hooks).read(&machines, nodes);
                 observed.instances.extend(instances.into_iter().map(|one| (one.id.clone(), one)));

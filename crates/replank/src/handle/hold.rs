@@ -31,7 +31,7 @@ use crate::report::words::count;
 use crate::roll::identity;
 
 /// The name of the Lease.
-const LEASE: &str = "replank-handle";
+pub(crate) const LEASE: &str = "replank-handle";
 /// How often it is looked whether a Lease that somebody else holds is free.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long a decision waits until what was written is seen: with many interruptions at once there is always something that was not.

@@ -8,4 +8,5 @@ mod watch;
 mod words;
 
 pub(crate) use args::HandleArgs;
+pub(crate) use hold::LEASE;
 pub(crate) use start::run;

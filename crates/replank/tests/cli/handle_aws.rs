@@ -220,7 +220,7 @@ fn without_a_hook_an_instance_is_ended_once_it_is_drained_and_another_comes() {
 }
 
 #[test]
-fn a_roll_handles_interruptions_besides_and_the_group_is_as_large_as_before() {
+fn a_roll_handles_interruptions_besides() {
     let folder = "handle-aws-beside";
     let account = begun(folder, "group");
     let url = queue(&account);
@@ -242,7 +242,9 @@ fn a_roll_handles_interruptions_besides_and_the_group_is_as_large_as_before() {
     assert_eq!(rest.status.code(), Some(0), "{rolled}");
     let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");
     let size = ["DesiredCapacity", "MinSize", "MaxSize"].map(|name| element(&answer, name));
-    assert_eq!(size, ["3", "0", "3"], "{rolled}");
+    // What was launched in the place of the interrupted one goes again, unless pods have come to it by then.
+    assert!([["3", "0", "3"], ["4", "0", "4"]].contains(&size), "{size:?} {rolled}");
+    assert!(rolled.contains(&format!("relieving instance {INSTANCE}")), "{rolled}");
     let (_, ended) = account.heard();
     for number in 1..=3 {
         let old = format!("i-{number:017x}");

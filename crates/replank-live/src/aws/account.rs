@@ -8,7 +8,7 @@ use replank_model::text::InstanceId;
 use serde_json::json;
 
 use super::client::{Caller, Manner};
-use super::discover::Discovery;
+use super::discovery::Discovery;
 use super::error::AwsError;
 use super::machine::Machine;
 use super::service::Service;

@@ -17,16 +17,6 @@ use crate::cloud::{Observed, OfNode};
 /// For how long the hooks of a group are taken to be as they were: a call for each group.
 const HOOKS_LAST: Duration = Duration::from_secs(60);
 
-/// What is known of the groups behind nodes.
-#[derive(Debug, Default)]
-pub(super) struct Discovery {
-    /// Instances of nodes whose group was asked for.
-    asked: BTreeSet<InstanceId>,
-    /// Groups that were found so.
-    groups: BTreeSet<Text>,
-    hooks: BTreeMap<Text, (Instant, Value)>,
-}
-
 impl Aws {
     /// Whether a group is followed for its nodes' sake alone.
     pub(super) fn is_discovered(&self, group: &Text) -> bool {

@@ -189,3 +189,11 @@ pub(super) fn is_not_accepted(code: &str) -> bool {
 pub(super) fn is_denied(code: &str) -> bool {
     matches!(code, "AccessDenied" | "AccessDeniedException" | "UnauthorizedOperation" | "UnauthorizedAccess")
 }
+
+/// What went wrong, and what to do next.
+pub(super) fn said(error: &AwsError) -> String {
+    match error.next() {
+        Some(next) => format!("{error}; {next}"),
+        None => error.to_string(),
+    }
+}

@@ -14,6 +14,7 @@ mod answer;
 mod client;
 mod credentials;
 mod discover;
+mod discovery;
 mod error;
 mod facts;
 mod found;
@@ -37,6 +38,8 @@ use replank_model::object::cloud::InstanceState;
 use replank_model::text::InstanceId;
 use replank_protocol::command::GroupEffect;
 use replank_protocol::outcome::Answer;
+
+use error::said;
 
 use crate::cloud::{Cloud, Observed, OfNode, Order, Pending};
 
@@ -63,13 +66,5 @@ impl Cloud for Aws {
             let found = self.machines(&[instance]).await.map_err(|error| said(&error))?;
             Ok(found.get(instance).and_then(|machine| machine.state))
         })
-    }
-}
-
-/// What went wrong, and what to do next.
-fn said(error: &AwsError) -> String {
-    match error.next() {
-        Some(next) => format!("{error}; {next}"),
-        None => error.to_string(),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use replank_core::Core;
 use replank_core::interrupt::{Home, Options};
+use replank_facts::plan::Plan;
 use replank_live::aws::{Aws, AwsQueue};
 use replank_live::drive;
 use replank_live::queue::Queue;
@@ -13,7 +14,6 @@ use replank_model::text::Text;
 use replank_protocol::record::NAMESPACE;
 use tokio::runtime::Runtime;
 
-use super::hold::Task;
 use super::records::identity;
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
@@ -53,8 +53,11 @@ pub(super) fn queue(
 ///
 /// # Errors
 /// Where another process handles them.
-pub(super) async fn taken(connection: &Connection, task: &Task) -> Result<Option<Box<Lease>>, Failure> {
-    if task.queue.is_none() {
+pub(super) async fn taken(
+    connection: &Connection,
+    queue: Option<&Arc<AwsQueue>>,
+) -> Result<Option<Box<Lease>>, Failure> {
+    if queue.is_none() {
         return Ok(None);
     }
     match Lease::take(connection, (NAMESPACE, LEASE), &identity()).await? {
@@ -76,15 +79,15 @@ pub(super) async fn kept(lease: &mut Option<Box<Lease>>) -> Option<Holder> {
 }
 
 /// A core that handles interruptions besides, where messages are received.
-pub(super) fn with_interruptions(core: Core, task: &Task) -> Core {
-    let (Some(cloud), Some(_)) = (&task.cloud, &task.queue) else { return core };
+pub(super) fn with_interruptions(core: Core, plan: &Plan, cloud: Option<&Arc<Aws>>) -> Core {
+    let Some(cloud) = cloud else { return core };
     let home = Home { account: Text::from(cloud.account()), region: Text::from(cloud.region()) };
-    core.with_interruptions(Options { home: Some(home), ..Options::beside(Some(&task.plan)) })
+    core.with_interruptions(Options { home: Some(home), ..Options::beside(Some(plan)) })
 }
 
 /// Has the driver receive messages.
-pub(super) fn receive(driving: &mut drive::Options, task: &Task) {
-    let Some(queue) = &task.queue else { return };
+pub(super) fn receive(driving: &mut drive::Options, queue: Option<&Arc<AwsQueue>>) {
+    let Some(queue) = queue else { return };
     driving.queue = Some(queue.clone() as Arc<dyn Queue>);
     driving.sight_max = SIGHT_MAX;
 }

@@ -96,7 +96,7 @@ pub(super) fn carry_out(
     };
     let handling = runtime.block_on(async {
         is_as_known(connection, &namespace, task).await?;
-        besides::taken(connection, task).await
+        besides::taken(connection, task.queue.as_ref()).await
     });
     let mut handling = match handling {
         Ok(handling) => handling,
@@ -118,7 +118,7 @@ pub(super) fn carry_out(
     };
     let Task { run, plan, options, .. } = task;
     let core = Core::new(plan.clone(), run.clone(), options.clone(), preflight::blocking).with_record();
-    let core = besides::with_interruptions(core, task);
+    let core = besides::with_interruptions(core, plan, task.cloud.as_ref().filter(|_| task.queue.is_some()));
     let watch = Watch::new(core, plan.clone(), run.clone(), options.clone(), shared.clone());
     let mut file = journal.as_ref().map(JournalFile::sink);
     let sink = Box::new(move |entry: &Entry| {
@@ -137,7 +137,7 @@ pub(super) fn carry_out(
     driving.term = Some(lease.term());
     driving.records = Some(namespace.clone());
     driving.cloud = task.cloud.clone().map(|cloud| -> Arc<dyn Cloud> { cloud });
-    besides::receive(&mut driving, task);
+    besides::receive(&mut driving, task.queue.as_ref());
     let driver = Driver::new(connection, driving);
     let term = lease.term();
     let left = runtime.block_on(async {

@@ -250,7 +250,8 @@ fn a_roll_handles_interruptions_besides() {
         let old = format!("i-{number:017x}");
         assert_eq!(ended.iter().filter(|id| **id == old).count(), 1, "{old}: {ended:?} {rolled}");
     }
-    wait(&account, "the old nodes are gone", |account| nodes(account).0.len() == 3 && !nodes(account).2);
+    let wanted: usize = size[0].parse().expect("a number");
+    wait(&account, "the old nodes are gone", |account| nodes(account).0.len() == wanted && !nodes(account).2);
 }
 
 /// The address of a service that lets nobody do anything.

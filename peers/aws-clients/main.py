@@ -9,8 +9,13 @@ import traceback
 import autoscaler
 import calls
 import commands
+import interruptions
 import termination
 from cluster import Cluster
+
+
+# Parts that measure and take minutes: only where they are asked for.
+MEASURES = ["interruptions"]
 
 
 def main():
@@ -20,6 +25,7 @@ def main():
     arguments.add_argument("--handler", required=True)
     arguments.add_argument("--folder", required=True)
     arguments.add_argument("--only")
+    arguments.add_argument("--interrupted", type=int, default=50)
     asked = arguments.parse_args()
     # No other account is reached, whatever this machine is set up for.
     for name in [name for name in os.environ if name.startswith("AWS_")]:
@@ -47,9 +53,10 @@ def main():
         "commands": of_commands,
         "autoscaler": lambda folder: autoscaler.run(asked.replank, asked.autoscaler, folder, check),
         "termination": lambda folder: termination.run(asked.replank, asked.handler, folder, check),
+        "interruptions": lambda folder: interruptions.run(asked.replank, asked.handler, folder, asked.interrupted, check),
     }
     for name, part in parts.items():
-        if asked.only not in (None, name):
+        if asked.only != name and (asked.only is not None or name in MEASURES):
             continue
         begun = time.monotonic()
         try:

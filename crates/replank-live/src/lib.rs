@@ -12,6 +12,7 @@ mod error;
 mod lease;
 mod list;
 mod nodes;
+pub mod queue;
 mod resource;
 mod rights;
 mod slim;

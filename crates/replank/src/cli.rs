@@ -17,12 +17,14 @@ use crate::data::DataArgs;
 use crate::drain::{CordonArgs, DrainArgs, RbacArgs};
 use crate::ends;
 use crate::exit::Exit;
+use crate::handle::HandleArgs;
 use crate::hpa::HpaArgs;
 use crate::journal::{DiffArgs, ReportArgs};
 use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
 use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
+use crate::setup::SetupArgs;
 use crate::shell::{CompletionArgs, ManArgs};
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
@@ -35,7 +37,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll and migrate --apply change a cluster.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll, handle and migrate --apply change a cluster.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version = env!("REPLANK_VERSION"), styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -91,6 +93,14 @@ pub(crate) enum Command {
     /// on with what was begun; `replank roll resume` does the same without the plan. docs/roll.md says more.
     #[command(after_help = ends::table("roll"))]
     Roll(Box<RollArgs>),
+
+    /// Drains nodes whose instances AWS takes away, in the time that is left: messages of an SQS queue say so (spot interruptions, rebalance recommendations, lifecycle hooks,
+    /// scheduled maintenance).
+    ///
+    /// What aws-node-termination-handler does in queue mode, by Replank's budgets and room. It goes on until Ctrl-C. `replank setup aws` prints the queue, its rules, hooks
+    /// and permissions. docs/handle.md says more.
+    #[command(after_help = ends::table("handle"))]
+    Handle(Box<HandleArgs>),
 
     /// Prints the ClusterRole that a command on a live cluster needs, with no rule more than that.
     #[command(after_help = ends::table("rbac"))]
@@ -171,6 +181,9 @@ pub(crate) enum Command {
 
     /// Serves a simulated cluster as a Kubernetes API server, for kubectl and others. Changes no real cluster.
     Cluster(ClusterArgs),
+
+    /// Prints what a cloud needs before Replank can be used there. Creates nothing.
+    Setup(SetupArgs),
 
     /// Prints the completion script of a shell. docs/install.md says where it goes.
     #[command(after_help = ends::table("completion"))]

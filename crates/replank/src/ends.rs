@@ -88,6 +88,7 @@ pub(crate) const ENDS: &[Ends] = &[
         refused: Some("another process was faster"),
         ..NOTHING
     },
+    Ends { command: "handle", passes: "nothing to do for as long as `--idle` says", ..NOTHING },
     Ends { command: "rbac", ..NOTHING },
     Ends {
         command: "place",
@@ -204,6 +205,7 @@ pub(crate) const ENDS: &[Ends] = &[
     Ends { command: "cluster faults start", passes: "the fault acts", ..NOTHING },
     Ends { command: "cluster faults clear", passes: "the fault acts no more", ..NOTHING },
     Ends { command: "cluster status", ..NOTHING },
+    Ends { command: "setup aws", passes: "printed or written", ..NOTHING },
     Ends { command: "completion", ..NOTHING },
     Ends { command: "man", passes: "printed or written", ..NOTHING },
 ];

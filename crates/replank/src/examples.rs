@@ -37,6 +37,13 @@ const EXAMPLES: &[Rows] = &[
     ("roll resume", &["replank roll resume"]),
     ("roll cancel", &["replank roll cancel"]),
     ("roll undo", &["replank roll undo"]),
+    (
+        "handle",
+        &[
+            "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod --dry-run",
+            "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod",
+        ],
+    ),
     ("rbac", &["replank rbac drain | kubectl apply -f -"]),
     (
         "place",
@@ -95,6 +102,13 @@ const EXAMPLES: &[Rows] = &[
     ("cluster faults start", &["replank cluster faults start node node-1 falls silent"]),
     ("cluster faults clear", &["replank cluster faults clear 1"]),
     ("cluster status", &["replank cluster status"]),
+    (
+        "setup aws",
+        &[
+            "replank setup aws --cluster prod --mode handle --group web > replank.json",
+            "replank setup aws --cluster prod -o terraform --write terraform/",
+        ],
+    ),
     ("completion", &["replank completion bash > /etc/bash_completion.d/replank"]),
     ("man", &["replank man roll status | man -l -", "replank man --dir ~/.local/share/man/man1"]),
 ];

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::exit::Exit;
@@ -46,6 +46,16 @@ impl Interrupt {
     /// From here on there is something to show: the next Ctrl-C only asks.
     pub(crate) fn hold(&self) {
         self.at_once.store(false, Ordering::SeqCst);
+    }
+
+    /// From here on SIGTERM asks to stop, too: what runs in a pod is ended so.
+    ///
+    /// # Errors
+    /// Where the system does not let us.
+    pub(crate) fn heed_termination(&self) -> Result<(), Failure> {
+        flag::register(SIGTERM, self.pressed.clone()).map(drop).map_err(|error| {
+            Failure::internal(anyhow::Error::new(error).context("cannot listen for SIGTERM"))
+        })
     }
 
     /// Whether somebody asked to stop.

@@ -15,6 +15,7 @@ mod exit;
 mod explain;
 mod failure;
 mod github;
+mod handle;
 mod hpa;
 mod interrupt;
 mod journal;
@@ -31,6 +32,7 @@ mod roll;
 mod sarif;
 mod scale;
 mod scan;
+mod setup;
 mod shell;
 mod snapshot;
 mod upgrade;
@@ -78,6 +80,8 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Uncordon(args) => drain::uncordon(args, printer, &interrupt),
         Command::Drain(args) => drain::drain(args, printer, &interrupt),
         Command::Roll(args) => roll::run(args, printer, &interrupt),
+        Command::Handle(args) => handle::run(args, printer, &interrupt),
+        Command::Setup(args) => setup::run(args, printer),
         Command::Rbac(args) => drain::rbac(args, printer),
         Command::Place(args) => place::run(args, printer),
         Command::Check(args) => check::run(args, printer),

@@ -8,6 +8,7 @@ use replank_model::text::{InstanceId, MessageId, NodeName};
 use replank_model::time::Time;
 use replank_protocol::command::CommandKey;
 
+use super::Options;
 use super::inbox::Inbox;
 use super::notice::{HealthStatus, News};
 
@@ -37,6 +38,11 @@ pub(super) struct Cache {
 }
 
 impl Cache {
+    /// Nothing is known yet.
+    pub(super) fn of(options: &Options) -> Self {
+        Self { is_stale: true, inbox: Inbox::of(options.home.clone()), ..Self::default() }
+    }
+
     /// Messages that cancelled an event, while a node still carries a mark: nothing else says that the mark can be removed.
     pub(super) fn calls_off(&self) -> Vec<MessageId> {
         let is_marked = |instance: &&InstanceId| {

@@ -83,6 +83,19 @@ struct Told {
     until: Option<Time>,
 }
 
+/// What was to come long ago, and has not: an old message about an instance that runs on says nothing against one about what is still to come.
+#[derive(Clone, Copy)]
+struct Over {
+    now: Time,
+    patience: Span,
+}
+
+impl Over {
+    fn is(self, told: Told) -> bool {
+        told.until.is_some_and(|until| until + self.patience <= self.now)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Draft {
     causes: BTreeMap<Cause, Told>,
@@ -95,10 +108,11 @@ struct Draft {
 pub(super) fn cases(cache: &mut Cache, options: &Options, view: &View, now: Time) -> Vec<Case> {
     let mut drafts: BTreeMap<InstanceId, Draft> = BTreeMap::new();
     let closed = closed(cache);
-    said(&mut drafts, cache, options, &closed);
+    let over = Over { now, patience: options.patience };
+    said(&mut drafts, cache, options, (&closed, over));
     let called_off: BTreeSet<InstanceId> = closed.keys().map(|(instance, _)| instance.clone()).collect();
     held(&mut drafts, cache, options, view, now);
-    marked(&mut drafts, cache, view, &called_off);
+    marked(&mut drafts, cache, view, (&called_off, over));
     let all = drafts.into_iter().filter_map(|(instance, draft)| {
         let node = cache.node_of.get(&instance).and_then(|name| view.node(name)).cloned();
         let has_ended = cache.ended.contains(&instance);
@@ -129,7 +143,12 @@ fn closed(cache: &Cache) -> Closed {
 }
 
 /// What messages say.
-fn said(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, options: &Options, closed: &Closed) {
+fn said(
+    drafts: &mut BTreeMap<InstanceId, Draft>,
+    cache: &Cache,
+    options: &Options,
+    (closed, over): (&Closed, Over),
+) {
     for (message, notice) in cache.inbox.notices() {
         let Some((cause, told)) = cause_of(message, notice) else { continue };
         for instance in notice.news.instances() {
@@ -139,7 +158,7 @@ fn said(drafts: &mut BTreeMap<InstanceId, Draft>, cache: &Cache, options: &Optio
                 continue;
             }
             let draft = drafts.entry(instance.clone()).or_default();
-            draft.add(cause, told);
+            draft.add(cause, told, over);
             draft.messages.insert(message.id.clone());
             draft.sent = draft.sent.max(Some(message.sent));
             if let News::Terminating(action) | News::Retreating(action) = &notice.news
@@ -187,7 +206,8 @@ fn held(
         let draft = drafts.entry(id.clone()).or_default();
         if !draft.causes.keys().any(|cause| cause.is_of_group()) {
             let since = *cache.first_seen.entry(id.clone()).or_insert(now);
-            draft.add(Cause::Terminating, Told { since, until: None });
+            let over = Over { now, patience: options.patience };
+            draft.add(Cause::Terminating, Told { since, until: None }, over);
         }
         for hook in hooks_at(view, options, &instance.group, Transition::Terminating) {
             let (group, instance) = (instance.group.clone(), id.clone());
@@ -209,7 +229,7 @@ fn marked(
     drafts: &mut BTreeMap<InstanceId, Draft>,
     cache: &Cache,
     view: &View,
-    called_off: &BTreeSet<InstanceId>,
+    (called_off, over): (&BTreeSet<InstanceId>, Over),
 ) {
     for name in &cache.marked {
         let Some(node) = view.node(name) else { continue };
@@ -220,14 +240,19 @@ fn marked(
         let is_seen = by.is_of_group() && !drafts.contains_key(&instance);
         let is_over = by == Cause::Scheduled && called_off.contains(&instance);
         if !is_seen && !is_over && by != Cause::Down {
-            drafts.entry(instance).or_default().add(by, Told { since: mark.since, until });
+            drafts.entry(instance).or_default().add(by, Told { since: mark.since, until }, over);
         }
     }
 }
 
 impl Draft {
-    fn add(&mut self, cause: Cause, told: Told) {
+    fn add(&mut self, cause: Cause, told: Told, over: Over) {
         let known = self.causes.entry(cause).or_insert(told);
+        match (over.is(*known), over.is(told)) {
+            (true, false) => *known = told,
+            (false, true) => return,
+            (true, true) | (false, false) => {}
+        }
         known.since = known.since.min(told.since);
         known.until = known.until.into_iter().chain(told.until).min();
     }
@@ -261,6 +286,10 @@ impl Case {
         }
         if draft.causes.is_empty() {
             return None;
+        }
+        let over = Over { now, patience: options.patience };
+        if draft.causes.values().any(|told| !over.is(*told)) {
+            draft.causes.retain(|_, told| !over.is(*told));
         }
         let node_pods =
             node.as_ref().map(|node| NodePods::of(view, &options.plan, &node.name())).unwrap_or_default();

@@ -9,19 +9,27 @@ use replank_model::text::MessageId;
 use super::body;
 use super::body::Body;
 use super::notice::Notice;
+use super::options::Home;
 
 /// See the module's page.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
+    /// What a message says of another account or region is not read any further.
+    home: Option<Home>,
     pub(super) read: BTreeMap<MessageId, (Arc<Message>, Body)>,
 }
 
 impl Inbox {
+    pub(super) fn of(home: Option<Home>) -> Self {
+        Self { home, ..Self::default() }
+    }
+
     pub(super) fn observe(&mut self, old: Option<&Message>, new: Option<&Arc<Message>>) {
         match (old, new) {
             (_, Some(new)) => {
                 let known = self.read.remove(&new.id).filter(|(known, _)| known.body == new.body);
-                let body = known.map_or_else(|| body::read(&new.body), |(_, body)| body);
+                let body =
+                    known.map_or_else(|| body::read_at(&new.body, self.home.as_ref()), |(_, body)| body);
                 self.read.insert(new.id.clone(), (new.clone(), body));
             }
             (Some(old), None) => {

@@ -29,7 +29,7 @@
 //! # Messages
 //!
 //! What is about no instance of the cluster is kept for [`KEEP`], since instances and nodes are seen later than messages, and then
-//! deleted. What cannot be read is named and left to the queue's dead letters. A message is held for as long as it is needed,
+//! deleted; what is about another account or region ([`Home`]), at once. What cannot be read is named and left to the queue's dead letters. A message is held for as long as it is needed,
 //! so that it is not received by somebody else, or counted as one that nobody can handle; that is twelve hours at most, then it comes back
 //! and is looked at anew. What was begun meanwhile stands on the node.
 
@@ -69,7 +69,7 @@ use replank_protocol::owner::Owner;
 use replank_protocol::release::Release;
 
 use options::hooks_at;
-pub use options::{Hooks, KEEP, Options};
+pub use options::{Home, Hooks, KEEP, Options};
 
 use cache::Cache;
 
@@ -82,11 +82,12 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     pub(crate) fn new(options: Options) -> Self {
-        Self { options, cache: Cache { is_stale: true, ..Cache::default() } }
+        let cache = Cache::of(&options);
+        Self { options, cache }
     }
 
     pub(crate) fn drop_caches(&mut self) {
-        self.cache = Cache { is_stale: true, ..Cache::default() };
+        self.cache = Cache::of(&self.options);
     }
 
     pub(crate) fn anew(&self) -> Self {

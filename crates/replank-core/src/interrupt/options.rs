@@ -23,6 +23,17 @@ pub struct Options {
     pub patience: Span,
     /// What counts as a batch pod, and how long one is waited for.
     pub plan: Arc<Plan>,
+    /// Where the cluster's instances are, if it is known: what a message says of another account or region is about none of them.
+    pub home: Option<Home>,
+}
+
+/// An account of a cloud, in a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The account's number.
+    pub account: Text,
+    /// The region.
+    pub region: Text,
 }
 
 /// Which lifecycle hooks are ours to complete: those that are named, and our own. All others are their owners': whoever completes an action ends somebody
@@ -58,6 +69,7 @@ impl Options {
             hooks: Hooks { named: plan.lifecycle_hooks.clone() },
             patience: Span::from_minutes(60),
             plan: plan.into(),
+            home: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use replank_model::text::{InstanceId, MessageId};
 use replank_model::time::{Span, Time};
 use serde_json::{Value, json};
 
+use super::Home;
 use super::Options;
 use crate::Core;
 use replank_facts::groups::GroupBy;
@@ -456,6 +457,53 @@ fn duplicates_are_one_case_and_each_is_deleted() {
     frame.gone(&node("web-1", "i-1"));
     let sent = frame.settle(130);
     assert!(["a", "b", "c"].iter().all(|id| is_of(&sent, &format!("delete/{id}"))), "{sent:?}");
+}
+
+#[test]
+fn an_old_warning_that_comes_late_says_nothing_against_a_new_one() {
+    for order in [["old", "new"], ["new", "old"]] {
+        let mut frame = serving(two_nodes());
+        for id in order {
+            let time = if id == "old" { at(-700_000) } else { at(0) };
+            let body = json!({"detail-type": "EC2 Spot Instance Interruption Warning", "source": "aws.ec2",
+                "time": time.to_string(), "detail": {"instance-id": "i-1"}});
+            frame.message(id, &body.to_string());
+        }
+        let sent = frame.settle(2);
+        assert!(is_of(&sent, "cordon/web-1") && is_of(&sent, "evict/shop-1"), "{sent:?}");
+        assert!(!is_of(&sent, "/delete/"), "{sent:?}");
+    }
+    // Alone it is over: the instance runs on.
+    let mut frame = serving(two_nodes());
+    frame.message_of("m", &spot("i-1"), -700_000);
+    let sent = frame.settle(2);
+    assert!(is_of(&sent, "delete/m/1") && !is_of(&sent, "cordon/"), "{sent:?}");
+}
+
+#[test]
+fn a_message_of_another_account_or_region_is_about_none_of_the_cluster() {
+    let told = |account: &str, region: &str| {
+        json!({"detail-type": "EC2 Spot Instance Interruption Warning", "source": "aws.ec2", "time": at(0).to_string(),
+            "account": account, "region": region, "detail": {"instance-id": "i-1"}})
+        .to_string()
+    };
+    let home = Home { account: "111122223333".into(), region: "eu-west-1".into() };
+    for (account, region, is_ours) in [
+        ("111122223333", "eu-west-1", true),
+        ("999900001111", "eu-west-1", false),
+        ("111122223333", "us-east-1", false),
+    ] {
+        let mut frame = serving(two_nodes());
+        frame.core = Core::without_run()
+            .with_interruptions(Options { home: Some(home.clone()), ..Options::beside(None) });
+        for value in two_nodes() {
+            frame.core.observe(Delta::Put(object(value)));
+        }
+        frame.message("m", &told(account, region));
+        let sent = frame.settle(2);
+        assert_eq!(is_of(&sent, "cordon/web-1"), is_ours, "{account} {region}: {sent:?}");
+        assert_eq!(is_of(&sent, "delete/m/1"), !is_ours, "{account} {region}: {sent:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use replank_model::text::InstanceId;
 use serde_json::json;
 
 use super::client::{Caller, Manner};
+use super::discovery::Discovery;
 use super::error::AwsError;
 use super::machine::Machine;
 use super::service::Service;
@@ -31,6 +32,8 @@ pub(super) struct State {
     pub(super) machines: BTreeMap<InstanceId, Machine>,
     /// Groups as they were seen last.
     pub(super) seen: Vec<NodeGroup>,
+    /// Where groups are found by the cluster's nodes.
+    pub(super) found: Option<Discovery>,
 }
 
 impl Aws {
@@ -61,6 +64,12 @@ impl Aws {
     pub fn follow(&self, groups: Vec<NodeGroup>) {
         self.state().bases = groups;
         // Whoever drives may have another runtime than who looked: connections belong to one.
+        self.caller.forget_connections();
+    }
+
+    /// From now on the groups behind the cluster's nodes are looked at, as these come and go; of them no more than interruptions are decided on.
+    pub fn follow_nodes(&self) {
+        self.state().found = Some(Discovery::default());
         self.caller.forget_connections();
     }
 

@@ -53,6 +53,7 @@ impl From<AwsError> for Stop {
             | AwsError::NoCredentials { .. }
             | AwsError::Credentials { .. }
             | AwsError::Unreadable { .. }
+            | AwsError::Queue { .. }
             | AwsError::WrongAccount { .. } => (400, ""),
         };
         if code == LATE {
@@ -63,7 +64,7 @@ impl From<AwsError> for Stop {
 }
 
 /// Whether nothing is known of what became of a write.
-fn is_lost(error: &AwsError) -> bool {
+pub(super) fn is_lost(error: &AwsError) -> bool {
     match error {
         AwsError::Unreachable { is_unsent, .. } => !is_unsent,
         AwsError::Refused { status, code, .. } => {
@@ -76,6 +77,7 @@ fn is_lost(error: &AwsError) -> bool {
         | AwsError::Credentials { .. }
         | AwsError::NotAccepted { .. }
         | AwsError::Denied { .. }
+        | AwsError::Queue { .. }
         | AwsError::WrongAccount { .. } => false,
     }
 }

@@ -90,21 +90,34 @@ impl Caller {
         self.call(&draft, manner).await
     }
 
-    /// The value of a public parameter.
-    pub(super) async fn parameter(&self, name: &str) -> Result<String, AwsError> {
+    /// A call of a JSON protocol: one address, and the action in a header.
+    pub(super) async fn json(
+        &self,
+        (service, action): (Service, &str),
+        (version, target): (&str, &str),
+        body: &Value,
+        manner: Manner<'_>,
+    ) -> Result<Value, AwsError> {
         let draft = Draft {
-            service: Service::Ssm,
-            action: "GetParameter".to_owned(),
+            service,
+            action: action.to_owned(),
             method: Method::POST,
             path: "/".to_owned(),
             query: String::new(),
             headers: vec![
-                ("content-type", "application/x-amz-json-1.1".to_owned()),
-                ("x-amz-target", "AmazonSSM.GetParameter".to_owned()),
+                ("content-type", format!("application/x-amz-json-{version}")),
+                ("x-amz-target", format!("{target}.{action}")),
             ],
-            body: serde_json::json!({ "Name": name }).to_string().into_bytes(),
+            body: body.to_string().into_bytes(),
         };
-        let answer = self.call(&draft, Manner::Read).await?;
+        self.call(&draft, manner).await
+    }
+
+    /// The value of a public parameter.
+    pub(super) async fn parameter(&self, name: &str) -> Result<String, AwsError> {
+        let body = serde_json::json!({ "Name": name });
+        let call = (Service::Ssm, "GetParameter");
+        let answer = self.json(call, ("1.1", "AmazonSSM"), &body, Manner::Read).await?;
         answer["Parameter"]["Value"].as_str().map(str::to_owned).ok_or_else(|| AwsError::Unreadable {
             action: "ssm:GetParameter".to_owned(),
             why: format!("it has no value of {name}"),

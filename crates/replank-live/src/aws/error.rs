@@ -86,6 +86,16 @@ pub enum AwsError {
         /// Why.
         why: String,
     },
+    /// A queue is not one that messages can be received from.
+    #[error("queue {url}: {why}")]
+    Queue {
+        /// Its URL.
+        url: String,
+        /// Why not.
+        why: String,
+        /// The next step to take.
+        next: String,
+    },
     /// The account knows none of the cluster's instances.
     #[error(
         "no Auto Scaling group of account {account} in {region} has the instances of these nodes: {nodes}"
@@ -119,6 +129,7 @@ impl AwsError {
             Self::WrongAccount { .. } => {
                 Some("check the account and the region: aws sts get-caller-identity; pass --profile and --region".to_owned())
             }
+            Self::Queue { next, .. } => Some(next.clone()),
             Self::Refused { .. } | Self::Unreadable { .. } => None,
         }
     }
@@ -135,6 +146,7 @@ impl AwsError {
             | Self::NotAccepted { .. }
             | Self::Denied { .. }
             | Self::Unreadable { .. }
+            | Self::Queue { .. }
             | Self::WrongAccount { .. } => false,
         }
     }
@@ -176,4 +188,12 @@ pub(super) fn is_not_accepted(code: &str) -> bool {
 /// Codes that say that a permission is missing.
 pub(super) fn is_denied(code: &str) -> bool {
     matches!(code, "AccessDenied" | "AccessDeniedException" | "UnauthorizedOperation" | "UnauthorizedAccess")
+}
+
+/// What went wrong, and what to do next.
+pub(super) fn said(error: &AwsError) -> String {
+    match error.next() {
+        Some(next) => format!("{error}; {next}"),
+        None => error.to_string(),
+    }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::account::Aws;
 use super::answer::{TAG_NODEGROUP, list, managed, text};
 use super::client::Manner;
+use super::discover::discovered;
 use super::error::AwsError;
 use super::group::Seen;
 use super::machine::Machine;
@@ -126,12 +127,7 @@ impl Aws {
         let mut names: BTreeSet<String> =
             members.iter().filter_map(|one| text(one, "AutoScalingGroupName")).map(str::to_owned).collect();
         if names.is_empty() && !nodes.is_empty() {
-            let shown: Vec<&str> = nodes.values().take(3).map(|node| node.name.as_str()).collect();
-            return Err(AwsError::WrongAccount {
-                account: self.account.clone(),
-                region: self.region().to_owned(),
-                nodes: shown.join(", "),
-            });
+            return Err(self.wrong_account(nodes));
         }
         names.extend(more.iter().map(ToString::to_string));
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -160,8 +156,16 @@ impl Aws {
         Ok(Value::Array(answers))
     }
 
+    /// None of the nodes' instances is known here.
+    pub(super) fn wrong_account(&self, nodes: &BTreeMap<InstanceId, OfNode>) -> AwsError {
+        let shown: Vec<&str> = nodes.values().take(3).map(|node| node.name.as_str()).collect();
+        let (account, region) = (self.account.clone(), self.region().to_owned());
+        AwsError::WrongAccount { account, region, nodes: shown.join(", ") }
+    }
+
     /// Everything about the groups that are followed, or an error.
     pub(super) async fn observed(&self, nodes: &BTreeMap<InstanceId, OfNode>) -> Result<Observed, AwsError> {
+        self.discover(nodes).await?;
         let bases = self.state().bases.clone();
         let names: Vec<&str> = bases.iter().map(|base| &*base.auto_scaling_group).collect();
         let groups = self.groups(&names).await?;
@@ -176,6 +180,13 @@ impl Aws {
         for base in bases {
             let own = groups.iter().find(|group| group["AutoScalingGroupName"] == *base.auto_scaling_group);
             let Some(group) = own else { continue };
+            if self.is_discovered(&base.auto_scaling_group) {
+                let hooks = self.known_hooks(&base.auto_scaling_group).await?;
+                let (seen, instances) = discovered(&base, group, &hooks).read(&machines, nodes);
+                observed.instances.extend(instances.into_iter().map(|one| (one.id.clone(), one)));
+                observed.groups.push(seen);
+                continue;
+            }
             let managed = self.managed(group).await?;
             let hooks = self.hooks(&base.auto_scaling_group).await?;
             let templates = self.templates_of(&base, group, managed.as_ref(), nodes).await?;
@@ -189,7 +200,7 @@ impl Aws {
         Ok(observed)
     }
 
-    async fn hooks(&self, group: &str) -> Result<Value, AwsError> {
+    pub(super) async fn hooks(&self, group: &str) -> Result<Value, AwsError> {
         let params = json!({ "AutoScalingGroupName": group });
         let answer =
             self.caller.query((Service::AutoScaling, "DescribeLifecycleHooks"), &params, Manner::Read);

@@ -11,7 +11,7 @@ use replank_model::time::Span;
 use serde_json::Value;
 
 use super::account::Aws;
-use super::answer::{list, text, version};
+use super::answer::{list, managed as owned_by, text, version};
 use super::error::AwsError;
 use super::machine::Machine;
 use super::managed::Managed;
@@ -94,7 +94,7 @@ impl Seen<'_> {
             list(&group["AvailabilityZones"]).iter().filter_map(Value::as_str).map(Zone::from).collect();
         zones.sort();
         let mut new = NodeGroup {
-            kind: if managed.is_some() { GroupKind::EksManaged } else { GroupKind::SelfManaged },
+            kind: if owned_by(group).is_some() { GroupKind::EksManaged } else { GroupKind::SelfManaged },
             size: size(group),
             zones,
             current: templates.current.clone(),

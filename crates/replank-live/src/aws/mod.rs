@@ -13,6 +13,8 @@ mod act;
 mod answer;
 mod client;
 mod credentials;
+mod discover;
+mod discovery;
 mod eks;
 mod error;
 mod facts;
@@ -22,6 +24,7 @@ mod machine;
 mod managed;
 mod processes;
 mod profile;
+mod queue;
 mod service;
 mod sign;
 mod statement;
@@ -37,12 +40,17 @@ use replank_model::text::InstanceId;
 use replank_protocol::command::GroupEffect;
 use replank_protocol::outcome::Answer;
 
+use error::said;
+
 use crate::cloud::{Cloud, Observed, OfNode, Order, Pending};
 
 pub use account::Aws;
 pub use eks::{EksError, EksUpdate, Progress, UpdateOf, Write, request_token};
 pub use error::AwsError;
-pub use statement::{AUTO_SCALING, MANAGED, READS, UPGRADE, UPGRADE_READS, statement};
+pub use queue::AwsQueue;
+pub use statement::{
+    AUTO_SCALING, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, UPGRADE, UPGRADE_READS, allowed, statement,
+};
 pub use wire::AwsAsked;
 
 impl Cloud for Aws {
@@ -62,13 +70,5 @@ impl Cloud for Aws {
             let found = self.machines(&[instance]).await.map_err(|error| said(&error))?;
             Ok(found.get(instance).and_then(|machine| machine.state))
         })
-    }
-}
-
-/// What went wrong, and what to do next.
-fn said(error: &AwsError) -> String {
-    match error.next() {
-        Some(next) => format!("{error}; {next}"),
-        None => error.to_string(),
     }
 }

@@ -6,12 +6,14 @@ pub(super) enum Service {
     AutoScaling,
     Ec2,
     Eks,
+    Sqs,
     Ssm,
     Sts,
 }
 
 impl Service {
-    pub(super) const ALL: [Self; 5] = [Self::AutoScaling, Self::Ec2, Self::Eks, Self::Ssm, Self::Sts];
+    pub(super) const ALL: [Self; 6] =
+        [Self::AutoScaling, Self::Ec2, Self::Eks, Self::Sqs, Self::Ssm, Self::Sts];
 
     /// In signatures, in names of hosts, and in IAM actions: one word for all of them.
     pub(super) fn name(self) -> &'static str {
@@ -19,6 +21,7 @@ impl Service {
             Self::AutoScaling => "autoscaling",
             Self::Ec2 => "ec2",
             Self::Eks => "eks",
+            Self::Sqs => "sqs",
             Self::Ssm => "ssm",
             Self::Sts => "sts",
         }
@@ -30,6 +33,7 @@ impl Service {
             Self::AutoScaling => "AWS_ENDPOINT_URL_AUTO_SCALING",
             Self::Ec2 => "AWS_ENDPOINT_URL_EC2",
             Self::Eks => "AWS_ENDPOINT_URL_EKS",
+            Self::Sqs => "AWS_ENDPOINT_URL_SQS",
             Self::Ssm => "AWS_ENDPOINT_URL_SSM",
             Self::Sts => "AWS_ENDPOINT_URL_STS",
         }
@@ -41,7 +45,7 @@ impl Service {
             Self::AutoScaling => "2011-01-01",
             Self::Ec2 => "2016-11-15",
             Self::Sts => "2011-06-15",
-            Self::Eks | Self::Ssm => "",
+            Self::Eks | Self::Sqs | Self::Ssm => "",
         }
     }
 
@@ -50,6 +54,8 @@ impl Service {
         match self {
             Self::AutoScaling | Self::Ec2 => 5,
             Self::Eks | Self::Ssm | Self::Sts => 3,
+            // Standard queues take nearly any number.
+            Self::Sqs => 50,
         }
     }
 

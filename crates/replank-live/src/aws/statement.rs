@@ -1,9 +1,17 @@
 //! IAM statements: what a role needs to do what is asked of it.
 
+use serde_json::{Value, json};
+
 /// The statement that allows an action (`autoscaling:DescribeAutoScalingGroups`).
 #[must_use]
 pub fn statement(action: &str) -> String {
     format!("{{\"Effect\": \"Allow\", \"Action\": [\"{action}\"], \"Resource\": \"*\"}}")
+}
+
+/// A statement that allows actions on resources.
+#[must_use]
+pub fn allowed(actions: &[&str], resource: &Value) -> Value {
+    json!({"Effect": "Allow", "Action": actions, "Resource": resource})
 }
 
 /// What is read of groups: a rehearsal and a dry run need no more.
@@ -57,3 +65,110 @@ pub const UPGRADE_READS: &[&str] = &[
 
 /// What changes a control plane and its add-ons.
 pub const UPGRADE: &[&str] = &["eks:UpdateAddon", "eks:UpdateClusterVersion"];
+
+/// What is read for interruptions.
+pub const HANDLE_READS: &[&str] = &[
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeAutoScalingInstances",
+    "autoscaling:DescribeLifecycleHooks",
+    "ec2:DescribeInstances",
+    "sts:GetCallerIdentity",
+];
+
+/// What is done about interrupted instances.
+pub const HANDLE: &[&str] = &[
+    "autoscaling:CompleteLifecycleAction",
+    "autoscaling:RecordLifecycleActionHeartbeat",
+    "autoscaling:TerminateInstanceInAutoScalingGroup",
+];
+
+/// What is done with the queue of messages about them.
+pub const QUEUE: &[&str] =
+    &["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The rooms from which AWS is called.
+    const CALLS: [&str; 9] = [
+        include_str!("account.rs"),
+        include_str!("act.rs"),
+        include_str!("client.rs"),
+        include_str!("discover.rs"),
+        include_str!("facts.rs"),
+        include_str!("managed.rs"),
+        include_str!("processes.rs"),
+        include_str!("queue.rs"),
+        include_str!("template.rs"),
+    ];
+
+    /// What follows a piece of source, up to the next quote.
+    fn quoted<'s>(source: &'s str, before: &str) -> Vec<&'s str> {
+        source.split(before).skip(1).filter_map(|rest| rest.split_once('"')).map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn every_call_that_is_made_is_in_a_table() {
+        let mut called = BTreeSet::new();
+        for source in CALLS {
+            let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+            for (service, before) in [
+                ("autoscaling", "(Service::AutoScaling, \""),
+                ("ec2", "(Service::Ec2, \""),
+                ("sqs", "(Service::Sqs, \""),
+                ("ssm", "(Service::Ssm, \""),
+                ("sts", "(Service::Sts, \""),
+                ("autoscaling", ".write(\""),
+                ("autoscaling", ".of_action(\""),
+                ("eks", ".eks(\""),
+                ("eks", ".write_eks(\""),
+                ("eks", ".eks_twice(\""),
+                ("sqs", ".sqs(\""),
+            ] {
+                called.extend(quoted(source, before).iter().map(|name| format!("{service}:{name}")));
+            }
+        }
+        let own: BTreeSet<String> = [READS, AUTO_SCALING, MANAGED, HANDLE_READS, HANDLE, QUEUE]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        assert!(called.len() > 20, "{called:?}");
+        // Tables of other verbs are in this file, too.
+        let tables = include_str!("statement.rs");
+        let missing: Vec<&String> =
+            called.iter().filter(|call| !tables.contains(&format!("\"{call}\""))).collect();
+        assert!(missing.is_empty(), "in no table: {missing:?}");
+        // Names that stand apart from their calls.
+        let apart = [
+            "autoscaling:CreateOrUpdateTags",
+            "autoscaling:DeleteTags",
+            "autoscaling:ResumeProcesses",
+            "autoscaling:SuspendProcesses",
+            "sqs:ChangeMessageVisibility",
+            "sqs:DeleteMessage",
+        ];
+        let unused: Vec<&String> = own
+            .iter()
+            .filter(|action| !called.contains(*action) && !apart.contains(&action.as_str()))
+            .collect();
+        assert!(unused.is_empty(), "never called: {unused:?}");
+        for name in apart {
+            let (_, name) = name.split_once(':').expect("it has a service");
+            assert!(CALLS.iter().any(|source| source.contains(&format!("\"{name}\""))), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_handling_calls_is_in_its_policy() {
+        let queue = include_str!("queue.rs").split("#[cfg(test)]").next().unwrap_or_default();
+        let policy = [HANDLE_READS, HANDLE, QUEUE].concat();
+        for name in ["GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"] {
+            assert!(queue.contains(&format!("\"{name}\"")), "{name}");
+            assert!(policy.contains(&&*format!("sqs:{name}")), "{name}");
+        }
+    }
+}

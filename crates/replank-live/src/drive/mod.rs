@@ -12,7 +12,7 @@
 //! observed. Meanwhile, and while a watch is away for more than a few seconds, what destroys something waits ([`Event::Held`]).
 //!
 //! **What is sent.** One request for each command, as docs/effects.md has it; commands that what is known already refuses are answered without one. Urgent ones go first. Answers that are lost are
-//! read back. What belongs to a cloud is carried out by [`crate::cloud::Cloud`]; where none is connected, it is refused with 501.
+//! read back. What belongs to a cloud is carried out by [`crate::cloud::Cloud`], what is about messages by [`crate::queue::Queue`], which they are received from; where none is connected, it is refused with 501.
 //!
 //! **Who looks on** is an [`Observer`]: it hears of each decision with the view that the driver keeps, of each answer, and of everything else as an [`Event`], which can be printed; and it hands in
 //! what the operator asks ([`Observer::intent`]).
@@ -26,6 +26,7 @@ mod event;
 mod feed;
 mod heard;
 mod line;
+mod mailbox;
 #[cfg(test)]
 mod memory;
 mod observer;

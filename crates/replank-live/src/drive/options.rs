@@ -7,6 +7,7 @@ use replank_model::text::RunId;
 
 use crate::cloud::Cloud;
 use crate::lease::Term;
+use crate::queue::Queue;
 
 /// How a driver works.
 #[derive(Clone, Debug)]
@@ -28,6 +29,10 @@ pub struct Options {
     pub records: Option<String>,
     /// The cloud behind the nodes, where node groups are to be seen and changed.
     pub cloud: Option<Arc<dyn Cloud>>,
+    /// The queue of messages about instances, where these are to be handled.
+    pub queue: Option<Arc<dyn Queue>>,
+    /// How long a decision waits until what was written is seen, while more and more is written.
+    pub sight_max: Duration,
 }
 
 /// Whether writes are carried out.
@@ -53,6 +58,8 @@ impl Options {
             unauthorized_for: Duration::from_mins(10),
             records: None,
             cloud: None,
+            queue: None,
+            sight_max: Duration::from_mins(5),
         }
     }
 }

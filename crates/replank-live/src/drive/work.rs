@@ -18,6 +18,7 @@ use super::clouded;
 use super::event::Event;
 use super::feed::Feed;
 use super::line::Line;
+use super::mailbox::Mailbox;
 use super::observer::Observer;
 use super::options::{DryRun, Options};
 use super::outlook::Outlook;
@@ -26,9 +27,10 @@ use super::queue::Queue;
 use super::seen::{Cluster, State, Written};
 use super::source::{Source, followed};
 use super::told::Told;
-use crate::cloud::Observed;
+use crate::cloud::{Observed, Order};
 use crate::connect::Connection;
 use crate::error::LiveError;
+use crate::queue::Received;
 use crate::resource::{Resource, served_in_all_versions};
 
 /// How much of what was seen waits to be taken in: lists and watches read on only then.
@@ -57,6 +59,10 @@ pub(super) struct Work<'w> {
     under_way: JoinSet<(Command, Option<Prepared>, Carried)>,
     /// What is seen of the cloud, where one is connected.
     outlook: Option<Outlook>,
+    /// Messages that were received, where there is a queue.
+    mailbox: Option<Mailbox>,
+    /// Since when what was written keeps a decision waiting that is due.
+    blocked: Option<Instant>,
     /// What was written and has not been seen, since when.
     unseen: Vec<(Written, Instant)>,
     /// Whether something is to be decided on that was not known at the last decision.
@@ -102,6 +108,8 @@ impl<'w> Work<'w> {
             queue: Queue::default(),
             under_way: JoinSet::new(),
             outlook: options.cloud.clone().map(|cloud| Outlook::new(cloud, options.run.as_str())),
+            mailbox: options.queue.clone().map(|queue| Mailbox::new(queue, options.run.as_str())),
+            blocked: None,
             unseen: Vec::new(),
             is_due: true,
             decided: None,
@@ -136,6 +144,7 @@ impl<'w> Work<'w> {
                     self.carried(&command, prepared.as_ref(), carried);
                 }
                 looked = ends(&mut self.outlook) => self.looked(looked),
+                received = receives(&mut self.mailbox) => self.received(received),
                 () = waker.notified() => self.intend(),
                 () = tokio::time::sleep(pause) => {}
             }
@@ -175,6 +184,7 @@ impl<'w> Work<'w> {
             let objects = self.cluster.view.objects().len();
             self.story(&Event::Complete { objects });
         }
+        self.attend();
         self.catch_up();
         if self.may_decide() {
             self.intend();
@@ -219,16 +229,49 @@ impl<'w> Work<'w> {
         }
     }
 
+    /// Receives messages, once there is something to decide on, and for as long as anything may be done about them; and gives back what others may receive by now.
+    fn attend(&mut self) {
+        let Some(mailbox) = &mut self.mailbox else { return };
+        let now = self.line.clock.now();
+        let gone = mailbox.give_back(now, &mut self.cluster.view);
+        if self.has_begun && self.line.may_write() && self.end.is_none() {
+            mailbox.poll();
+        }
+        self.is_due |= !gone.is_empty();
+        gone.into_iter().for_each(|delta| self.engine.observe(delta));
+    }
+
+    /// Takes in what was received.
+    fn received(&mut self, received: Result<Vec<Received>, String>) {
+        let Some(mailbox) = &mut self.mailbox else { return };
+        let learned = mailbox.receive(received, self.line.clock.now(), &mut self.cluster.view);
+        self.is_due |= !learned.deltas.is_empty();
+        for delta in learned.deltas {
+            self.engine.observe(delta);
+        }
+        for event in learned.events {
+            self.story(&event);
+        }
+    }
+
     /// What is not seen at the moment.
     fn hidden(&self) -> Vec<String> {
         let of_cloud = self.outlook.as_ref().and_then(Outlook::unseen);
         self.cluster.unseen().into_iter().chain(of_cloud).collect()
     }
 
-    fn may_decide(&self) -> bool {
-        let lags = self.outlook.as_ref().is_some_and(Outlook::lags);
-        if !self.has_begun || !self.unseen.is_empty() || lags || self.is_at_rest() {
+    fn may_decide(&mut self) -> bool {
+        if !self.has_begun || self.is_at_rest() {
             return false;
+        }
+        let lags = self.outlook.as_ref().is_some_and(Outlook::lags);
+        if !self.unseen.is_empty() || lags {
+            let since = *self.blocked.get_or_insert_with(Instant::now);
+            if since.elapsed() < self.options.sight_max {
+                return false;
+            }
+        } else {
+            self.blocked = None;
         }
         let now = self.line.clock.now();
         let is_due = self.is_due || self.wake_at.is_some_and(|at| at <= now);
@@ -247,6 +290,7 @@ impl<'w> Work<'w> {
         let decision = self.engine.decide(now);
         self.observer.decided(now, &self.cluster.view, &decision);
         self.decided = Some((now, Instant::now()));
+        self.blocked = None;
         self.is_due = false;
         self.wake_at = decision.wake_at;
         for command in decision.commands {
@@ -316,6 +360,16 @@ impl<'w> Work<'w> {
                 });
                 continue;
             }
+            if let (Some(mailbox), Effect::Queue(effect)) = (&self.mailbox, &command.effect) {
+                let (line, queue, effect) = (self.line.clone(), mailbox.queue().clone(), effect.clone());
+                self.under_way.spawn(async move {
+                    let may_send = || line.may_write() && line.clock.now() <= command.deadline;
+                    let order = Order { key: &command.key, may_send: &may_send };
+                    let answer = queue.act(&effect, now, order).await;
+                    (command, None, Carried { answer, version: None })
+                });
+                continue;
+            }
             let prepared = match prepare(&command, &known) {
                 Err(refusal) => {
                     self.answer(&command, Answer::Refused(refusal));
@@ -344,6 +398,13 @@ impl<'w> Work<'w> {
 
     /// A command has been carried out, or not.
     fn carried(&mut self, command: &Command, prepared: Option<&Prepared>, carried: Carried) {
+        if let Effect::Queue(effect) = &command.effect {
+            let mailbox = self.mailbox.as_mut();
+            let delta = mailbox.and_then(|own| own.settle(effect, &carried.answer, &mut self.cluster.view));
+            delta.into_iter().for_each(|delta| self.engine.observe(delta));
+            self.answer(command, carried.answer);
+            return;
+        }
         let Some(prepared) = prepared else {
             // Whatever the answer is: what it was taken on has to be looked at again.
             if let Some(outlook) = &mut self.outlook {
@@ -435,7 +496,8 @@ impl<'w> Work<'w> {
         let due = due.map_or(TICK, |at| self.line.clock.until(at));
         // A decision that waits for something else is not waited for any shorter than this.
         let look = self.outlook.as_ref().map_or(TICK, Outlook::pause);
-        due.min(self.turn_in.unwrap_or(TICK)).min(look).clamp(Duration::from_millis(10), TICK)
+        let mail = self.mailbox.as_ref().map_or(TICK, Mailbox::pause);
+        due.min(mail).min(self.turn_in.unwrap_or(TICK)).min(look).clamp(Duration::from_millis(10), TICK)
     }
 }
 
@@ -443,6 +505,14 @@ impl<'w> Work<'w> {
 async fn ends(outlook: &mut Option<Outlook>) -> (Instant, Result<Observed, String>) {
     match outlook {
         Some(outlook) => outlook.ends().await,
+        None => pending().await,
+    }
+}
+
+/// What is received next; never, where there is no queue.
+async fn receives(mailbox: &mut Option<Mailbox>) -> Result<Vec<Received>, String> {
+    match mailbox {
+        Some(mailbox) => mailbox.received().await,
         None => pending().await,
     }
 }

@@ -22,6 +22,8 @@ pub(crate) enum RbacVerb {
     Roll,
     /// `replank roll` of a plan with `singletons: surge`
     RollSurge,
+    /// `replank handle`
+    Handle,
     /// `replank migrate deployment/… --apply` and `--cancel`
     Migrate,
     /// `replank migrate deployment/… --to-rollout --apply`
@@ -66,6 +68,14 @@ const ROLLED: [Rule; 4] = [
     rule("", "pods/eviction", &["create"]),
     rule("karpenter.sh", "nodeclaims", &["get", "list", "watch", "delete"]),
 ];
+/// What is written for interruptions: a pod whose budget refuses is deleted when no time is left.
+const HANDLED: [Rule; 3] = [
+    rule("", "nodes", &["get", "list", "watch", "patch"]),
+    rule("", "pods", &["get", "list", "watch", "delete"]),
+    rule("", "pods/eviction", &["create"]),
+];
+/// In the namespace of its Lease.
+const HELD: [Rule; 1] = [rule("coordination.k8s.io", "leases", &["create", "delete", "get", "patch"])];
 const RESTARTED: [Rule; 1] = [rule("apps", "deployments", &["get", "list", "watch", "patch"])];
 /// In the namespace of its record.
 const RECORDED: [Rule; 2] = [
@@ -122,6 +132,7 @@ impl RbacVerb {
             Self::DrainDisableEviction => [&NODES[..], &PODS, &DELETIONS].concat(),
             Self::DrainSurge => [&NODES[..], &PODS, &EVICTIONS, &SURGE, &NAMESPACES].concat(),
             Self::Roll => once([&ROLLED[..], &seen()].concat()),
+            Self::Handle => once([&HANDLED[..], &seen()].concat()),
             Self::RollSurge => once([&ROLLED[..], &RESTARTED, &seen()].concat()),
             Self::Migrate
             | Self::MigrateRollout
@@ -135,6 +146,7 @@ impl RbacVerb {
     pub(crate) fn of_namespace(self) -> &'static [Rule] {
         match self {
             Self::Roll | Self::RollSurge => &RECORDED,
+            Self::Handle => &HELD,
             Self::Migrate => &DEPLOYMENTS_MOVED,
             Self::MigrateRollout => &HANDED_OVER,
             Self::MigrateStatefulset => &STATEFUL_SETS_MOVED,
@@ -169,6 +181,7 @@ impl RbacVerb {
             Self::DrainSurge => "replank-drain-surge",
             Self::Roll => "replank-roll",
             Self::RollSurge => "replank-roll-surge",
+            Self::Handle => "replank-handle",
             Self::Migrate => "replank-migrate",
             Self::MigrateRollout => "replank-migrate-rollout",
             Self::MigrateStatefulset => "replank-migrate-statefulset",
@@ -200,7 +213,8 @@ impl RbacVerb {
                 | Self::DrainDisableEviction
                 | Self::DrainSurge
                 | Self::Roll
-                | Self::RollSurge => NAMESPACE,
+                | Self::RollSurge
+                | Self::Handle => NAMESPACE,
             });
             let place = format!("  namespace: {namespace}\n");
             text += &format!("---\n{}{}", head("Role", &place), listed(self.of_namespace()));

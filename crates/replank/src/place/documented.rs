@@ -66,6 +66,8 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Drain(_)
         | Command::Rbac(_)
         | Command::Roll(_)
+        | Command::Handle(_)
+        | Command::Setup(_)
         | Command::Diff(_)
         | Command::Migrate(_)
         | Command::Scan(_)

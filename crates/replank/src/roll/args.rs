@@ -72,6 +72,10 @@ pub(crate) struct StartArgs {
     #[command(flatten)]
     pub(crate) tell: TellArgs,
 
+    /// What it handles besides.
+    #[command(flatten)]
+    pub(crate) besides: BesidesArgs,
+
     /// The cluster.
     #[command(flatten)]
     pub(crate) live: LiveArgs,
@@ -146,6 +150,19 @@ pub(crate) struct CarryArgs {
     /// How it is told.
     #[command(flatten)]
     pub(crate) tell: TellArgs,
+
+    /// What it handles besides.
+    #[command(flatten)]
+    pub(crate) besides: BesidesArgs,
+}
+
+/// What a run handles besides its plan.
+#[derive(Args, Clone, Debug, Default)]
+#[group(skip)]
+pub(crate) struct BesidesArgs {
+    /// Handles the messages of this SQS queue besides, while the run goes on, as `replank handle` does; under one account of budgets and room.
+    #[arg(long, value_name = "URL")]
+    pub(crate) queue_url: Option<String>,
 }
 
 /// `--provider`

@@ -45,6 +45,7 @@ impl From<AwsError> for Failure {
             | AwsError::Credentials { .. }
             | AwsError::NotAccepted { .. }
             | AwsError::Denied { .. }
+            | AwsError::Queue { .. }
             | AwsError::WrongAccount { .. } => Exit::Usage,
         };
         let next = error.next();
@@ -214,7 +215,7 @@ fn meant(scene: &Scene) -> BTreeSet<NodeName> {
 }
 
 /// Nodes that run on instances of AWS, and that no NodeClaim is about.
-fn of_aws(view: &View) -> BTreeMap<InstanceId, OfNode> {
+pub(crate) fn of_aws(view: &View) -> BTreeMap<InstanceId, OfNode> {
     let claimed: BTreeSet<NodeName> =
         view.node_claims.unordered().filter_map(|(_, claim)| claim.status.node_name.clone()).collect();
     let nodes = view.nodes.unordered().map(|(_, node)| node);

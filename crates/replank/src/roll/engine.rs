@@ -237,7 +237,7 @@ impl Engine for Watch {
 }
 
 /// What is done to a node group, in words.
-fn of_group(effect: &GroupEffect) -> String {
+pub(crate) fn of_group(effect: &GroupEffect) -> String {
     match effect {
         GroupEffect::Tag { group, key, value, .. } => format!("tagging group {group}: {key}={value}"),
         GroupEffect::Untag { group, key } => format!("removing the tag {key} of group {group}"),

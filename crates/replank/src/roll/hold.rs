@@ -8,7 +8,7 @@ use replank_advice::preflight;
 use replank_core::Core;
 use replank_facts::plan::{Plan, RunOptions};
 use replank_journal::{Entry, Recorded};
-use replank_live::aws::Aws;
+use replank_live::aws::{Aws, AwsQueue};
 use replank_live::cloud::Cloud;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_live::{Attempt, Connection, Holder, Lease, Term};
@@ -22,6 +22,7 @@ use replank_protocol::record;
 use serde_json::json;
 
 use super::args::TellArgs;
+use super::besides;
 use super::course::Compared;
 use super::engine::{Shared, Watch};
 use super::records::{all, identity, intend};
@@ -48,6 +49,8 @@ pub(super) struct Task {
     pub(super) is_begun: bool,
     /// The cloud behind the nodes, where Replank replaces them itself.
     pub(super) cloud: Option<Arc<Aws>>,
+    /// The queue of messages that are handled besides.
+    pub(super) queue: Option<Arc<AwsQueue>>,
 }
 
 /// How it was left.
@@ -91,10 +94,17 @@ pub(super) fn carry_out(
         Attempt::Taken(lease) => lease,
         Attempt::HeldBy(holder) => return Err(held_by(&task.run, &holder)),
     };
-    if let Err(failure) = runtime.block_on(is_as_known(connection, &namespace, task)) {
-        runtime.block_on(lease.release());
-        return Err(failure);
-    }
+    let handling = runtime.block_on(async {
+        is_as_known(connection, &namespace, task).await?;
+        besides::taken(connection, task.queue.as_ref()).await
+    });
+    let mut handling = match handling {
+        Ok(handling) => handling,
+        Err(failure) => {
+            runtime.block_on(lease.release());
+            return Err(failure);
+        }
+    };
     let times = rehearsed.as_ref().map(|rehearsed| rehearsed.course.done_after()).unwrap_or_default();
     let compared = rehearsed.map(|Rehearsed { course, view, .. }| {
         Rc::new(RefCell::new(Compared::new(course, &view, tell.tolerance)))
@@ -108,6 +118,7 @@ pub(super) fn carry_out(
     };
     let Task { run, plan, options, .. } = task;
     let core = Core::new(plan.clone(), run.clone(), options.clone(), preflight::blocking).with_record();
+    let core = besides::with_interruptions(core, plan, task.cloud.as_ref().filter(|_| task.queue.is_some()));
     let watch = Watch::new(core, plan.clone(), run.clone(), options.clone(), shared.clone());
     let mut file = journal.as_ref().map(JournalFile::sink);
     let sink = Box::new(move |entry: &Entry| {
@@ -126,6 +137,7 @@ pub(super) fn carry_out(
     driving.term = Some(lease.term());
     driving.records = Some(namespace.clone());
     driving.cloud = task.cloud.clone().map(|cloud| -> Arc<dyn Cloud> { cloud });
+    besides::receive(&mut driving, task.queue.as_ref());
     let driver = Driver::new(connection, driving);
     let term = lease.term();
     let left = runtime.block_on(async {
@@ -133,6 +145,7 @@ pub(super) fn carry_out(
             biased;
             never = told(connection, &term, &shared) => match never {},
             holder = lease.keep() => Ok(Left::Lost(holder)),
+            holder = besides::kept(&mut handling) => Ok(Left::Lost(holder)),
             why = beyond(&shared) => Ok(Left::Beyond(why)),
             () = pressed(interrupt) => Ok(Left::Interrupted),
             ended = driver.run(&mut engine, &mut look) => ended.map(Left::End),
@@ -147,6 +160,9 @@ pub(super) fn carry_out(
         Ok(Left::End(_) | Left::Interrupted | Left::Lost(_)) | Err(_) => Ok(()),
     };
     runtime.block_on(lease.release());
+    if let Some(handling) = handling {
+        runtime.block_on(handling.release());
+    }
     if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
         // What was done is done: that there is no whole evidence of it is said.
         printer.failure(&failure);

@@ -1,6 +1,7 @@
 //! `replank roll`: a plan, carried out on a live cluster; and what can be done with a run from anywhere.
 
 mod args;
+mod besides;
 mod cloud;
 mod course;
 mod engine;
@@ -18,7 +19,8 @@ use replank_protocol::intent::Intent;
 
 use args::RollCommand;
 pub(crate) use args::{AwsArgs, RollArgs};
-pub(crate) use cloud::asked as account_asked;
+pub(crate) use cloud::{asked as account_asked, of_aws};
+pub(crate) use engine::of_group;
 pub(crate) use of_step::{Asked, carry_out_plan, is_begun};
 pub(crate) use records::identity;
 

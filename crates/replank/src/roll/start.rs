@@ -17,6 +17,7 @@ use replank_protocol::limits::run_named;
 use replank_protocol::record::FoundRecord;
 
 use super::args::{ProviderArg, StartArgs};
+use super::besides;
 use super::hold::{Task, carry_out, held_by, place};
 use super::records;
 use super::rehearsed::rehearse;
@@ -141,7 +142,8 @@ pub(super) fn begin(
         false => task_options,
     };
     let cloud = rehearsed.cloud.clone();
-    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud };
+    let queue = besides::queue((&runtime, &connection), cloud.as_ref(), args.besides.queue_url.as_deref())?;
+    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud, queue };
     carry_out(
         (&runtime, &connection),
         &task,

@@ -10,6 +10,7 @@ use replank_model::text::Text;
 use replank_protocol::intent::Intent;
 
 use super::args::{CarryArgs, RunArgs};
+use super::besides;
 use super::hold::{Task, carry_out};
 use super::records::{self, identity};
 use super::rehearsed::{rehearse, scene};
@@ -95,9 +96,10 @@ pub(super) fn carry(
             (scene(from, plan, printer)?.1.map(|cloud| cloud.aws), None)
         }
     };
+    let queue = besides::queue((&runtime, &connection), cloud.as_ref(), args.besides.queue_url.as_deref())?;
     let told = begun.told;
-    let task =
-        Task { run, plan: Arc::new(told.plan), options: told.options, wanted: intent, is_begun: true, cloud };
+    let (plan, options) = (Arc::new(told.plan), told.options);
+    let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 

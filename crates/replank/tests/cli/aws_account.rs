@@ -136,7 +136,7 @@ impl Account {
     }
 
     /// A call of a JSON protocol, by its target.
-    fn json(&self, service: &str, target: &str, body: &Value) -> Value {
+    pub(crate) fn json(&self, service: &str, target: &str, body: &Value) -> Value {
         let version = if service == "sqs" { "1.0" } else { "1.1" };
         let kind = format!("application/x-amz-json-{version}");
         let headers = [("content-type", &*kind), ("x-amz-target", target)];

@@ -24,7 +24,7 @@ const PLANS: [(&str, &str); 8] = [
 ];
 
 /// What `aws autoscaling describe-auto-scaling-groups` prints of the group, as far as it matters.
-fn groups(account: &Account) -> Value {
+pub(crate) fn groups(account: &Account) -> Value {
     let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");
     let number = |name: &str| element(&answer, name).parse::<u32>().expect("a number");
     let template = element(&answer, "LaunchTemplateId");
@@ -42,7 +42,7 @@ fn groups(account: &Account) -> Value {
 }
 
 /// The commands of a journal, in their order, for each old node, each workload and each group; those on the run's record aside: a rehearsal has none.
-fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(journal).expect("it is there");
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {

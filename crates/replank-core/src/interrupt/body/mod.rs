@@ -11,7 +11,9 @@ mod poison;
 pub use poison::{Body, Poison};
 #[cfg(test)]
 mod tests;
+use crate::interrupt::Home;
 use fields::Fields;
+use replank_model::text::Text;
 use serde_json::Value;
 
 /// Reads a body.
@@ -28,6 +30,33 @@ pub fn read(text: &str) -> Body {
         Some(_) | None => unwrapped(fields),
     };
     read.unwrap_or_else(Body::Poison)
+}
+
+/// Reads a body as far as it is about an account and region, where these are known: what another one has sent is foreign.
+#[must_use]
+pub fn read_at(text: &str, home: Option<&Home>) -> Body {
+    let body = read(text);
+    match (&body, home) {
+        (Body::Notice(_), Some(home)) => elsewhere(text, home).map_or(body, |what| Body::Foreign { what }),
+        (Body::Notice(_) | Body::Test | Body::Foreign { .. } | Body::Poison(_), Some(_) | None) => body,
+    }
+}
+
+/// Which other account or region a whole body is about, if it says so. An event of AWS Health is sent to a second region as well (`backupEvent`): it names
+/// the region that it is about.
+fn elsewhere(text: &str, home: &Home) -> Option<Text> {
+    let outer = json(text).ok()?;
+    let fields = Fields::of(&outer);
+    let inner = fields.text("Message").ok().and_then(|inner| json(inner).ok());
+    let fields = inner.as_ref().map_or(fields, Fields::of);
+    let region = fields.detail().ok().and_then(|detail| detail.text("eventRegion").ok());
+    let region = region.or_else(|| fields.text("region").ok());
+    let account = fields.text("account").or_else(|_| fields.text("AccountId")).ok();
+    if let Some(account) = account.filter(|account| **account != *home.account) {
+        return Some(fields::shown(&format!("account {account}")));
+    }
+    let region = region.filter(|region| **region != *home.region && *region != "global")?;
+    Some(fields::shown(&format!("region {region}")))
 }
 
 /// A body within a notification of SNS (SNS developer guide, "Fanout to Amazon SQS queues").

@@ -1,0 +1,102 @@
+//! The command line of `setup`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use replank_model::time::Span;
+
+use crate::args::limit;
+use crate::ends;
+
+/// Arguments of `setup`.
+#[derive(Args, Debug)]
+pub(crate) struct SetupArgs {
+    /// Which cloud.
+    #[command(subcommand)]
+    pub(crate) command: SetupCommand,
+}
+
+/// What can be set up.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SetupCommand {
+    /// Prints what an AWS account needs for Replank: the queue with its rules and lifecycle hooks, and a role with no permission more than is used. Creates nothing.
+    #[command(after_help = ends::table("setup aws"))]
+    Aws(SetupAwsArgs),
+}
+
+/// Arguments of `setup aws`.
+#[derive(Args, Debug)]
+pub(crate) struct SetupAwsArgs {
+    /// The cluster's name in EKS.
+    #[arg(long, value_name = "NAME", value_parser = cluster)]
+    pub(crate) cluster: String,
+
+    /// What Replank is to do.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = SetupMode::All)]
+    pub(crate) mode: SetupMode,
+
+    /// An Auto Scaling group that gets a termination hook, and that permissions are limited to. May be given several times. Without it, permissions are limited to groups
+    /// with the tag kubernetes.io/cluster/CLUSTER=owned.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Vec<String>,
+
+    /// How long the hook holds an instance without a heartbeat.
+    #[arg(long, value_name = "SPAN", value_parser = heartbeat, default_value = "5m")]
+    pub(crate) heartbeat: Span,
+
+    /// The namespace of Replank's service account.
+    #[arg(short = 'n', long, value_name = "NAME", default_value = "kube-system")]
+    pub(crate) namespace: String,
+
+    /// Replank's service account: it gets the role by EKS Pod Identity.
+    #[arg(long, value_name = "NAME", default_value = "replank")]
+    pub(crate) service_account: String,
+
+    /// Writes a file into this folder, instead of printing it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) write: Option<PathBuf>,
+
+    /// Form of what is printed.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = SetupFormat::Cloudformation)]
+    pub(crate) output: SetupFormat,
+}
+
+/// `--mode`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SetupMode {
+    /// `replank handle`.
+    Handle,
+    /// `replank roll`.
+    Roll,
+    /// Both.
+    All,
+}
+
+/// Form of what is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SetupFormat {
+    /// A template of CloudFormation, in JSON.
+    Cloudformation,
+    /// Resources of Terraform.
+    Terraform,
+}
+
+/// What EKS takes for a name.
+fn cluster(text: &str) -> Result<String, String> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_name = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+        && text.len() <= 100
+        && text.bytes().all(is_word);
+    if is_name {
+        return Ok(text.to_owned());
+    }
+    Err("expected the name of an EKS cluster: at most 100 letters, digits, hyphens and underscores"
+        .to_owned())
+}
+
+/// What Auto Scaling takes for a hook (HeartbeatTimeout).
+fn heartbeat(text: &str) -> Result<Span, String> {
+    let span = limit(text)?;
+    let range = Span::from_secs(30)..=Span::from_secs(7_200);
+    if range.contains(&span) { Ok(span) } else { Err("expected 30s to 2h".to_owned()) }
+}

@@ -1,0 +1,65 @@
+//! `replank setup`: what a cloud needs before Replank can be used there, printed or written. Nothing is created.
+
+mod args;
+mod cloudformation;
+mod parts;
+mod policy;
+mod terraform;
+
+use std::io::Write;
+
+use anyhow::Context;
+
+pub(crate) use args::SetupArgs;
+use args::{SetupAwsArgs, SetupCommand, SetupFormat};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use parts::Setup;
+
+/// Prints or writes what is asked for.
+///
+/// # Errors
+/// Where it cannot be written.
+pub(crate) fn run(args: &SetupArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    match &args.command {
+        SetupCommand::Aws(args) => aws(args, printer),
+    }
+}
+
+fn aws(args: &SetupAwsArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    let setup = Setup::of(args);
+    let (text, name) = match args.output {
+        SetupFormat::Cloudformation => {
+            (cloudformation::template(&setup), format!("{}.cloudformation.json", setup.name))
+        }
+        SetupFormat::Terraform => (terraform::module(&setup), format!("{}.tf", setup.name)),
+    };
+    if setup.needs_queue() && args.group.is_empty() {
+        printer.warning(
+            "no lifecycle hook is in it: name the Auto Scaling groups that are to have one (--group NAME); without a hook a spot instance is drained all the same, and an instance that its group terminates is not waited for",
+        );
+    }
+    let Some(folder) = &args.write else {
+        printer.data(&text)?;
+        return Ok(Exit::Passes);
+    };
+    let file = folder.join(name);
+    let shown = file.display().to_string();
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))
+        .map_err(Failure::usage)?;
+    // What somebody may have changed is not written over.
+    let mut out = std::fs::File::create_new(&file).with_context(|| format!("cannot write {shown}")).map_err(
+        |error| {
+            Failure::usage(error)
+                .next("move the file that is there away, or name another folder: --write DIR")
+        },
+    )?;
+    out.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {shown}"))
+        .map_err(Failure::internal)?;
+    printer.story(&format!("written: {shown}"));
+    Ok(Exit::Passes)
+}

@@ -1,0 +1,86 @@
+//! What is rehearsed of interruptions is what is then done about them: the same commands, in the same order per node and per workload, on a served AWS account.
+
+use std::path::Path;
+
+use super::aws_account::Account;
+use super::common::{replank, scratch};
+use super::handle_aws::{befalls, hook, queue};
+use super::roll_aws_live::begun;
+use super::roll_aws_parity::{commands, groups};
+
+const NODE: &str = "ip-10-0-0-2.eu-west-1.compute.internal";
+
+/// Names of scenarios, the hook's timeout in seconds where there is one, and what happens: more than the first three only where `REPLANK_AWS_PARITY` is set.
+const SCENARIOS: [(&str, Option<u32>, &[&str]); 6] = [
+    ("spot", None, &["spot instance NODE is taken back"]),
+    ("hook", Some(300), &["spot instance NODE is taken back"]),
+    ("retired", Some(300), &["instance NODE is retired in 2h"]),
+    ("rebalance", Some(300), &["instance NODE may be taken back"]),
+    ("group", Some(300), &["somebody ends instance NODE"]),
+    ("down", None, &["somebody ends instance NODE"]),
+];
+
+fn begins(account: &Account, words: &str) {
+    match words {
+        "somebody ends instance NODE" => {
+            let instance = "i-00000000000000002";
+            account.auto_scaling(
+                "TerminateInstanceInAutoScalingGroup",
+                &format!("&InstanceId={instance}&ShouldDecrementDesiredCapacity=false"),
+            );
+        }
+        words => befalls(account, &words.replace("NODE", NODE)),
+    }
+}
+
+fn is_handled_as_rehearsed((name, timeout, script): (&str, Option<u32>, &[&str])) {
+    let folder = format!("handle-parity-{name}");
+    let account = begun(&folder, "group");
+    let url = queue(&account);
+    let at = |name: &str| {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&folder).join(name);
+        drop(std::fs::remove_file(&file));
+        file.to_str().expect("text").to_owned()
+    };
+    let facts = scratch(&format!("{folder}/groups.json"), groups(&account).to_string());
+    let (rehearsed, handled, snapshot) = (at("rehearsed.jsonl"), at("handled.jsonl"), at("before.json"));
+    let taken = account.run(&["snapshot"]);
+    assert_eq!(taken.code, Some(0), "{taken:?}");
+    std::fs::write(&snapshot, &taken.stdout).expect("it can be written");
+    let mut lines = Vec::new();
+    if let Some(seconds) = timeout {
+        hook(&account, "replank-drain", seconds);
+        lines.push(format!("before: somebody hooks group web with replank-drain for {seconds}s"));
+    }
+    lines.extend(script.iter().map(|words| format!("at 5s: {}", words.replace("NODE", NODE))));
+    let script_file = scratch(&format!("{folder}/script.txt"), lines.join("\n") + "\n");
+    let rehearsal = ["rehearse", &snapshot, "--script", &script_file, "--groups", &facts];
+    let rehearsal = replank(&[&rehearsal[..], &["--group-label", "group", "--journal", &rehearsed]].concat());
+    assert!([Some(0), Some(3)].contains(&rehearsal.code), "{rehearsal:?}");
+    script.iter().for_each(|words| begins(&account, words));
+    let ran = account.run(&["handle", "--queue-url", &url, "--idle", "15s", "--journal", &handled]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let of = |journal: &str| {
+        let mut all = commands(journal);
+        // Messages: a rehearsal has none of instances that come up.
+        all.remove("node null");
+        all
+    };
+    let (planned, done) = (of(&rehearsed), of(&handled));
+    assert!(planned.keys().any(|key| key.contains(NODE)), "{planned:?}");
+    assert_eq!(planned, done, "{name}: {ran:?}");
+    let text = std::fs::read_to_string(&handled).expect("it is there");
+    let swapped = scratch(&format!("{folder}/swapped.jsonl"), text.replace("ip-10-0-0-2.", "ip-10-0-0-1."));
+    assert_ne!(planned, of(&swapped), "another node is noticed");
+}
+
+#[test]
+fn interruptions_are_handled_as_rehearsed() {
+    let count = if std::env::var_os("REPLANK_AWS_PARITY").is_some() { SCENARIOS.len() } else { 3 };
+    println!("{count} of {} scenarios; all of them with REPLANK_AWS_PARITY", SCENARIOS.len());
+    std::thread::scope(|scope| {
+        for one in &SCENARIOS[..count] {
+            scope.spawn(|| is_handled_as_rehearsed(*one));
+        }
+    });
+}

@@ -16,6 +16,7 @@ pub mod record;
 pub mod replay;
 mod served;
 pub mod session;
+mod webhook;
 mod wire;
 
 pub use assets::{Assets, BUILT, find as find_assets};
@@ -25,4 +26,5 @@ pub use kubelets::{Kubelets, NodeSpec};
 pub use plane::{AUDITED, ControlPlane};
 pub use proxy::{Asked, Fault, Passed, Plan, Proxy};
 pub use served::Served;
+pub use webhook::{Denial, Judgement, Webhook};
 pub use wire::{Endpoint, Received, Sent};

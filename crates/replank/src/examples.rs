@@ -37,7 +37,13 @@ const EXAMPLES: &[Rows] = &[
     ("roll resume", &["replank roll resume"]),
     ("roll cancel", &["replank roll cancel"]),
     ("roll undo", &["replank roll undo"]),
-    ("rbac", &["replank rbac drain | kubectl apply -f -"]),
+    (
+        "rbac",
+        &[
+            "replank rbac drain | kubectl apply -f -",
+            "replank rbac roll --for ServiceAccount:ops/replank | kubectl apply -f -",
+        ],
+    ),
     (
         "place",
         &[

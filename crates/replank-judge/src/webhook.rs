@@ -113,6 +113,10 @@ impl Inner {
         let mut stream = StreamOwned::new(ServerConnection::new(config)?, stream);
         let mut rest = Vec::new();
         while let Some(review) = read(&mut stream, &mut rest)? {
+            // Also on connections that are kept.
+            if self.has_ended.load(Ordering::SeqCst) {
+                return Ok(());
+            }
             self.asked.fetch_add(1, Ordering::SeqCst);
             let request = &review["request"];
             let denial = self.judgement.lock().unwrap_or_else(PoisonError::into_inner)(request);

@@ -37,7 +37,8 @@ impl FromStr for Who {
     fn from_str(text: &str) -> Result<Self, Nobody> {
         let (kind, name) = text.split_once(':').ok_or(Nobody)?;
         // Names are written between quotes.
-        let is_name = |name: &str| !name.is_empty() && !name.contains(['"', '\\']) && !name.contains(char::is_control);
+        let is_name =
+            |name: &str| !name.is_empty() && !name.contains(['"', '\\']) && !name.contains(char::is_control);
         match (kind, name.split_once('/')) {
             ("User", _) if is_name(name) => Ok(Self::User(name.to_owned())),
             ("Group", _) if is_name(name) => Ok(Self::Group(name.to_owned())),

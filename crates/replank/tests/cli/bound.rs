@@ -47,7 +47,9 @@ fn given(ground: &Ground, verb: &str) -> PathBuf {
     config["clusters"][0]["cluster"] = json!({"server": server.server(), "insecure-skip-tls-verify": true});
     let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
     let token =
-        ground.create(&format!("/api/v1/namespaces/default/serviceaccounts/{verb}/token"), &asked)["status"]["token"].clone();
+        ground.create(&format!("/api/v1/namespaces/default/serviceaccounts/{verb}/token"), &asked)["status"]
+            ["token"]
+            .clone();
     config["users"][0]["user"] = json!({"token": token});
     let file = ground.folder.join(format!("as-{verb}.json"));
     std::fs::write(&file, config.to_string()).expect("it can be written");

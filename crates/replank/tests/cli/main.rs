@@ -17,6 +17,7 @@ mod documents;
 mod drain;
 mod drive;
 mod elastic;
+mod elsewhere;
 mod fix;
 mod gate;
 mod github_action;

@@ -35,7 +35,10 @@ fn a_cluster_older_than_1_22_is_refused_by_every_command() {
     }
     let passed = proxy.passed();
     let others: Vec<_> = passed.iter().filter(|one| one.asked.path != "/version").collect();
-    assert!(passed.len() == commands.len() && others.is_empty(), "the version is asked for, and no more: {others:?}");
+    assert!(
+        passed.len() == commands.len() && others.is_empty(),
+        "the version is asked for, and no more: {others:?}"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::scene::{Scene, nodes, scenes};
+use super::super::scene::{Scene, nodes, scenes, singletons_that_surge};
 
 /// A cluster and a plan.
 #[derive(Clone, Debug)]
@@ -63,6 +63,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
         "daemons" => (1, ", canary: {nodes: 1, soak: 20s}", plain),
         "parallel" => (0, ", budget: {maxUnavailable: 2}, pace: {parallel: 2}", plain),
         "singletons" => (0, "", &["--allow-incomplete", "PodDisruptionBudget"]),
+        "surge" => (1, ", singletons: surge", plain),
         "drained-by-hand" => (0, ", pace: {betweenNodes: 10s}", plain),
         _ => (0, "", plain),
     }
@@ -73,6 +74,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
 pub fn cases() -> Vec<Case> {
     scenes()
         .into_iter()
+        .chain([singletons_that_surge()])
         .map(|mut scene| {
             let (spare, spec, arguments) = plan_of(&scene.name);
             scene.nodes.extend(nodes("spare", spare, 3, "2"));

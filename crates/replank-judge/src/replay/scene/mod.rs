@@ -95,6 +95,25 @@ fn apart(app: &str, key: &str) -> Value {
 const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
+/// Workloads that are moved by a restart where the plan says so: one of a single replica, and one whose budget never allows an eviction.
+pub(super) fn singletons_that_surge() -> Scene {
+    // What a rollout stops is in no list of evictions: its pods stop within their grace, and that is short.
+    let told = [("start-after", "4"), ("ready-after", "4"), ("stop-seconds", "0.8")];
+    let quick = |app: &str| template(app, "200m", &told, &json!({"terminationGracePeriodSeconds": 1}));
+    Scene::new(
+        "surge",
+        nodes("web", 3, 3, "2"),
+        vec![
+            deployment("one", 1, &quick("one")),
+            budget("one", json!({"minAvailable": 1})),
+            deployment("pair", 2, &quick("pair")),
+            budget("pair", json!({"minAvailable": 2})),
+            deployment("cart", 3, &template("cart", "200m", USUAL, &json!({}))),
+            budget("cart", json!({"minAvailable": 2})),
+        ],
+    )
+}
+
 /// All scenes.
 #[must_use]
 pub fn scenes() -> Vec<Scene> {

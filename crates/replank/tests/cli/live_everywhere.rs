@@ -32,8 +32,12 @@ fn each_command_that_takes_a_snapshot_takes_a_live_cluster_instead() {
     for (command, more) in commands {
         let live = replank(&[command, more, &["--kubeconfig", file]].concat());
         let saved = match (command, more) {
-            (["place"], [what, rest @ ..]) if !what.starts_with("--") => replank(&[command, &[*what, snapshot], rest].concat()),
-            (["hpa", ..] | ["migrate"], [what, rest @ ..]) => replank(&[command, &[*what, snapshot], rest].concat()),
+            (["place"], [what, rest @ ..]) if !what.starts_with("--") => {
+                replank(&[command, &[*what, snapshot], rest].concat())
+            }
+            (["hpa", ..] | ["migrate"], [what, rest @ ..]) => {
+                replank(&[command, &[*what, snapshot], rest].concat())
+            }
             (_, _) => replank(&[command, &[snapshot], more].concat()),
         };
         let is_known = |ran: &Ran| matches!(ran.code, Some(0 | 3 | 4 | 6));

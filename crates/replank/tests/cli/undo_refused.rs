@@ -61,7 +61,9 @@ fn an_undo_that_is_not_done_says_why_and_changes_nothing() {
     let through = config.to_str().expect("it is text");
     let mut child =
         command(&["roll", "-f", &file, "--yes", "--kubeconfig", through]).spawn().expect("it can be run");
-    ground.wait("a node is drained", |ground| ground.get("/api/v1/nodes").to_string().contains("replank.dev/drain-from"));
+    ground.wait("a node is drained", |ground| {
+        ground.get("/api/v1/nodes").to_string().contains("replank.dev/drain-from")
+    });
     // As long as its process works on it, that one takes it back: who asks needs no rights on nodes.
     let records = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "delete", "get", "list", "patch", "watch"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "delete", "get", "patch"]}]);
@@ -73,7 +75,12 @@ fn an_undo_that_is_not_done_says_why_and_changes_nothing() {
         let nodes = ground.get("/api/v1/nodes");
         let marks = |node: &Value| (node["spec"].clone(), node["metadata"]["annotations"].clone());
         let nodes: Vec<_> = nodes["items"].as_array().expect("a list").iter().map(marks).collect();
-        let maps: Vec<_> = ground.get(RECORDS)["items"].as_array().expect("a list").iter().map(|one| one["data"].clone()).collect();
+        let maps: Vec<_> = ground.get(RECORDS)["items"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|one| one["data"].clone())
+            .collect();
         (nodes, maps)
     };
     let before = state(&ground);
@@ -85,7 +92,10 @@ fn an_undo_that_is_not_done_says_why_and_changes_nothing() {
         run(&["roll", "status", "-o", "json"], ground.kubeconfig()).json()["heldBy"].is_null()
     });
     let told = undo(&["test"], &clerk).usage_error();
-    assert!(told.contains("may not do everything that is needed") && told.contains("resources: [\"nodes\"]"), "{told}");
+    assert!(
+        told.contains("may not do everything that is needed") && told.contains("resources: [\"nodes\"]"),
+        "{told}"
+    );
     assert_eq!(state(&ground), before, "nothing was changed");
 
     // Several runs, one that a newer version wrote, and one that somebody has changed by hand.
@@ -95,7 +105,10 @@ fn an_undo_that_is_not_done_says_why_and_changes_nothing() {
     let second = format!("{MAPS}/replank-run-second");
     ground.merge(&second, &json!({"metadata": {"annotations": {"replank.dev/version": "99"}}}));
     assert!(undo(&["second"], config).usage_error().contains("a newer Replank wrote it (version 99"));
-    ground.merge(&second, &json!({"metadata": {"annotations": {"replank.dev/version": "1"}}, "data": {"plan": "no plan"}}));
+    ground.merge(
+        &second,
+        &json!({"metadata": {"annotations": {"replank.dev/version": "1"}}, "data": {"plan": "no plan"}}),
+    );
     let told = undo(&["second"], config).usage_error();
     assert!(told.contains("the record in ConfigMap kube-system/replank-run-second cannot be read"), "{told}");
     ground.delete(&second);

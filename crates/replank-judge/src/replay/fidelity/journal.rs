@@ -74,6 +74,17 @@ impl Journal {
                     refused: false,
                 });
             }
+            let claim = &command["effect"]["kubernetes"]["deleteNodeClaim"]["claim"]["name"];
+            if let Some(claim) = claim.as_str() {
+                // Its node has its name.
+                moved.push(Moved {
+                    at: at(line)?,
+                    node: claim.to_owned(),
+                    of: "/NodeClaims".to_owned(),
+                    pod: String::new(),
+                    refused: false,
+                });
+            }
             let answered = &what["answered"];
             if answered["answer"]["refused"].is_object()
                 && let Some(index) = by_key.get(answered["key"].as_str().unwrap_or_default())

@@ -22,7 +22,7 @@ const BATCH: Span = Span::from_secs(1);
 /// The controllers.
 #[derive(Debug)]
 pub(crate) struct Karpenter {
-    pub(super) timings: CloudTimings,
+    pub(in crate::controllers) timings: CloudTimings,
     /// Looks at claims that are on the agenda, by slot.
     pub(super) looks: BTreeMap<u32, Time>,
     /// The look at pods without room that is on the agenda.

@@ -75,8 +75,9 @@ impl Karpenter {
     }
 
     pub(super) fn provision_soon(&mut self, ctx: &mut Ctx<'_>) {
-        if self.provision_at.is_none() {
-            let at = ctx.api.now() + BATCH;
+        let at = ctx.api.now() + BATCH;
+        // A look that is due later, after a node became Ready, is none that this waits for.
+        if self.provision_at.is_none_or(|known| at < known) {
             self.provision_at = Some(at);
             ctx.agenda.at(at, Event::Control(ControlDue::Karpenter(Due::Provision)));
         }

@@ -16,6 +16,8 @@ pub enum FormKind {
     Metadata,
     /// The protobuf message, without its envelope.
     Protobuf,
+    /// Its row in a table as JSON, up to the object and without the closing brace, with ages left open.
+    Row,
 }
 
 /// A form of an object: what it is written out as, in which version of its resource.

@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 
 use super::list::Listed;
-use super::written::{metadata, tail, whole, with_kind};
+use super::written::{metadata, row};
 use crate::route::Target;
 use crate::table::{self, Columns, Include};
 
@@ -28,12 +28,8 @@ impl Rows<'_> {
         let empty = table::table(self.columns.definitions(), Vec::new(), &listed.metadata, self.version);
         let mut pieces = Pieces::between(&empty, "rows");
         for (number, stored) in listed.items.iter().enumerate() {
-            let seen = self.columns.seen(&whole(&tail(&target.resource, stored))).ok()?;
-            // A column of a custom resource may show its kind.
-            let seen = if target.is_custom { with_kind(&target.resource, seen) } else { seen };
-            let row = Value::from(self.columns.cells(&seen, self.now)).to_string();
             pieces.item(number);
-            pieces.text(row.strip_suffix('}')?);
+            row(&target.resource, stored, self.columns, self.now, |part| pieces.text(part))?;
             pieces.text(",\"object\":");
             match self.include {
                 Include::None | Include::Object => pieces.text("null"),

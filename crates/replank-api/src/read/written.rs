@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::mirror::{Form, FormKind, Stored};
-use crate::table;
+use crate::table::{self, Columns, Moment};
 
 /// An object's members after `kind` and `apiVersion`, with the closing brace.
 pub(crate) fn tail(resource: &ResourceType, stored: &Stored) -> Bytes {
@@ -28,6 +28,38 @@ pub(super) fn metadata(resource: &ResourceType, stored: &Stored) -> Bytes {
         _ => within(&tail).unwrap_or_else(|| shown_metadata(resource, stored)),
     };
     stored.keep(&kept, bytes)
+}
+
+/// An object's row in a table at a moment, without the object and the closing brace; nothing where what is written out is no JSON.
+pub(super) fn row(
+    resource: &ResourceType,
+    stored: &Stored,
+    columns: &Columns,
+    now: i64,
+    mut each: impl FnMut(&str),
+) -> Option<()> {
+    let kept = Form { kind: FormKind::Row, ..form(resource) };
+    let row = match stored.known(&kept) {
+        Some(row) => row,
+        None => {
+            let whole = whole(&tail(resource, stored));
+            let seen = columns.seen(&whole).ok()?;
+            // A column of a custom resource may show its kind.
+            let seen = if resource.custom.is_some() { with_kind(resource, seen) } else { seen };
+            let is_ambiguous = table::ages::is_ambiguous(&whole);
+            let moment = if is_ambiguous { Moment::At(now) } else { Moment::Later };
+            let mut text = Value::from(columns.cells(&seen, moment)).to_string();
+            text.pop();
+            let row = Bytes::from(text.into_bytes().into_boxed_slice());
+            if is_ambiguous {
+                each(std::str::from_utf8(&row).ok()?);
+                return Some(());
+            }
+            stored.keep(&kept, row)
+        }
+    };
+    table::ages::fill(std::str::from_utf8(&row).ok()?, now, each);
+    Some(())
 }
 
 fn shown_metadata(resource: &ResourceType, stored: &Stored) -> Bytes {
@@ -98,6 +130,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_row_is_kept_and_its_ages_are_those_of_the_moment() {
+        let resource = ResourceType::built_in("", "v1", "configmaps").expect("it is served").clone();
+        let known = replank_schema::columns("", "v1", "configmaps").expect("it has columns");
+        let columns = Columns::Known(String::new(), "configmaps".to_owned(), known);
+        for data in ["plain", "\u{1}5\u{1}"] {
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": data},
+                "metadata": {"name": "a", "namespace": "b", "creationTimestamp": "1970-01-01T00:01:00Z"}});
+            let stored = Stored::new(Object::from_json(object).expect("it is well formed"));
+            for (now, age) in [(70_000, "10s"), (65_000, "5s")] {
+                let mut told = String::new();
+                row(&resource, &stored, &columns, now, |part| told.push_str(part)).expect("it is JSON");
+                assert_eq!(told, format!(r#"{{"cells":["a",1,"{age}"]"#), "{data}");
+            }
+        }
+    }
 
     #[test]
     fn metadata_is_a_part_of_what_is_written_out() {

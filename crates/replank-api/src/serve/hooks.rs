@@ -13,8 +13,6 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper_util::rt::TokioIo;
 use replank_apiserver::json::Response;
 use replank_apiserver::{ApiError, HookCall, HookPurpose, Hooks, ResourceType, json};
-use replank_model::object::meta::Key;
-use replank_model::object::render;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -25,6 +23,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
 
+use super::behind::{Reached, reach};
 use super::bundle;
 use crate::mirror::{Mirror, Snapshot, StorageId};
 use crate::owner::Owner;
@@ -160,10 +159,11 @@ pub(super) async fn post(called: Called<'_>, snapshot: &Snapshot) -> Result<Valu
     let Called { client, within, review } = called;
     let url = url(client, within.as_secs())?;
     let failed = |why: &str| format!("Post {url:?}: {why}");
-    if let Some(service) = client.get("service").filter(|service| service.is_object()) {
-        return Err(failed(&unreachable(service, snapshot)));
-    }
-    match tokio::time::timeout(within, exchange(&url, client, review)).await {
+    let behind = match client.get("service").filter(|service| service.is_object()) {
+        Some(service) => Some(reach(service, port_of(service), snapshot).map_err(|why| failed(&why))?),
+        None => None,
+    };
+    match tokio::time::timeout(within, exchange(&url, behind, client, review)).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Trouble::Transport(why))) => Err(failed(&why)),
         Ok(Err(Trouble::Answer(why))) => Err(why),
@@ -183,11 +183,16 @@ fn text<'v>(value: &'v Value, path: &str) -> &'v str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The port at which a Service is asked.
+fn port_of(service: &Value) -> u16 {
+    service.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok()).unwrap_or(443)
+}
+
 /// Where a webhook is called.
 fn url(client: &Value, timeout: u64) -> Result<String, String> {
     if let Some(service) = client.get("service").filter(|service| service.is_object()) {
         let (name, namespace) = (text(service, "/name"), text(service, "/namespace"));
-        let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
+        let port = port_of(service);
         let path = text(service, "/path").trim_start_matches('/');
         return Ok(format!("https://{name}.{namespace}.svc:{port}/{path}?timeout={timeout}s"));
     }
@@ -197,24 +202,6 @@ fn url(client: &Value, timeout: u64) -> Result<String, String> {
     }
     let sign = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{sign}timeout={timeout}s"))
-}
-
-/// Nothing runs behind a service.
-fn unreachable(service: &Value, snapshot: &Snapshot) -> String {
-    let name = text(service, "/name");
-    let key = Key::new(text(service, "/namespace"), name);
-    let found = ResourceType::built_in("", "v1", "services")
-        .and_then(|resource| snapshot.get(&StorageId::of_resource(resource), &key))
-        .map(|stored| render(&stored.object));
-    match found {
-        None => format!("service {name:?} not found"),
-        Some(service) => {
-            let address = text(&service, "/spec/clusterIP");
-            format!(
-                "dial tcp {address}: connect: connection refused: containers are simulated and nothing runs"
-            )
-        }
-    }
 }
 
 /// A uid, drawn.
@@ -230,7 +217,13 @@ pub(super) fn uid() -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Trouble> {
+/// Asks a webhook by its URL; at another place if it is named by a Service, whose name its certificate is for.
+async fn exchange(
+    url: &str,
+    behind: Option<Reached>,
+    client: &Value,
+    review: &Value,
+) -> Result<Value, Trouble> {
     let rest = url.trim_start_matches("https://");
     let (authority, path) =
         rest.find('/').or_else(|| rest.find('?')).map_or((rest, ""), |at| rest.split_at(at));
@@ -242,10 +235,11 @@ async fn exchange(url: &str, client: &Value, review: &Value) -> Result<Value, Tr
     let host = host.trim_matches(['[', ']']);
     let transport = |why: String| Trouble::Transport(why);
     let port: u16 = port.parse().map_err(|_| transport(format!("invalid port {port:?}")))?;
-    let stream = TcpStream::connect((host, port)).await.map_err(|error| {
+    let to = behind.unwrap_or_else(|| Reached { host: host.to_owned(), port });
+    let stream = TcpStream::connect((to.host.as_str(), to.port)).await.map_err(|error| {
         let is_refused = error.kind() == std::io::ErrorKind::ConnectionRefused;
         let why = if is_refused { "connect: connection refused".to_owned() } else { error.to_string() };
-        transport(format!("dial tcp {host}:{port}: {why}"))
+        transport(format!("dial tcp {}:{}: {why}", to.host, to.port))
     })?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| transport(error.to_string()))?;
     let tls = TlsConnector::from(Arc::new(trust(client).map_err(transport)?));

@@ -1,6 +1,7 @@
 //! Serving: connections, and what each request is answered with.
 
 mod access;
+mod behind;
 mod bundle;
 mod conversion;
 mod handle;

@@ -7,7 +7,7 @@ use replank_schema::Column;
 use serde_json::{Map, Value, json};
 
 use super::custom::{CustomColumn, of_definition};
-use super::look::Look;
+use super::look::{Look, Moment};
 use super::rows;
 use super::seen::seen;
 use crate::mirror::{Snapshot, StorageId};
@@ -97,7 +97,7 @@ impl Columns {
 
     /// The row of an object at a moment, in milliseconds since 1970.
     pub(crate) fn row(&self, object: &Value, now: i64, include: Include, version: &str) -> Value {
-        let mut row = self.cells(object, now);
+        let mut row = self.cells(object, Moment::At(now));
         row.insert(
             "object".to_owned(),
             match include {
@@ -110,7 +110,7 @@ impl Columns {
     }
 
     /// A row without the object: its cells, and its conditions where it has any.
-    pub(crate) fn cells(&self, object: &Value, now: i64) -> Map<String, Value> {
+    pub(crate) fn cells(&self, object: &Value, now: Moment) -> Map<String, Value> {
         let look = Look { object, now };
         let mut row = Map::new();
         let cells = match self {

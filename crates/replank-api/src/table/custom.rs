@@ -71,8 +71,10 @@ mod tests {
             {"name": "Since", "type": "date", "jsonPath": ".spec.since", "priority": 1}, {"name": "No", "type": "boolean", "jsonPath": ".spec.size"}]}]}});
         let columns = of_definition(&definition, "v1", "");
         let object = json!({"spec": {"size": 3, "words": ["a"], "since": "1970-01-01T00:00:00Z"}});
-        let cells: Vec<Value> =
-            columns.iter().map(|column| column.cell(Look { object: &object, now: 90_000 })).collect();
+        let cells: Vec<Value> = columns
+            .iter()
+            .map(|column| column.cell(Look { object: &object, now: crate::table::Moment::At(90_000) }))
+            .collect();
         assert_eq!(cells, [json!(3), json!("[\"a\"]"), json!("90s"), Value::Null]);
         assert_eq!(columns[2].definition["priority"], 1);
         let plain = of_definition(&definition, "v2", "when it was made");

@@ -3,14 +3,23 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::ages;
 use super::duration::human;
+
+/// When objects are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// So many milliseconds after 1970 began.
+    At(i64),
+    /// At one that is not known yet: ages are left open ([`ages`]).
+    Later,
+}
 
 /// An object, and the moment at which it is looked at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look<'a> {
     pub(super) object: &'a Value,
-    /// Milliseconds since 1970.
-    pub(super) now: i64,
+    pub(super) now: Moment,
 }
 
 impl<'a> Look<'a> {
@@ -63,8 +72,16 @@ impl<'a> Look<'a> {
     pub(super) fn ago(self, time: &Value) -> String {
         match millis(time) {
             None => "<unknown>".to_owned(),
+            Some(time) => self.after(time),
+        }
+    }
+
+    /// How long it is since a time in milliseconds.
+    pub(super) fn after(self, time: i64) -> String {
+        match self.now {
             // Divided towards zero, as Go does.
-            Some(time) => human((self.now - time) / 1_000),
+            Moment::At(now) => human((now - time) / 1_000),
+            Moment::Later => ages::open(time),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Tables, as `kubectl get` asks for them: columns, and a row for each object (`pkg/printers/internalversion` upstream).
 
+pub(crate) mod ages;
 mod columns;
 mod custom;
 mod duration;
@@ -9,3 +10,4 @@ mod rows;
 mod seen;
 
 pub(crate) use columns::{Columns, Include, columns, metadata, table};
+pub(crate) use look::Moment;

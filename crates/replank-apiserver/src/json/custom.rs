@@ -80,6 +80,21 @@ pub(super) fn check(resource: &ResourceType, old: Option<&Value>, value: &Value)
     once.into_iter().map(cause).collect()
 }
 
+/// Of a write of the status alone, the messages count paths from there on; fields are those of the whole object (`ValidateStatusUpdate`).
+pub(super) fn told_of_status(resource: &ResourceType, causes: &mut [Cause]) {
+    if resource.custom.is_none() {
+        return;
+    }
+    for cause in causes {
+        let Some(below) = cause.field.as_deref().and_then(|field| field.strip_prefix("status")) else {
+            continue;
+        };
+        let (whole, part) =
+            (format!("status{below} in body "), format!("{} in body ", below.trim_start_matches('.')));
+        cause.message = cause.message.replacen(&whole, &part, 1);
+    }
+}
+
 /// What is said of rules that were not asked; `None` where there are none.
 pub(super) fn unchecked(resource: &ResourceType) -> Option<Cause> {
     let custom = resource.custom.as_ref()?;

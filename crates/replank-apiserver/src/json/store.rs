@@ -213,6 +213,11 @@ fn answer_as(
         (Method::Get, None, None) => Ok((200, store.list(address)?)),
         (Method::Get, Some(_), _) => Ok((200, store.get(address)?)),
         (Method::Post, None, None) => Ok((201, store.create(address, body.clone(), terms)?)),
+        // Who serves custom resources does not look at the name in the path (apiextensions, `crdHandler`).
+        (Method::Post, Some(_), None) if address.resource.custom.is_some() => {
+            let collection = Address { name: None, ..address.clone() };
+            Ok((201, store.create(&collection, body.clone(), terms)?))
+        }
         (Method::Post, Some(_), Some(Subresource::Eviction)) => Ok((201, store.evict(address, body)?)),
         (Method::Post, _, Some(Subresource::Binding)) => Ok((201, store.bind(address, body, terms)?)),
         (Method::Put, Some(_), _) => {

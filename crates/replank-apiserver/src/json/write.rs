@@ -693,6 +693,7 @@ fn wrong(address: &Address, old: &Value, value: &Value, given: &Value) -> Vec<Ca
             let mut causes = check::update(&address.resource, old, value, &merged_meta(value, given));
             if address.subresource == Some(Subresource::Status) {
                 causes.extend(rules::status(address.resource.kind, old, value));
+                custom::told_of_status(&address.resource, &mut causes);
             }
             causes
         }

@@ -294,9 +294,11 @@ impl Api {
 
     /// Puts a new state in the place of the stored one.
     pub(crate) fn replace(&mut self, known: Object, object: Object, counted: bool) -> Object {
+        // What has none was written without one, and goes on so; a driver's is begun with at the first change.
+        let has_one = known.meta().generation > 0 || matches!(known, Object::CsiDriver(_));
         let object = object.map_meta(|meta| {
             meta.resource_version = known.meta().resource_version;
-            meta.generation = known.meta().generation + i64::from(counted && known.meta().generation > 0);
+            meta.generation = known.meta().generation + i64::from(counted && has_one);
         });
         if object == known {
             return known;

@@ -31,7 +31,8 @@ impl Hooked {
     /// One that answers by its path: `/label` labels, `/deny` refuses, `/slow` takes its time, all others allow.
     fn begin() -> Self {
         let key = KeyPair::generate().expect("there is chance");
-        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("the name is fine");
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned(), "hook.default.svc".to_owned()])
+            .expect("the name is fine");
         let certificate = params.self_signed(&key).expect("it can be signed");
         let bundle = STANDARD.encode(certificate.pem());
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
@@ -552,6 +553,31 @@ fn webhooks_change_refuse_and_fail_as_they_are_configured_to() {
             .ends_with("Post \"https://s.default.svc:443/?timeout=5s\": service \"s\" not found")
     );
     assert_eq!(with("ignored", "ignored").code, 201);
+    served.end();
+}
+
+#[test]
+fn a_webhook_behind_a_service_is_called_where_the_service_leads() {
+    let hooked = Hooked::begin();
+    let served = Served::begin_with(1, Server::calling_webhooks);
+    let client = json!({"service": {"name": "hook", "namespace": "default", "path": "/deny", "port": hooked.port}, "caBundle": hooked.bundle});
+    configure(
+        &served,
+        "validating",
+        "guard",
+        vec![hooked.hook("deny.example.com", "", json!({"clientConfig": client}))],
+    );
+    let why = |name: &str| send(&served, "POST", MAPS, map(name)).message().to_owned();
+    let missing = format!(
+        "Post \"https://hook.default.svc:{}/deny?timeout=5s\": service \"hook\" not found",
+        hooked.port
+    );
+    assert!(why("a").ends_with(&missing), "{}", why("a"));
+    let service =
+        json!({"metadata": {"name": "hook"}, "spec": {"type": "ExternalName", "externalName": "localhost"}});
+    assert_eq!(send(&served, "POST", "/api/v1/namespaces/default/services", service).code, 201);
+    assert_eq!(why("b"), "admission webhook \"deny.example.com\" denied the request: not here");
+    assert_eq!(hooked.take_asked().len(), 1);
     served.end();
 }
 

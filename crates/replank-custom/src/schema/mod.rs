@@ -3,5 +3,5 @@
 mod read;
 mod shape;
 
-pub use read::read;
+pub use read::{is_known_format, read};
 pub use shape::{Additional, Limits, ListKind, Rule, Schema};

@@ -89,6 +89,12 @@ fn rule(value: &Value) -> Rule {
 
 /// The format as far as it counts (apiextensions, `StripUnsupportedFormatsPostProcessorForVersion`).
 fn known_format(basic: &str, format: String) -> String {
+    if is_known_format(basic, &format) { format } else { String::new() }
+}
+
+/// Whether a format means something for values of a type; any other is kept in the schema, and nothing is held to it.
+#[must_use]
+pub fn is_known_format(basic: &str, format: &str) -> bool {
     // Without their hyphens.
     const OF_TEXTS: [&str; 26] = [
         "bsonobjectid",
@@ -118,11 +124,10 @@ fn known_format(basic: &str, format: String) -> String {
         "k8sshortname",
         "k8slongname",
     ];
-    let is_known = match basic {
+    match basic {
         "" | "string" => OF_TEXTS.contains(&&*format.replace('-', "")),
-        "integer" => matches!(&*format, "int32" | "int64"),
-        "number" => matches!(&*format, "float" | "double"),
+        "integer" => matches!(format, "int32" | "int64"),
+        "number" => matches!(format, "float" | "double"),
         _ => false,
-    };
-    if is_known { format } else { String::new() }
+    }
 }

@@ -128,11 +128,17 @@ impl Projector {
         members: Map<String, Value>,
     ) -> Result<Object, ProjectError> {
         let mut value = Value::Object(members);
+        // What a revision holds is its owner's own JSON, in which `null` stands for itself.
+        let is_revision = &*head.kind == "ControllerRevision";
+        let data = value.as_object_mut().filter(|_| is_revision).and_then(|members| members.remove("data"));
         crate::wire::strip_nulls(&mut value);
         let mut object: R = read(head, "", &value)?;
         self.share_meta(object.meta_mut());
+        if let Some(data) = data.filter(|data| !data.is_null()) {
+            value["data"] = data;
+        }
         let object: Object = object.into();
-        let rest = rest(value, &object);
+        let rest = self.rest(value, &object);
         Ok(object.map_meta(|meta| meta.raw = rest))
     }
 
@@ -163,7 +169,7 @@ impl Projector {
             status,
         };
         let object = Object::from(pod);
-        let rest = rest(value, &object);
+        let rest = self.rest(value, &object);
         Ok(object.map_meta(|meta| meta.raw = rest))
     }
 
@@ -178,7 +184,7 @@ impl Projector {
         let other =
             Other { api_version: self.text(&head.api_version), kind: self.text(&head.kind), meta, replicas };
         let object = Object::Other(Arc::new(other));
-        let rest = rest(value, &object);
+        let rest = self.rest(value, &object);
         Ok(object.map_meta(|meta| meta.raw = rest))
     }
 
@@ -254,6 +260,15 @@ impl Projector {
         self.full = known(self) * 2;
     }
 
+    /// What the typed part does not say. Objects that a client makes within a second differ in nothing of it: it is mostly who manages which fields, and since when.
+    fn rest(&mut self, mut value: Value, object: &Object) -> Raw {
+        if let Some(typed) = typed_value(object) {
+            subtract(&mut value, &typed);
+        }
+        let is_empty = value.as_object().is_none_or(Map::is_empty);
+        Raw((!is_empty).then(|| self.text(&Text::from(value.to_string()))))
+    }
+
     fn map(&mut self, map: &TextMap) -> TextMap {
         if let Some(shared) = self.maps.get(map) {
             return shared.clone();
@@ -323,15 +338,6 @@ fn text_of(value: Option<&Value>) -> Option<&str> {
 
 fn read<T: DeserializeOwned>(head: &Head, under: &str, value: &Value) -> Result<T, ProjectError> {
     reader::read(value).map_err(|wrong| head.wrong(under, &wrong))
-}
-
-/// What the typed part does not say.
-fn rest(mut value: Value, object: &Object) -> Raw {
-    if let Some(typed) = typed_value(object) {
-        subtract(&mut value, &typed);
-    }
-    let is_empty = value.as_object().is_none_or(Map::is_empty);
-    Raw((!is_empty).then(|| Arc::from(value.to_string())))
 }
 
 fn kind_of(value: &Value) -> &'static str {

@@ -114,14 +114,15 @@ mod tests {
     fn subjects_stand_by_their_kinds() {
         let object = json!({"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": [{"kind": "User", "name": "u"},
             {"kind": "ServiceAccount", "name": "s", "namespace": "n"}, {"kind": "User", "name": "v"}]});
-        let told = cells("rolebindings", Look { object: &object, now: 0 }).expect("it is one");
+        let told = cells("rolebindings", Look { object: &object, now: crate::table::Moment::At(0) })
+            .expect("it is one");
         assert_eq!(told[1..], ["Role/r", "<unknown>", "u, v", "", "n/s"]);
     }
 
     #[test]
     fn a_request_is_what_has_been_decided() {
         let object = json!({"spec": {"expirationSeconds": 86_400}, "status": {"certificate": "x", "conditions": [{"type": "Approved"}]}});
-        let told = request(Look { object: &object, now: 0 });
+        let told = request(Look { object: &object, now: crate::table::Moment::At(0) });
         assert_eq!(told[4..], ["24h", "Approved,Issued"]);
     }
 }

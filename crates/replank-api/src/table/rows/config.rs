@@ -157,7 +157,8 @@ mod tests {
         let events = json!({"metadata": {"name": "e"}, "type": "Normal", "reason": "R", "note": "m", "regarding": {"kind": "Pod", "name": "p"},
             "deprecatedFirstTimestamp": "1970-01-01T00:00:00Z", "deprecatedLastTimestamp": "1970-01-01T00:00:30Z", "deprecatedCount": 3,
             "deprecatedSource": {"component": "kubelet", "host": "n"}});
-        let told = [core, events].map(|object| event(Look { object: &object, now: 60_000 }));
+        let told = [core, events]
+            .map(|object| event(Look { object: &object, now: crate::table::Moment::At(60_000) }));
         assert_eq!(told[0], told[1]);
         let cells = json!(["30s", "Normal", "R", "pod/p", "", "kubelet, n", "m", "60s", 3, "e"]);
         assert_eq!(Value::from(told[0].clone()), cells);
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn a_quota_has_requests_and_limits() {
         let object = json!({"metadata": {"name": "q"}, "status": {"hard": {"limits.cpu": "2", "pods": "5"}, "used": {"pods": "1"}}});
-        let told = quota(Look { object: &object, now: 0 });
+        let told = quota(Look { object: &object, now: crate::table::Moment::At(0) });
         assert_eq!(told[1..3], ["pods: 1/5", "limits.cpu: 0/2"]);
     }
 }

@@ -73,6 +73,9 @@ mod tests {
         let pods = json!({"type": "Pods", "pods": {"target": {"averageValue": "10"}}});
         let object = json!({"spec": {"metrics": [cpu, pods, cpu]},
             "status": {"currentMetrics": [{"type": "Resource", "resource": {"current": {"averageUtilization": 12}}}]}});
-        assert_eq!(metrics(Look { object: &object, now: 0 }), "cpu: 12%/80%, <unknown>/10 + 1 more...");
+        assert_eq!(
+            metrics(Look { object: &object, now: crate::table::Moment::At(0) }),
+            "cpu: 12%/80%, <unknown>/10 + 1 more..."
+        );
     }
 }

@@ -177,14 +177,15 @@ mod tests {
         let object = json!({"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "externalIPs": ["1.2.3.4"],
             "ports": [{"port": 80, "nodePort": 30080, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]},
             "status": {"loadBalancer": {"ingress": [{"hostname": "b.example"}, {"ip": "9.9.9.9"}]}}});
-        let told = cells("services", Look { object: &object, now: 0 }).expect("it is one");
+        let told =
+            cells("services", Look { object: &object, now: crate::table::Moment::At(0) }).expect("it is one");
         assert_eq!(told[2..5], ["<none>", "9.9.9.9,b.example,1.2.3.4", "80:30080/TCP,53/UDP"]);
     }
 
     #[test]
     fn many_endpoints_are_counted() {
         let object = json!({"subsets": [{"addresses": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}], "ports": [{"port": 80}, {"port": 81}]}]});
-        let told = endpoints(Look { object: &object, now: 0 });
+        let told = endpoints(Look { object: &object, now: crate::table::Moment::At(0) });
         assert_eq!(told, "10.0.0.1:80,[fd00::1]:80,10.0.0.1:81 + 1 more...");
     }
 }

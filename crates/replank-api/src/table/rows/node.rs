@@ -61,7 +61,7 @@ mod tests {
         let object = json!({"metadata": {"name": "n", "labels": {"node-role.kubernetes.io/worker": "", "kubernetes.io/role": "infra"}},
             "spec": {"unschedulable": true}, "status": {"conditions": [{"type": "Ready", "status": "Unknown"}],
             "nodeInfo": {"kernelVersion": "6.1", "architecture": "arm64"}, "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}});
-        let cells = node(Look { object: &object, now: 0 });
+        let cells = node(Look { object: &object, now: crate::table::Moment::At(0) });
         let told: Vec<&str> = cells.iter().map(text).collect();
         assert_eq!(told[1..3], ["NotReady,SchedulingDisabled", "infra,worker"]);
         assert_eq!(told[5..9], ["10.0.0.1", "<none>", "<unknown>", "6.1 (arm64)"]);

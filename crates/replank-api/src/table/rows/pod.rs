@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn told(object: &Value) -> Vec<String> {
-        let look = Look { object, now: 1_795_593_600_000 };
+        let look = Look { object, now: crate::table::Moment::At(1_795_593_600_000) };
         pod(look).iter().take(4).map(|cell| text(cell).to_owned()).collect()
     }
 
@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn a_pod_that_has_ended_is_completed() {
         let object = json!({"status": {"phase": "Failed"}});
-        let found = conditions(Look { object: &object, now: 0 }).expect("it has ended");
+        let found =
+            conditions(Look { object: &object, now: crate::table::Moment::At(0) }).expect("it has ended");
         assert_eq!(found[0]["reason"], "Failed");
     }
 }

@@ -158,7 +158,9 @@ mod tests {
     fn a_claim_without_a_volume_has_no_size() {
         let object = json!({"metadata": {"name": "c"}, "spec": {"storageClassName": "gp3", "resources": {"requests": {"storage": "1Gi"}}},
             "status": {"phase": "Pending", "capacity": {"storage": "1Gi"}}});
-        let told = cells("persistentvolumeclaims", Look { object: &object, now: 0 }).expect("it is one");
+        let told =
+            cells("persistentvolumeclaims", Look { object: &object, now: crate::table::Moment::At(0) })
+                .expect("it is one");
         assert_eq!(told[..7], ["c", "Pending", "", "", "", "gp3", "<unset>"]);
         assert_eq!(modes(&json!(["ReadWriteMany", "ReadWriteOnce"])), "RWO,RWX");
     }

@@ -120,7 +120,8 @@ fn job(look: Look<'_>) -> Vec<Value> {
     };
     let took = match (millis(look.at("/status/startTime")), millis(look.at("/status/completionTime"))) {
         (None, _) => String::new(),
-        (Some(start), end) => human((end.unwrap_or(look.now) - start) / 1_000),
+        (Some(start), Some(end)) => human((end - start) / 1_000),
+        (Some(start), None) => look.after(start),
     };
     let has = |wanted: &str| {
         look.list("/status/conditions").iter().any(|one| one["type"] == wanted && one["status"] == "True")
@@ -180,7 +181,8 @@ mod tests {
     fn a_job_says_how_far_it_is() {
         let object = json!({"metadata": {"name": "j", "creationTimestamp": "1970-01-01T00:00:00Z"}, "spec": {"parallelism": 3},
             "status": {"succeeded": 1, "startTime": "1970-01-01T00:00:10Z", "conditions": [{"type": "Suspended", "status": "True"}]}});
-        let told = cells("jobs", Look { object: &object, now: 100_000 }).expect("it is one");
+        let told = cells("jobs", Look { object: &object, now: crate::table::Moment::At(100_000) })
+            .expect("it is one");
         assert_eq!(
             told[..5],
             [json!("j"), json!("Suspended"), json!("1/1 of 3"), json!("90s"), json!("100s")]
@@ -190,6 +192,9 @@ mod tests {
     #[test]
     fn a_revision_names_its_controller() {
         let object = json!({"metadata": {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": true}]}});
-        assert_eq!(controller(Look { object: &object, now: 0 }), "daemonset.apps/d");
+        assert_eq!(
+            controller(Look { object: &object, now: crate::table::Moment::At(0) }),
+            "daemonset.apps/d"
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! Fields that depend on each other.
 
-use replank_custom::problem::{quoted, shown};
+use std::net::IpAddr;
+
+use replank_custom::problem::quoted;
 use replank_model::selector::validate::{label_key_problems, label_value_problems};
 use serde_json::Value;
 
@@ -645,26 +647,37 @@ fn subsets(value: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::required(format!("subsets[{index}].ports[{port_index}].name"), ""));
             }
         }
-        for (address_index, address) in list(subset, "addresses").iter().enumerate() {
-            let ip = text(address, "ip");
-            if !super::field::is_ip(ip) {
-                let field = format!("subsets[{index}].addresses[{address_index}].ip");
-                causes.push(Cause::invalid(field, &shown(&Value::from(ip)), "must be a valid IP address"));
+        for name in ["addresses", "notReadyAddresses"] {
+            for (address_index, address) in list(subset, name).iter().enumerate() {
+                super::service::endpoint_address(
+                    text(address, "ip"),
+                    &format!("subsets[{index}].{name}[{address_index}].ip"),
+                    causes,
+                );
             }
         }
     }
 }
 
+/// `validateEndpoints`, as far as addresses go.
 fn slices(value: &Value, causes: &mut Vec<Cause>) {
-    if !matches!(text(value, "addressType"), "IPv4" | "IPv6") {
-        return;
-    }
+    let (is_four, why) = match text(value, "addressType") {
+        "IPv4" => (true, "must be an IPv4 address"),
+        "IPv6" => (false, "must be an IPv6 address"),
+        _ => return,
+    };
     for (index, endpoint) in list(value, "endpoints").iter().enumerate() {
         for (address_index, ip) in list(endpoint, "addresses").iter().filter_map(Value::as_str).enumerate() {
-            if !super::field::is_ip(ip) {
-                let field = format!("endpoints[{index}].addresses[{address_index}]");
-                causes.push(Cause::invalid(field, &quoted(ip), super::field::IP));
+            let addresses = format!("endpoints[{index}].addresses");
+            let at = format!("{addresses}[{address_index}]");
+            let Ok(address) = ip.parse::<IpAddr>() else {
+                causes.push(Cause::invalid(at, &quoted(ip), super::field::IP));
+                continue;
+            };
+            if address.is_ipv4() != is_four {
+                causes.push(Cause::invalid(addresses, &quoted(ip), why));
             }
+            super::service::endpoint_address(ip, &at, causes);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What a client is warned of that writes an object (each strategy's `WarningsOnCreate` and `WarningsOnUpdate`).
 
+mod definition;
 mod pod;
+mod volumes;
 
 use replank_model::object::Kind;
 use serde_json::Value;
@@ -39,6 +41,7 @@ pub(super) fn warnings(
         (Kind::Other, "secrets") => told.extend(certificate(new)),
         (Kind::Node, _) => node(new, &mut told),
         (Kind::Service, _) => service(new, &mut told),
+        (Kind::CustomResourceDefinition, _) => definition::warnings(old, new, &mut told),
         (_, _) => {}
     }
     let names_pods = matches!(

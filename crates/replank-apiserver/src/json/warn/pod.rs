@@ -6,6 +6,7 @@ use replank_model::quantity::Quantity;
 use serde_json::Value;
 
 use super::super::members::{list, text};
+use super::volumes;
 
 /// Labels of nodes that went out of use, and what is said of them (`pkg/api/node/util.go`).
 const LABELS: [(&str, &str); 8] = [
@@ -66,13 +67,7 @@ pub(super) fn warnings(at: &str, spec: &Value, told: &mut Vec<String>) {
             told.push(format!("{at}.volumes[{index}].{kind}: {why}"));
         }
     }
-    for volume in list(spec, "volumes") {
-        for source in volume.get("projected").map(|of| list(of, "sources")).unwrap_or_default() {
-            if source.as_object().is_none_or(serde_json::Map::is_empty) {
-                told.push(format!("volume {:?} (Projected) has no sources provided", text(volume, "name")));
-            }
-        }
-    }
+    volumes::warnings(list(spec, "volumes"), told);
     repeated(spec, at, told);
     for name in ["memory", "ephemeral-storage"] {
         fraction(spec.get("overhead"), name, &format!("{at}.overhead"), told);

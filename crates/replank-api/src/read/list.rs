@@ -64,7 +64,7 @@ pub async fn list(mirror: &Mirror, target: &Target, query: &Query) -> Result<Lis
 
 struct Page {
     items: Vec<Arc<Stored>>,
-    /// How many come after.
+    /// How many come after, selected or not.
     more: usize,
     /// The last one that is in.
     last: Option<String>,
@@ -90,11 +90,12 @@ impl Page {
             if wanted.is_some_and(|wanted| *wanted != key.0.namespace) {
                 break;
             }
-            if !selection.matches(&stored.object) {
-                continue;
-            }
+            // Whether those that come after a full page are selected is found out with the next one (apiserver `storage/etcd3`, `GetList`).
             if limit.is_some_and(|limit| self.items.len() == limit) {
                 self.more += 1;
+                continue;
+            }
+            if !selection.matches(&stored.object) {
                 continue;
             }
             last = Some(key);

@@ -105,9 +105,9 @@ impl Api {
             self.ready_service(&mut value, None)?;
         }
         defaults::fill(resource.kind, &mut value);
-        // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`).
+        // A kubelet registers its node status and all (registry/core/node `PrepareForCreate`); a pod's is made anew below.
         if resource.status == StatusWrites::Apart
-            && resource.kind != Kind::Node
+            && !matches!(resource.kind, Kind::Node | Kind::Pod)
             && let Value::Object(members) = &mut value
         {
             members.remove("status");

@@ -5,6 +5,7 @@ mod broken;
 mod busy;
 mod certificates;
 mod fairness;
+mod pages;
 mod parts;
 mod replay;
 mod security;

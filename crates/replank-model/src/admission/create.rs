@@ -126,7 +126,12 @@ fn set_all<'a>(
 /// What the registry derives when a pod is created (`PrepareForCreate`): generation, a fresh status with the class of
 /// service, and selectors narrowed by the pod's own labels.
 pub fn prepare_pod_for_create(pod: &mut Value, now: Time) {
-    let class = pod.get("spec").map_or("BestEffort", qos_class);
+    // A class that is given is taken as it is (`qos.GetPodQOS`).
+    let given = pod.pointer("/status/qosClass").and_then(Value::as_str).filter(|class| !class.is_empty());
+    let class = match given {
+        Some(class) => class.to_owned(),
+        None => pod.get("spec").map_or("BestEffort", qos_class).to_owned(),
+    };
     let is_gated =
         pod.pointer("/spec/schedulingGates").and_then(Value::as_array).is_some_and(|g| !g.is_empty());
     let labels = match pod.pointer("/metadata/labels") {

@@ -102,8 +102,14 @@ pub(super) fn fill_other(resource: &ResourceType, value: &mut Value) {
     let gated: &[&str] = match (&*resource.name.group, &*resource.name.plural) {
         ("coordination.k8s.io", "leases") => &["strategy", "preferredHolder"],
         ("storage.k8s.io", "csidrivers") => &["preventPodSchedulingIfMissing"],
+        ("", "nodes") => &["configSource"],
         _ => return,
     };
+    if resource.kind == Kind::Node
+        && let Some(status) = value.get_mut("status").and_then(Value::as_object_mut)
+    {
+        status.remove("config");
+    }
     if let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) {
         spec.retain(|name, _| !gated.contains(&name.as_str()));
     }

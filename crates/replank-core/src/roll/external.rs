@@ -52,7 +52,8 @@ pub(super) fn stand_ins(
 /// What a node is to be marked as that waits for its turn. Where nodes go before others come, pods may have no room but on nodes that go later; they move once more then.
 /// A node on which something is waited for is cordoned all the same, lest more of that comes; but not where no node would be left that takes pods.
 pub(super) fn role(ctx: &Context<'_>, member: &Member) -> NodeRole {
-    let is_free = member.state == NodeState::Found { is_free: true };
+    // One that was marked before is cordoned, whatever else is open: the run has come to its end.
+    let NodeState::Found { is_free } = member.state else { return NodeRole::Queued };
     if takes_pods(ctx) && (is_free || !has_open(ctx)) { NodeRole::Listed } else { NodeRole::Queued }
 }
 

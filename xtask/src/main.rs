@@ -13,6 +13,7 @@ mod control_plane;
 mod deps;
 mod differential;
 mod docs;
+mod feed;
 mod fidelity;
 mod fixes;
 mod html;
@@ -58,6 +59,8 @@ enum Task {
     Replay(replay::Args),
     /// Drains a real control plane by the program and by kubectl, and counts in the server's audit log what each asked for.
     Audit(audit::Args),
+    /// Drains a node of a cluster with as many pods as one likes, as a dry run, and prints the most memory that the program ever held.
+    Feed(feed::Args),
     /// Rehearses rolls from snapshots of a real control plane, rolls there, and drains by kubectl: prints how far they agree.
     Fidelity(fidelity::Args),
     /// Plays scenarios on a real control plane, and writes down what it does.
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Task::Bench(args) => bench::run(args),
         Task::Replay(args) => replay::run(args),
         Task::Audit(args) => audit::run(args),
+        Task::Feed(args) => feed::run(args),
         Task::Fidelity(args) => fidelity::run(args),
         Task::Record(args) => record::run(args),
         Task::ControlPlane(args) => control_plane::run(args),

@@ -6,6 +6,7 @@
 //! renewed, and a new term begins.
 
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -82,6 +83,10 @@ impl Term {
         !renewed.is_lost && renewed.at.elapsed() < most && !slept
     }
 
+    fn since(at: Instant, of_day: SystemTime) -> Self {
+        Self(Arc::new(Mutex::new(Renewed { at, of_day, is_lost: false })))
+    }
+
     /// For how long it has not been renewed.
     fn age(&self) -> Duration {
         let renewed = self.renewed();
@@ -115,6 +120,13 @@ struct Taken {
     transitions: i64,
 }
 
+/// What was written to take a Lease, and when that began.
+struct Written {
+    taken: Taken,
+    at: Instant,
+    of_day: SystemTime,
+}
+
 /// Where a Lease is.
 #[derive(Clone, Debug)]
 struct Place {
@@ -144,18 +156,42 @@ impl Lease {
     ) -> Result<Attempt, LiveError> {
         let place =
             Place { connection: connection.clone(), namespace: namespace.to_owned(), name: name.to_owned() };
+        // Whatever was sent may still arrive.
+        let mut written: Vec<Written> = Vec::new();
         let mut tries = 0;
         loop {
             tries += 1;
+            let is_last = tries >= TRIES;
             // Before the server is asked what time it is: however late it answers, the term does not outlast what is written.
-            let (begun, of_day) = (Instant::now(), SystemTime::now());
-            let told = place.read().await?;
-            let (at, transitions) = match &told {
-                Ok(told) => (micro(told.now), told.taken.transitions + 1),
-                Err(now) => (micro(*now), 0),
+            let (at, of_day) = (Instant::now(), SystemTime::now());
+            let told = match place.read().await {
+                Ok(told) => told,
+                Err(error) if !is_last && may_pass(&error) => {
+                    tokio::time::sleep(AGAIN).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
-            let taken = Taken { at, transitions };
-            let (code, body) = match told {
+            if let Ok(told) = &told
+                && let Some(written) = written.iter().find(|one| one.taken == told.taken)
+            {
+                // It was carried out, and its answer was lost, or came to what was sent once more on the way.
+                return Ok(Attempt::Taken(Box::new(Self {
+                    place,
+                    identity: identity.to_owned(),
+                    uid: told.uid.clone(),
+                    version: told.version.clone(),
+                    taken: written.taken.clone(),
+                    term: Term::since(written.at, written.of_day),
+                })));
+            }
+            let (now, transitions) = match &told {
+                Ok(told) => (told.now, told.taken.transitions + 1),
+                Err(now) => (*now, 0),
+            };
+            let taken = Taken { at: own(now), transitions };
+            let spec = spec(identity, &taken, now);
+            let sent = match told {
                 Ok(Told { holder: Some(holder), now, .. })
                     if holder.until.is_none_or(|until| now < until) =>
                 {
@@ -163,28 +199,25 @@ impl Lease {
                     return Ok(Attempt::HeldBy(holder));
                 }
                 Ok(told) => {
-                    let mut spec = spec(identity, told.now);
-                    spec["leaseTransitions"] = transitions.into();
-                    place
-                        .patch(
-                            &told.uid,
-                            &told.version,
-                            &json!([{"op": "add", "path": "/spec", "value": spec}]),
-                        )
-                        .await?
+                    let change = json!([{"op": "add", "path": "/spec", "value": spec}]);
+                    place.patch(&told.uid, &told.version, &change).await
                 }
-                Err(now) => place.create(&spec(identity, now)).await?,
+                Err(_) => place.create(&spec).await,
             };
-            match code {
-                200..=299 => {
+            written.push(Written { taken: taken.clone(), at, of_day });
+            match sent {
+                Ok((200..=299, body)) => {
                     let (uid, version) = named(&body);
-                    let term = Term(Arc::new(Mutex::new(Renewed { at: begun, of_day, is_lost: false })));
-                    let identity = identity.to_owned();
+                    let (term, identity) = (Term::since(at, of_day), identity.to_owned());
                     return Ok(Attempt::Taken(Box::new(Self { place, identity, uid, version, taken, term })));
                 }
                 // Somebody was faster, or it has just been given up: it is read once more.
-                404 | 409 | 422 if tries < TRIES => {}
-                code => return Err(place.refused(code, &body)),
+                Ok((404 | 409 | 422, _)) if !is_last => {}
+                // It may be there all the same: it is read once more.
+                Ok((500..=599, _)) if !is_last => tokio::time::sleep(AGAIN).await,
+                Err(error) if !is_last && may_pass(&error) => tokio::time::sleep(AGAIN).await,
+                Ok((code, body)) => return Err(place.refused(code, &body)),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -275,14 +308,18 @@ impl Lease {
                 path: self.place.path(),
                 body: Some((JSON, body.to_string().into_bytes())),
             };
-            let (code, _) = self.place.send(&call).await?;
-            if code != 409 {
-                break;
+            // After a conflict it is a renewal whose answer nobody has waited for, or somebody else's; without an answer it may be gone.
+            match self.place.send(&call).await {
+                Ok((409 | 500..=599, _)) | Err(LiveError::Unreachable { .. }) => {}
+                Ok(_) => break,
+                Err(error) => return Err(error),
             }
-            // A renewal whose answer nobody has waited for, or somebody else's.
-            match self.place.read().await? {
-                Ok(told) if told.uid == self.uid && told.taken == self.taken => self.version = told.version,
-                Ok(_) | Err(_) => break,
+            match self.place.read().await {
+                Ok(Ok(told)) if told.uid == self.uid && told.taken == self.taken => {
+                    self.version = told.version;
+                }
+                Ok(_) => break,
+                Err(_) => tokio::time::sleep(AGAIN).await,
             }
         }
         Ok(())
@@ -313,7 +350,7 @@ impl Place {
         let identity = spec["holderIdentity"].as_str().filter(|identity| !identity.is_empty());
         let holder = identity.map(|identity| Holder {
             identity: identity.to_owned(),
-            since: time("acquireTime"),
+            since: time("acquireTime").map(Time::floor_seconds),
             // What says no time holds nothing.
             until: Some(time("renewTime").map_or(now, |renewed| renewed + lasts)),
         });
@@ -386,8 +423,21 @@ impl Place {
     }
 }
 
-fn spec(identity: &str, now: Time) -> Value {
-    json!({"holderIdentity": identity, "leaseDurationSeconds": LASTS.as_secs(), "acquireTime": micro(now), "renewTime": micro(now)})
+fn spec(identity: &str, taken: &Taken, now: Time) -> Value {
+    json!({"holderIdentity": identity, "leaseDurationSeconds": LASTS.as_secs(), "acquireTime": taken.at,
+        "renewTime": micro(now), "leaseTransitions": taken.transitions})
+}
+
+/// Whether what went wrong may go by: nothing is known of what was asked for.
+fn may_pass(error: &LiveError) -> bool {
+    matches!(error, LiveError::Unreachable { .. })
+}
+
+/// A moment of this process alone: the server tells whole seconds, and the rest is drawn. By it a process knows what it has written, also where no answer came.
+fn own(now: Time) -> String {
+    // Each of them has keys of its own.
+    let drawn = RandomState::new().hash_one(std::process::id()) % 999_999 + 1;
+    micro(now).replace(".000000", &format!(".{drawn:06}"))
 }
 
 /// As a MicroTime is written.
@@ -428,5 +478,8 @@ mod tests {
         let time: Time = "2026-01-01T00:00:01Z".parse().expect("a time");
         assert_eq!(micro(time), "2026-01-01T00:00:01.000000Z");
         assert_eq!(micro(time).parse::<Time>(), Ok(time));
+        let (one, other) = (own(time), own(time));
+        assert!(one != other && one.len() == micro(time).len(), "{one} {other}");
+        assert_eq!(one.parse::<Time>().map(Time::floor_seconds), Ok(time));
     }
 }

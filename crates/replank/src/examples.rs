@@ -44,7 +44,13 @@ const EXAMPLES: &[Rows] = &[
             "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod",
         ],
     ),
-    ("rbac", &["replank rbac drain | kubectl apply -f -"]),
+    (
+        "rbac",
+        &[
+            "replank rbac drain | kubectl apply -f -",
+            "replank rbac roll --for ServiceAccount:ops/replank | kubectl apply -f -",
+        ],
+    ),
     (
         "place",
         &[

@@ -50,36 +50,94 @@ pub(super) fn stand_ins(
 }
 
 /// What a node is to be marked as that waits for its turn. Where nodes go before others come, pods may have no room but on nodes that go later; they move once more then.
-/// A node on which something is waited for is cordoned all the same, lest more of that comes.
+/// A node on which something is waited for is cordoned all the same, lest more of that comes; but not where no node would be left that takes pods.
 pub(super) fn role(ctx: &Context<'_>, member: &Member) -> NodeRole {
-    let takes_pods = ctx.scope.plan.external().is_some_and(|external| external.old_nodes == OldNodes::Avoid);
-    let is_free = member.state == NodeState::Found { is_free: true };
-    if takes_pods && is_free { NodeRole::Listed } else { NodeRole::Queued }
+    // One that was marked before is cordoned, whatever else is open: the run has come to its end.
+    let NodeState::Found { is_free } = member.state else { return NodeRole::Queued };
+    if takes_pods(ctx) && (is_free || !has_open(ctx)) { NodeRole::Listed } else { NodeRole::Queued }
+}
+
+/// Whether old nodes take pods until their turn comes.
+fn takes_pods(ctx: &Context<'_>) -> bool {
+    ctx.scope.plan.external().is_some_and(|external| external.old_nodes == OldNodes::Avoid)
+}
+
+/// Whether nodes take pods on which nothing is waited for: one that stays, or more of those that go than the next one.
+fn has_open(ctx: &Context<'_>) -> bool {
+    let mut goes = 0;
+    ctx.fleet.members.values().filter(|member| member.unready.is_none()).any(|member| {
+        let is_free = match &member.state {
+            NodeState::Bystander | NodeState::Usable | NodeState::Kept { .. } | NodeState::Skipped { .. } => {
+                return true;
+            }
+            NodeState::Found { is_free } => *is_free,
+            NodeState::Queued { node_pods, .. } => member.is_open && node_pods.is_free(),
+            NodeState::Arriving { .. }
+            | NodeState::Closed
+            | NodeState::Surplus { .. }
+            | NodeState::Draining { .. }
+            | NodeState::Postponed { .. }
+            | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::Upgraded
+            | NodeState::OtherNode
+            | NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
+            | NodeState::NoInstance
+            | NodeState::Leaving => false,
+        };
+        goes += usize::from(is_free);
+        goes > 1
+    })
 }
 
 /// Nodes that take no pods once a run has halted: old ones that are not begun do, where they did before.
 pub(super) fn closed_at_end(ctx: &Context<'_>) -> BTreeSet<NodeName> {
-    let takes_pods = ctx.scope.plan.external().is_some_and(|external| external.old_nodes == OldNodes::Avoid);
+    let takes_pods = takes_pods(ctx);
     let mut closed = ctx.fleet.closed();
     closed.retain(|name| !takes_pods || !matches!(ctx.member(name).state, NodeState::Found { .. }));
     closed
 }
 
-/// Cordons what takes pods and has something on it by now that is waited for.
+/// Cordons what takes pods and has something on it by now that is waited for. Where no node would be left that takes pods, it is one node at a time.
 pub(super) fn shut(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
-    for name in &roll.nodes.held {
-        let member = ctx.member(name);
-        if member.is_open {
-            let mark = Mark {
-                owner: Owner::Run,
-                role: NodeRole::Queued,
-                since: ctx.now,
-                expires: ctx.now + MARK_LIFE,
-            };
-            let key = ctx.key("queue", format!("{}/held", member.uid));
-            ctx.mark(member, "cordon", key, mark);
-        }
+    let (open, shut): (Vec<&NodeName>, Vec<&NodeName>) =
+        roll.nodes.held.iter().partition(|name| ctx.member(name).is_open);
+    if open.is_empty() {
+        return;
     }
+    let is_begun = !shut.is_empty() || !roll.nodes.draining.is_empty() || !roll.nodes.drained.is_empty();
+    let count = match (has_open(ctx), is_begun) {
+        (true, true | false) => usize::MAX,
+        (false, true) => 0,
+        (false, false) => 1,
+    };
+    for name in open.into_iter().take(count) {
+        remark(ctx, name, NodeRole::Queued, "cordon");
+    }
+}
+
+/// Has nodes take pods again on which nothing is waited for any more, until they are begun.
+pub(super) fn open(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, starting: &BTreeSet<NodeName>) {
+    if !takes_pods(ctx) {
+        return;
+    }
+    let free = roll.nodes.queue.values().flatten().map(|(_, name)| name);
+    let shut = free.filter(|name| !starting.contains(*name) && !ctx.member(name).is_open);
+    for name in shut.cloned().collect::<Vec<_>>() {
+        remark(ctx, &name, NodeRole::Listed, "uncordon");
+    }
+}
+
+/// Marks a node that waits for its turn as something else.
+fn remark(ctx: &mut Context<'_>, name: &NodeName, role: NodeRole, what: &str) {
+    let member = ctx.member(name);
+    let NodeState::Queued { since, .. } = member.state else { return };
+    let mark = Mark { owner: Owner::Run, role, since: ctx.now, expires: ctx.now + MARK_LIFE };
+    // It may happen to a node more than once.
+    let key = ctx.key("queue", format!("{}/{}/{since}", member.uid, role.as_str()));
+    ctx.mark(member, what, key, mark);
 }
 
 /// Tells everybody that a node is empty and to be replaced.

@@ -269,7 +269,8 @@ fn release_unbegun(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, at_end: AtEnd) {
             }
         }
         AtEnd::Keep => {
-            let open = queue_of(roll).filter(|name| ctx.member(name).is_open);
+            let unbegun = queue_of(roll).chain(&roll.nodes.held);
+            let open = unbegun.filter(|name| ctx.member(name).is_open);
             let open: Vec<&NodeName> = open.chain(&roll.nodes.postponed).collect();
             for name in open {
                 queue(ctx, ctx.member(name));

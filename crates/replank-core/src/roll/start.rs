@@ -74,6 +74,7 @@ pub(super) fn start(
             begin(ctx, &name, since, from);
             places.take(number, name, from);
         }
+        external::open(ctx, roll, &places.starting);
         queue(ctx, roll, &places);
     }
 }

@@ -7,7 +7,7 @@ mod spec;
 mod status;
 mod told;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -24,6 +24,9 @@ pub(crate) use status::{now, now_micro};
 
 /// How often a lease is renewed.
 const LEASE_PERIOD: Duration = Duration::from_secs(10);
+
+/// How soon a pod that was written to be not Ready by the control plane is said to be Ready again.
+const REPEATED_AFTER: Duration = Duration::from_secs(1);
 
 /// Threads that send what is due.
 const WORKERS: usize = 4;
@@ -67,7 +70,8 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    nodes: BTreeSet<String>,
+    /// Nodes with what their kubelets say of them.
+    nodes: BTreeMap<String, NodeSpec>,
     pods: BTreeMap<String, Pod>,
     /// How long certain pods take to stop, by namespace and name.
     stops: BTreeMap<(String, String), Duration>,
@@ -81,6 +85,8 @@ struct State {
 struct Pod {
     object: Value,
     stage: Stage,
+    /// Whether its kubelet is about to say once more that it is Ready.
+    is_repeated: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,12 +126,9 @@ impl Kubelets {
     /// # Errors
     /// The API server refuses it.
     pub fn register(&self, spec: &NodeSpec) -> Result<()> {
-        let client = &self.inner.client;
-        client.create("/api/v1/nodes", &status::node(spec))?;
-        let capacity: &BTreeMap<String, String> = &spec.capacity;
-        let path = format!("/api/v1/nodes/{}/status", spec.name);
-        client.send(Method::Strategic, &path, Some(&status::ready_node(capacity, &spec.version)))?.ok()?;
-        self.inner.state().nodes.insert(spec.name.clone());
+        self.inner.client.create("/api/v1/nodes", &status::node(spec))?;
+        self.inner.say_ready(spec)?;
+        self.inner.state().nodes.insert(spec.name.clone(), spec.clone());
         self.inner.renew_one(&spec.name);
         Ok(())
     }
@@ -180,10 +183,11 @@ impl Inner {
     /// Leases, node by node, spread over the period.
     fn renew(&self) {
         while !self.is_stopped() {
-            let nodes: Vec<String> = self.state().nodes.iter().cloned().collect();
+            let nodes: Vec<String> = self.state().nodes.keys().cloned().collect();
             let pause = LEASE_PERIOD / u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX);
             for node in &nodes {
                 self.renew_one(node);
+                self.stay_ready(node);
                 std::thread::sleep(pause.min(Duration::from_millis(500)));
                 if self.is_stopped() {
                     return;
@@ -206,6 +210,26 @@ impl Inner {
                 "spec": {"holderIdentity": node, "leaseDurationSeconds": 40, "renewTime": now}});
             self.say("lease", self.client.create(path, &lease));
         }
+    }
+
+    /// As the kubelet: a node that is taken for lost, because the API server was away for a while, is said to be Ready again.
+    fn stay_ready(&self, node: &str) {
+        let Some(spec) = self.state().nodes.get(node).cloned() else { return };
+        // A server that is away is asked again with the next renewal.
+        let Ok(found) = self.client.get(&format!("/api/v1/nodes/{node}")) else { return };
+        let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+        if conditions.into_iter().any(|one| one["type"] == "Ready" && one["status"] == "Unknown") {
+            // Somebody may have upgraded it meanwhile.
+            let version = found["status"]["nodeInfo"]["kubeletVersion"].as_str().unwrap_or(&spec.version);
+            let spec = NodeSpec { version: version.to_owned(), ..spec };
+            self.say("node", self.say_ready(&spec));
+        }
+    }
+
+    fn say_ready(&self, spec: &NodeSpec) -> Result<()> {
+        let path = format!("/api/v1/nodes/{}/status", spec.name);
+        let status = status::ready_node(&spec.capacity, &spec.version);
+        self.client.send(Method::Strategic, &path, Some(&status))?.ok().map(drop)
     }
 
     fn watch(&self) {
@@ -231,7 +255,7 @@ impl Inner {
             state.pods.remove(&uid);
             return;
         }
-        if !object["spec"]["nodeName"].as_str().is_some_and(|node| state.nodes.contains(node)) {
+        if !object["spec"]["nodeName"].as_str().is_some_and(|node| state.nodes.contains_key(node)) {
             return;
         }
         let leaves = object["metadata"]["deletionTimestamp"].is_string();
@@ -252,6 +276,13 @@ impl Inner {
                 due = stop_time(&object, stop).map(|after| (after, Step::Remove));
                 Stage::Leaving
             }
+            Some(Stage::Running) => {
+                // As the kubelet: what the control plane has written on its own, because it took the node for lost, is put right.
+                let is_repeated = status::is_overruled(&object);
+                let was_repeated = state.pods.get(&uid).is_some_and(|pod| pod.is_repeated);
+                due = (is_repeated && !was_repeated).then_some((REPEATED_AFTER, Step::Ready));
+                Stage::Running
+            }
             Some(stage) => stage,
             None if is_over(&object) => Stage::Done,
             None => {
@@ -261,7 +292,8 @@ impl Inner {
         };
         let stops = known == Some(Stage::Running) && stage == Stage::Leaving;
         let told = if stops { told::stops(&object) } else { Vec::new() };
-        state.pods.insert(uid.clone(), Pod { object, stage });
+        let is_repeated = status::is_overruled(&object);
+        state.pods.insert(uid.clone(), Pod { object, stage, is_repeated });
         drop(state);
         self.tell(&told);
         if let Some((after, step)) = due {
@@ -286,7 +318,7 @@ impl Inner {
         let state = self.state();
         let pod = state.pods.get(uid).filter(|pod| pod.stage == stage)?;
         let node = pod.object["spec"]["nodeName"].as_str()?;
-        state.nodes.contains(node).then(|| pod.object.clone())
+        state.nodes.contains_key(node).then(|| pod.object.clone())
     }
 
     fn start(&self, uid: &str) -> Result<()> {

@@ -66,6 +66,21 @@ pub(super) fn became_ready(pod: &Value) -> Value {
         "containerStatuses": containers(pod, true, &json!({"running": {"startedAt": since}}))})
 }
 
+/// Whether a pod counts as not Ready though all of its containers are: the control plane says so of the pods of a node that it takes for lost.
+pub(super) fn is_overruled(pod: &Value) -> bool {
+    let containers = pod["status"]["containerStatuses"].as_array().map_or(&[][..], Vec::as_slice);
+    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    let is = |kind: &str, status: &str| {
+        conditions.clone().any(|one| one["type"] == kind && one["status"] == status)
+    };
+    let has_gates = pod["spec"]["readinessGates"].as_array().is_some_and(|gates| !gates.is_empty());
+    !has_gates
+        && !containers.is_empty()
+        && containers.iter().all(|one| one["ready"] == true)
+        && is("ContainersReady", "True")
+        && is("Ready", "False")
+}
+
 /// A pod whose containers have ended.
 pub(super) fn over(pod: &Value, code: i32) -> Value {
     let at = now();

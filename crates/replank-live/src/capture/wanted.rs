@@ -19,11 +19,15 @@ pub enum Purpose {
 }
 
 /// What no decision has a type for, and rehearsals read all the same.
-const UNTYPED: [(&str, &str); 14] = [
+const UNTYPED: [(&str, &str); 17] = [
     ("", "limitranges"),
     ("coordination.k8s.io", "leases"),
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+    // By which way requests come to a pod that is shut down.
+    ("networking.k8s.io", "ingresses"),
+    ("networking.k8s.io", "ingressclasses"),
+    ("elbv2.k8s.aws", "targetgroupbindings"),
     ("argoproj.io", "workflows"),
     ("argoproj.io", "cronworkflows"),
     ("argoproj.io", "workflowtemplates"),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use replank_model::object::ObjectRef;
 use replank_model::time::Span;
 use replank_protocol::command::CommandKey;
 
@@ -30,8 +29,8 @@ pub enum Event {
     },
     /// An object is there and cannot be read. Its node counts as one that is not empty.
     Unread {
-        /// Which.
-        object: ObjectRef,
+        /// Which: kind, namespace and name.
+        object: String,
         /// What is wrong with it.
         why: String,
     },
@@ -95,8 +94,8 @@ pub enum Event {
     },
     /// What was written has not been seen for a while. Decisions go on without.
     Lagging {
-        /// What was written.
-        object: ObjectRef,
+        /// What was written: kind, namespace and name.
+        object: String,
         /// For how long.
         waited: Span,
     },

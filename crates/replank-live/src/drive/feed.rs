@@ -3,6 +3,7 @@
 //! A list is read page by page and is consistent: it has no `resourceVersion` parameter. A watch goes on from the version that was seen last; where the server no longer has it, the resource
 //! is listed anew.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use kube::client::Body;
 use replank_model::text::RunId;
 use replank_model::time::Span;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::time::timeout;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -111,19 +113,22 @@ impl Feed {
                 _ => return Err(ended(heard)),
             }
             let broken = |why: String| Ended::Broken(format!("the list cannot be read: {why}"));
-            let mut told: Value =
+            // Object by object: a page of them all at once would take more than thousands that are kept.
+            let told: BTreeMap<String, &RawValue> =
                 serde_json::from_slice(&heard.body).map_err(|error| broken(error.to_string()))?;
+            let member = |name: &str| told.get(name).map_or("null", |value| value.get());
+            let items: Option<Vec<&RawValue>> = serde_json::from_str(member("items"))
+                .map_err(|error| broken(format!("its items are no list: {error}")))?;
+            let mut seen = Vec::new();
+            for item in items.unwrap_or_default() {
+                let item = serde_json::from_str(item.get()).map_err(|error| broken(error.to_string()))?;
+                seen.push(self.reader.object(&self.source, item));
+            }
+            let meta: Value =
+                serde_json::from_str(member("metadata")).map_err(|error| broken(error.to_string()))?;
+            drop(told);
             drop(heard);
-            let items = match told["items"].take() {
-                Value::Array(items) => items,
-                Value::Null => Vec::new(),
-                Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-                    return Err(broken("its items are no list".to_owned()));
-                }
-            };
-            let seen = items.into_iter().map(|item| self.reader.object(&self.source, item)).collect();
             self.see(seen).await;
-            let meta = &told["metadata"];
             if let Some(next) = meta["continue"].as_str().filter(|next| !next.is_empty()) {
                 next.clone_into(&mut token);
                 continue;

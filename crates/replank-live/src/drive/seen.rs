@@ -121,7 +121,8 @@ impl Cluster {
                 }
                 // Said once, however often it changes.
                 if !self.view.unread().any(|known| known.object == object) {
-                    learned.events.push(Event::Unread { object: object.clone(), why });
+                    let object = format!("{} {}", one.source.resource.kind, object.key);
+                    learned.events.push(Event::Unread { object, why });
                 }
                 self.apply(Delta::Unread(Unread { object, node }), learned);
             }
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(said(&learned), ["?a on Some(\"n1\")"]);
         assert!(
             matches!(&learned.events[..], [Event::Unread { object, why }]
-            if &*object.key.to_string() == "shop/a" && why.contains("status.conditions[0].type")),
+            if object == "Pod shop/a" && why.contains("status.conditions[0].type")),
             "{learned:?}"
         );
         assert_eq!(stage.cluster.view.unread_on(&"n1".into()).count(), 1);

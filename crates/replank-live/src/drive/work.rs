@@ -211,7 +211,8 @@ impl<'w> Work<'w> {
         }
         for written in lagging {
             let waited = Span::from_secs(i64::try_from(LAG_MAX.as_secs()).unwrap_or(i64::MAX));
-            self.story(&Event::Lagging { object: written.object, waited });
+            let kind = written.untyped.map_or_else(|| written.object.kind.to_string(), |(_, kind)| kind);
+            self.story(&Event::Lagging { object: format!("{kind} {}", written.object.key), waited });
         }
     }
 

@@ -1,6 +1,7 @@
 //! The controllers of the control plane that remember something between two looks.
 
 use replank_model::text::NodeName;
+use replank_model::time::Span;
 use replank_model::view::{Change, View};
 
 use super::Ctx;
@@ -22,7 +23,7 @@ use crate::asked::Asked;
 use crate::durations::Assumption;
 use crate::event::ControlDue;
 use crate::load::Load;
-use crate::timing::CloudTimings;
+use crate::timing::{CloudTimings, Lasting};
 
 /// All of them.
 #[derive(Debug)]
@@ -44,6 +45,11 @@ pub(crate) struct Control {
 }
 
 impl Control {
+    /// Machines that a controller launches and terminates take exactly so long.
+    pub(crate) fn takes(&mut self, what: Lasting, span: Span) {
+        self.karpenter.timings.set(what, span);
+    }
+
     pub(crate) fn new(timings: CloudTimings) -> Self {
         Self {
             disruption: Disruption::default(),

@@ -123,7 +123,10 @@ impl World {
         }
         match what {
             Lasting::Sight => self.see_within(span),
-            Lasting::Replacement | Lasting::Start | Lasting::Stop => self.cloud.takes(what, span),
+            Lasting::Replacement | Lasting::Start | Lasting::Stop => {
+                self.cloud.takes(what, span);
+                self.control.takes(what, span);
+            }
         }
     }
 

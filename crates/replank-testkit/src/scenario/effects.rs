@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use replank_model::object::{Kind, Object, ObjectRef};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, NodeRole, QueueEffect, Replacement};
 use replank_sim::Sent;
 
@@ -77,9 +78,11 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         Effect::Group(GroupEffect::Heartbeat { .. })
         | Effect::Queue(QueueEffect::HoldMessage { .. })
         | Effect::Queue(QueueEffect::DeleteMessage { .. }) => return None,
-        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("creates {}", object.reference()),
-        Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("updates {}", object.reference()),
-        Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => format!("deletes {object}"),
+        Effect::Kubernetes(KubernetesEffect::Create { object }) => format!("creates {}", named(object)),
+        Effect::Kubernetes(KubernetesEffect::Replace { object }) => format!("updates {}", named(object)),
+        Effect::Kubernetes(KubernetesEffect::Delete { object, .. }) => {
+            format!("deletes {}", referred(object))
+        }
         Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
             format!("deletes NodeClaim {}", claim.name)
         }
@@ -98,4 +101,15 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         | Effect::Group(GroupEffect::SetProcess { .. })
         | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. }) => return None,
     })
+}
+
+/// An object by its own kind, also where we have no type for it.
+pub(super) fn named(object: &Object) -> String {
+    format!("{} {}", object.kind_name(), object.meta().key())
+}
+
+/// The same of an object that is only referred to. Of those without a type, runs refer to their records alone.
+pub(super) fn referred(object: &ObjectRef) -> String {
+    let kind = if object.kind == Kind::Other { "ConfigMap" } else { object.kind.as_str() };
+    format!("{kind} {}", object.key)
 }

@@ -22,6 +22,7 @@ use replank_protocol::waiting::{CapacityWait, WaitingOn};
 use replank_sim::{Observer, Sent};
 use serde_json::Value;
 
+use super::effects::{named, referred};
 use super::names::Names;
 
 /// Waits that are over before anybody could read of them.
@@ -316,10 +317,10 @@ impl Story {
                 ("deletes ".into(), format!("message {message}"), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::Create { object }) => {
-                ("creates ".into(), object.reference().to_string(), String::new())
+                ("creates ".into(), named(object), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::Replace { object }) => {
-                ("updates ".into(), object.reference().to_string(), String::new())
+                ("updates ".into(), named(object), String::new())
             }
             Effect::Kubernetes(KubernetesEffect::DeleteNodeClaim { claim, .. }) => {
                 ("deletes ".into(), format!("NodeClaim {}", claim.name), String::new())
@@ -329,7 +330,7 @@ impl Story {
                     Dependents::Orphaned => ", orphans its dependents",
                     Dependents::Collected => "",
                 };
-                ("deletes ".into(), object.to_string(), after.into())
+                ("deletes ".into(), referred(object), after.into())
             }
             Effect::Group(GroupEffect::Terminate { instance, replacement, .. }) => {
                 let after = match replacement {

@@ -1,6 +1,7 @@
 //! `replank cordon`, `uncordon`, `drain` and `rbac`: what kubectl does with these words on a live cluster, and what goes beyond it.
 
 mod args;
+mod bound;
 pub(crate) mod eta;
 mod rehearse;
 pub(crate) mod remedy;
@@ -66,6 +67,10 @@ pub(crate) struct RbacArgs {
     /// Namespace of the Role: of the record of a roll (kube-system by default), or of the object that is migrated (default by default).
     #[arg(short = 'n', long, value_name = "NAMESPACE")]
     namespace: Option<Namespace>,
+
+    /// Also prints what binds the roles to somebody, and a flow schema with a priority level of its own: what Replank asks does not wait behind others, and keeps none waiting.
+    #[arg(long = "for", value_name = "User:NAME|Group:NAME|ServiceAccount:NAMESPACE/NAME")]
+    who: Option<bound::Who>,
 }
 
 /// Prints the ClusterRole of a verb, and its Role where it needs one.
@@ -78,6 +83,10 @@ pub(crate) fn rbac(args: &RbacArgs, printer: &mut Printer) -> Result<Exit, Failu
         return Err(Failure::usage_message("-n names the namespace of a Role, and this verb needs none")
             .next("leave -n out"));
     }
-    printer.data(&args.verb.manifest(namespace))?;
+    let mut text = args.verb.manifest(namespace);
+    if let Some(who) = &args.who {
+        text += &bound::manifest(args.verb, args.verb.namespace(namespace), who);
+    }
+    printer.data(&text)?;
     Ok(Exit::Passes)
 }

@@ -199,27 +199,32 @@ impl RbacVerb {
             )
         };
         let mut text = head("ClusterRole", "") + &listed(&self.rules());
-        if !self.of_namespace().is_empty() {
-            let namespace = namespace.unwrap_or(match self {
-                Self::Migrate
-                | Self::MigrateRollout
-                | Self::MigrateStatefulset
-                | Self::MigrateDaemonset
-                | Self::MigrateReplicaset => "default",
-                Self::Snapshot
-                | Self::Cordon
-                | Self::Uncordon
-                | Self::Drain
-                | Self::DrainDisableEviction
-                | Self::DrainSurge
-                | Self::Roll
-                | Self::RollSurge
-                | Self::Handle => NAMESPACE,
-            });
+        if let Some(namespace) = self.namespace(namespace) {
             let place = format!("  namespace: {namespace}\n");
             text += &format!("---\n{}{}", head("Role", &place), listed(self.of_namespace()));
         }
         text
+    }
+
+    /// The namespace of its Role, where it needs one: the one that is asked for, or that of a run's record or of an object without a namespace.
+    pub(super) fn namespace(self, asked: Option<&str>) -> Option<&str> {
+        let usual = match self {
+            Self::Migrate
+            | Self::MigrateRollout
+            | Self::MigrateStatefulset
+            | Self::MigrateDaemonset
+            | Self::MigrateReplicaset => "default",
+            Self::Snapshot
+            | Self::Cordon
+            | Self::Uncordon
+            | Self::Drain
+            | Self::DrainDisableEviction
+            | Self::DrainSurge
+            | Self::Roll
+            | Self::RollSurge
+            | Self::Handle => NAMESPACE,
+        };
+        (!self.of_namespace().is_empty()).then(|| asked.unwrap_or(usual))
     }
 }
 

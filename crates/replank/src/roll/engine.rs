@@ -110,7 +110,8 @@ impl Watch {
                     self.say(now, &line, json!({"event": "group", "change": line}));
                     line
                 }
-                Effect::Kubernetes(_) | Effect::Queue(_) => command.key.0.to_string(),
+                Effect::Kubernetes(effect) => of_object(effect),
+                Effect::Queue(_) => command.key.0.to_string(),
             };
             self.sent.insert(command.key.clone(), words);
         }
@@ -233,6 +234,37 @@ impl Engine for Watch {
 
     fn watches(&self, kind: Kind) -> bool {
         self.core.watches(kind)
+    }
+}
+
+/// What is done to an object, in words: for when it is refused.
+fn of_object(effect: &KubernetesEffect) -> String {
+    match effect {
+        KubernetesEffect::Cordon { node, .. } | KubernetesEffect::CordonByHand { node, .. } => {
+            format!("cordoning or marking node {}", node.name)
+        }
+        KubernetesEffect::Uncordon { node, .. } | KubernetesEffect::UncordonByHand { node, .. } => {
+            format!("uncordoning node {}", node.name)
+        }
+        KubernetesEffect::Exclude { node, .. } => {
+            format!("excluding node {} from load balancers", node.name)
+        }
+        KubernetesEffect::Evict { pod, .. } => format!("evicting pod {}", pod.key),
+        KubernetesEffect::DeletePod { pod, .. } | KubernetesEffect::ForceDelete { pod, .. } => {
+            format!("deleting pod {}", pod.key)
+        }
+        KubernetesEffect::RestartWorkload { workload, .. } => {
+            format!("restarting deployment {}", workload.key)
+        }
+        KubernetesEffect::Create { object } => {
+            format!("creating {} {}", object.kind_name(), object.meta().key())
+        }
+        KubernetesEffect::Replace { object } => {
+            format!("updating {} {}", object.kind_name(), object.meta().key())
+        }
+        // A run deletes nothing but its record.
+        KubernetesEffect::Delete { object, .. } => format!("deleting the record {}", object.key),
+        KubernetesEffect::DeleteNodeClaim { claim, .. } => format!("deleting nodeclaim {}", claim.name),
     }
 }
 

@@ -7,7 +7,7 @@ use replank_model::time::Span;
 use replank_protocol::intent::Intent;
 use replank_protocol::limits::run_named;
 
-use super::args::{AwsArgs, CarryArgs, StartArgs, TellArgs};
+use super::args::{AwsArgs, BesidesArgs, CarryArgs, StartArgs, TellArgs};
 use super::hold::{held_by, place};
 use super::wanted::{carry, works};
 use super::{records, start};
@@ -66,6 +66,7 @@ pub(crate) fn carry_out_plan(
             yes: true,
             dry_run: false,
             tell: asked.tell(),
+            besides: BesidesArgs::default(),
             live: asked.live.clone(),
             aws: asked.aws.clone(),
             read: asked.read.clone(),
@@ -79,6 +80,7 @@ pub(crate) fn carry_out_plan(
         live: asked.live.clone(),
         aws: asked.aws.clone(),
         tell: asked.tell(),
+        besides: BesidesArgs::default(),
     };
     carry(&args, Intent::Run, printer, interrupt)
 }

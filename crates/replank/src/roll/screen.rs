@@ -115,6 +115,8 @@ fn table(
             Some(at) => until(begun + *at, now),
             None => "?".to_owned(),
         };
+        // What is still to be seen of a node that is replaced is nobody's to wait for.
+        let on = on.filter(|_| !row.phase.is_done());
         let on = on.map_or_else(String::new, |one| match one.what == own {
             true => one.on.reason().to_string(),
             false => one.to_string(),

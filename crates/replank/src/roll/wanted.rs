@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use replank_facts::groups::GroupBy;
+use replank_facts::plan::Singletons;
 use replank_live::{Connection, Holder, Lease};
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::Text;
@@ -14,10 +15,11 @@ use super::besides;
 use super::hold::{Task, carry_out};
 use super::records::{self, identity};
 use super::rehearsed::{rehearse, scene};
+use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::runtime;
+use crate::live::{permitted, runtime};
 use crate::printer::Printer;
 use crate::snapshot::ReadArgs;
 
@@ -32,6 +34,8 @@ pub(super) fn pause(args: &RunArgs, printer: &mut Printer) -> Result<Exit, Failu
     let asked = (args.run.as_deref(), args.namespace.as_str());
     let runtime = runtime()?;
     let connection = runtime.block_on(Connection::open(&args.live.asked()))?;
+    let recorded = RbacVerb::Roll.of_namespace();
+    runtime.block_on(permitted(&connection, Some(args.namespace.as_str()), recorded))?;
     let (begun, holder) = runtime.block_on(write(&connection, asked, Intent::Paused))?;
     let by = holder.map_or_else(
         || "no process works on it".to_owned(),
@@ -55,6 +59,7 @@ pub(super) fn carry(
     let asked = (args.run.as_deref(), args.namespace.as_str());
     let runtime = runtime()?;
     let connection = runtime.block_on(Connection::open(&args.live.asked()))?;
+    runtime.block_on(is_permitted(&connection, asked))?;
     let (begun, holder) = runtime.block_on(write(&connection, asked, intent))?;
     let run = begun.run.clone();
     let holder = match holder {
@@ -101,6 +106,24 @@ pub(super) fn carry(
     let (plan, options) = (Arc::new(told.plan), told.options);
     let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
+}
+
+/// Whether everything is allowed that is to be done, before anything is written: where another process works on the run, that is its record alone.
+async fn is_permitted(
+    connection: &Connection,
+    (run, namespace): (Option<&str>, &str),
+) -> Result<(), Failure> {
+    let begun = records::one(connection, namespace, run).await?;
+    let verb = match begun.told.plan.care.singletons {
+        Singletons::Surge => RbacVerb::RollSurge,
+        Singletons::Evict | Singletons::Skip => RbacVerb::Roll,
+    };
+    permitted(connection, Some(namespace), verb.of_namespace()).await?;
+    let (place, name) = begun.place();
+    match Lease::holder(connection, (&place, &name)).await? {
+        Some(_) => Ok(()),
+        None => permitted(connection, None, &verb.rules()).await,
+    }
 }
 
 /// Writes it down; the run, and who carries it out.

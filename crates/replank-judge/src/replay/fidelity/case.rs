@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::scene::{Scene, nodes, scenes};
+use super::super::scene::{Scene, nodes, pool, scenes, singletons_that_surge};
 
 /// A cluster and a plan.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub struct Case {
     pub scene: Scene,
     /// Members of the plan's `spec` besides the groups, the provider and the target.
     pub(super) spec: &'static str,
+    /// Whether its nodes are a pool of Karpenter's, which replaces them.
+    pub(super) is_pool: bool,
     /// Arguments of `rehearse` and `roll` alike.
     pub(super) arguments: &'static [&'static str],
 }
@@ -26,11 +28,12 @@ impl Case {
     /// The plan as a person writes it.
     pub(super) fn plan(&self) -> String {
         let name = &self.scene.name;
+        let provider = if self.is_pool { "" } else { ", provider: external" };
         format!(
             "apiVersion: replank.dev/v1alpha1
 kind: NodeRoll
 metadata: {{name: {name}}}
-spec: {{groups: [web], provider: external, target: {{kubernetesVersion: '1.36'}}, progressDeadline: 2m{}}}
+spec: {{groups: [web]{provider}, target: {{kubernetesVersion: '1.36'}}, progressDeadline: 2m{}}}
 ",
             self.spec
         )
@@ -63,6 +66,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
         "daemons" => (1, ", canary: {nodes: 1, soak: 20s}", plain),
         "parallel" => (0, ", budget: {maxUnavailable: 2}, pace: {parallel: 2}", plain),
         "singletons" => (0, "", &["--allow-incomplete", "PodDisruptionBudget"]),
+        "surge" => (1, ", singletons: surge", plain),
         "drained-by-hand" => (0, ", pace: {betweenNodes: 10s}", plain),
         _ => (0, "", plain),
     }
@@ -73,6 +77,7 @@ fn plan_of(name: &str) -> (usize, &'static str, &'static [&'static str]) {
 pub fn cases() -> Vec<Case> {
     scenes()
         .into_iter()
+        .chain([singletons_that_surge(), pool()])
         .map(|mut scene| {
             let (spare, spec, arguments) = plan_of(&scene.name);
             scene.nodes.extend(nodes("spare", spare, 3, "2"));
@@ -83,7 +88,7 @@ pub fn cases() -> Vec<Case> {
             if scene.name == "drained-by-hand" {
                 "mixed".clone_into(&mut scene.name);
             }
-            Case { scene, spec, arguments }
+            Case { is_pool: scene.name == "karpenter", scene, spec, arguments }
         })
         .collect()
 }

@@ -51,7 +51,7 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
         cluster: case.scene.name.clone(),
         verdict: format!("{} {}/{}", result.verdict, result.nodes.replaced, result.nodes.total),
         ended,
-        evictions: planned.granted().count(),
+        evictions: planned.granted().filter(|one| !one.node.is_empty()).count(),
         order,
         seed: seed + 1,
         lowest,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::super::moment::Moment;
 
-/// An eviction that was asked for.
+/// An eviction that was asked for; or the restart of a workload, which has no node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) at: Moment,
@@ -62,6 +62,29 @@ impl Journal {
                     refused: false,
                 });
             }
+            let restarted = &command["effect"]["kubernetes"]["restartWorkload"]["workload"];
+            if restarted.is_object() {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let key = &restarted["key"];
+                moved.push(Moved {
+                    at: at(line)?,
+                    node: String::new(),
+                    of: format!("{}/restart of {}", text(&key["namespace"]), text(&key["name"])),
+                    pod: String::new(),
+                    refused: false,
+                });
+            }
+            let claim = &command["effect"]["kubernetes"]["deleteNodeClaim"]["claim"]["name"];
+            if let Some(claim) = claim.as_str() {
+                // Its node has its name.
+                moved.push(Moved {
+                    at: at(line)?,
+                    node: claim.to_owned(),
+                    of: "/NodeClaims".to_owned(),
+                    pod: String::new(),
+                    refused: false,
+                });
+            }
             let answered = &what["answered"];
             if answered["answer"]["refused"].is_object()
                 && let Some(index) = by_key.get(answered["key"].as_str().unwrap_or_default())
@@ -89,9 +112,11 @@ impl Journal {
     /// Nodes in the order in which their first pod was moved.
     pub(super) fn nodes(&self) -> Vec<&str> {
         let mut seen = BTreeSet::new();
-        self.granted().map(|one| one.node.as_str()).filter(|node| seen.insert(*node)).collect()
+        let nodes = self.granted().map(|one| one.node.as_str()).filter(|node| !node.is_empty());
+        nodes.filter(|node| seen.insert(*node)).collect()
     }
 
+    /// Evictions that were granted, and restarts.
     pub(super) fn granted(&self) -> impl Iterator<Item = &Moved> {
         self.moved.iter().filter(|one| !one.refused)
     }

@@ -14,6 +14,7 @@ use super::super::stage::Stage;
 use super::audit::{Asked, log_of};
 use super::case::Case;
 use super::journal::Journal;
+use super::karpenter::Karpenter;
 use super::person::Person;
 use super::program::{Rehearsed, fresh, run, shown, texts};
 
@@ -44,6 +45,7 @@ pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -
     let plan = write("plan.yaml", &case.plan())?;
     write("script.txt", &Case::script())?;
     let kubeconfig = shown(&stage.plane.kubeconfig_of("replank")?);
+    let karpenter = case.is_pool.then(|| Karpenter::installed(stage, &case.scene)).transpose()?;
     let snapshot = shown(&folder.join(SNAPSHOT));
     run(&means.replank, &texts(&["snapshot", "--kubeconfig", &kubeconfig, "-o", &snapshot]))?;
 
@@ -57,10 +59,14 @@ pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -
     let first =
         observed.lock().by_name.keys().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
     let names = rehearsed.result.new_nodes();
+    let karpenter = karpenter.map(|karpenter| karpenter.naming(names.clone()));
     let (person, is_over) = (Person::of(stage, &case.scene, names), AtomicBool::new(false));
     let journal = fresh(folder, "live.jsonl")?;
     let words = std::thread::scope(|scope| -> Result<String> {
-        let works = scope.spawn(|| person.works(&is_over));
+        let works = scope.spawn(|| match &karpenter {
+            Some(karpenter) => karpenter.works(&is_over),
+            None => person.works(&is_over),
+        });
         let mut arguments = texts(&["roll", "-f", &plan, "--yes", "--kubeconfig", &kubeconfig]);
         arguments.extend(texts(&["--journal", &shown(&journal)]));
         arguments.extend(texts(case.arguments));

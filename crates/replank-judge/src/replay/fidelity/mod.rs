@@ -7,6 +7,7 @@ mod by_hand;
 mod case;
 mod compare;
 mod journal;
+mod karpenter;
 mod live;
 mod outcome;
 mod person;
@@ -37,7 +38,7 @@ pub fn compare(means: &Means, case: &Case, by_hand: bool) -> Result<Outcome> {
     if !compare::is_in_order(&rehearsed, &real) {
         rehearsed.others = live::other_seeds(means, case, &folder)?;
     }
-    let hand = by_hand.then(|| {
+    let hand = (by_hand && !case.is_pool).then(|| {
         let folder = folder.join("by-hand");
         let stage = stage::build_audited(&means.assets, &folder, &case.scene)
             .with_context(|| format!("building {} once more", case.scene.name))?;

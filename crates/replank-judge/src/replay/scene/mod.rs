@@ -95,6 +95,42 @@ fn apart(app: &str, key: &str) -> Value {
 const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
+/// Workloads that are moved by a restart where the plan says so: of a single replica, with a budget that never allows an eviction and without one. Which of several
+/// equal pods a rollout ends first is drawn.
+pub(super) fn singletons_that_surge() -> Scene {
+    // What a rollout stops is in no list of evictions: its pods stop within their grace, and that is short.
+    let told = [("start-after", "4"), ("ready-after", "4"), ("stop-seconds", "0.8")];
+    let quick = |app: &str| template(app, "200m", &told, &json!({"terminationGracePeriodSeconds": 1}));
+    Scene::new(
+        "surge",
+        nodes("web", 3, 3, "2"),
+        vec![
+            deployment("one", 1, &quick("one")),
+            budget("one", json!({"minAvailable": 1})),
+            deployment("other", 1, &quick("other")),
+            deployment("cart", 3, &template("cart", "200m", USUAL, &json!({}))),
+            budget("cart", json!({"minAvailable": 2})),
+        ],
+    )
+}
+
+/// Nodes that are to be Karpenter's: on each is one pod, for which no other has room.
+pub(super) fn pool() -> Scene {
+    let mut nodes = nodes("web", 5, 1, "1");
+    for node in &mut nodes {
+        node.labels.remove("eks.amazonaws.com/nodegroup");
+        node.labels.insert("karpenter.sh/nodepool".to_owned(), "web".to_owned());
+    }
+    // What Karpenter evicts is in no list of evictions of the run's: its pods stop within their grace, and that is short.
+    let told = [("start-after", "4"), ("ready-after", "4"), ("stop-seconds", "0.8")];
+    let quick = template("api", "800m", &told, &json!({"terminationGracePeriodSeconds": 1}));
+    Scene::new(
+        "karpenter",
+        nodes,
+        vec![deployment("api", 5, &quick), budget("api", json!({"maxUnavailable": 1}))],
+    )
+}
+
 /// All scenes.
 #[must_use]
 pub fn scenes() -> Vec<Scene> {

@@ -84,7 +84,7 @@ impl Karpenter {
                 }
             }
             Due::Provision => {
-                self.provision_at = None;
+                self.provision_at = self.provision_at.filter(|at| *at > ctx.api.now());
                 self.provision(ctx);
             }
             Due::Register(number) => self.register(ctx, number),

@@ -22,7 +22,7 @@ const BATCH: Span = Span::from_secs(1);
 /// The controllers.
 #[derive(Debug)]
 pub(crate) struct Karpenter {
-    pub(super) timings: CloudTimings,
+    pub(in crate::controllers) timings: CloudTimings,
     /// Looks at claims that are on the agenda, by slot.
     pub(super) looks: BTreeMap<u32, Time>,
     /// The look at pods without room that is on the agenda.
@@ -75,8 +75,9 @@ impl Karpenter {
     }
 
     pub(super) fn provision_soon(&mut self, ctx: &mut Ctx<'_>) {
-        if self.provision_at.is_none() {
-            let at = ctx.api.now() + BATCH;
+        let at = ctx.api.now() + BATCH;
+        // A look that is due later, after a node became Ready, is none that this waits for.
+        if self.provision_at.is_none_or(|known| at < known) {
             self.provision_at = Some(at);
             ctx.agenda.at(at, Event::Control(ControlDue::Karpenter(Due::Provision)));
         }

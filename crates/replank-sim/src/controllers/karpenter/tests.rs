@@ -110,6 +110,29 @@ fn a_claim_that_is_deleted_takes_its_node_along_and_another_comes_up_meanwhile()
     assert_eq!(ready, 2);
 }
 
+/// A node that has just come up is looked at once more after ten seconds; what is deleted meanwhile does not wait for that.
+#[test]
+fn what_a_deleted_claim_needs_is_launched_at_once_also_after_a_node_came_up() {
+    let mut objects = [of_pool("a", "a"), of_pool("b", "b")].concat();
+    objects.extend(service(&["a", "b"], "3", 1));
+    let mut world = world(objects);
+    world.pass(Span::from_secs(5));
+    delete(&mut world, "NodeClaim", "general-a");
+    let is_new = |world: &World| {
+        let mut nodes = world.view().nodes.unordered();
+        nodes.any(|(_, node)| !["a", "b"].contains(&node.meta.name.as_str()) && node.is_ready())
+    };
+    while !is_new(&world) {
+        assert!(passed(&world) < Span::from_minutes(10));
+        world.pass(Span::from_secs(1));
+    }
+    let before = claims(&world);
+    delete(&mut world, "NodeClaim", "general-b");
+    world.pass(Span::from_secs(3));
+    let new: Vec<String> = claims(&world).into_iter().filter(|name| !before.contains(name)).collect();
+    assert_eq!(new.len(), 1, "{new:?} beside {before:?}");
+}
+
 #[test]
 fn a_node_that_is_deleted_takes_its_claim_along() {
     let mut world = world([of_pool("a", "a"), of_pool("b", "b")].concat());

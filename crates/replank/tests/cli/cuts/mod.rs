@@ -42,18 +42,29 @@ fn try_all(verb: Verb, cases: &[Case], name: &str) -> Hits {
             scope.spawn(move || {
                 let stage = Stage::new(Ground::served(&format!("{name}-{job}")), verb);
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    let begun = Instant::now();
-                    stage.reset();
-                    let reset = begun.elapsed();
-                    let (hit, ended_early, found) = one(&stage, *case);
-                    eprintln!("{case:?} hit {hit:?}: {:?} after {reset:?}", begun.elapsed() - reset);
-                    if let Some(hit) = hit {
-                        hits.lock().expect("nobody panics").add(hit);
-                    }
-                    again.fetch_add(usize::from(ended_early), Ordering::SeqCst);
-                    if !found.is_empty() {
-                        eprintln!("{case:?}: {}", found.join("; "));
-                        wrong.lock().expect("nobody panics").push(format!("{case:?}: {}", found.join("; ")));
+                    let mut case = *case;
+                    loop {
+                        let begun = Instant::now();
+                        stage.reset();
+                        let reset = begun.elapsed();
+                        let (hit, ended_early, found) = one(&stage, case);
+                        eprintln!("{case:?} hit {hit:?}: {:?} after {reset:?}", begun.elapsed() - reset);
+                        again.fetch_add(usize::from(ended_early), Ordering::SeqCst);
+                        if !found.is_empty() {
+                            eprintln!("{case:?}: {}", found.join("; "));
+                            wrong
+                                .lock()
+                                .expect("nobody panics")
+                                .push(format!("{case:?}: {}", found.join("; ")));
+                        }
+                        if let Some(hit) = hit {
+                            hits.lock().expect("nobody panics").add(hit);
+                        }
+                        // How many requests there are differs with when things are seen: one that did not come this time is tried nearer to the beginning.
+                        if hit.is_some() || case.at == 0 || !found.is_empty() {
+                            break;
+                        }
+                        case.at /= 2;
                     }
                 }
             });
@@ -99,10 +110,8 @@ fn one(stage: &Stage, case: Case) -> (Option<Phase>, bool, Vec<String>) {
     let mut told = String::new();
     if has_ended_early {
         // What goes wrong once ends a process only before it has begun.
-        let is_early = matches!(hit, Some(Phase::Preflight | Phase::Lease | Phase::Wait));
-        // A Lease of which the answer was lost is somebody's, to whoever asks for it again: it runs out.
-        let codes = if hit == Some(Phase::Lease) { [1, 5] } else { [1, 1] };
-        let is_said = ran.code.is_some_and(|code| codes.contains(&code)) && ran.stderr.contains("error: ");
+        let is_early = matches!(hit, Some(Phase::Preflight | Phase::Wait));
+        let is_said = ran.code == Some(1) && ran.stderr.contains("error: ");
         let is_expected = case.is_kill || (is_early && is_said);
         if !is_expected {
             wrong.push(format!("it ended with {:?}: {}", ran.code, ran.stderr));
@@ -120,7 +129,7 @@ fn one(stage: &Stage, case: Case) -> (Option<Phase>, bool, Vec<String>) {
     wrong.extend(stage.wrong());
     wrong.extend(evicted_twice(&passed).into_iter().map(|uid| format!("evicted twice: {uid}")));
     // One that nobody is left to renew runs out.
-    if stage.has_lease() && !has_ended_early && hit != Some(Phase::Close) {
+    if stage.has_lease() && !has_ended_early {
         wrong.push("the Lease is still there".to_owned());
     }
     if !wrong.is_empty() {
@@ -198,11 +207,7 @@ fn by_chance(name: &str, default: (usize, usize), is_kill: bool) {
         let name = format!("{word}-{verb:?}").to_lowercase();
         let cases = drawn(&plain(verb, &name), count, u64::from(is_kill) + 1, is_kill);
         let hits = try_all(verb, &cases, &name);
-        assert!(
-            hits.all() as usize * 10 >= cases.len() * 8,
-            "most meet a request: {} of {count}",
-            hits.all()
-        );
+        assert_eq!(hits.all() as usize, cases.len(), "each case meets a request: {}", hits.told());
         if asked >= 100 && !cases.is_empty() {
             let least = Phase::ALL.into_iter().map(|phase| hits.of(phase)).filter(|hits| *hits > 0).min();
             assert!(least.is_some_and(|least| least >= 5), "each phase is met: {}", hits.told());
@@ -220,13 +225,7 @@ fn each_request(verb: Verb, name: &str, slice: usize) {
     let step = if is_whole { 1 } else { (requests * faults.len()).div_ceil(slice) };
     let cases: Vec<Case> = all.step_by(step.max(1)).collect();
     let hits = try_all(verb, &cases, name);
-    // Which requests there are differs a little with when things are seen.
-    assert!(
-        hits.all() as usize * 10 >= cases.len() * 8,
-        "most cases meet a request: {} of {}",
-        hits.all(),
-        cases.len()
-    );
+    assert_eq!(hits.all() as usize, cases.len(), "each case meets a request: {}", hits.told());
 }
 
 #[test]
@@ -237,6 +236,38 @@ fn a_drain_comes_to_the_same_whichever_request_is_lost() {
 #[test]
 fn a_roll_comes_to_the_same_whichever_request_is_lost() {
     each_request(Verb::Roll, "cut-roll", 4);
+}
+
+/// A Lease is made, and given up, with one request each: lost, late, or carried out twice, it is known as one's own, and no process is turned away by itself.
+#[test]
+fn a_lease_whose_answer_is_lost_or_comes_twice_is_known_as_ones_own() {
+    let faults = [
+        Fault::CutRequest,
+        Fault::CutAnswer,
+        Fault::Repeat,
+        Fault::DelayRequest(Duration::from_millis(2_500)),
+    ];
+    // The record goes first, and then the Lease.
+    let of = |phase, at, fault| Case { phase: Some(phase), at, fault, is_kill: false };
+    let cases = faults.map(|fault| [of(Phase::Lease, 0, fault), of(Phase::Close, 1, fault)]);
+    let cases: Vec<Case> = cases.into_iter().flatten().collect();
+    let hits = try_all(Verb::Roll, &cases, "cut-lease");
+    assert_eq!(hits.all() as usize, cases.len(), "each case meets a request: {}", hits.told());
+}
+
+/// Two processes begin the same run at once, and the answer to the first that takes the Lease is lost: one of them carries it out, the other says who does.
+#[test]
+fn of_two_processes_one_carries_a_run_out_also_where_the_answer_to_its_lease_is_lost() {
+    let stage = Stage::new(Ground::served("cut-two"), Verb::Roll);
+    stage.reset();
+    let all = stage.two(Fault::CutAnswer);
+    let codes = all.each_ref().map(|ran| ran.code);
+    assert!([[Some(0), Some(5)], [Some(5), Some(0)]].contains(&codes), "{all:?}");
+    let second = &all[usize::from(codes[0] == Some(0))];
+    let told = second.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("run test is carried out by") || told.contains("is over"), "{told}");
+    assert_eq!(stage.wrong(), Vec::<String>::new());
+    assert!(!stage.has_lease());
 }
 
 #[test]

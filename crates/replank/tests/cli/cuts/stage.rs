@@ -132,6 +132,24 @@ impl Stage {
         Once { ran, passed: self.proxy.passed().split_off(from), phases }
     }
 
+    /// Two processes that begin at once, where something goes wrong with the first request that takes the Lease.
+    pub(super) fn two(&self, fault: Fault) -> [Ran; 2] {
+        let mut is_over = false;
+        self.proxy.plan(Box::new(move |asked| {
+            let takes = asked.method == "POST" && asked.path.contains("/leases");
+            if takes && !std::mem::replace(&mut is_over, true) { fault } else { Fault::Nothing }
+        }));
+        let kubeconfig = self.proxy.kubeconfig().to_str().expect("it is text");
+        let children = [(), ()].map(|()| {
+            command(&[&self.arguments(), &["--kubeconfig", kubeconfig][..]].concat())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the binary can be run")
+        });
+        children.map(|child| child.wait_with_output().expect("it ends").into())
+    }
+
     pub(super) fn records(&self) -> Vec<Value> {
         self.ground.get(RECORDS)["items"].as_array().cloned().unwrap_or_default()
     }

@@ -39,6 +39,16 @@ impl Ground {
         Self::up(name, &[snapshot])
     }
 
+    /// One that calls admission webhooks, as a real API server does.
+    pub(crate) fn calling_webhooks(name: &str) -> Self {
+        Self::up(name, &["--nodes", "3", "--call-webhooks"])
+    }
+
+    /// One that serves what an older release did.
+    pub(crate) fn older(name: &str, version: &str) -> Self {
+        Self::up(name, &["--nodes", "3", "--kubernetes-version", version])
+    }
+
     /// One that is kept in a directory, so that it can be begun anew.
     pub(crate) fn kept(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drive-{name}-served/data"));
@@ -105,6 +115,11 @@ impl Ground {
         let answer = self.endpoint.exchange(&Sent::new("POST", path).json(object)).expect("it answers");
         assert!(answer.status < 300, "POST {path}: {}", answer.json());
         answer.json()
+    }
+
+    /// What it answers, whatever that is.
+    pub(crate) fn answer(&self, method: &str, path: &str, object: &Value) -> Value {
+        self.endpoint.exchange(&Sent::new(method, path).json(object)).expect("it answers").json()
     }
 
     pub(crate) fn delete(&self, path: &str) {

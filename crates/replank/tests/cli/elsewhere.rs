@@ -1,0 +1,114 @@
+//! What others do to nodes while `replank drain` and `replank roll` are at work: noticed, said, and counted right; on a cluster that is served and on a real control plane.
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::common::{Ran, command, plan};
+use super::drive::ground::Ground;
+use super::roll_live::{NEW, Person, RECORDS, SPEC, marked, upgraded};
+
+const BUDGET: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web";
+
+fn begin(ground: &Ground, arguments: &[&str]) -> Child {
+    let file = ground.kubeconfig().to_str().expect("it is text");
+    let mut command = command(&[arguments, &["--kubeconfig", file]].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary can be run")
+}
+
+fn ends(child: Child) -> Ran {
+    child.wait_with_output().expect("it ends").into()
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn allows(ground: &Ground, pods: usize) {
+    ground.merge(BUDGET, &json!({"spec": {"maxUnavailable": pods}}));
+    ground.wait("the budget is counted", |ground| {
+        let status = &ground.get(BUDGET)["status"]["disruptionsAllowed"];
+        if pods == 0 { *status == 0 } else { status.as_u64() > Some(0) }
+    });
+}
+
+fn node(name: &str) -> String {
+    format!("/api/v1/nodes/{name}")
+}
+
+fn taint(ground: &Ground, name: &str, key: &str) {
+    let taints = ground.get(&node(name))["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    let mut taints: Vec<Value> = taints;
+    taints.push(json!({"key": key, "value": "1", "effect": "NoSchedule"}));
+    ground.merge(&node(name), &json!({"spec": {"taints": taints}}));
+}
+
+/// A node that is being drained is deleted by somebody, and another is uncordoned: both are said, and the third is drained.
+fn a_node_goes_while_it_is_drained(ground: &Ground) {
+    ground.workload("web", 6);
+    allows(ground, 0);
+    let child = begin(ground, &["drain", "node-1", "node-2", "--parallel", "2"]);
+    ground.wait("both are cordoned", |ground| marked(ground).len() == 2);
+    ground.delete(&node("node-1"));
+    ground.merge(&node("node-2"), &json!({"spec": {"unschedulable": null}}));
+    std::thread::sleep(Duration::from_secs(3));
+    allows(ground, 1);
+    let ran = ends(child);
+    let told = flat(&format!("{} {}", ran.stdout, ran.stderr));
+    assert_eq!(ran.code, Some(4), "one is not drained: {ran:?}");
+    assert!(told.contains("\"node-1\" due to error: it no longer exists"), "{told}");
+    assert!(told.contains("\"node-2\" due to error: it was uncordoned by another actor"), "{told}");
+    assert!(!ground.pods_on("node-2").is_empty(), "{told}");
+}
+
+/// An autoscaler takes a node away that a run would replace, and somebody deletes another: the run leaves them, and goes on with the rest.
+fn nodes_that_others_take_are_left(ground: &Ground) {
+    ground.workload("web", 4);
+    taint(ground, "node-1", "ToBeDeletedByClusterAutoscaler");
+    let folder = ground.folder.file_name().expect("a name").display().to_string();
+    let file = plan(
+        &format!("{folder}/plan.yaml"),
+        &format!("{SPEC}, external: {{wait: 1m}}, progressDeadline: 2m"),
+    );
+    let person = Person::begins(ground);
+    let child = begin(ground, &["roll", "-f", &file, "--yes"]);
+    ground.wait("the others are replaced", |ground| upgraded(ground) >= 2);
+    let before = ground.pods_on("node-1");
+    assert_ne!(ground.get(&node("node-1"))["status"]["nodeInfo"]["kubeletVersion"], NEW);
+    // It goes, as its taint has said.
+    ground.delete(&node("node-1"));
+    let ran = ends(child);
+    let told = flat(&format!("{} {}", ran.stdout, ran.stderr));
+    assert!(told.contains("node-1") && told.contains("ToBeDeletedByClusterAutoscaler"), "{told}");
+    assert!(!told.contains("node/node-1 draining"), "the run leaves it alone: {told}");
+    assert!(
+        before.iter().all(|pod| !told.contains(&format!("evicting pod default/{pod}"))),
+        "{before:?}: {told}"
+    );
+    assert!([Some(0), Some(4)].contains(&ran.code), "{ran:?}");
+    assert!(marked(ground).is_empty() || ran.code == Some(4), "{ran:?}");
+    assert!(ran.code == Some(4) || ground.get(RECORDS)["items"] == json!([]), "{ran:?}");
+    drop(person);
+}
+
+macro_rules! on_both {
+    ($($of:ident: $served:ident $real:ident;)*) => { $(
+        #[test]
+        fn $served() {
+            $of(&Ground::served(stringify!($served)));
+        }
+
+        #[test]
+        fn $real() {
+            if let Some(ground) = Ground::real(stringify!($served)) {
+                $of(&ground);
+            }
+        }
+    )* };
+}
+
+on_both! {
+    a_node_goes_while_it_is_drained: a_node_goes_while_it_is_drained_served a_node_goes_while_it_is_drained_real;
+    nodes_that_others_take_are_left: nodes_that_others_take_are_left_served nodes_that_others_take_are_left_real;
+}

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::ask::{Answered, ask};
 use super::wire::Served;
 
+#[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
 fn send(served: &Served, method: &str, path: &str, body: Value) -> Answered {
     ask(served.connect(), (method, path, "application/json"), &[], &body)
 }

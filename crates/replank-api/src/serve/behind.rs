@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::mirror::Publisher;
 
+    #[expect(clippy::needless_pass_by_value, reason = "what a test hands over is made for it")]
     fn reached(spec: Value, endpoints: Value) -> Result<Reached, String> {
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "n"}, "spec": spec});
         let slice = json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",

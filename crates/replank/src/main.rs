@@ -21,6 +21,7 @@ mod interrupt;
 mod journal;
 mod leftover;
 mod live;
+mod memory;
 mod migrate;
 mod moment;
 mod place;
@@ -52,10 +53,7 @@ use printer::Printer;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything is allocated: what has a huge page keeps it. Where the word means something else, only speed is lost.
-    if std::env::args_os().any(|argument| argument == "cluster") {
-        cluster::small_pages();
-    }
+    memory::choose_pages();
     // clap itself ends the process on a usage error, with the same code as `Exit::Usage`.
     let matches = cli::called(cli::taking_negative_numbers(Cli::command())).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());

@@ -16,13 +16,6 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::printer::Printer;
 
-/// Memory comes in pages of 4 KiB. Huge ones of 2 MiB make a rehearsal faster, which fills them; a server of many small objects held a third more with them, and created pods no faster.
-/// A kernel that does not know of them has none to leave out.
-pub(crate) fn small_pages() {
-    #[cfg(target_os = "linux")]
-    rustix::thread::disable_transparent_huge_pages(true).ok();
-}
-
 /// Does what is asked of a cluster.
 ///
 /// # Errors

@@ -117,7 +117,8 @@ fn heartbeat(ctx: &mut Context<'_>, case: &Case, beats: &BTreeSet<CommandKey>) {
 fn unregistered(ctx: &mut Context<'_>, case: &Case) {
     let until = case.kept_until;
     if case.known.is_some() && ctx.now >= until {
-        complete(ctx, case, None);
+        // News of its node may be late, as they are while no watch is to be had.
+        complete(ctx, case, Some(&Expected::Unregistered));
         return;
     }
     ctx.wake_at(until);

@@ -16,7 +16,9 @@ use replank_facts::groups::GroupBy;
 use replank_facts::plan::Plan;
 use replank_protocol::cause::Cause;
 use replank_protocol::command::Answer;
-use replank_protocol::command::{Command, Effect, KubernetesEffect, Outcome, QueueEffect};
+use replank_protocol::command::{
+    Command, Effect, Expected, GroupEffect, KubernetesEffect, Outcome, QueueEffect,
+};
 use replank_protocol::decision::End;
 use replank_protocol::mark;
 use replank_protocol::release::Release;
@@ -300,6 +302,27 @@ fn an_instance_that_is_not_registered_yet_is_kept_and_looked_at_again() {
     assert!(frame.settle(2).is_empty());
     frame.core.observe(Delta::Put(object(node("web-1", "i-1"))));
     assert!(is_of(&frame.settle(30), "cordon/web-1"));
+}
+
+#[test]
+fn the_action_of_an_instance_without_a_node_is_completed_only_if_it_has_none_still() {
+    let mut frame = Frame::new(vec![node("web-2", "i-2")]);
+    frame.hook(600);
+    frame.instance("i-1", None, Lifecycle::TerminatingWait);
+    frame.message("m", &terminating("i-1", "EC2"));
+    assert!(frame.settle(300).is_empty(), "it may register yet");
+    let sent = frame.settle(301);
+    let completed = sent.iter().find_map(|command| match &command.effect {
+        Effect::Group(GroupEffect::CompleteAction { action, expected }) => Some((action, expected)),
+        Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
+    });
+    let (action, expected) = completed.expect("nothing is waited for any more");
+    assert_eq!((action.instance.as_str(), expected), ("i-1", &Some(Expected::Unregistered)));
+    // It has a node, of which the view did not know: now it is drained like any other.
+    frame.core.observe(Delta::Put(object(node("web-1", "i-1"))));
+    frame.core.observe(Delta::Put(object(pod("shop-1", "web-1", "shop"))));
+    let sent = frame.settle(400);
+    assert!(is_of(&sent, "cordon/web-1") && !is_of(&sent, "complete"), "{sent:?}");
 }
 
 #[test]

@@ -129,14 +129,16 @@ fn destroys(effect: &Effect) -> bool {
         Effect::Group(effect) => match effect {
             GroupEffect::Terminate { .. }
             | GroupEffect::ScaleNodegroupToZero { .. }
-            | GroupEffect::UpdateNodegroupVersion { .. } => true,
+            | GroupEffect::UpdateNodegroupVersion { .. }
+            // Its instance goes, and is to be empty or without a node. Without that the time of the instance is over, or it was just launched.
+            | GroupEffect::CompleteAction { expected: Some(_), .. } => true,
             GroupEffect::Tag { .. }
             | GroupEffect::Untag { .. }
             | GroupEffect::SetTemplate { .. }
             | GroupEffect::Resize { .. }
             | GroupEffect::SetProcess { .. }
             | GroupEffect::Relieve { .. }
-            | GroupEffect::CompleteAction { .. }
+            | GroupEffect::CompleteAction { expected: None, .. }
             | GroupEffect::Heartbeat { .. }
             | GroupEffect::UpdateNodegroupConfig { .. } => false,
         },
@@ -148,7 +150,8 @@ fn destroys(effect: &Effect) -> bool {
 mod tests {
     use replank_model::object::meta::{Key, ResourceVersion};
     use replank_model::time::Time;
-    use replank_protocol::command::{CommandKey, NodeTarget, PodTarget};
+    use replank_protocol::command::{CommandKey, Expected, NodeTarget, PodTarget};
+    use replank_protocol::lifecycle::{Action, Place};
 
     use super::*;
 
@@ -189,5 +192,31 @@ mod tests {
         assert_eq!(queue.pop_late(|command| &*command.key.0 == "b"), Some(evict("b")));
         assert_eq!(queue.pop(false, false).map(|(_, command)| command), Some(evict("a")));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_completion_that_has_something_to_prove_is_held_and_another_is_not() {
+        let of = |name: &str, expected| {
+            let action = Action {
+                group: "web".into(),
+                hook: "drain".into(),
+                instance: name.into(),
+                token: None,
+                to: Place::Ec2,
+            };
+            Command {
+                key: CommandKey(name.into()),
+                run: "run".into(),
+                effect: Effect::Group(GroupEffect::CompleteAction { action, expected }),
+                deadline: Time::from_millis(0),
+            }
+        };
+        let mut queue = Queue::default();
+        queue.push(of("i-1", Some(Expected::Unregistered)));
+        queue.push(of("i-2", None));
+        let mut next = |is_held| queue.pop(is_held, true).map(|(_, command)| command.key.0.to_string());
+        assert_eq!(next(true).as_deref(), Some("i-2"));
+        assert_eq!(next(true), None);
+        assert_eq!(next(false).as_deref(), Some("i-1"), "it goes before others when nothing is hidden");
     }
 }

@@ -65,7 +65,9 @@ fn takes_pods(ctx: &Context<'_>) -> bool {
 /// Whether nodes take pods on which nothing is waited for: one that stays, or more of those that go than the next one.
 fn has_open(ctx: &Context<'_>) -> bool {
     let mut goes = 0;
-    ctx.fleet.members.values().filter(|member| member.unready.is_none()).any(|member| {
+    // What a person has cordoned takes none, whatever else it is.
+    let mut all = ctx.fleet.members.values().filter(|member| member.unready.is_none() && !member.is_cordoned);
+    all.any(|member| {
         let is_free = match &member.state {
             NodeState::Bystander | NodeState::Usable | NodeState::Kept { .. } | NodeState::Skipped { .. } => {
                 return true;

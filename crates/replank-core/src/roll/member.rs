@@ -85,6 +85,8 @@ pub(super) struct Member {
     pub(super) postponed: u32,
     /// Whether it takes pods though it is to go: until its turn comes, and if there is no room elsewhere.
     pub(super) is_open: bool,
+    /// Whether it is cordoned, by whomever.
+    pub(super) is_cordoned: bool,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     pub(super) state: NodeState,
@@ -290,6 +292,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         unready: unready_since(node),
         postponed: mark::postponed(node).unwrap_or(0),
         is_open,
+        is_cordoned: node.spec.unschedulable,
         expires,
         state,
         group,

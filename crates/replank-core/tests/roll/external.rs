@@ -14,7 +14,7 @@ use replank_protocol::waiting::{RollEnd, Waiting, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
-use crate::stage::{Stage, node, object, plan};
+use crate::stage::{Stage, job_pod, node, object, plan};
 
 const DAY: Span = Span::from_minutes(24 * 60);
 
@@ -330,4 +330,34 @@ fn a_record_that_somebody_deletes_is_written_again_with_what_it_said() {
     assert_eq!(original(&after), original(&before));
     assert_eq!(original(&after).as_deref(), Some("v1 0/3/3"));
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+}
+
+#[test]
+fn a_node_that_a_person_has_cordoned_is_none_that_takes_pods() {
+    // Nodes with batch pods are cordoned all at once where others take pods; these may be as the plan says already, or go without a wait.
+    for (others, is_cordoned, wanted) in [
+        (&["v1.36.0"][..], false, 3),
+        (&["v1.36.0"], true, 1),
+        (&["v1.34.2", "v1.34.2"], false, 3),
+        (&["v1.34.2", "v1.34.2"], true, 1),
+    ] {
+        let mut objects = shop();
+        for (number, name) in ["n0", "n1", "n2"].into_iter().enumerate() {
+            objects.push(job_pod(&format!("crunch-{number}"), name));
+        }
+        for (number, version) in others.iter().enumerate() {
+            let mut other = node(&format!("other-{number}"), "web", "a");
+            other["status"]["nodeInfo"]["kubeletVersion"] = (*version).into();
+            if is_cordoned {
+                other["spec"]["unschedulable"] = true.into();
+            }
+            objects.push(other);
+        }
+        let mut stage = Stage::new(plan(&["web"], spec()), objects);
+        for _ in 0..10 {
+            assert_eq!(stage.tick(), None, "{}", stage.story());
+        }
+        let cordoned = ["n0", "n1", "n2"].iter().filter(|name| node_of(&stage, name).spec.unschedulable);
+        assert_eq!(cordoned.count(), wanted, "{others:?}, cordoned: {is_cordoned}\n{}", stage.story());
+    }
 }

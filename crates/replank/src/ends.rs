@@ -61,7 +61,9 @@ pub(crate) const ENDS: &[Ends] = &[
         passes: "every node is replaced",
         findings: Some("`--dry-run`: findings, or some nodes cannot be emptied"),
         blocked: Some("blocked, cancelled, or paused because it deviates from its rehearsal"),
-        refused: Some("not confirmed, another process works on the run, or another run wants the same nodes"),
+        refused: Some(
+            "not confirmed, another process works on the run or handles the queue's messages, or another run wants the same nodes",
+        ),
         incomplete: true,
     },
     Ends { command: "roll status", passes: "printed", ..NOTHING },

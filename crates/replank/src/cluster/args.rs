@@ -155,7 +155,7 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "PORT", default_value_t = 0, requires = "aws")]
     pub(crate) aws_port: u16,
 
-    /// AWS actions that are refused for want of a permission, such as eks:UpdateClusterVersion. May be given several times.
+    /// AWS actions to refuse, as if the permission were missing, such as eks:UpdateClusterVersion. May be given several times.
     #[arg(long, value_name = "ACTION", value_delimiter = ',', requires = "aws")]
     pub(crate) aws_deny: Vec<String>,
 

@@ -179,7 +179,7 @@ impl Watch {
                 self.cordon(now, node, &mark.role)
             }
             Effect::Kubernetes(KubernetesEffect::Uncordon { node, .. }) => {
-                let line = format!("node/{} is given back", node.name);
+                let line = format!("node/{} released", node.name);
                 self.does(now, &line, json!({"event": "uncordoning", "node": node.name}));
                 Some(format!("uncordoning node {}", node.name))
             }
@@ -202,7 +202,7 @@ impl Watch {
                     GroupEffect::Heartbeat { .. } => "heartbeat",
                     GroupEffect::CompleteAction { .. } => "completing",
                     GroupEffect::Terminate { .. } => "terminating",
-                    GroupEffect::Relieve { .. } => "relieving",
+                    GroupEffect::Relieve { .. } => "replacing",
                     GroupEffect::Tag { .. }
                     | GroupEffect::Untag { .. }
                     | GroupEffect::SetTemplate { .. }

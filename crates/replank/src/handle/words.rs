@@ -17,7 +17,10 @@ pub(super) fn of(body: &Body) -> String {
 fn of_notice(Notice { news, .. }: &Notice) -> String {
     match news {
         News::Terminating(action) => {
-            format!("hook {} of {} holds {}, which is terminated", action.hook, action.group, action.instance)
+            format!(
+                "hook {} of {} holds {}, which is terminating",
+                action.hook, action.group, action.instance
+            )
         }
         News::Retreating(action) => {
             format!(
@@ -29,7 +32,7 @@ fn of_notice(Notice { news, .. }: &Notice) -> String {
             format!("hook {} of {} holds {}, which was launched", action.hook, action.group, action.instance)
         }
         News::Spot { instance, then } => {
-            format!("spot interruption of {instance}, which is {}", becomes(*then))
+            format!("spot interruption of {instance}, which will be {}", becomes(*then))
         }
         News::Reclaimed { instance, then, until } => {
             let at = until.map(|until| format!(" at {until}")).unwrap_or_default();

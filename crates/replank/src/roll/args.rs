@@ -160,7 +160,7 @@ pub(crate) struct CarryArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[group(skip)]
 pub(crate) struct BesidesArgs {
-    /// Handles the messages of this SQS queue besides, while the run goes on, as `replank handle` does; under one account of budgets and room.
+    /// Also handles the messages of this SQS queue until the run ends, as `replank handle` does, within the same budgets and room.
     #[arg(long, value_name = "URL")]
     pub(crate) queue_url: Option<String>,
 }

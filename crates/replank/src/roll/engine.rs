@@ -284,7 +284,7 @@ pub(crate) fn of_group(effect: &GroupEffect) -> String {
             format!("{verb} {process} of group {group}")
         }
         GroupEffect::Relieve { instance, group, .. } => {
-            format!("relieving instance {instance} of group {group}")
+            format!("replacing instance {instance} of group {group}")
         }
         GroupEffect::CompleteAction { action, .. } => {
             format!("completing the action of hook {} for instance {}", action.hook, action.instance)

@@ -38,7 +38,7 @@ fn aws(args: &SetupAwsArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     };
     if setup.needs_queue() && args.group.is_empty() {
         printer.warning(
-            "no lifecycle hook is in it: name the Auto Scaling groups that are to have one (--group NAME); without a hook a spot instance is drained all the same, and an instance that its group terminates is not waited for",
+            "the output has no lifecycle hook: pass --group NAME for each Auto Scaling group that should have one; without a hook, spot instances are still drained, but a group terminates its instances without waiting for their drain",
         );
     }
     let Some(folder) = &args.write else {

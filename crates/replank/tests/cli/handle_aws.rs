@@ -91,7 +91,7 @@ fn asked(told: &str) -> BTreeMap<&str, u32> {
     let mut all = BTreeMap::new();
     let lines = told.lines().filter_map(|line| line.split_once(' ').map(|(_, words)| words));
     for words in lines {
-        if ["evicting", "deleting", "relieving", "terminating", "completing", "cordoning"]
+        if ["evicting", "deleting", "replacing", "terminating", "completing", "cordoning"]
             .iter()
             .any(|verb| words.starts_with(verb))
         {
@@ -163,7 +163,7 @@ fn duplicates_and_late_messages_do_nothing_twice_and_a_killed_process_is_gone_on
     let both = format!("{killed}{}", ran.stdout);
     let asked = asked(&both);
     let count = |verb: &str| asked.keys().filter(|words| words.starts_with(verb)).count();
-    let counts = ["cordoning", "relieving", "evicting", "completing", "terminating", "deleting"].map(count);
+    let counts = ["cordoning", "replacing", "evicting", "completing", "terminating", "deleting"].map(count);
     assert_eq!(counts, [1, 1, 2, 1, 0, 0], "{both}");
     // What was told and not yet sent when it was killed is asked for once more.
     let again: Vec<_> = asked.iter().filter(|(_, count)| **count > 1).collect();
@@ -244,7 +244,7 @@ fn a_roll_handles_interruptions_besides() {
     let size = ["DesiredCapacity", "MinSize", "MaxSize"].map(|name| element(&answer, name));
     // What was launched in the place of the interrupted one goes again, unless pods have come to it by then.
     assert!([["3", "0", "3"], ["4", "0", "4"]].contains(&size), "{size:?} {rolled}");
-    assert!(rolled.contains(&format!("relieving instance {INSTANCE}")), "{rolled}");
+    assert!(rolled.contains(&format!("replacing instance {INSTANCE}")), "{rolled}");
     let (_, ended) = account.heard();
     for number in 1..=3 {
         let old = format!("i-{number:017x}");

@@ -1,5 +1,7 @@
 //! `replank upgrade run` on a served cluster and account: the plan of `upgrade plan`, carried out step by step; killed, stopped, and gone on with.
 
+mod other_cluster;
+
 use std::path::Path;
 
 use serde_json::{Value, json};

@@ -76,12 +76,12 @@ pub(crate) struct UpgradeRunArgs {
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
 pub(crate) struct HowArgs {
-    /// What EKS does about fields of an add-on that somebody has changed: ADDON=NONE (the update fails), ADDON=OVERWRITE or ADDON=PRESERVE. Without ADDON= for all
-    /// add-ons. May be given several times. Default NONE.
+    /// What EKS does with add-on fields that somebody has changed: NONE (the update fails), OVERWRITE (EKS's values) or PRESERVE (yours stay). Without ADDON=, it applies
+    /// to all add-ons. May be given several times. Default NONE.
     #[arg(long, value_name = "[ADDON=]WHAT", value_parser = conflicts, value_delimiter = ',')]
     pub(super) conflicts: Vec<(Option<String>, Conflicts)>,
 
-    /// Goes on where EKS's insights report an error, and has EKS do so (`force`). Some report for 30 days what is resolved.
+    /// Continues although EKS's insights report an error, and sends `force` with the update. Some insights report a problem for 30 days after it is resolved.
     #[arg(long)]
     pub(super) ignore_insights: bool,
 

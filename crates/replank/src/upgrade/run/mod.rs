@@ -9,6 +9,7 @@
 mod addon;
 mod args;
 mod begin;
+mod belongs;
 mod carry;
 mod codes;
 mod control_plane;

@@ -155,7 +155,7 @@ pub(super) async fn bake(
         let view = view(ground.connection).await?;
         let now = view.nodes.unordered().filter(|(_, node)| !node.is_ready()).count();
         if not_ready.replace(now).is_some_and(|before| before < now) {
-            ground.teller.warn(ground.now(), &format!("{now} nodes are not Ready"));
+            ground.teller.warn(ground.now(), &format!("nodes that are not Ready: {now}"));
         }
         let left = until - ground.now();
         if left <= Span::ZERO {

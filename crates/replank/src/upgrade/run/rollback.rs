@@ -5,6 +5,7 @@ use replank_live::Connection;
 use replank_live::aws::Aws;
 
 use super::args::{HowArgs, UpgradeRollbackArgs};
+use super::belongs::belongs;
 use super::begin::{Begun, begin, confirm, confirmed, is_free, meant};
 use super::eyes::{Eyes, described};
 use super::record::{Recorded, State, Todo, Upgrade};
@@ -38,6 +39,7 @@ pub(in crate::upgrade) fn rollback(
         let cluster = meant(&connection, args.cluster.as_deref()).await?;
         is_free(&connection, namespace, &cluster).await?;
         let described = described(&aws, &cluster).await?;
+        belongs(&aws, &described["cluster"], &connection).await?;
         Ok::<_, Failure>((connection, aws, cluster, described))
     })?;
     let version = described["cluster"]["version"].as_str().unwrap_or_default();

@@ -109,21 +109,7 @@ impl Carrying<'_> {
         };
         match &todo {
             Todo::ControlPlane { from, to } => {
-                let pair = (from.as_str(), to.as_str());
-                match self.runtime.block_on(control_plane::look(ground, pair))? {
-                    At::Done => return Ok(Passed::Came(Came::Done)),
-                    At::Elsewhere(version) => {
-                        return Ok(Passed::Came(control_plane::elsewhere(&version, pair)));
-                    }
-                    // What is in progress is not to be kept from anything any more.
-                    At::Leads(_) => {}
-                    At::Open | At::Busy(_) => {
-                        if let Some(stopped) = self.preflight(&todo, printer, interrupt)? {
-                            return Ok(Passed::Came(stopped));
-                        }
-                    }
-                }
-                self.wait(control_plane::carry(ground, kept, index, pair), interrupt)
+                self.control_plane(kept, index, (from, to), printer, interrupt)
             }
             Todo::Bake { lasts_ms, after: _ } => {
                 self.wait(nodes::bake(ground, kept, index, Span::from_millis(*lasts_ms)), interrupt)
@@ -146,6 +132,46 @@ impl Carrying<'_> {
             ),
             Todo::Addon { name, versions, from: _ } => {
                 self.wait(addon::carry(ground, kept, index, (name, versions)), interrupt)
+            }
+        }
+    }
+
+    /// EKS is asked straight after a look that has found nothing in the way: whatever was waited for before that, is looked at once more.
+    fn control_plane(
+        &self,
+        kept: &mut Kept,
+        index: usize,
+        pair: (&str, &str),
+        printer: &mut Printer,
+        interrupt: &Interrupt,
+    ) -> Result<Passed, Failure> {
+        let ground = &self.ground;
+        let mut is_told = false;
+        loop {
+            let came = |came: Came| Ok(Passed::Came(came));
+            let passed = match self.runtime.block_on(control_plane::look(ground, pair))? {
+                At::Done => return came(Came::Done),
+                At::Elsewhere(version) => return came(control_plane::elsewhere(&version, pair)),
+                At::Down(status) => return came(control_plane::down(ground.cluster, &status)),
+                // What is in progress is not to be kept from anything any more.
+                At::Leads(update) => {
+                    self.wait(control_plane::adopt(ground, kept, index, pair, update), interrupt)?
+                }
+                At::Busy(other) => {
+                    let is_told = std::mem::replace(&mut is_told, true);
+                    self.wait(control_plane::pass_by(ground, index, other, is_told), interrupt)?
+                }
+                At::Open => match self.preflight(pair, printer, interrupt)? {
+                    Preflight::Changed => continue,
+                    Preflight::Stopped(stop) => return came(stop),
+                    Preflight::Clear => {
+                        self.wait(control_plane::ask(ground, kept, index, pair), interrupt)?
+                    }
+                },
+            };
+            match passed {
+                Passed::Came(Came::Done) => {}
+                Passed::Came(Came::Stopped(_)) | Passed::Interrupted | Passed::Lost => return Ok(passed),
             }
         }
     }
@@ -175,31 +201,30 @@ impl Carrying<'_> {
     /// Plans once more from what there is now: what blocks this step by now stops it.
     fn preflight(
         &self,
-        todo: &Todo,
+        (from, to): (&str, &str),
         printer: &mut Printer,
         interrupt: &Interrupt,
-    ) -> Result<Option<Came>, Failure> {
+    ) -> Result<Preflight, Failure> {
         let seen = self.eyes.look(None, printer, interrupt)?;
-        if let Todo::ControlPlane { from, to } = todo
-            && let (Some(from), Some(to)) = (Minor::of(from), Minor::of(to))
+        if seen.cluster["status"] != "ACTIVE" || seen.cluster["version"] != *from {
+            return Ok(Preflight::Changed);
+        }
+        if let (Some(from), Some(to)) = (Minor::of(from), Minor::of(to))
             && to < from
         {
-            return Ok(way_back::stopped(&seen, to));
+            return Ok(way_back::stopped(&seen, to).map_or(Preflight::Clear, Preflight::Stopped));
         }
+        let todo = Todo::ControlPlane { from: from.to_owned(), to: to.to_owned() };
         let steps = &seen.planned.plan.steps;
-        let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(None) };
-        // Another update is waited for.
-        let is_meant = |finding: &&Finding| {
-            (finding.rule != Rule::ClusterNotActive || !seen.is_updating())
-                && (finding.rule != Rule::Insight || !self.how.ignore_insights)
-        };
+        let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(Preflight::Clear) };
+        let is_meant = |finding: &&Finding| finding.rule != Rule::Insight || !self.how.ignore_insights;
         let findings = own.findings.iter().filter(is_meant);
         let told = |finding: &Finding| format!("[{}] {}: {}", finding.rule, finding.object, finding.reason);
         let blocking: Vec<&Finding> =
             findings.filter(|finding| finding.severity == Severity::Blocking).collect();
-        let Some(first) = blocking.first() else { return Ok(None) };
+        let Some(first) = blocking.first() else { return Ok(Preflight::Clear) };
         let why: Vec<String> = blocking.iter().map(|finding| told(finding)).collect();
-        Ok(Some(Stop::blocked(
+        Ok(Preflight::Stopped(Stop::blocked(
             format!("the step must not start: {}", why.join("; ")),
             format!("{}; then: {RESUME}", first.remedy.text()),
         )))
@@ -267,6 +292,16 @@ impl Carrying<'_> {
             })),
         })
     }
+}
+
+/// What a look before a step of the control plane has found.
+enum Preflight {
+    /// Nothing stands in the way.
+    Clear,
+    /// Something does.
+    Stopped(Came),
+    /// The control plane is not as it was a moment ago.
+    Changed,
 }
 
 /// What became of a step.

@@ -120,16 +120,21 @@ impl Ground<'_> {
             Progress::Failed => "has failed",
             Progress::Cancelled => "was cancelled",
         };
-        if let Some(step) = kept.upgrade.steps.get_mut(index) {
-            step.failed += 1;
-            step.state = State::Open;
-        }
-        kept.write(self.connection).await?;
+        self.failed(kept, index).await?;
         let why = codes::told(&update, self.cluster, addon);
         Ok(Stop::blocked(
             format!("EKS update {} {word}: {why}", update.id),
             format!("once that is cleared: {RESUME} asks for it again"),
         ))
+    }
+
+    /// Writes down that what was asked for has not come about: the next request is another one.
+    pub(super) async fn failed(&self, kept: &mut Kept, index: usize) -> Result<(), Failure> {
+        if let Some(step) = kept.upgrade.steps.get_mut(index) {
+            step.failed += 1;
+            step.state = State::Open;
+        }
+        kept.write(self.connection).await
     }
 
     /// A write of EKS, as long as the Lease is held.

@@ -136,8 +136,13 @@ pub(crate) struct UpgradeResumeArgs {
     pub(super) cluster: Option<String>,
 
     /// Manifests, charts and other input of `replank scan`, to find API versions that are removed on the way.
+    /// Needed if `upgrade run` had it.
     #[arg(long, value_name = "PATH")]
     pub(super) scan: Vec<PathBuf>,
+
+    /// Arguments of a group's kubelets, as for `upgrade run`. Needed if that had them.
+    #[arg(long, value_name = "GROUP=FILE", value_parser = kubelet)]
+    pub(super) kubelet: Vec<(String, PathBuf)>,
 
     /// Accepts that something is missing, as `upgrade run` does.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

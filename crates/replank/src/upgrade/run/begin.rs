@@ -119,6 +119,9 @@ pub(in crate::upgrade) fn run(
         to: args.to.to_string(),
         begun: connection.now(),
         group_label: args.read.group_label.to_string(),
+        route: args.route.map(|route| route.as_str().to_owned()),
+        scan: args.scan.iter().map(|path| path.display().to_string()).collect(),
+        kubelet: args.kubelet.iter().map(|(group, _)| group.clone()).collect(),
         conflicts: BTreeMap::new(),
         steps: Upgrade::steps_of(&seen.planned.plan.steps, bake),
     };
@@ -168,6 +171,7 @@ pub(in crate::upgrade) fn resume(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
+    let kubelets = kubelets(&args.kubelet)?;
     let runtime = runtime()?;
     let namespace = args.place.namespace.as_str();
     let (connection, kept) = runtime.block_on(async {
@@ -178,6 +182,7 @@ pub(in crate::upgrade) fn resume(
         Ok::<_, Failure>((connection, kept))
     })?;
     let upgrade = &kept.upgrade;
+    has_what_run_had(args, upgrade)?;
     let mut account = args.aws.clone();
     account.region = account.region.or_else(|| Some(upgrade.region.clone()));
     let aws = runtime.block_on(Aws::open(&account_asked(&account)))?;
@@ -222,7 +227,8 @@ pub(in crate::upgrade) fn resume(
     })?;
     // A way back is planned from where the control plane is.
     let to = Minor::of(&kept.upgrade.from).map_or(to, |from| from.max(to));
-    let options = Options { bake: Span::ZERO, ..Options::to(to) };
+    let way = kept.upgrade.route.as_deref().and_then(RouteWord::read).map(RouteWord::way);
+    let options = Options { bake: Span::ZERO, way, ..Options::to(to) };
     let eyes = Eyes {
         runtime: &runtime,
         aws: &aws,
@@ -230,11 +236,30 @@ pub(in crate::upgrade) fn resume(
         live: &args.place.live,
         read: &read,
         scan: &args.scan,
-        kubelets: BTreeMap::new(),
+        kubelets,
         options,
     };
     let with = With { runtime: &runtime, connection: &connection, aws: &aws, keeper, eyes };
     carry(with, &mut kept, (&args.how, &args.place, &account), printer, interrupt)
+}
+
+/// Whether as much can be seen before a step as when the upgrade was begun.
+fn has_what_run_had(args: &UpgradeResumeArgs, upgrade: &Upgrade) -> Result<(), Failure> {
+    let mut missing: Vec<String> = Vec::new();
+    if args.scan.is_empty() {
+        missing.extend(upgrade.scan.iter().map(|path| format!("--scan {path}")));
+    }
+    let groups = upgrade.kubelet.iter().filter(|group| !args.kubelet.iter().any(|(own, _)| own == *group));
+    missing.extend(groups.map(|group| format!("--kubelet {group}=FILE")));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(" ");
+    Err(Failure::usage_message(format!(
+        "the upgrade of {} was begun with {missing}: without it, less is seen before a step",
+        upgrade.cluster
+    ))
+    .next(format!("pass the same again: {RESUME} {missing}")))
 }
 
 /// What an upgrade is carried out with.

@@ -2,21 +2,24 @@
 
 use replank_advice::upgrade::finding::{Finding, Rule, Severity};
 use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{Step, What};
 use replank_model::time::Span;
 use serde_json::json;
 
 use super::args::{HowArgs, PlaceArgs};
 use super::control_plane::At;
-use super::eyes::Eyes;
+use super::eyes::{Eyes, Seen};
 use super::ground::{Came, Ground, RESUME, Stop};
 use super::record::{Kept, State, Todo};
 use super::{addon, control_plane, nodes, way_back};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::pressed;
 use crate::printer::Printer;
 use crate::roll::{self, AwsArgs};
+use crate::upgrade::plan::words;
 
 /// How often it is looked whether the Lease is still held.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
@@ -216,9 +219,12 @@ impl Carrying<'_> {
         }
         let todo = Todo::ControlPlane { from: from.to_owned(), to: to.to_owned() };
         let steps = &seen.planned.plan.steps;
-        let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(Preflight::Clear) };
+        if let Some(stop) = not_seen(&seen).or_else(|| before(&todo, steps)) {
+            return Ok(Preflight::Stopped(Came::Stopped(stop)));
+        }
+        let own = steps.iter().filter(|step| todo.is(&step.what));
         let is_meant = |finding: &&Finding| finding.rule != Rule::Insight || !self.how.ignore_insights;
-        let findings = own.findings.iter().filter(is_meant);
+        let findings = own.flat_map(|step| &step.findings).filter(is_meant);
         let told = |finding: &Finding| format!("[{}] {}: {}", finding.rule, finding.object, finding.reason);
         let blocking: Vec<&Finding> =
             findings.filter(|finding| finding.severity == Severity::Blocking).collect();
@@ -292,6 +298,32 @@ impl Carrying<'_> {
             })),
         })
     }
+}
+
+/// What was not seen keeps a step from being begun, as it keeps an upgrade.
+fn not_seen(seen: &Seen) -> Option<Stop> {
+    let coverage = &seen.planned.coverage;
+    let exit = coverage::end(coverage, Exit::Passes);
+    (exit != Exit::Passes).then(|| Stop {
+        exit,
+        why: format!("not everything could be read, and the step is not begun without: {}", coverage.missing.join("; ")),
+        next: format!("give what is missing, or accept it: {RESUME} --allow-incomplete NAME"),
+    })
+}
+
+/// What a plan of what there is now has before a step, and what to do about it; watching the cluster changes nothing.
+fn before(todo: &Todo, steps: &[Step]) -> Option<Stop> {
+    let again =
+        "plan again with it: replank upgrade cancel, then replank upgrade run --to VERSION".to_owned();
+    let at = steps.iter().position(|step| todo.is(&step.what));
+    let changing = steps.iter().take(at.unwrap_or_default()).filter(|step| !matches!(step.what, What::Bake { .. }));
+    let first: Vec<String> = changing.map(|step| words::title_done(&step.what)).collect();
+    let why = match (at, first.as_slice()) {
+        (None, _) => "a plan of what there is now does not have this step".to_owned(),
+        (Some(_), []) => return None,
+        (Some(_), first) => format!("by now something else comes before this step: {}", first.join("; ")),
+    };
+    Some(Stop { exit: Exit::Blocked, why, next: again })
 }
 
 /// What a look before a step of the control plane has found.

@@ -152,7 +152,14 @@ impl Ground<'_> {
     where
         F: Future<Output = Result<EksUpdate, AwsError>>,
     {
-        self.begin(kept, index).await?;
+        // Written each time: where the record is gone or somebody else's by now, nothing is asked for.
+        let now = self.now();
+        if let Some(step) = kept.upgrade.steps.get_mut(index) {
+            step.state = State::Begun;
+            step.begun = step.begun.or(Some(now));
+            step.asked += 1;
+        }
+        kept.write(self.connection).await?;
         let token = kept.upgrade.token(&kept.uid, index, part);
         match call(token).await {
             Ok(update) => Ok(Asked::Begun(update)),

@@ -85,6 +85,7 @@ pub(in crate::upgrade) fn rollback(
         begun: None,
         done: None,
         failed: 0,
+        asked: 0,
         updates: Vec::new(),
     };
     let upgrade = Upgrade {
@@ -95,6 +96,9 @@ pub(in crate::upgrade) fn rollback(
         to: to.to_string(),
         begun: connection.now(),
         group_label: args.read.group_label.to_string(),
+        route: None,
+        scan: Vec::new(),
+        kubelet: Vec::new(),
         conflicts: std::collections::BTreeMap::new(),
         steps: vec![step],
     };

@@ -62,6 +62,9 @@ pub struct Projector {
 /// How much is known at least before anything is forgotten.
 const FULL_MIN: usize = 4_096;
 
+/// The longest rest of an object that is shared, in bytes.
+const SHARED_MAX: usize = 4_096;
+
 impl Projector {
     /// Reads one object.
     ///
@@ -265,8 +268,12 @@ impl Projector {
         if let Some(typed) = typed_value(object) {
             subtract(&mut value, &typed);
         }
-        let is_empty = value.as_object().is_none_or(Map::is_empty);
-        Raw((!is_empty).then(|| self.text(&Text::from(value.to_string()))))
+        if value.as_object().is_none_or(Map::is_empty) {
+            return Raw(None);
+        }
+        let rest = Text::from(value.to_string());
+        // What is longer has contents of its own, and would be kept for a while after its object has gone.
+        Raw(Some(if rest.len() <= SHARED_MAX { self.text(&rest) } else { rest }))
     }
 
     fn map(&mut self, map: &TextMap) -> TextMap {

@@ -10,6 +10,7 @@ use super::args::{HowArgs, PlaceArgs};
 use super::control_plane::At;
 use super::eyes::{Eyes, Seen};
 use super::ground::{Came, Ground, RESUME, Stop};
+use super::nodes::Rolled;
 use super::record::{Kept, State, Todo};
 use super::{addon, control_plane, nodes, way_back};
 use crate::coverage;
@@ -257,9 +258,13 @@ impl Carrying<'_> {
         };
         let is_begun = roll::is_begun(&plan, &asked)?;
         let label = kept.upgrade.group_label.clone();
-        let is_rolled = self.runtime.block_on(nodes::is_rolled(ground.connection, &label, (group, to)))?;
-        if !is_begun && is_rolled {
-            return Ok(Passed::Came(Came::Done));
+        let rolled = || self.runtime.block_on(nodes::rolled(ground.connection, &label, (group, to)));
+        if !is_begun {
+            match rolled()? {
+                Rolled::Yes => return Ok(Passed::Came(Came::Done)),
+                Rolled::Empty => return self.wait(nodes::empty(ground, index, (group, to)), interrupt),
+                Rolled::No => {}
+            }
         }
         let settled = async {
             nodes::settled(ground, index).await?;
@@ -273,15 +278,14 @@ impl Carrying<'_> {
         let exit = roll::carry_out_plan(plan, &asked, printer, interrupt)?;
         Ok(match exit {
             Exit::Passes => {
-                let is_rolled =
-                    self.runtime.block_on(nodes::is_rolled(ground.connection, &label, (group, to)))?;
-                Passed::Came(match is_rolled {
-                    true => Came::Done,
-                    false => Stop::blocked(
+                match rolled()? {
+                    Rolled::Yes => Passed::Came(Came::Done),
+                    Rolled::Empty => self.wait(nodes::empty(ground, index, (group, to)), interrupt)?,
+                    Rolled::No => Passed::Came(Stop::blocked(
                         format!("the roll of {group} is over, and not all of its nodes run {to}"),
                         format!("see them: kubectl get nodes; to roll them: {RESUME}"),
-                    ),
-                })
+                    )),
+                }
             }
             Exit::Interrupted => Passed::Interrupted,
             exit @ (Exit::Internal

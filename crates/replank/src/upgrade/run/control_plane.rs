@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::eyes::described;
 use super::ground::{Asked, Came, Ground, RESUME, Stop, write};
+use super::patience::patiently;
 use super::record::Kept;
 use crate::commit::Commit;
 use crate::failure::Failure;
@@ -35,7 +36,7 @@ pub(super) enum At {
 
 /// Looks how a step stands.
 pub(super) async fn look(ground: &Ground<'_>, (from, to): (&str, &str)) -> Result<At, Failure> {
-    let cluster = described(ground.aws, ground.cluster).await?["cluster"].take();
+    let cluster = patiently(|| described(ground.aws, ground.cluster)).await?["cluster"].take();
     let version = cluster["version"].as_str().unwrap_or_default();
     Ok(match cluster["status"].as_str().unwrap_or_default() {
         "ACTIVE" if version == to => At::Done,

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::codes;
 use super::keeper::Keeper;
+use super::patience::patiently;
 use super::record::{Kept, State};
 use super::teller::Teller;
 use crate::exit::Exit;
@@ -113,7 +114,8 @@ impl Ground<'_> {
         while update.progress == Progress::InProgress {
             tokio::time::sleep(pause).await;
             pause = (pause + pause / 2).min(LOOK_LAST);
-            update = self.aws.update(self.cluster, &update.id, about).await?;
+            let id = update.id.clone();
+            update = patiently(async || Ok(self.aws.update(self.cluster, &id, about).await?)).await?;
         }
         let word = match update.progress {
             Progress::InProgress | Progress::Successful => return Ok(Came::Done),

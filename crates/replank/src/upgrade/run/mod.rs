@@ -17,6 +17,7 @@ mod eyes;
 mod ground;
 mod keeper;
 mod nodes;
+mod patience;
 mod record;
 mod rollback;
 mod show;

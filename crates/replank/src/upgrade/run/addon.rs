@@ -18,7 +18,7 @@ use crate::failure::Failure;
 /// How long is waited between two looks.
 const BUSY: Duration = Duration::from_secs(2);
 /// An update is over a moment before the add-on says so: how often it is looked at then.
-const SAID_MAX: u32 = 15;
+const SAID_MAX: u32 = 8;
 
 /// Brings an add-on to the last of some versions, through all of them.
 pub(super) async fn carry(
@@ -104,8 +104,7 @@ async fn to(
         };
         let id = update.id.clone();
         let on_the_way = if version == last { String::new() } else { format!(", on the way to {last}") };
-        ground
-            .say(index, &format!("EKS updates add-on {name} to {version}{on_the_way}: update {id}"));
+        ground.say(index, &format!("EKS updates add-on {name} to {version}{on_the_way}: update {id}"));
         match ground.follow(kept, index, (about, update)).await? {
             Came::Done => {}
             stopped @ Came::Stopped(_) => return Ok(stopped),
@@ -114,8 +113,12 @@ async fn to(
             // The same request would be answered with the same update.
             ground.failed(kept, index).await?;
             return Ok(Stop::blocked(
-                format!("EKS update {id} of add-on {name} to {version} was successful, and the add-on runs {present}: somebody has set it back"),
-                format!("find out who (Terraform, GitOps), and have that name {version}; then: {RESUME} asks for it again"),
+                format!(
+                    "EKS update {id} of add-on {name} to {version} was successful, and the add-on runs {present}: somebody has set it back"
+                ),
+                format!(
+                    "find out who (Terraform, GitOps), and have that name {version}; then: {RESUME} asks for it again"
+                ),
             ));
         }
     }

@@ -149,9 +149,7 @@ mod tests {
 
     #[test]
     fn nodes_tell_the_region_and_the_groups() {
-        let node = |zone: &str, group: &str| {
-            json!({"metadata": {"name": "n", "labels": {MANAGED: group}}, "spec": {"providerID": format!("aws:///{zone}/i-0123")}})
-        };
+        let node = |zone: &str, group: &str| json!({"metadata": {"name": "n", "labels": {MANAGED: group}}, "spec": {"providerID": format!("aws:///{zone}/i-0123")}});
         let groups = ["web".to_owned()];
         for (zone, group, is_so) in [
             ("eu-west-1a", "web", true),

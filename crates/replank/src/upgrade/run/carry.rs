@@ -277,16 +277,14 @@ impl Carrying<'_> {
         }
         let exit = roll::carry_out_plan(plan, &asked, printer, interrupt)?;
         Ok(match exit {
-            Exit::Passes => {
-                match rolled()? {
-                    Rolled::Yes => Passed::Came(Came::Done),
-                    Rolled::Empty => self.wait(nodes::empty(ground, index, (group, to)), interrupt)?,
-                    Rolled::No => Passed::Came(Stop::blocked(
-                        format!("the roll of {group} is over, and not all of its nodes run {to}"),
-                        format!("see them: kubectl get nodes; to roll them: {RESUME}"),
-                    )),
-                }
-            }
+            Exit::Passes => match rolled()? {
+                Rolled::Yes => Passed::Came(Came::Done),
+                Rolled::Empty => self.wait(nodes::empty(ground, index, (group, to)), interrupt)?,
+                Rolled::No => Passed::Came(Stop::blocked(
+                    format!("the roll of {group} is over, and not all of its nodes run {to}"),
+                    format!("see them: kubectl get nodes; to roll them: {RESUME}"),
+                )),
+            },
             Exit::Interrupted => Passed::Interrupted,
             exit @ (Exit::Internal
             | Exit::Usage
@@ -310,7 +308,10 @@ fn not_seen(seen: &Seen) -> Option<Stop> {
     let exit = coverage::end(coverage, Exit::Passes);
     (exit != Exit::Passes).then(|| Stop {
         exit,
-        why: format!("not everything could be read, and the step is not begun without: {}", coverage.missing.join("; ")),
+        why: format!(
+            "not everything could be read, and the step is not begun without: {}",
+            coverage.missing.join("; ")
+        ),
         next: format!("give what is missing, or accept it: {RESUME} --allow-incomplete NAME"),
     })
 }
@@ -320,7 +321,8 @@ fn before(todo: &Todo, steps: &[Step]) -> Option<Stop> {
     let again =
         "plan again with it: replank upgrade cancel, then replank upgrade run --to VERSION".to_owned();
     let at = steps.iter().position(|step| todo.is(&step.what));
-    let changing = steps.iter().take(at.unwrap_or_default()).filter(|step| !matches!(step.what, What::Bake { .. }));
+    let changing =
+        steps.iter().take(at.unwrap_or_default()).filter(|step| !matches!(step.what, What::Bake { .. }));
     let first: Vec<String> = changing.map(|step| words::title_done(&step.what)).collect();
     let why = match (at, first.as_slice()) {
         (None, _) => "a plan of what there is now does not have this step".to_owned(),

@@ -133,8 +133,13 @@ async fn ended(
     // The same request would be answered with the same update.
     ground.failed(kept, index).await?;
     Ok(Stop::blocked(
-        format!("EKS update {id} to {to} was successful, and the control plane runs {from}: somebody has set it back"),
-        format!("find out who: aws eks list-updates --name {}; then: {RESUME} asks for it again", ground.cluster),
+        format!(
+            "EKS update {id} to {to} was successful, and the control plane runs {from}: somebody has set it back"
+        ),
+        format!(
+            "find out who: aws eks list-updates --name {}; then: {RESUME} asks for it again",
+            ground.cluster
+        ),
     ))
 }
 

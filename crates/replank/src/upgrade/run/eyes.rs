@@ -173,14 +173,7 @@ impl Eyes<'_> {
         })?;
         let offered = versions["clusterVersions"].as_array().into_iter().flatten();
         let offered = offered.filter_map(|one| one["clusterVersion"].as_str()).map(str::to_owned).collect();
-        Ok(Told {
-            facts,
-            calendar,
-            insights: detailed,
-            back,
-            offered,
-            cluster: described["cluster"].clone(),
-        })
+        Ok(Told { facts, calendar, insights: detailed, back, offered, cluster: described["cluster"].clone() })
     }
 }
 

@@ -110,7 +110,9 @@ pub(super) async fn empty(
     }
     Ok(Stop::blocked(
         format!("node group {group} has no nodes to roll, and launches {version}"),
-        format!("aws eks update-nodegroup-version --cluster-name {cluster} --nodegroup-name {group} --kubernetes-version {to}; then: {RESUME}"),
+        format!(
+            "aws eks update-nodegroup-version --cluster-name {cluster} --nodegroup-name {group} --kubernetes-version {to}; then: {RESUME}"
+        ),
     ))
 }
 

@@ -35,10 +35,7 @@ where
 /// Whether the same read may be answered a moment later.
 fn does_pass(failure: &Failure) -> bool {
     let live = failure.error.downcast_ref::<LiveError>().is_some_and(|error| {
-        matches!(
-            error,
-            LiveError::Unreachable { .. } | LiveError::Refused { code: 429 | 500..=599, .. }
-        )
+        matches!(error, LiveError::Unreachable { .. } | LiveError::Refused { code: 429 | 500..=599, .. })
     });
     live || failure.error.downcast_ref::<AwsError>().is_some_and(AwsError::is_passing)
 }

@@ -63,11 +63,10 @@ pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer)
     let cluster = kept.upgrade.cluster.clone();
     let (own, name) = kept.place();
     // Nobody begins to work on it while it is removed.
-    let keeper =
-        match Keeper::take(args.place.live.asked(), (own.to_owned(), name.to_owned()), identity())? {
-            Taken::Ours(keeper) => keeper,
-            Taken::HeldBy(holder) => return Err(held_by(&cluster, &holder)),
-        };
+    let keeper = match Keeper::take(args.place.live.asked(), (own.to_owned(), name.to_owned()), identity())? {
+        Taken::Ours(keeper) => keeper,
+        Taken::HeldBy(holder) => return Err(held_by(&cluster, &holder)),
+    };
     // Whoever held the Lease until now may have written since.
     let kept = runtime.block_on(async {
         let kept = one(&connection, namespace, Some(&cluster)).await?;

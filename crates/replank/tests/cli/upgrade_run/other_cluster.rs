@@ -16,15 +16,14 @@ fn crossed(own: &Account, theirs: &Account, arguments: &[&str]) -> Ran {
 #[test]
 fn one_of_the_same_name_in_another_region_is_refused_for_run_resume_and_rollback() {
     let own = served("upgrade-run-here", &["--aws-deny", "eks:UpdateClusterVersion"]);
-    let elsewhere: Value = serde_json::from_str(&snapshot().to_string().replace("eu-west-1", "us-east-1"))
-        .expect("it is JSON");
+    let elsewhere: Value =
+        serde_json::from_str(&snapshot().to_string().replace("eu-west-1", "us-east-1")).expect("it is JSON");
     let more = ["--kubernetes-version", "1.35"];
     let theirs = Account::served_with("upgrade-run-there", &elsewhere, (LABEL, SPEED), &more);
     assert_eq!(theirs.variable("AWS_REGION"), "us-east-1");
     let (label, named) = (["--group-label", LABEL], ["--cluster", "rehearsal"]);
     let run = crossed(&own, &theirs, &[RUN, &label, &["--no-rehearsal"]].concat());
-    let rollback =
-        crossed(&own, &theirs, &[&["upgrade", "rollback", "--yes"], &named[..], &label].concat());
+    let rollback = crossed(&own, &theirs, &[&["upgrade", "rollback", "--yes"], &named[..], &label].concat());
     assert_eq!(own.get(RECORDS)["items"], json!([]));
     // One that stays recorded, as its first step may not be asked for.
     let begun = own.run(&[RUN, &label, &["--no-rehearsal"]].concat());

@@ -22,29 +22,33 @@ fn rewrite(account: &Account, step: usize, change: impl Fn(&mut Value)) {
 #[test]
 fn an_add_on_that_was_set_back_stops_the_upgrade_and_is_then_asked_for_anew() {
     let account = begun("upgrade-run-set-back");
-    let ran = run(&account, &[RUN, &["--no-rehearsal", "--until-step", "2"]].concat());
+    let ran = run(&account, &[RUN, &["--no-rehearsal", "--until-step", "1"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(addon(&account, "coredns")["addonVersion"], "v1.11.6-eksbuild.2");
+    let (old, new) = ("v1.11.6-eksbuild.2", "v1.11.7-eksbuild.1");
+    rewrite(&account, 1, |step| step["what"]["versions"] = json!([new]));
+    let done = account.run(&["upgrade", "resume", "--step"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(addon(&account, "coredns")["addonVersion"], new);
     // As if the process had been killed before it wrote down that the step is done.
     rewrite(&account, 1, |step| {
         step["state"] = json!("begun");
         step["done"] = Value::Null;
     });
-    let old = json!({"addonVersion": "v1.11.6-eksbuild.1", "resolveConflicts": "OVERWRITE"});
-    account.eks("POST", "/clusters/rehearsal/addons/coredns/update", &old);
+    let back = json!({"addonVersion": old, "resolveConflicts": "OVERWRITE"});
+    account.eks("POST", "/clusters/rehearsal/addons/coredns/update", &back);
     wait(&account, "the add-on is set back", |account| {
         let addon = addon(account, "coredns");
-        addon["status"] == "ACTIVE" && addon["addonVersion"] == "v1.11.6-eksbuild.1"
+        addon["status"] == "ACTIVE" && addon["addonVersion"] == old
     });
     let stopped = account.run(&["upgrade", "resume", "--step"]);
     assert_eq!(stopped.code, Some(4), "{stopped:?}");
     let told = flat(&stopped.stderr);
-    assert!(told.contains("the add-on runs v1.11.6-eksbuild.1: somebody has set it back"), "{stopped:?}");
+    assert!(told.contains("the add-on runs v1.11.6-eksbuild.2: somebody has set it back"), "{stopped:?}");
     assert_eq!(updates(&account, "addonName=coredns").len(), 2, "{stopped:?}");
     let again = account.run(&["upgrade", "resume", "--step"]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(updates(&account, "addonName=coredns").len(), 3, "{again:?}");
-    assert_eq!(addon(&account, "coredns")["addonVersion"], "v1.11.6-eksbuild.2");
+    assert_eq!(addon(&account, "coredns")["addonVersion"], new);
 }
 
 #[test]

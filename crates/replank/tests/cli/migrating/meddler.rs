@@ -113,8 +113,13 @@ fn meddled(case: &Case<'_>, seen: &Endpoints, after: usize, act: Act) {
     } else {
         assert!(ended.code == Some(4) && is_stated(&ended), "{why}");
     }
-    // Whoever deletes the object once the migration is over has deleted it.
-    let is_deleted = act == Act::Object && case.object()["metadata"]["uid"].is_null();
+    // Whoever deletes the object once the migration is over has deleted it; so with the Rollout, which stays in its place.
+    let is_gone = |object: Value| object["metadata"]["uid"].is_null();
+    let is_deleted = match (act, case.way) {
+        (Act::Object, _) => is_gone(case.object()),
+        (Act::StandIn, Way::Rollout) => first == Some(0) && is_gone(case.get(&case.rollout_path())),
+        (_, _) => false,
+    };
     if !is_deleted {
         case.ground.wait("somebody serves in the end", |_| seen.ready(&case.namespace) > 0);
     }

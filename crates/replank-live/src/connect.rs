@@ -116,7 +116,7 @@ impl Connection {
         &self.server
     }
 
-    /// The certificates (DER) that the kubeconfig trusts; none where it leaves that to the system.
+    /// The certificates (DER) that the kubeconfig trusts; none where it leaves that to the system, or has nothing checked.
     #[must_use]
     pub fn authority(&self) -> &[Vec<u8>] {
         &self.authority
@@ -291,7 +291,8 @@ async fn client(asked: &Asked) -> Result<(Client, Way), LiveError> {
     config.default_retry = false;
     config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(AGENT)));
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
-    let authority = config.root_cert.clone().unwrap_or_default();
+    // What is not checked tells nothing.
+    let authority = config.root_cert.clone().filter(|_| !config.accept_invalid_certs).unwrap_or_default();
     let client =
         Client::try_from(config).map_err(|error| failed(&error, server.trim_end_matches('/'), &context))?;
     let server = server.trim_end_matches('/').to_owned();

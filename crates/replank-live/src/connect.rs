@@ -33,6 +33,8 @@ pub struct Connection {
     client: Arc<Mutex<Current>>,
     context: String,
     server: String,
+    /// Certificates (DER) that are trusted; none where those of the system are.
+    authority: Vec<Vec<u8>>,
     namespace: String,
     version: (u32, u32),
     /// What time it was on the server, and when that was on a clock of ours that only runs forward.
@@ -86,11 +88,11 @@ impl Connection {
     pub async fn open(asked: &Asked) -> Result<Self, LiveError> {
         let (client, way) = client(asked).await?;
         let current = Arc::new(Mutex::new(Current { client, turn: 0 }));
-        let Way { context, server, namespace } = way;
+        let Way { context, server, authority, namespace } = way;
         let opened = (Time::from_millis(jiff::Timestamp::now().as_millisecond()), Instant::now());
         let asked = asked.clone();
         let mut connection =
-            Self { asked, client: current, context, server, namespace, version: (0, 0), opened };
+            Self { asked, client: current, context, server, authority, namespace, version: (0, 0), opened };
         connection.ask_version().await?;
         Ok(connection)
     }
@@ -112,6 +114,12 @@ impl Connection {
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
+    }
+
+    /// The certificates (DER) that the kubeconfig trusts; none where it leaves that to the system, or has nothing checked.
+    #[must_use]
+    pub fn authority(&self) -> &[Vec<u8>] {
+        &self.authority
     }
 
     /// The context's namespace.
@@ -258,6 +266,7 @@ impl Asked {
 struct Way {
     context: String,
     server: String,
+    authority: Vec<Vec<u8>>,
     namespace: String,
 }
 
@@ -282,10 +291,12 @@ async fn client(asked: &Asked) -> Result<(Client, Way), LiveError> {
     config.default_retry = false;
     config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(AGENT)));
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+    // What is not checked tells nothing.
+    let authority = config.root_cert.clone().filter(|_| !config.accept_invalid_certs).unwrap_or_default();
     let client =
         Client::try_from(config).map_err(|error| failed(&error, server.trim_end_matches('/'), &context))?;
     let server = server.trim_end_matches('/').to_owned();
-    Ok((client, Way { context, server, namespace }))
+    Ok((client, Way { context, server, authority, namespace }))
 }
 
 /// The media type of plain JSON.

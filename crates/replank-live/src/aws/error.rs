@@ -135,7 +135,8 @@ impl AwsError {
     }
 
     /// Whether a call may be sent again: it was not carried out, or changes nothing.
-    pub(super) fn is_passing(&self) -> bool {
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
         match self {
             Self::Refused { status, code, .. } => *status >= 500 || is_throttling(code),
             Self::Unreachable { .. } => true,

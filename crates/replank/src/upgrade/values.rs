@@ -25,6 +25,19 @@ impl RouteWord {
             Self::EveryStep => Way::EveryStep,
         }
     }
+
+    /// As it is given.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::FewestRolls => "fewest-rolls",
+            Self::EveryStep => "every-step",
+        }
+    }
+
+    /// As it was given.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        [Self::FewestRolls, Self::EveryStep].into_iter().find(|one| one.as_str() == text)
+    }
 }
 
 /// `web=user-data.sh`.

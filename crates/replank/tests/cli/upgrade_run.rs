@@ -1,5 +1,8 @@
 //! `replank upgrade run` on a served cluster and account: the plan of `upgrade plan`, carried out step by step; killed, stopped, and gone on with.
 
+mod changed;
+mod other_cluster;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -291,10 +294,10 @@ fn an_add_on_that_somebody_has_changed_stops_the_upgrade_until_it_is_said_what_t
 #[test]
 fn an_update_of_the_control_plane_that_somebody_else_has_begun_is_followed() {
     // Slow enough that it is in progress when the plan is made.
-    let account = begun_at("upgrade-run-adopted", 20);
+    let account = begun_at("upgrade-run-adopted", 10);
     let theirs = account.eks("POST", "/clusters/rehearsal/updates", &json!({"version": "1.36"}));
     let id = theirs["update"]["id"].as_str().expect("it has an id");
-    let ran = run(&account, &[RUN, &["--step"]].concat());
+    let ran = run(&account, &[RUN, &["--step", "--no-rehearsal"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(updates(&account, ""), ["VersionUpdate Successful"]);
     let told = flat(&ran.stdout);

@@ -17,6 +17,8 @@ use crate::failure::Failure;
 
 /// How long is waited between two looks.
 const BUSY: Duration = Duration::from_secs(2);
+/// An update is over a moment before the add-on says so: how often it is looked at then.
+const SAID_MAX: u32 = 8;
 
 /// Brings an add-on to the last of some versions, through all of them.
 pub(super) async fn carry(
@@ -26,8 +28,8 @@ pub(super) async fn carry(
     (name, versions): (&str, &[String]),
 ) -> Result<Came, Failure> {
     let last = versions.last().map_or("", String::as_str);
-    for (part, version) in versions.iter().enumerate() {
-        match to(ground, kept, (index, part), (name, version, last)).await? {
+    for version in versions {
+        match to(ground, kept, index, (name, version, last)).await? {
             Came::Done => {}
             stopped @ Came::Stopped(_) => return Ok(stopped),
         }
@@ -38,7 +40,7 @@ pub(super) async fn carry(
 async fn to(
     ground: &Ground<'_>,
     kept: &mut Kept,
-    (index, part): (usize, usize),
+    index: usize,
     (name, version, last): (&str, &str, &str),
 ) -> Result<Came, Failure> {
     let about = UpdateOf::Addon(name);
@@ -48,9 +50,8 @@ async fn to(
             return by_hand(ground, name, version).await;
         };
         let addon = answer["addon"].take();
-        let (present, status) = (text(&addon, "addonVersion"), text(&addon, "status"));
-        let is_busy = matches!(status, "CREATING" | "UPDATING" | "DELETING");
-        if is_busy {
+        let present = text(&addon, "addonVersion");
+        if is_changing(&addon) {
             let updates = ground.aws.updates(ground.cluster, about).await?;
             let open = updates.into_iter().find(|update| update.progress == Progress::InProgress);
             let Some(update) = open else {
@@ -82,7 +83,7 @@ async fn to(
             return Ok(stopped);
         }
         let conflicts = kept.upgrade.conflicts_of(name).to_owned();
-        let request = format!("{part} {conflicts}");
+        let request = format!("{version} {conflicts}");
         let asked = ground.ask(kept, (index, &request), |token| async move {
             let is_in_time = || ground.is_in_time();
             let write = write(&token, &is_in_time);
@@ -101,14 +102,46 @@ async fn to(
                 ));
             }
         };
+        let id = update.id.clone();
         let on_the_way = if version == last { String::new() } else { format!(", on the way to {last}") };
-        ground
-            .say(index, &format!("EKS updates add-on {name} to {version}{on_the_way}: update {}", update.id));
+        ground.say(index, &format!("EKS updates add-on {name} to {version}{on_the_way}: update {id}"));
         match ground.follow(kept, index, (about, update)).await? {
             Came::Done => {}
             stopped @ Came::Stopped(_) => return Ok(stopped),
         }
+        if let Some(present) = set_back(ground, name, version).await? {
+            // The same request would be answered with the same update.
+            ground.failed(kept, index).await?;
+            return Ok(Stop::blocked(
+                format!(
+                    "EKS update {id} of add-on {name} to {version} was successful, and the add-on runs {present}: somebody has set it back"
+                ),
+                format!(
+                    "find out who (Terraform, GitOps), and have that name {version}; then: {RESUME} asks for it again"
+                ),
+            ));
+        }
     }
+}
+
+/// What an add-on runs although an update of it was successful; nothing where it runs the version, or is being changed.
+async fn set_back(ground: &Ground<'_>, name: &str, version: &str) -> Result<Option<String>, Failure> {
+    let mut present = String::new();
+    for _ in 0..SAID_MAX {
+        let Some(answer) = ground.aws.addon(ground.cluster, name).await? else { return Ok(None) };
+        let addon = &answer["addon"];
+        text(addon, "addonVersion").clone_into(&mut present);
+        if is_there(&present, version) || is_changing(addon) {
+            return Ok(None);
+        }
+        tokio::time::sleep(BUSY).await;
+    }
+    Ok(Some(present))
+}
+
+/// Whether EKS is at work on an add-on.
+fn is_changing(addon: &Value) -> bool {
+    matches!(text(addon, "status"), "CREATING" | "UPDATING" | "DELETING")
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> &'v str {

@@ -76,12 +76,12 @@ pub(crate) struct UpgradeRunArgs {
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
 pub(crate) struct HowArgs {
-    /// What EKS does about fields of an add-on that somebody has changed: ADDON=NONE (the update fails), ADDON=OVERWRITE or ADDON=PRESERVE. Without ADDON= for all
-    /// add-ons. May be given several times. Default NONE.
+    /// What EKS does with add-on fields that somebody has changed: NONE (the update fails), OVERWRITE (EKS's values) or PRESERVE (yours stay). Without ADDON=, it applies
+    /// to all add-ons. May be given several times. Default NONE.
     #[arg(long, value_name = "[ADDON=]WHAT", value_parser = conflicts, value_delimiter = ',')]
     pub(super) conflicts: Vec<(Option<String>, Conflicts)>,
 
-    /// Goes on where EKS's insights report an error, and has EKS do so (`force`). Some report for 30 days what is resolved.
+    /// Continues although EKS's insights report an error, and sends `force` with the update. Some insights report a problem for 30 days after it is resolved.
     #[arg(long)]
     pub(super) ignore_insights: bool,
 
@@ -136,8 +136,13 @@ pub(crate) struct UpgradeResumeArgs {
     pub(super) cluster: Option<String>,
 
     /// Manifests, charts and other input of `replank scan`, to find API versions that are removed on the way.
+    /// Needed if `upgrade run` had it.
     #[arg(long, value_name = "PATH")]
     pub(super) scan: Vec<PathBuf>,
+
+    /// Arguments of a group's kubelets, as for `upgrade run`. Needed if that had them.
+    #[arg(long, value_name = "GROUP=FILE", value_parser = kubelet)]
+    pub(super) kubelet: Vec<(String, PathBuf)>,
 
     /// Accepts that something is missing, as `upgrade run` does.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

@@ -18,8 +18,9 @@ use replank_model::view::View;
 use serde_json::{Value, json};
 
 use super::args::{HowArgs, PlaceArgs, UpgradeResumeArgs, UpgradeRunArgs};
+use super::belongs::belongs;
 use super::carry::{Carrying, Left};
-use super::eyes::{Eyes, Seen};
+use super::eyes::{Eyes, Seen, described};
 use super::ground::{Ground, RESUME};
 use super::keeper::{Keeper, Taken};
 use super::record::{Kept, Todo, Upgrade, name_of, one};
@@ -94,7 +95,7 @@ pub(in crate::upgrade) fn run(
         printer.warning("interrupted by Ctrl-C: nothing was changed");
         return Ok(Exit::Interrupted);
     }
-    runtime.block_on(is_of_cluster(&seen, &connection))?;
+    runtime.block_on(belongs(&aws, &seen.cluster, &connection))?;
     is_offered(&seen, args)?;
     shown(&seen, args, printer)?;
     if seen.is_updating() {
@@ -118,6 +119,9 @@ pub(in crate::upgrade) fn run(
         to: args.to.to_string(),
         begun: connection.now(),
         group_label: args.read.group_label.to_string(),
+        route: args.route.map(|route| route.as_str().to_owned()),
+        scan: args.scan.iter().map(|path| path.display().to_string()).collect(),
+        kubelet: args.kubelet.iter().map(|(group, _)| group.clone()).collect(),
         conflicts: BTreeMap::new(),
         steps: Upgrade::steps_of(&seen.planned.plan.steps, bake),
     };
@@ -167,6 +171,7 @@ pub(in crate::upgrade) fn resume(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
+    let kubelets = kubelets(&args.kubelet)?;
     let runtime = runtime()?;
     let namespace = args.place.namespace.as_str();
     let (connection, kept) = runtime.block_on(async {
@@ -177,6 +182,7 @@ pub(in crate::upgrade) fn resume(
         Ok::<_, Failure>((connection, kept))
     })?;
     let upgrade = &kept.upgrade;
+    has_what_run_had(args, upgrade)?;
     let mut account = args.aws.clone();
     account.region = account.region.or_else(|| Some(upgrade.region.clone()));
     let aws = runtime.block_on(Aws::open(&account_asked(&account)))?;
@@ -189,6 +195,19 @@ pub(in crate::upgrade) fn resume(
         ))
         .next("pass --profile NAME"));
     }
+    if aws.region() != upgrade.region {
+        return Err(Failure::usage_message(format!(
+            "the upgrade of {} was begun in region {}, and {} is given",
+            upgrade.cluster,
+            upgrade.region,
+            aws.region()
+        ))
+        .next(format!("pass --region {}", upgrade.region)));
+    }
+    runtime.block_on(async {
+        let answer = described(&aws, &upgrade.cluster).await?;
+        belongs(&aws, &answer["cluster"], &connection).await
+    })?;
     let (cluster, place) = (upgrade.cluster.clone(), place_of(namespace, &upgrade.cluster));
     let keeper = taken(&runtime, &connection, (args.place.live.asked(), &place, &cluster), printer)?;
     // Whoever held the Lease until now may have written since.
@@ -208,7 +227,8 @@ pub(in crate::upgrade) fn resume(
     })?;
     // A way back is planned from where the control plane is.
     let to = Minor::of(&kept.upgrade.from).map_or(to, |from| from.max(to));
-    let options = Options { bake: Span::ZERO, ..Options::to(to) };
+    let way = kept.upgrade.route.as_deref().and_then(RouteWord::read).map(RouteWord::way);
+    let options = Options { bake: Span::ZERO, way, ..Options::to(to) };
     let eyes = Eyes {
         runtime: &runtime,
         aws: &aws,
@@ -216,11 +236,30 @@ pub(in crate::upgrade) fn resume(
         live: &args.place.live,
         read: &read,
         scan: &args.scan,
-        kubelets: BTreeMap::new(),
+        kubelets,
         options,
     };
     let with = With { runtime: &runtime, connection: &connection, aws: &aws, keeper, eyes };
     carry(with, &mut kept, (&args.how, &args.place, &account), printer, interrupt)
+}
+
+/// Whether as much can be seen before a step as when the upgrade was begun.
+fn has_what_run_had(args: &UpgradeResumeArgs, upgrade: &Upgrade) -> Result<(), Failure> {
+    let mut missing: Vec<String> = Vec::new();
+    if args.scan.is_empty() {
+        missing.extend(upgrade.scan.iter().map(|path| format!("--scan {path}")));
+    }
+    let groups = upgrade.kubelet.iter().filter(|group| !args.kubelet.iter().any(|(own, _)| own == *group));
+    missing.extend(groups.map(|group| format!("--kubelet {group}=FILE")));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(" ");
+    Err(Failure::usage_message(format!(
+        "the upgrade of {} was begun with {missing}: without it, less is seen before a step",
+        upgrade.cluster
+    ))
+    .next(format!("pass the same again: {RESUME} {missing}")))
 }
 
 /// What an upgrade is carried out with.
@@ -308,7 +347,7 @@ fn carry(
         }
         Left::Lost(index) => {
             let text = format!(
-                "this process works on the upgrade no more: its Lease is somebody else's, or could not be renewed; {}",
+                "this process has stopped working on the upgrade: another process holds its Lease, or it could not be renewed; {}",
                 after(index)
             );
             end("left", &text);
@@ -442,7 +481,7 @@ pub(super) async fn meant(connection: &Connection, given: Option<&str>) -> Resul
     let told = cluster_name(&view).map(|name| name.to_string());
     match (given, told) {
         (Some(given), Some(told)) if given != told => Err(Failure::usage_message(format!(
-            "the nodes of context {:?} are of cluster {told}, not of {given}",
+            "the nodes of context {:?} belong to cluster {told}, not to {given}",
             connection.context()
         ))
         .next(format!("pass --cluster {told}, or the context of {given}: --context NAME"))),
@@ -451,30 +490,6 @@ pub(super) async fn meant(connection: &Connection, given: Option<&str>) -> Resul
         (None, None) => Err(Failure::usage_message("the nodes do not tell the cluster's name in EKS")
             .next("pass --cluster NAME: aws eks list-clusters")),
     }
-}
-
-/// Whether the API server is that of the cluster in EKS: an upgrade of one cluster by the nodes of another would end badly.
-async fn is_of_cluster(seen: &Seen, connection: &Connection) -> Result<(), Failure> {
-    let bare = |text: &str| text.trim_end_matches('/').to_ascii_lowercase();
-    let endpoint = seen.cluster["endpoint"].as_str().unwrap_or_default();
-    if bare(endpoint) == bare(connection.server()) {
-        return Ok(());
-    }
-    // Through a tunnel or a proxy the address is another one: the names of managed groups tell, too.
-    let shown = &seen.planned.plan.survey.nodes;
-    let is_known = shown.iter().any(|nodes| seen.nodegroups.iter().any(|group| *group == *nodes.name));
-    if is_known {
-        return Ok(());
-    }
-    let name = seen.cluster["name"].as_str().unwrap_or_default();
-    Err(Failure::usage_message(format!(
-        "context {:?} leads to {}, and cluster {name} is at {endpoint}",
-        connection.context(),
-        connection.server()
-    ))
-    .next(format!(
-        "pass the context of {name}: aws eks update-kubeconfig --name {name}, then --context NAME"
-    )))
 }
 
 /// Whether EKS offers the version at all.

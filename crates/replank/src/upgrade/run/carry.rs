@@ -2,21 +2,25 @@
 
 use replank_advice::upgrade::finding::{Finding, Rule, Severity};
 use replank_advice::upgrade::minor::Minor;
+use replank_advice::upgrade::plan::{Step, What};
 use replank_model::time::Span;
 use serde_json::json;
 
 use super::args::{HowArgs, PlaceArgs};
 use super::control_plane::At;
-use super::eyes::Eyes;
+use super::eyes::{Eyes, Seen};
 use super::ground::{Came, Ground, RESUME, Stop};
+use super::nodes::Rolled;
 use super::record::{Kept, State, Todo};
 use super::{addon, control_plane, nodes, way_back};
+use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::pressed;
 use crate::printer::Printer;
 use crate::roll::{self, AwsArgs};
+use crate::upgrade::plan::words;
 
 /// How often it is looked whether the Lease is still held.
 const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(200);
@@ -109,21 +113,7 @@ impl Carrying<'_> {
         };
         match &todo {
             Todo::ControlPlane { from, to } => {
-                let pair = (from.as_str(), to.as_str());
-                match self.runtime.block_on(control_plane::look(ground, pair))? {
-                    At::Done => return Ok(Passed::Came(Came::Done)),
-                    At::Elsewhere(version) => {
-                        return Ok(Passed::Came(control_plane::elsewhere(&version, pair)));
-                    }
-                    // What is in progress is not to be kept from anything any more.
-                    At::Leads(_) => {}
-                    At::Open | At::Busy(_) => {
-                        if let Some(stopped) = self.preflight(&todo, printer, interrupt)? {
-                            return Ok(Passed::Came(stopped));
-                        }
-                    }
-                }
-                self.wait(control_plane::carry(ground, kept, index, pair), interrupt)
+                self.control_plane(kept, index, (from, to), printer, interrupt)
             }
             Todo::Bake { lasts_ms, after: _ } => {
                 self.wait(nodes::bake(ground, kept, index, Span::from_millis(*lasts_ms)), interrupt)
@@ -146,6 +136,46 @@ impl Carrying<'_> {
             ),
             Todo::Addon { name, versions, from: _ } => {
                 self.wait(addon::carry(ground, kept, index, (name, versions)), interrupt)
+            }
+        }
+    }
+
+    /// EKS is asked straight after a look that has found nothing in the way: whatever was waited for before that, is looked at once more.
+    fn control_plane(
+        &self,
+        kept: &mut Kept,
+        index: usize,
+        pair: (&str, &str),
+        printer: &mut Printer,
+        interrupt: &Interrupt,
+    ) -> Result<Passed, Failure> {
+        let ground = &self.ground;
+        let mut is_told = false;
+        loop {
+            let came = |came: Came| Ok(Passed::Came(came));
+            let passed = match self.runtime.block_on(control_plane::look(ground, pair))? {
+                At::Done => return came(Came::Done),
+                At::Elsewhere(version) => return came(control_plane::elsewhere(&version, pair)),
+                At::Down(status) => return came(control_plane::down(ground.cluster, &status)),
+                // What is in progress is not to be kept from anything any more.
+                At::Leads(update) => {
+                    self.wait(control_plane::adopt(ground, kept, index, pair, update), interrupt)?
+                }
+                At::Busy(other) => {
+                    let is_told = std::mem::replace(&mut is_told, true);
+                    self.wait(control_plane::pass_by(ground, index, other, is_told), interrupt)?
+                }
+                At::Open => match self.preflight(pair, printer, interrupt)? {
+                    Preflight::Changed => continue,
+                    Preflight::Stopped(stop) => return came(stop),
+                    Preflight::Clear => {
+                        self.wait(control_plane::ask(ground, kept, index, pair), interrupt)?
+                    }
+                },
+            };
+            match passed {
+                Passed::Came(Came::Done) => {}
+                Passed::Came(Came::Stopped(_)) | Passed::Interrupted | Passed::Lost => return Ok(passed),
             }
         }
     }
@@ -175,31 +205,33 @@ impl Carrying<'_> {
     /// Plans once more from what there is now: what blocks this step by now stops it.
     fn preflight(
         &self,
-        todo: &Todo,
+        (from, to): (&str, &str),
         printer: &mut Printer,
         interrupt: &Interrupt,
-    ) -> Result<Option<Came>, Failure> {
+    ) -> Result<Preflight, Failure> {
         let seen = self.eyes.look(None, printer, interrupt)?;
-        if let Todo::ControlPlane { from, to } = todo
-            && let (Some(from), Some(to)) = (Minor::of(from), Minor::of(to))
+        if seen.cluster["status"] != "ACTIVE" || seen.cluster["version"] != *from {
+            return Ok(Preflight::Changed);
+        }
+        if let (Some(from), Some(to)) = (Minor::of(from), Minor::of(to))
             && to < from
         {
-            return Ok(way_back::stopped(&seen, to));
+            return Ok(way_back::stopped(&seen, to).map_or(Preflight::Clear, Preflight::Stopped));
         }
+        let todo = Todo::ControlPlane { from: from.to_owned(), to: to.to_owned() };
         let steps = &seen.planned.plan.steps;
-        let Some(own) = steps.iter().find(|step| todo.is(&step.what)) else { return Ok(None) };
-        // Another update is waited for.
-        let is_meant = |finding: &&Finding| {
-            (finding.rule != Rule::ClusterNotActive || !seen.is_updating())
-                && (finding.rule != Rule::Insight || !self.how.ignore_insights)
-        };
-        let findings = own.findings.iter().filter(is_meant);
+        if let Some(stop) = not_seen(&seen).or_else(|| before(&todo, steps)) {
+            return Ok(Preflight::Stopped(Came::Stopped(stop)));
+        }
+        let own = steps.iter().filter(|step| todo.is(&step.what));
+        let is_meant = |finding: &&Finding| finding.rule != Rule::Insight || !self.how.ignore_insights;
+        let findings = own.flat_map(|step| &step.findings).filter(is_meant);
         let told = |finding: &Finding| format!("[{}] {}: {}", finding.rule, finding.object, finding.reason);
         let blocking: Vec<&Finding> =
             findings.filter(|finding| finding.severity == Severity::Blocking).collect();
-        let Some(first) = blocking.first() else { return Ok(None) };
+        let Some(first) = blocking.first() else { return Ok(Preflight::Clear) };
         let why: Vec<String> = blocking.iter().map(|finding| told(finding)).collect();
-        Ok(Some(Stop::blocked(
+        Ok(Preflight::Stopped(Stop::blocked(
             format!("the step must not start: {}", why.join("; ")),
             format!("{}; then: {RESUME}", first.remedy.text()),
         )))
@@ -226,9 +258,13 @@ impl Carrying<'_> {
         };
         let is_begun = roll::is_begun(&plan, &asked)?;
         let label = kept.upgrade.group_label.clone();
-        let is_rolled = self.runtime.block_on(nodes::is_rolled(ground.connection, &label, (group, to)))?;
-        if !is_begun && is_rolled {
-            return Ok(Passed::Came(Came::Done));
+        let rolled = || self.runtime.block_on(nodes::rolled(ground.connection, &label, (group, to)));
+        if !is_begun {
+            match rolled()? {
+                Rolled::Yes => return Ok(Passed::Came(Came::Done)),
+                Rolled::Empty => return self.wait(nodes::empty(ground, index, (group, to)), interrupt),
+                Rolled::No => {}
+            }
         }
         let settled = async {
             nodes::settled(ground, index).await?;
@@ -241,17 +277,14 @@ impl Carrying<'_> {
         }
         let exit = roll::carry_out_plan(plan, &asked, printer, interrupt)?;
         Ok(match exit {
-            Exit::Passes => {
-                let is_rolled =
-                    self.runtime.block_on(nodes::is_rolled(ground.connection, &label, (group, to)))?;
-                Passed::Came(match is_rolled {
-                    true => Came::Done,
-                    false => Stop::blocked(
-                        format!("the roll of {group} is over, and not all of its nodes run {to}"),
-                        format!("see them: kubectl get nodes; to roll them: {RESUME}"),
-                    ),
-                })
-            }
+            Exit::Passes => match rolled()? {
+                Rolled::Yes => Passed::Came(Came::Done),
+                Rolled::Empty => self.wait(nodes::empty(ground, index, (group, to)), interrupt)?,
+                Rolled::No => Passed::Came(Stop::blocked(
+                    format!("the roll of {group} is over, and not all of its nodes run {to}"),
+                    format!("see them: kubectl get nodes; to roll them: {RESUME}"),
+                )),
+            },
             Exit::Interrupted => Passed::Interrupted,
             exit @ (Exit::Internal
             | Exit::Usage
@@ -267,6 +300,46 @@ impl Carrying<'_> {
             })),
         })
     }
+}
+
+/// What was not seen keeps a step from being begun, as it keeps an upgrade.
+fn not_seen(seen: &Seen) -> Option<Stop> {
+    let coverage = &seen.planned.coverage;
+    let exit = coverage::end(coverage, Exit::Passes);
+    (exit != Exit::Passes).then(|| Stop {
+        exit,
+        why: format!(
+            "not everything could be read, and the step is not begun without: {}",
+            coverage.missing.join("; ")
+        ),
+        next: format!("give what is missing, or accept it: {RESUME} --allow-incomplete NAME"),
+    })
+}
+
+/// What a plan of what there is now has before a step, and what to do about it; watching the cluster changes nothing.
+fn before(todo: &Todo, steps: &[Step]) -> Option<Stop> {
+    let again =
+        "plan again with it: replank upgrade cancel, then replank upgrade run --to VERSION".to_owned();
+    let at = steps.iter().position(|step| todo.is(&step.what));
+    let changing =
+        steps.iter().take(at.unwrap_or_default()).filter(|step| !matches!(step.what, What::Bake { .. }));
+    let first: Vec<String> = changing.map(|step| words::title_done(&step.what)).collect();
+    let why = match (at, first.as_slice()) {
+        (None, _) => "a plan of what there is now does not have this step".to_owned(),
+        (Some(_), []) => return None,
+        (Some(_), first) => format!("by now something else comes before this step: {}", first.join("; ")),
+    };
+    Some(Stop { exit: Exit::Blocked, why, next: again })
+}
+
+/// What a look before a step of the control plane has found.
+enum Preflight {
+    /// Nothing stands in the way.
+    Clear,
+    /// Something does.
+    Stopped(Came),
+    /// The control plane is not as it was a moment ago.
+    Changed,
 }
 
 /// What became of a step.

@@ -47,7 +47,7 @@ pub(super) fn told(update: &EksUpdate, cluster: &str, addon: Option<&str>) -> St
         format!("{}: {}{about}{means}", error.code, error.message)
     };
     match update.errors.as_slice() {
-        [] => "EKS says no reason".to_owned(),
+        [] => "EKS gives no reason".to_owned(),
         some => some.iter().map(one).collect::<Vec<_>>().join("; "),
     }
 }

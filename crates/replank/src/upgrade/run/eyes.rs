@@ -46,8 +46,6 @@ pub(super) struct Seen {
     pub(super) offered: Vec<String>,
     /// As DescribeCluster has it.
     pub(super) cluster: Value,
-    /// Managed node groups.
-    pub(super) nodegroups: Vec<String>,
 }
 
 impl Seen {
@@ -65,7 +63,6 @@ struct Told {
     back: Vec<Value>,
     offered: Vec<String>,
     cluster: Value,
-    nodegroups: Vec<String>,
 }
 
 impl Eyes<'_> {
@@ -87,7 +84,7 @@ impl Eyes<'_> {
             snapshot::read_at(input.sources, self.read, None, Question::Roll, printer)?;
         count_budgets(&mut view, now);
         let to = Release::minor(1, self.options.to.0);
-        let Told { facts, calendar, insights, back, offered, cluster, nodegroups } = told;
+        let Told { facts, calendar, insights, back, offered, cluster } = told;
         let taken = Taken {
             name: input.name.clone(),
             view,
@@ -108,7 +105,7 @@ impl Eyes<'_> {
             snapshots: format!("--context {named}"),
         };
         let planned = planned(&taken, making, printer, interrupt)?;
-        Ok(Seen { planned, insights, back, offered, cluster, nodegroups })
+        Ok(Seen { planned, insights, back, offered, cluster })
     }
 
     async fn told(&self) -> Result<Told, Failure> {
@@ -121,9 +118,8 @@ impl Eyes<'_> {
         };
         let described = described(aws, name).await?;
         take(&described)?;
-        let nodegroups = aws.nodegroups(name).await?;
-        for group in &nodegroups {
-            take(&aws.described_nodegroup(name, group).await?)?;
+        for group in aws.nodegroups(name).await? {
+            take(&aws.described_nodegroup(name, &group).await?)?;
         }
         let installed = aws.addons(name).await?;
         take(&json!({ "addons": installed }))?;
@@ -177,15 +173,7 @@ impl Eyes<'_> {
         })?;
         let offered = versions["clusterVersions"].as_array().into_iter().flatten();
         let offered = offered.filter_map(|one| one["clusterVersion"].as_str()).map(str::to_owned).collect();
-        Ok(Told {
-            facts,
-            calendar,
-            insights: detailed,
-            back,
-            offered,
-            cluster: described["cluster"].clone(),
-            nodegroups,
-        })
+        Ok(Told { facts, calendar, insights: detailed, back, offered, cluster: described["cluster"].clone() })
     }
 }
 

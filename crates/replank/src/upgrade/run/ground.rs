@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::codes;
 use super::keeper::Keeper;
+use super::patience::patiently;
 use super::record::{Kept, State};
 use super::teller::Teller;
 use crate::exit::Exit;
@@ -113,23 +114,29 @@ impl Ground<'_> {
         while update.progress == Progress::InProgress {
             tokio::time::sleep(pause).await;
             pause = (pause + pause / 2).min(LOOK_LAST);
-            update = self.aws.update(self.cluster, &update.id, about).await?;
+            let id = update.id.clone();
+            update = patiently(async || Ok(self.aws.update(self.cluster, &id, about).await?)).await?;
         }
         let word = match update.progress {
             Progress::InProgress | Progress::Successful => return Ok(Came::Done),
             Progress::Failed => "has failed",
             Progress::Cancelled => "was cancelled",
         };
-        if let Some(step) = kept.upgrade.steps.get_mut(index) {
-            step.failed += 1;
-            step.state = State::Open;
-        }
-        kept.write(self.connection).await?;
+        self.failed(kept, index).await?;
         let why = codes::told(&update, self.cluster, addon);
         Ok(Stop::blocked(
             format!("EKS update {} {word}: {why}", update.id),
             format!("once that is cleared: {RESUME} asks for it again"),
         ))
+    }
+
+    /// Writes down that what was asked for has not come about: the next request is another one.
+    pub(super) async fn failed(&self, kept: &mut Kept, index: usize) -> Result<(), Failure> {
+        if let Some(step) = kept.upgrade.steps.get_mut(index) {
+            step.failed += 1;
+            step.state = State::Open;
+        }
+        kept.write(self.connection).await
     }
 
     /// A write of EKS, as long as the Lease is held.
@@ -147,7 +154,14 @@ impl Ground<'_> {
     where
         F: Future<Output = Result<EksUpdate, AwsError>>,
     {
-        self.begin(kept, index).await?;
+        // Written each time: where the record is gone or somebody else's by now, nothing is asked for.
+        let now = self.now();
+        if let Some(step) = kept.upgrade.steps.get_mut(index) {
+            step.state = State::Begun;
+            step.begun = step.begun.or(Some(now));
+            step.asked += 1;
+        }
+        kept.write(self.connection).await?;
         let token = kept.upgrade.token(&kept.uid, index, part);
         match call(token).await {
             Ok(update) => Ok(Asked::Begun(update)),

@@ -67,9 +67,9 @@ impl Keeper {
         self.term.holds()
     }
 
-    /// Whether the Lease is somebody else's by now, or could not be renewed for long.
+    /// Whether the Lease is somebody else's by now, or could not be renewed for long; also where the thread that renews it has ended for whatever reason.
     pub(super) fn is_lost(&self) -> bool {
-        self.is_lost.load(Ordering::Relaxed)
+        self.is_lost.load(Ordering::Relaxed) || self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 }
 

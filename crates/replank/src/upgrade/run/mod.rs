@@ -9,6 +9,7 @@
 mod addon;
 mod args;
 mod begin;
+mod belongs;
 mod carry;
 mod codes;
 mod control_plane;
@@ -16,6 +17,7 @@ mod eyes;
 mod ground;
 mod keeper;
 mod nodes;
+mod patience;
 mod record;
 mod rollback;
 mod show;

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::control_plane::issues;
 use super::eyes::described;
 use super::ground::{Came, Ground, RESUME, Stop};
+use super::patience::patiently;
 use super::record::Kept;
 use crate::failure::Failure;
 
@@ -54,16 +55,65 @@ fn older(view: &View, to: &str, is_meant: impl Fn(&Node) -> bool) -> Vec<String>
     nodes.filter(|node| is_older(node)).map(|node| node.meta.name.to_string()).collect()
 }
 
+/// How far a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rolled {
+    /// Every node runs the version.
+    Yes,
+    /// Some do not.
+    No,
+    /// It has no nodes: these tell nothing.
+    Empty,
+}
+
 /// Whether every node of a group runs a version already.
-pub(super) async fn is_rolled(
+pub(super) async fn rolled(
     connection: &Connection,
     label: &str,
     (group, to): (&str, &str),
-) -> Result<bool, Failure> {
-    let view = view(connection).await?;
+) -> Result<Rolled, Failure> {
+    let view = patiently(|| view(connection)).await?;
     let by = GroupBy::Label(Text::from(label));
     let is_meant = |node: &Node| group_of(node, &by).is_some_and(|own| own.as_str() == group);
-    Ok(older(&view, to, is_meant).is_empty())
+    let is_empty = !view.nodes.unordered().any(|(_, node)| is_meant(node));
+    Ok(match (is_empty, older(&view, to, is_meant).is_empty()) {
+        (true, _) => Rolled::Empty,
+        (false, true) => Rolled::Yes,
+        (false, false) => Rolled::No,
+    })
+}
+
+/// What a group without nodes launches next: EKS tells it of a managed one; of any other, only its launch template does.
+pub(super) async fn empty(
+    ground: &Ground<'_>,
+    index: usize,
+    (group, to): (&str, &str),
+) -> Result<Came, Failure> {
+    let cluster = ground.cluster;
+    let known = patiently(async || Ok(ground.aws.nodegroups(cluster).await?)).await?;
+    if !known.iter().any(|own| own == group) {
+        ground.say(
+            index,
+            &format!("{group} has no nodes, and nothing is rolled: check that its launch template has an image of {to}"),
+        );
+        return Ok(Came::Done);
+    }
+    let told = patiently(async || Ok(ground.aws.described_nodegroup(cluster, group).await?)).await?;
+    let version = told["nodegroup"]["version"].as_str().unwrap_or_default();
+    if version.is_empty() {
+        ground.say(index, &format!("node group {group} has no nodes, and its launch template says which version it launches: check that it has an image of {to}"));
+        return Ok(Came::Done);
+    }
+    if Minor::of(version) >= Minor::of(to) {
+        ground.say(index, &format!("node group {group} has no nodes, and launches {version}"));
+        return Ok(Came::Done);
+    }
+    Ok(Stop::blocked(
+        format!("node group {group} has no nodes to roll, and launches {version}"),
+        format!(
+            "aws eks update-nodegroup-version --cluster-name {cluster} --nodegroup-name {group} --kubernetes-version {to}; then: {RESUME}"
+        ),
+    ))
 }
 
 /// Waits until no pod names a node that is gone: what DaemonSets have left on nodes that a roll has replaced is deleted a minute later. Whoever rehearses before that sees
@@ -71,7 +121,7 @@ pub(super) async fn is_rolled(
 pub(super) async fn settled(ground: &Ground<'_>, index: usize) -> Result<(), Failure> {
     let mut is_told = false;
     let until = ground.now() + SETTLED_WITHIN;
-    while !left_behind(ground.connection).await?.is_empty() && ground.now() < until {
+    while !patiently(|| left_behind(ground.connection)).await?.is_empty() && ground.now() < until {
         if !std::mem::replace(&mut is_told, true) {
             ground.say(index, "waiting for the pods of nodes that are gone to be deleted");
         }
@@ -106,7 +156,7 @@ pub(super) async fn left_to(
     ground: &Ground<'_>,
     (name, provisioner, to, way): (&str, &str, &str, &str),
 ) -> Result<Came, Failure> {
-    let view = view(ground.connection).await?;
+    let view = patiently(|| view(ground.connection)).await?;
     let is_meant = |node: &Node| {
         let own = Provisioner::of(node);
         own.to_string() == provisioner && own.keeps_its_nodes()
@@ -145,17 +195,17 @@ pub(super) async fn bake(
     );
     let mut not_ready = None;
     loop {
-        let issues = issues(&described(ground.aws, ground.cluster).await?["cluster"]);
+        let issues = issues(&patiently(|| described(ground.aws, ground.cluster)).await?["cluster"]);
         if !issues.is_empty() {
             return Ok(Stop::blocked(
                 format!("EKS reports issues of the cluster: {}", issues.join("; ")),
                 format!("once they are gone: {RESUME}; the control plane can still be rolled back"),
             ));
         }
-        let view = view(ground.connection).await?;
+        let view = patiently(|| view(ground.connection)).await?;
         let now = view.nodes.unordered().filter(|(_, node)| !node.is_ready()).count();
         if not_ready.replace(now).is_some_and(|before| before < now) {
-            ground.teller.warn(ground.now(), &format!("{now} nodes are not Ready"));
+            ground.teller.warn(ground.now(), &format!("nodes that are not Ready: {now}"));
         }
         let left = until - ground.now();
         if left <= Span::ZERO {

@@ -113,6 +113,9 @@ pub(super) struct Recorded {
     pub(super) done: Option<Time>,
     /// How often EKS has said that what it was asked for has failed: the next request is another one.
     pub(super) failed: u32,
+    /// How often EKS was asked for something: counted before, so that nobody asks whose record is gone.
+    #[serde(default)]
+    pub(super) asked: u32,
     /// Updates of EKS that it has asked for or followed.
     pub(super) updates: Vec<String>,
 }
@@ -135,6 +138,15 @@ pub(super) struct Upgrade {
     pub(super) begun: Time,
     /// The label of groups.
     pub(super) group_label: String,
+    /// When nodes are rolled, where that was given (`--route`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) route: Option<String>,
+    /// Paths that were scanned (`--scan`): without them less is seen before a step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) scan: Vec<String>,
+    /// Groups whose kubelets' arguments were given (`--kubelet`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) kubelet: Vec<String>,
     /// What is done about changed fields of add-ons, by their names; that of all others is under `*`.
     pub(super) conflicts: BTreeMap<String, String>,
     /// The steps.
@@ -155,6 +167,7 @@ impl Upgrade {
             begun: None,
             done: None,
             failed: 0,
+            asked: 0,
             updates: Vec::new(),
         };
         steps.iter().map(recorded).collect()
@@ -356,6 +369,7 @@ mod tests {
             begun: None,
             done: None,
             failed: 0,
+            asked: 0,
             updates: Vec::new(),
         };
         let mut upgrade = Upgrade {
@@ -366,6 +380,9 @@ mod tests {
             to: "1.36".to_owned(),
             begun: Time::from_millis(0),
             group_label: String::new(),
+            route: None,
+            scan: Vec::new(),
+            kubelet: Vec::new(),
             conflicts: BTreeMap::new(),
             steps: vec![step],
         };

@@ -6,6 +6,7 @@ use replank_live::aws::Aws;
 
 use super::args::{HowArgs, UpgradeRollbackArgs};
 use super::begin::{Begun, begin, confirm, confirmed, is_free, meant};
+use super::belongs::belongs;
 use super::eyes::{Eyes, described};
 use super::record::{Recorded, State, Todo, Upgrade};
 use super::way_back::hindrances;
@@ -38,6 +39,7 @@ pub(in crate::upgrade) fn rollback(
         let cluster = meant(&connection, args.cluster.as_deref()).await?;
         is_free(&connection, namespace, &cluster).await?;
         let described = described(&aws, &cluster).await?;
+        belongs(&aws, &described["cluster"], &connection).await?;
         Ok::<_, Failure>((connection, aws, cluster, described))
     })?;
     let version = described["cluster"]["version"].as_str().unwrap_or_default();
@@ -83,6 +85,7 @@ pub(in crate::upgrade) fn rollback(
         begun: None,
         done: None,
         failed: 0,
+        asked: 0,
         updates: Vec::new(),
     };
     let upgrade = Upgrade {
@@ -93,6 +96,9 @@ pub(in crate::upgrade) fn rollback(
         to: to.to_string(),
         begun: connection.now(),
         group_label: args.read.group_label.to_string(),
+        route: None,
+        scan: Vec::new(),
+        kubelet: Vec::new(),
         conflicts: std::collections::BTreeMap::new(),
         steps: vec![step],
     };

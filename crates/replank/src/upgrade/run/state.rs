@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use super::args::UpgradeStateArgs;
 use super::begin::held_by;
+use super::keeper::{Keeper, Taken};
 use super::record::{Kept, Recorded, State, all, one};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::live::{Format, runtime};
 use crate::printer::Printer;
+use crate::roll::identity;
 
 /// Shows upgrades.
 ///
@@ -52,15 +54,26 @@ pub(in crate::upgrade) fn status(args: &UpgradeStateArgs, printer: &mut Printer)
 /// Where there is none, or another process works on it.
 pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let runtime = runtime()?;
-    let kept = runtime.block_on(async {
+    let namespace = args.place.namespace.as_str();
+    let (connection, kept) = runtime.block_on(async {
         let connection = Connection::open(&args.place.live.asked()).await?;
-        let kept = one(&connection, args.place.namespace.as_str(), args.cluster.as_deref()).await?;
-        if let Some(holder) = Lease::holder(&connection, kept.place()).await? {
-            return Err(held_by(&kept.upgrade.cluster, &holder));
-        }
+        let kept = one(&connection, namespace, args.cluster.as_deref()).await?;
+        Ok::<_, Failure>((connection, kept))
+    })?;
+    let cluster = kept.upgrade.cluster.clone();
+    let (own, name) = kept.place();
+    // Nobody begins to work on it while it is removed.
+    let keeper = match Keeper::take(args.place.live.asked(), (own.to_owned(), name.to_owned()), identity())? {
+        Taken::Ours(keeper) => keeper,
+        Taken::HeldBy(holder) => return Err(held_by(&cluster, &holder)),
+    };
+    // Whoever held the Lease until now may have written since.
+    let kept = runtime.block_on(async {
+        let kept = one(&connection, namespace, Some(&cluster)).await?;
         kept.remove(&connection).await?;
         Ok::<_, Failure>(kept)
     })?;
+    drop(keeper);
     match args.place.output {
         Format::Text => {
             printer

@@ -30,7 +30,11 @@ pub(super) fn hindrances(seen: &Seen, to: Minor) -> Vec<(String, String)> {
     all.extend(failing.map(|one| {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         (
-            format!("EKS says ERROR of {}: {}", text(&one["name"]), text(&one["insightStatus"]["reason"])),
+            format!(
+                "EKS insight {} reports ERROR: {}",
+                text(&one["name"]),
+                text(&one["insightStatus"]["reason"])
+            ),
             text(&one["recommendation"]),
         )
     }));

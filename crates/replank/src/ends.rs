@@ -149,6 +149,7 @@ pub(crate) const ENDS: &[Ends] = &[
         passes: "every step is done, or those that were asked for",
         blocked: Some("a step must not start, has failed, or is left to somebody else"),
         refused: Some("another process works on it"),
+        incomplete: true,
         ..NOTHING
     },
     Ends { command: "upgrade status", ..NOTHING },

@@ -6,6 +6,7 @@ mod check;
 mod cli;
 mod cluster;
 mod commit;
+mod confirm;
 mod coverage;
 mod data;
 mod drain;

@@ -1,7 +1,5 @@
 //! `replank migrate --apply` and `--cancel`: the migration that was rehearsed, carried out on a live cluster.
 
-use std::io::{IsTerminal, Write, stdin};
-
 use replank_core::migrate::{Goal, Migrated, Migration, Request, record_key};
 use replank_live::Connection;
 use replank_live::drive::{self, Driver, Event, Observer};
@@ -16,6 +14,7 @@ use replank_rehearse::migration_step;
 
 use super::args::MigrateArgs;
 use super::rehearsed::{Rehearsed, goal, options, rehearsed};
+use crate::confirm::confirm;
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -80,7 +79,8 @@ pub(super) fn run(
             return Ok(exit);
         }
     }
-    confirm(args, &what)?;
+    let verb = if args.cancel { "take back the migration of" } else { "migrate" };
+    confirm(args.yes, &format!("{verb} {what}"))?;
     let journal = args.journal.as_deref().map(JournalFile::create).transpose()?;
     let settings = options(args, &key);
     let run = settings.run.clone();
@@ -124,26 +124,6 @@ fn rbac_verb(kind: Migrated, goal: &Goal) -> RbacVerb {
         (Migrated::DaemonSet, _) => RbacVerb::MigrateDaemonset,
         (Migrated::ReplicaSet, _) => RbacVerb::MigrateReplicaset,
     }
-}
-
-/// Asks whether to begin, on a terminal; elsewhere the command says so.
-fn confirm(args: &MigrateArgs, what: &str) -> Result<(), Failure> {
-    if args.yes {
-        return Ok(());
-    }
-    if !stdin().is_terminal() {
-        return Err(Failure::usage_message("nobody can be asked whether the cluster is to be changed")
-            .next("pass --yes where there is no terminal"));
-    }
-    let verb = if args.cancel { "take back the migration of" } else { "migrate" };
-    let mut err = std::io::stderr();
-    let asked = write!(err, "{verb} {what}? Only yes is taken for one: ").and_then(|()| err.flush());
-    let mut answer = String::new();
-    asked.and_then(|()| stdin().read_line(&mut answer)).map_err(Failure::internal)?;
-    if answer.trim() == "yes" {
-        return Ok(());
-    }
-    Err(Failure { exit: Exit::Refused, ..Failure::usage_message("not confirmed: nothing was changed") })
 }
 
 fn finish(end: &End, is_cancelled: bool, printer: &mut Printer) -> Result<Exit, Failure> {

@@ -23,6 +23,7 @@ pub(crate) use cloud::{asked as account_asked, of_aws};
 pub(crate) use engine::of_group;
 pub(crate) use of_step::{Asked, carry_out_plan, is_begun};
 pub(crate) use records::identity;
+pub(crate) use wanted::works;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -1,7 +1,6 @@
 //! `replank roll -f PLAN`: looked at, rehearsed, confirmed, carried out.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write, stdin};
 use std::sync::Arc;
 
 use replank_core::nodes_to_replace;
@@ -21,6 +20,7 @@ use super::besides;
 use super::hold::{Task, carry_out, held_by, place};
 use super::records;
 use super::rehearsed::rehearse;
+use crate::confirm::confirm;
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -133,7 +133,8 @@ pub(super) fn begin(
             return Ok(Exit::Passes);
         }
     }
-    confirm(args, &format!("{} on context {}", scene.plan.name, connection.context()), chosen.len())?;
+    let nodes = crate::report::words::count(chosen.len(), "node");
+    confirm(args.yes, &format!("roll {} on context {}, {nodes}", scene.plan.name, connection.context()))?;
     let plan = Arc::new(scene.plan.clone());
     let options = match is_new {
         true => {
@@ -255,24 +256,4 @@ fn some(names: &[&str]) -> String {
     let more = names.len().saturating_sub(NODES_SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.iter().take(NODES_SHOWN).copied().collect::<Vec<_>>().join(", "))
-}
-
-/// Asks whether to begin, on a terminal; elsewhere the command says so.
-fn confirm(args: &StartArgs, what: &str, nodes: usize) -> Result<(), Failure> {
-    if args.yes {
-        return Ok(());
-    }
-    if !stdin().is_terminal() {
-        return Err(Failure::usage_message("nobody can be asked whether the cluster is to be changed")
-            .next("pass --yes where there is no terminal"));
-    }
-    let mut err = std::io::stderr();
-    let nodes = crate::report::words::count(nodes, "node");
-    let asked = write!(err, "roll {what}, {nodes}? Only yes is taken for one: ").and_then(|()| err.flush());
-    let mut answer = String::new();
-    asked.and_then(|()| stdin().read_line(&mut answer)).map_err(Failure::internal)?;
-    if answer.trim() == "yes" {
-        return Ok(());
-    }
-    Err(Failure { exit: Exit::Refused, ..Failure::usage_message("not confirmed: nothing was changed") })
 }

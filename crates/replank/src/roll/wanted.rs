@@ -141,7 +141,7 @@ async fn write(
 }
 
 /// Who works on a run: the holder of its Lease, once that is seen to be renewed. A process that was killed holds it until it runs out.
-pub(super) async fn works(
+pub(crate) async fn works(
     connection: &Connection,
     (namespace, name): &(String, String),
     first: Holder,

@@ -91,7 +91,9 @@ fn told_by(nodes: &[Value], region: &str, groups: &[String]) -> Result<(), Strin
         if let Some(group) = node["metadata"]["labels"][MANAGED].as_str()
             && !groups.iter().any(|known| known == group)
         {
-            return Err(format!("node {name} is of node group {group}, which that cluster does not have"));
+            return Err(format!(
+                "node {name} belongs to node group {group}, which that cluster does not have"
+            ));
         }
         // aws:///eu-west-1a/i-0123; what is not an instance (Fargate, hybrid nodes) says nothing.
         let zone = node["spec"]["providerID"].as_str().and_then(|id| id.strip_prefix("aws:///"));
@@ -107,7 +109,7 @@ fn told_by(nodes: &[Value], region: &str, groups: &[String]) -> Result<(), Strin
     }
 }
 
-/// Whether a zone (`us-west-2a`, `us-west-2-lax-1a`) is of a region.
+/// Whether a zone (`us-west-2a`, `us-west-2-lax-1a`) is in a region.
 fn is_in(zone: &str, region: &str) -> bool {
     let rest = zone.strip_prefix(region).and_then(|rest| rest.chars().next());
     rest.is_some_and(|next| next == '-' || next.is_ascii_lowercase())

@@ -204,6 +204,11 @@ pub(super) fn name_of(cluster: &str) -> String {
     shortened(&format!("{PREFIX}{}", slug(cluster)), OBJECT_NAME_MAX)
 }
 
+/// Where the record and the Lease of a cluster's upgrade are.
+pub(super) fn place_of(namespace: &str, cluster: &str) -> (String, String) {
+    (namespace.to_owned(), name_of(cluster))
+}
+
 fn collection(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }

@@ -5,11 +5,12 @@ use replank_live::Connection;
 use replank_live::aws::Aws;
 
 use super::args::{HowArgs, UpgradeRollbackArgs};
-use super::begin::{Begun, begin, confirm, confirmed, is_free, meant};
+use super::begin::{Begun, begin, confirmed, is_free, meant};
 use super::belongs::belongs;
 use super::eyes::{Eyes, described};
 use super::record::{Recorded, State, Todo, Upgrade};
 use super::way_back::hindrances;
+use crate::confirm::confirm;
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;

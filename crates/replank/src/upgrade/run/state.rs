@@ -5,9 +5,9 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::args::UpgradeStateArgs;
-use super::begin::held_by;
 use super::keeper::{Keeper, Taken};
 use super::record::{Kept, Recorded, State, all, one};
+use super::resume::held_by;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::live::{Format, runtime};

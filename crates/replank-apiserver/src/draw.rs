@@ -5,7 +5,7 @@
 //! about 10 ns a draw); a ChaCha stream per entity would cost twenty times as much to set up and give nothing more
 //! here, where nobody tries to guess the numbers.
 
-use replank_model::text::Uid;
+use replank_model::text::{Uid, uuid};
 use replank_model::time::Span;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -89,14 +89,7 @@ impl Draws {
     pub fn uid(&self, entity: &str, count: u64) -> Uid {
         let high = self.draw(entity, Purpose::Uid, count * 2).0;
         let low = self.draw(entity, Purpose::Uid, count * 2 + 1).0;
-        Uid::from(format!(
-            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xffff,
-            high & 0xfff,
-            0x8000 | (low >> 48) & 0x3fff,
-            low & 0xffff_ffff_ffff
-        ))
+        Uid::from(uuid(high, low))
     }
 
     /// The `count`-th draw of an entity for a purpose.

@@ -58,15 +58,7 @@ pub(crate) fn hash(text: &str) -> u64 {
 
 /// An id in the form of a UUID that follows from a text.
 pub(crate) fn uuid(text: &str) -> String {
-    let (a, b) = (hash(text), hash(&format!("{text}/")));
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        a >> 32,
-        (a >> 16) & 0xffff,
-        a & 0xfff,
-        0x8000 | (b >> 48) & 0x3fff,
-        b & 0xffff_ffff_ffff
-    )
+    replank_model::text::uuid(hash(text), hash(&format!("{text}/")))
 }
 
 /// An id as EC2 writes one, such as `lt-0123456789abcdef0`.

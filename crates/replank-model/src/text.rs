@@ -12,6 +12,19 @@ use serde::{Deserialize, Serialize};
 /// Immutable text that is cheap to clone and to compare with itself.
 pub type Text = Arc<str>;
 
+/// Two words of 64 bits in the form of a random UUID (RFC 9562, version 4); six bits of them are lost.
+#[must_use]
+pub fn uuid(high: u64, low: u64) -> String {
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | (low >> 48) & 0x3fff,
+        low & 0xffff_ffff_ffff
+    )
+}
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

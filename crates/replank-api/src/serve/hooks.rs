@@ -13,6 +13,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper_util::rt::TokioIo;
 use replank_apiserver::json::Response;
 use replank_apiserver::{ApiError, HookCall, HookPurpose, Hooks, ResourceType, json};
+use replank_model::text::uuid;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -211,10 +212,8 @@ pub(super) fn uid() -> String {
         // Without chance the webhook is told a uid of zeros, which is as good for one request.
         bytes = [0; 16];
     }
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    let half = |from: usize| u64::from_be_bytes(std::array::from_fn(|at| bytes[from + at]));
+    uuid(half(0), half(8))
 }
 
 /// Asks a webhook by its URL; at another place if it is named by a Service, whose name its certificate is for.

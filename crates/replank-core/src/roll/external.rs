@@ -68,26 +68,14 @@ fn has_open(ctx: &Context<'_>) -> bool {
     // What a person has cordoned takes none, whatever else it is.
     let mut all = ctx.fleet.members.values().filter(|member| member.unready.is_none() && !member.is_cordoned);
     all.any(|member| {
-        let is_free = match &member.state {
-            NodeState::Bystander | NodeState::Usable | NodeState::Kept { .. } | NodeState::Skipped { .. } => {
-                return true;
-            }
-            NodeState::Found { is_free } => *is_free,
-            NodeState::Queued { node_pods, .. } => member.is_open && node_pods.is_free(),
-            NodeState::Arriving { .. }
-            | NodeState::Closed
-            | NodeState::Surplus { .. }
-            | NodeState::Draining { .. }
-            | NodeState::Postponed { .. }
-            | NodeState::Retained { .. }
-            | NodeState::Drained { .. }
-            | NodeState::Upgraded
-            | NodeState::OtherNode
-            | NodeState::Reopened
-            | NodeState::OtherRun { .. }
-            | NodeState::Newer { .. }
-            | NodeState::NoInstance
-            | NodeState::Leaving => false,
+        let is_free = if let NodeState::Found { is_free } = &member.state {
+            *is_free
+        } else if let NodeState::Queued { node_pods, .. } = &member.state {
+            member.is_open && node_pods.is_free()
+        } else if member.is_closed() {
+            false
+        } else {
+            return true;
         };
         goes += usize::from(is_free);
         goes > 1

@@ -1,18 +1,16 @@
 //! Messages about instances: received one poll after the other, known until they are deleted or others may receive them again.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::Message;
-use replank_model::time::{Span, Time};
+use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::QueueEffect;
 use replank_protocol::outcome::{Answer, Refusal};
-use tokio::task::JoinSet;
 
-use super::backoff::Backoff;
-use super::event::Event;
+use super::repeated::Repeated;
 use super::seen::Learned;
 use crate::queue::{Queue, Received};
 
@@ -27,18 +25,14 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Mailbox {
     queue: Arc<dyn Queue>,
-    polls: JoinSet<Result<Vec<Received>, String>>,
-    backoff: Backoff,
-    next: Instant,
-    is_lost: bool,
+    polls: Repeated<Result<Vec<Received>, String>>,
     /// How many are known.
     known: usize,
 }
 
 impl Mailbox {
     pub(super) fn new(queue: Arc<dyn Queue>, run: &str) -> Self {
-        let backoff = Backoff::new(format!("{run}/queue"));
-        Self { queue, polls: JoinSet::new(), backoff, next: Instant::now(), is_lost: false, known: 0 }
+        Self { queue, polls: Repeated::new(WHAT, format!("{run}/queue")), known: 0 }
     }
 
     pub(super) fn queue(&self) -> &Arc<dyn Queue> {
@@ -47,28 +41,20 @@ impl Mailbox {
 
     /// Begins to wait for messages, where that is due.
     pub(super) fn poll(&mut self) {
-        if self.polls.is_empty() && self.known < KNOWN_MAX && Instant::now() >= self.next {
+        if self.known < KNOWN_MAX && self.polls.is_due() {
             let queue = self.queue.clone();
-            self.polls.spawn(async move { queue.receive().await });
+            self.polls.ask(async move { queue.receive().await });
         }
     }
 
     /// How long nothing is due.
     pub(super) fn pause(&self) -> Duration {
-        if self.polls.is_empty() {
-            self.next.saturating_duration_since(Instant::now()).min(LOOK)
-        } else {
-            LOOK
-        }
+        self.polls.pause(LOOK)
     }
 
     /// What the poll that is under way receives; never, while none is.
     pub(super) async fn received(&mut self) -> Result<Vec<Received>, String> {
-        match self.polls.join_next().await {
-            Some(Ok(received)) => received,
-            Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
-            None => std::future::pending().await,
-        }
+        self.polls.answer().await
     }
 
     /// Takes in what was received.
@@ -81,11 +67,7 @@ impl Mailbox {
         let mut learned = Learned::default();
         match received {
             Ok(received) => {
-                self.backoff.reset();
-                self.next = Instant::now();
-                if std::mem::take(&mut self.is_lost) {
-                    learned.events.push(Event::Back { resource: WHAT.to_owned() });
-                }
+                learned.events.extend(self.polls.succeeded(Duration::ZERO));
                 let hidden_until = now + self.queue.hides_for();
                 for Received { id, receipt, body, sent, count } in received {
                     let message = Message {
@@ -103,14 +85,7 @@ impl Mailbox {
                 }
                 self.known = view.messages().len();
             }
-            Err(why) => {
-                let pause = self.backoff.next();
-                self.next = Instant::now() + pause;
-                if !std::mem::replace(&mut self.is_lost, true) {
-                    let again_in = Span::from_millis(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
-                    learned.events.push(Event::Lost { resource: WHAT.to_owned(), why, again_in });
-                }
-            }
+            Err(why) => learned.events.extend(self.polls.failed(why)),
         }
         learned
     }
@@ -148,6 +123,8 @@ impl Mailbox {
 
 #[cfg(test)]
 mod tests {
+    use replank_model::time::Span;
+
     use super::*;
     use crate::cloud::{Order, Pending};
 

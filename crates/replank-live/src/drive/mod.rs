@@ -36,6 +36,7 @@ mod patch;
 mod prepare;
 mod queue;
 mod read;
+mod repeated;
 mod seen;
 mod source;
 mod told;

@@ -9,12 +9,9 @@ use std::time::{Duration, Instant};
 use replank_model::delta::Delta;
 use replank_model::object::cloud::instance_of;
 use replank_model::text::InstanceId;
-use replank_model::time::Span;
 use replank_model::view::View;
-use tokio::task::JoinSet;
 
-use super::backoff::Backoff;
-use super::event::Event;
+use super::repeated::Repeated;
 use super::seen::Learned;
 use crate::cloud::{Cloud, Observed, OfNode};
 
@@ -31,27 +28,16 @@ const WHAT: &str = "node groups of the cloud";
 #[derive(Debug)]
 pub(super) struct Outlook {
     cloud: Arc<dyn Cloud>,
-    looks: JoinSet<(Instant, Result<Observed, String>)>,
-    backoff: Backoff,
-    next: Instant,
+    looks: Repeated<(Instant, Result<Observed, String>)>,
     /// When the last complete look began.
     seen: Option<Instant>,
     /// When something was changed, where no look has begun since then that was complete.
     changed: Option<Instant>,
-    is_lost: bool,
 }
 
 impl Outlook {
     pub(super) fn new(cloud: Arc<dyn Cloud>, run: &str) -> Self {
-        Self {
-            cloud,
-            looks: JoinSet::new(),
-            backoff: Backoff::new(format!("{run}/cloud")),
-            next: Instant::now(),
-            seen: None,
-            changed: None,
-            is_lost: false,
-        }
+        Self { cloud, looks: Repeated::new(WHAT, format!("{run}/cloud")), seen: None, changed: None }
     }
 
     pub(super) fn cloud(&self) -> &Arc<dyn Cloud> {
@@ -76,9 +62,8 @@ impl Outlook {
 
     /// Something was changed, or may have been.
     pub(super) fn has_changed(&mut self) {
-        let now = Instant::now();
-        self.changed = Some(now);
-        self.next = self.next.min(now + SOON);
+        self.changed = Some(Instant::now());
+        self.looks.hasten(SOON);
     }
 
     /// What was changed is not waited for any longer.
@@ -92,25 +77,20 @@ impl Outlook {
 
     /// Begins a look where one is due.
     pub(super) fn look(&mut self, view: &View) {
-        if !self.looks.is_empty() || Instant::now() < self.next {
-            return;
+        if self.looks.is_due() {
+            let (cloud, nodes, begun) = (self.cloud.clone(), of_nodes(view), Instant::now());
+            self.looks.ask(async move { (begun, cloud.observe(&nodes).await) });
         }
-        let (cloud, nodes, begun) = (self.cloud.clone(), of_nodes(view), Instant::now());
-        self.looks.spawn(async move { (begun, cloud.observe(&nodes).await) });
     }
 
     /// How long nothing is due.
     pub(super) fn pause(&self) -> Duration {
-        if self.looks.is_empty() { self.next.saturating_duration_since(Instant::now()) } else { EVERY }
+        self.looks.pause(EVERY)
     }
 
     /// The next look that ends; never, while none is under way.
     pub(super) async fn ends(&mut self) -> (Instant, Result<Observed, String>) {
-        match self.looks.join_next().await {
-            Some(Ok(looked)) => looked,
-            Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
-            None => std::future::pending().await,
-        }
+        self.looks.answer().await
     }
 
     /// Takes in what a look has shown.
@@ -122,26 +102,15 @@ impl Outlook {
         let mut learned = Learned::default();
         match looked {
             Ok(observed) => {
-                self.backoff.reset();
-                self.next = Instant::now() + EVERY;
                 self.seen = Some(begun);
                 if self.changed.is_some_and(|changed| changed < begun) {
                     self.changed = None;
                 }
-                if std::mem::take(&mut self.is_lost) {
-                    learned.events.push(Event::Back { resource: WHAT.to_owned() });
-                }
+                learned.events.extend(self.looks.succeeded(EVERY));
                 learned.deltas = differences(view, observed);
                 learned.deltas.iter().for_each(|delta| drop(view.apply(delta.clone())));
             }
-            Err(why) => {
-                let pause = self.backoff.next();
-                self.next = Instant::now() + pause;
-                if !std::mem::replace(&mut self.is_lost, true) {
-                    let again_in = Span::from_millis(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
-                    learned.events.push(Event::Lost { resource: WHAT.to_owned(), why, again_in });
-                }
-            }
+            Err(why) => learned.events.extend(self.looks.failed(why)),
         }
         learned
     }

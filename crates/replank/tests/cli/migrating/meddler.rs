@@ -115,10 +115,12 @@ fn meddled(case: &Case<'_>, seen: &Endpoints, after: usize, act: Act) {
     }
     // Whoever deletes the object once the migration is over has deleted it; so with the Rollout, which stays in its place.
     let is_gone = |object: Value| object["metadata"]["uid"].is_null();
-    let is_deleted = match (act, case.way) {
-        (Act::Object, _) => is_gone(case.object()),
-        (Act::StandIn, Way::Rollout) => first == Some(0) && is_gone(case.get(&case.rollout_path())),
-        (_, _) => false,
+    let is_deleted = match act {
+        Act::Object => is_gone(case.object()),
+        Act::StandIn => {
+            case.way == Way::Rollout && first == Some(0) && is_gone(case.get(&case.rollout_path()))
+        }
+        Act::Scale | Act::Roll | Act::Label | Act::Turn | Act::Pod | Act::Record => false,
     };
     if !is_deleted {
         case.ground.wait("somebody serves in the end", |_| seen.ready(&case.namespace) > 0);

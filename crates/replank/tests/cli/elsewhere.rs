@@ -11,6 +11,8 @@ use super::roll_live::{NEW, Person, RECORDS, SPEC, marked, upgraded};
 
 const BUDGET: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web";
 
+const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/web";
+
 fn begin(ground: &Ground, arguments: &[&str]) -> Child {
     let file = ground.kubeconfig().to_str().expect("it is text");
     let mut command = command(&[arguments, &["--kubeconfig", file]].concat());
@@ -92,6 +94,48 @@ fn nodes_that_others_take_are_left(ground: &Ground) {
     drop(person);
 }
 
+/// A Deployment whose pods leave a node that is lost after five seconds instead of five minutes, and its budget.
+fn impatient(ground: &Ground, replicas: usize) {
+    ground.workload("web", replicas);
+    let lost = |key: &str| json!({"key": format!("node.kubernetes.io/{key}"), "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5});
+    let tolerations = json!([lost("not-ready"), lost("unreachable")]);
+    ground.merge(WEB, &json!({"spec": {"template": {"spec": {"tolerations": tolerations}}}}));
+    ground.wait("its pods are of the new template", |ground| {
+        let status = &ground.get(WEB)["status"];
+        let is_new = status["updatedReplicas"] == replicas && status["replicas"] == replicas;
+        is_new && status["observedGeneration"] == 2 && ground.is_whole("web", replicas)
+    });
+}
+
+/// A node whose kubelet has fallen silent is said to be not Ready, takes no place of the run, and is asked for first once the plan takes it for dead. While
+/// its pods are missing, no pod of their budget is evicted.
+fn a_node_that_stays_silent(ground: &Ground) {
+    impatient(ground, 3);
+    let lost = ground.get("/api/v1/pods")["items"][0]["spec"]["nodeName"].as_str().expect("it is bound").to_owned();
+    ground.silence(&lost);
+    ground.wait("it is not Ready", |ground| {
+        let all = ground.get(&node(&lost))["status"]["conditions"].clone();
+        all.as_array().is_some_and(|all| all.iter().any(|one| one["type"] == "Ready" && one["status"] == "Unknown"))
+    });
+    let folder = ground.folder.file_name().expect("a name").display().to_string();
+    let file = plan(
+        &format!("{folder}/plan.yaml"),
+        &format!("{SPEC}, external: {{wait: 2m}}, progressDeadline: 4m, deadNodes: {{after: 20s, action: replace}}"),
+    );
+    let person = Person::begins(ground);
+    let child = begin(ground, &["roll", "-f", &file, "--yes"]);
+    ground.wait("it is marked as drained", |ground| {
+        ground.get(&node(&lost))["metadata"]["annotations"]["replank.dev/role"] == "drained"
+    });
+    ground.delete(&node(&lost));
+    let ran = ends(child);
+    let told = flat(&format!("{} {}", ran.stdout, ran.stderr));
+    eprintln!("{told}");
+    assert_eq!(ran.code, Some(0), "{told}");
+    assert!(told.contains(&format!("node/{lost}")), "{told}");
+    drop(person);
+}
+
 macro_rules! on_both {
     ($($of:ident: $served:ident $real:ident;)*) => { $(
         #[test]
@@ -109,6 +153,7 @@ macro_rules! on_both {
 }
 
 on_both! {
+    a_node_that_stays_silent: a_node_that_stays_silent_served a_node_that_stays_silent_real;
     a_node_goes_while_it_is_drained: a_node_goes_while_it_is_drained_served a_node_goes_while_it_is_drained_real;
     nodes_that_others_take_are_left: nodes_that_others_take_are_left_served nodes_that_others_take_are_left_real;
 }

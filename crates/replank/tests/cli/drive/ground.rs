@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use replank_judge::{Assets, ControlPlane, Endpoint, Kubelets, NodeSpec, Sent, Served, find_assets};
 use serde_json::{Value, json};
 
-use crate::common::root;
+use crate::common::{replank, root};
 
 /// A cluster of three nodes, node-1 to node-3. It ends when this is dropped.
 pub(crate) struct Ground {
@@ -20,7 +20,7 @@ pub(crate) struct Ground {
 
 enum Alive {
     Served(Served),
-    Real { _kubelets: Kubelets, plane: Box<ControlPlane> },
+    Real { kubelets: Kubelets, plane: Box<ControlPlane> },
 }
 
 impl Ground {
@@ -64,6 +64,19 @@ impl Ground {
         .expect("it begins anew");
     }
 
+    /// A node's kubelet says nothing any more, and ends nothing.
+    pub(crate) fn silence(&self, node: &str) {
+        match &*self.alive.lock().expect("nobody panics while a kubelet is told") {
+            Alive::Real { kubelets, .. } => kubelets.silence(node),
+            Alive::Served(_) => {
+                let file = self.kubeconfig.to_str().expect("it is text");
+                let fault = ["cluster", "faults", "start", "node", node, "falls", "silent"];
+                let ran = replank(&[&fault[..], &["--kubeconfig", file]].concat());
+                assert_eq!(ran.code, Some(0), "{ran:?}");
+            }
+        }
+    }
+
     fn up(name: &str, arguments: &[&str]) -> Self {
         let folder = scratch(&format!("{name}-served"));
         let program = Path::new(env!("CARGO_BIN_EXE_replank"));
@@ -83,7 +96,7 @@ impl Ground {
             kubelets.register(&worker(number)).expect("a node can be registered");
         }
         let kubeconfig = plane.kubeconfig();
-        let alive = Alive::Real { _kubelets: kubelets, plane: Box::new(plane) };
+        let alive = Alive::Real { kubelets, plane: Box::new(plane) };
         let ground = Self::of(kubeconfig, folder, alive);
         // Nodes are taken for usable a moment after their kubelets are.
         ground.wait("all nodes are usable", |ground| {

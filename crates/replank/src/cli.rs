@@ -22,6 +22,7 @@ use crate::hpa::HpaArgs;
 use crate::journal::{DiffArgs, ReportArgs};
 use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
+use crate::rehearse::OnClusterArgs;
 use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
 use crate::setup::SetupArgs;
@@ -37,7 +38,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll, handle, migrate --apply, upgrade run, upgrade resume and upgrade rollback change a cluster.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll, handle, migrate --apply, upgrade run, upgrade resume and upgrade rollback change a cluster; rehearse --on-cluster --apply creates a Job in one.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version = env!("REPLANK_VERSION"), styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -578,6 +579,10 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
     pub(crate) seeds: Option<u64>,
 
+    /// Many seeds in the pods of a cluster.
+    #[command(flatten)]
+    pub(crate) on_cluster: OnClusterArgs,
+
     /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
@@ -649,7 +654,7 @@ pub(crate) enum WayArg {
 const COPIES_MAX: u64 = 600_000;
 
 /// Seeds of one call: results are held until the summary, and nobody reads a longer table.
-const SEEDS_MAX: u64 = 10_000;
+const SEEDS_MAX: u64 = 1_000_000;
 
 /// Days of a sweep: schedules that come once a month are met, and the table stays one that somebody reads.
 const SWEEP_DAYS_MAX: i64 = 31;

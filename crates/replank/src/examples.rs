@@ -10,6 +10,7 @@ const EXAMPLES: &[Rows] = &[
         &[
             "replank rehearse cluster.json --roll web --to-version 1.36",
             "replank rehearse cluster.json -f plan.yaml --seeds 20",
+            "replank rehearse cluster.json -f plan.yaml --seeds 100000 --on-cluster --container-image registry.example/replank:0.1.0",
             "replank rehearse cluster.json -f plan.yaml --as eks,kubectl,replank",
             "replank rehearse --roll default  # the cluster of the current kubeconfig context",
         ],

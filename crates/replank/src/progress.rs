@@ -39,6 +39,18 @@ impl Meter {
         meter
     }
 
+    /// Of the parts that the pods of a Job make.
+    pub(crate) fn of_parts(parts: u64) -> Self {
+        let meter = Self::with("{bar:24} {pos}/{len} parts  {elapsed} elapsed{wide_msg}");
+        meter.bar.set_length(parts);
+        meter
+    }
+
+    /// So many are done.
+    pub(crate) fn at(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
     /// Of the files of a scan.
     pub(crate) fn of_files(files: usize) -> Self {
         let meter = Self::with("{bar:24} {pos}/{len} files");

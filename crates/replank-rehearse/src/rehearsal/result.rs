@@ -10,7 +10,7 @@ use replank_model::object::Kind;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::finding_entry::FindingEntry;
 
@@ -117,7 +117,7 @@ pub struct RehearsalResult {
 }
 
 /// What a rehearsal comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
     /// Everything was replaced, and nothing was found.

@@ -17,25 +17,29 @@ mod documented;
 pub(crate) mod example;
 pub(crate) mod groups;
 pub(crate) mod html;
+mod on_cluster;
 mod once;
 pub(crate) mod plan;
 mod remedies;
 mod run;
 mod scene;
 mod script;
+mod seeds;
 mod sweep;
-use serde::Serialize;
 
 use crate::cli::{Format, RehearseArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
+use crate::live::LiveArgs;
 use crate::printer::Printer;
 use crate::report::request::{Request, request};
-use crate::report::{self, About, Run, Summary, Tally, Timeline};
+use crate::report::{self, About, Summary, Tally, Timeline};
 use crate::upgrade;
 use besides::Besides;
+pub(crate) use on_cluster::OnClusterArgs;
+use on_cluster::Packed;
 use run::{Rehearsed, Remedies};
 
 pub(crate) use once::once_and_after;
@@ -43,17 +47,6 @@ pub(crate) use run::{one as rehearse_once, options, stops, stops_of_all};
 
 /// The plan of a rehearsal in which nothing happens but what a script says.
 const SCRIPT_ALONE: &str = "the script alone";
-
-/// The version of the form of many rehearsals.
-const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
-
-/// Many rehearsals, as `-o json` prints them.
-#[derive(Serialize)]
-struct Rehearsals<'a, T> {
-    version: &'static str,
-    summary: &'a Summary,
-    rehearsals: &'a [T],
-}
 
 /// Rehearses, and reports.
 ///
@@ -75,7 +68,8 @@ pub(crate) fn run(
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
     let besides = Besides::read(args)?;
-    let mut scene = Scene { script, demands, require: args.require, ..scene(args, printer)? };
+    let (read, packed) = scene(args, printer)?;
+    let mut scene = Scene { script, demands, require: args.require, ..read };
     if scene.rolls_nothing() {
         scene.watch_script();
     }
@@ -92,23 +86,43 @@ pub(crate) fn run(
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);
     }
-    match args.seeds {
-        None => one(args, &scene, printer, interrupt),
-        Some(seeds) => many(args, &scene, seeds, printer, interrupt),
+    match (args.seeds, packed, args.on_cluster.part) {
+        (Some(seeds), Some(packed), _) => {
+            on_cluster::answer(args, &scene, &packed, seeds, printer, interrupt)
+        }
+        (Some(seeds), None, Some(part)) => on_cluster::one_part(args, &scene, (part, seeds), interrupt),
+        (None, _, _) => one(args, &scene, printer, interrupt),
+        (Some(seeds), None, None) => seeds::many(args, &scene, seeds, printer, interrupt),
     }
 }
 
-fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
+/// What is rehearsed, and the snapshot once more if pods are to be given it.
+fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<(Scene, Option<Packed>), Failure> {
     // Who names nothing is shown the example, whatever cluster kubectl would find.
     if args.snapshots.is_empty() && !args.what.is_given() && !args.live.is_asked_for() {
-        return example::scene(args.now, &args.read, printer);
+        if args.on_cluster.on_cluster {
+            return Err(Failure::usage_message("the bundled example is not rehearsed on a cluster")
+                .next(HOW_TO_SNAPSHOT));
+        }
+        return Ok((example::scene(args.now, &args.read, printer)?, None));
     }
-    let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
+    // With --on-cluster, --context and --kubeconfig say where the Job runs.
+    let elsewhere = LiveArgs::default();
+    let is_elsewhere = args.on_cluster.on_cluster && !args.snapshots.is_empty();
+    let live = if is_elsewhere { &elsewhere } else { &args.live };
+    let Some(origin) = Origin::of(&args.snapshots, live)? else {
         return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
     };
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
-    let input = origin.read(printer)?;
+    let mut input = origin.read(printer)?;
+    let packed = if args.on_cluster.on_cluster {
+        let packed = Packed::of(std::mem::take(&mut input.sources))?;
+        input.sources = packed.sources(&input.name);
+        Some(packed)
+    } else {
+        None
+    };
     let mut cluster = snapshot::read_at(input.sources, &args.read, args.now, Question::Roll, printer)?;
     let alone =
         || args.script.is_some().then(|| Plan::of_groups(SCRIPT_ALONE, Vec::new(), Target::default()));
@@ -117,7 +131,7 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<Scene, Failure> {
         return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));
     };
     cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
-    Scene::new(input.name, cluster, plan, &args.read.group_label)
+    Ok((Scene::new(input.name, cluster, plan, &args.read.group_label)?, packed))
 }
 
 fn one(
@@ -176,7 +190,7 @@ fn spread(
         return None;
     }
     let mut tally = Tally::default();
-    run::many(scene, SPREAD, args.limit, Remedies::Untried, interrupt, |result| tally.add(&result));
+    run::many(scene, 1..=SPREAD, args.limit, Remedies::Untried, interrupt, |result| tally.add(&result));
     let summary = tally.summary();
     (summary.seeds as u64 == SPREAD).then_some(summary)
 }
@@ -184,61 +198,4 @@ fn spread(
 /// Rehearses once, for callers that need the result only.
 pub(crate) fn once(scene: &Scene, seed: u64, interrupt: &Interrupt) -> RehearsalResult {
     run::one(scene, seed, None, None, interrupt).result
-}
-
-fn many(
-    args: &RehearseArgs,
-    scene: &Scene,
-    seeds: u64,
-    printer: &mut Printer,
-    interrupt: &Interrupt,
-) -> Result<Exit, Failure> {
-    let mut tally = Tally::default();
-    let limit = args.limit;
-    let mut worst = args.html.as_ref().map(|_| html::Worst::default());
-    let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
-    let text = match args.output {
-        Format::Text => {
-            // Of a result only a line is kept: a hundred thousand of them fit.
-            let mut runs: Vec<Run> = Vec::new();
-            run::many(scene, seeds, limit, remedies, interrupt, |result| {
-                tally.add(&result);
-                worst.iter_mut().for_each(|worst| worst.add(&result));
-                runs.push(Run::of(&result));
-            });
-            runs.sort_by_key(Run::seed);
-            let look = printer.look();
-            (!runs.is_empty()).then(|| Ok(report::seeds(&runs, &tally.summary(), look)))
-        }
-        Format::Json => {
-            let mut results: Vec<RehearsalResult> = Vec::new();
-            run::many(scene, seeds, limit, Remedies::Proved, interrupt, |result| {
-                tally.add(&result);
-                worst.iter_mut().for_each(|worst| worst.add(&result));
-                results.push(result);
-            });
-            results.sort_by_key(|result| result.seed);
-            let summary = &tally.summary();
-            let all = Rehearsals { version: SEEDS_VERSION, summary, rehearsals: &results };
-            (!results.is_empty()).then(|| json(&all))
-        }
-        Format::Markdown => {
-            return Err(Failure::usage_message("a change request covers one rehearsal")
-                .next("omit --seeds, or use -o text for the spread"));
-        }
-    };
-    let Some(text) = text else {
-        printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
-        return Ok(Exit::Interrupted);
-    };
-    if let Some((path, worst)) = args.html.as_deref().zip(worst) {
-        worst.write(path, scene, printer)?;
-    }
-    printer.data(&text?)?;
-    let summary = tally.summary();
-    if interrupt.is_pressed() {
-        printer.warning(&format!("interrupted by Ctrl-C after {} of {seeds} seeds", summary.seeds));
-        return Ok(Exit::Interrupted);
-    }
-    Ok(Exit::of(summary.verdict))
 }

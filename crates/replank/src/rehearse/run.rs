@@ -1,7 +1,7 @@
 //! From a scene to results: core in charge of the simulated cluster.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -177,25 +177,38 @@ pub(super) fn one_and_after(
     (rehearsed.result, rehearsal.world().view().objects())
 }
 
-/// Rehearses with the seeds 1 to `seeds`, and hands each result on as soon as it is there, in any order: what is not kept takes no memory. After Ctrl-C
+/// Rehearses with one seed as [`many`] do: without the proof of remedies.
+pub(super) fn one_of_many(
+    scene: &Scene,
+    seed: u64,
+    limit: Option<Span>,
+    interrupt: &Interrupt,
+) -> RehearsalResult {
+    let prepared = Prepared::of(scene, limit, Remedies::Untried);
+    prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {}).0.result
+}
+
+/// Rehearses with each of some seeds, and hands each result on as soon as it is there, in any order: what is not kept takes no memory. After Ctrl-C
 /// those that are not over are left out.
 pub(super) fn many(
     scene: &Scene,
-    seeds: u64,
+    seeds: RangeInclusive<u64>,
     limit: Option<Span>,
     remedies: Remedies,
     interrupt: &Interrupt,
     take: impl FnMut(RehearsalResult) + Send,
 ) {
     interrupt.hold();
-    let meter = Meter::of_seeds(seeds);
+    let (first, last) = (*seeds.start(), *seeds.end());
+    let number = (last + 1).saturating_sub(first);
+    let meter = Meter::of_seeds(number);
     let prepared = Prepared::of(scene, limit, remedies);
-    let next = AtomicU64::new(1);
+    let next = AtomicU64::new(first);
     let take = Mutex::new(take);
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed > seeds || interrupt.is_pressed() {
+            if seed > last || interrupt.is_pressed() {
                 return;
             }
             let (rehearsed, _) = prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {});
@@ -209,7 +222,7 @@ pub(super) fn many(
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..threads(cores, scene.view.pods.len(), seeds) {
+        for _ in 0..threads(cores, scene.view.pods.len(), number) {
             scope.spawn(work);
         }
     });

@@ -2,7 +2,7 @@
 
 use replank_rehearse::Stop;
 
-use super::seeds::Summary;
+use super::tally::Summary;
 
 /// What a report says beside the result itself.
 #[derive(Clone, Copy, Debug)]

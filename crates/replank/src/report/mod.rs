@@ -16,9 +16,11 @@ mod noticed;
 mod page;
 pub(crate) mod request;
 mod roll;
+mod run;
 mod seeds;
 mod starts;
 mod sweep;
+mod tally;
 mod timeline;
 mod verdict;
 mod waits;
@@ -37,8 +39,10 @@ mod sample;
 mod tests;
 
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
-pub(crate) use seeds::{Run, Summary, Tally, seeds};
+pub(crate) use run::{Row, Run};
+pub(crate) use seeds::seeds;
 pub(crate) use sweep::sweep;
+pub(crate) use tally::{Lowest, Summary, Tally};
 pub(crate) use verdict::in_words;
 
 /// The report in short: what was found, the figures and the verdict.

@@ -5,7 +5,7 @@ use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, StageEntry, Work
 
 use super::About;
 use super::page::{Cell, Lean, Page, Tone};
-use super::seeds::Summary;
+use super::tally::Summary;
 use super::verdict::is_script_alone;
 use super::words::{count, grouped, span, wall};
 

@@ -41,6 +41,7 @@ mod migrate_apply;
 mod migrating;
 mod node_labels;
 mod older_versions;
+mod on_cluster;
 mod outage;
 mod outages;
 mod output;

@@ -1,0 +1,236 @@
+//! `replank rehearse --seeds N --on-cluster`: where one machine is not enough, the pods of an Indexed Job rehearse a range of seeds each, and what they found is put together
+//! as if one machine had done it all.
+//!
+//! A part is made by the same program with the same arguments (`--part`), and its result is a pod's termination message.
+
+mod args;
+mod arguments;
+mod follow;
+mod manifest;
+mod packed;
+mod part;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use anyhow::Context as _;
+pub(crate) use args::OnClusterArgs;
+use args::{Seeds, parts};
+use arguments::Arguments;
+use follow::{Followed, Was};
+use manifest::{Manifests, ON_CLAIM, Wanted};
+pub(in crate::rehearse) use packed::Packed;
+use part::{BYTES_MAX, Base, Part};
+use replank_live::Connection;
+use replank_rehearse::RehearsalResult;
+
+use super::run::{self, Remedies};
+use super::scene::{Scene, json};
+use super::seeds::{Rehearsals, SEEDS_VERSION, one_rehearsal_only};
+use crate::cli::{Format, RehearseArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::runtime;
+use crate::printer::Printer;
+use crate::report::words::count;
+use crate::report::{self, Run, Tally};
+
+/// Rehearses one part, and writes its result.
+///
+/// # Errors
+/// Where there is no such part, or its result cannot be written whole.
+pub(super) fn one_part(
+    args: &RehearseArgs,
+    scene: &Scene,
+    (part, all): (u64, u64),
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let each = args.on_cluster.seeds_per_part;
+    let seeds = Seeds::of_part(part, each, all).ok_or_else(|| {
+        Failure::usage_message(format!("there is no part {part} of {all} seeds, {each} in each part"))
+            .next(format!("pass --part 0 to {}", parts(all, each) - 1))
+    })?;
+    let base = base(args, scene, interrupt);
+    let (mut tally, mut runs) = (Tally::default(), Vec::new());
+    run::many(scene, seeds.first..=seeds.last, args.limit, Remedies::Untried, interrupt, |result| {
+        tally.add(&result);
+        runs.push(Run::of(&result));
+    });
+    if interrupt.is_pressed() {
+        return Ok(Exit::Interrupted);
+    }
+    runs.sort_by_key(Run::seed);
+    let text = Part::of(runs, &tally).write(seeds, &base).map_err(Failure::internal)?;
+    if text.len() > BYTES_MAX {
+        return Err(Failure::usage_message(format!(
+            "the result of {} takes {} bytes, and a termination message holds {BYTES_MAX}",
+            count(usize::try_from(seeds.count()).unwrap_or(usize::MAX), "seed"),
+            text.len()
+        ))
+        .next(format!("pass fewer: --seeds-per-part {}", (each / 2).max(1))));
+    }
+    let file = args.on_cluster.part_file.as_deref().expect("--part requires it");
+    // Not to a file of its own first: in a pod only this one can be written.
+    std::fs::File::create(file)
+        .and_then(|mut out| out.write_all(text.as_bytes()))
+        .with_context(|| format!("the result cannot be written to {}", file.display()))
+        .map_err(Failure::internal)?;
+    Ok(Exit::Passes)
+}
+
+fn base(args: &RehearseArgs, scene: &Scene, interrupt: &Interrupt) -> Base {
+    Base::of(&run::one_of_many(scene, 1, args.limit, interrupt))
+}
+
+/// Prints the Job, or has it carried out and reports.
+///
+/// # Errors
+/// Where the input is too large, or the cluster does not do what is asked of it.
+pub(super) fn answer(
+    args: &RehearseArgs,
+    scene: &Scene,
+    packed: &Packed,
+    seeds: u64,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let own = &args.on_cluster;
+    let image = own.container_image.as_deref().expect("--on-cluster requires it");
+    let arguments = Arguments::of_process(scene.now)?;
+    let name = name(&arguments, packed, own, image);
+    let runtime = runtime()?;
+    let connection = own.apply.then(|| runtime.block_on(Connection::open(&args.live.asked()))).transpose()?;
+    let of_context = connection.as_ref().map_or("default", Connection::namespace).to_owned();
+    let namespace = own.namespace.as_ref().map_or(of_context, |namespace| namespace.as_str().to_owned());
+    let number = parts(seeds, own.seeds_per_part);
+    let wanted = Wanted {
+        name: &name,
+        namespace: &namespace,
+        image,
+        parts: number,
+        pods: own.pods,
+        seeds_per_part: own.seeds_per_part,
+        claim: own.input_claim.as_deref(),
+        pods_rehearsed: scene.view.pods.len(),
+    };
+    let manifests = Manifests::of(&wanted, &arguments, packed).ok_or_else(|| {
+        Failure::usage_message("the input is too large for ConfigMaps")
+            .next("put it on a volume that many pods can read: --input-claim CLAIM")
+    })?;
+    if own.input_claim.is_some() {
+        on_claim(&name, packed, printer)?;
+    }
+    let Some(connection) = connection else {
+        printer.data(&json(&manifests.list())?)?;
+        printer.story(&format!(
+            "Job {name}: {} of {} each. Pipe this into kubectl apply -f -; the same command with --apply waits for it and prints the report",
+            count(usize::try_from(number).unwrap_or(usize::MAX), "part"),
+            count(usize::try_from(own.seeds_per_part).unwrap_or(usize::MAX), "seed")
+        ));
+        return Ok(Exit::Passes);
+    };
+    let followed = runtime.block_on(async {
+        match follow::begin(&connection, &namespace, &manifests).await? {
+            Was::Created => printer.story(&format!("job.batch/{name} created in namespace {namespace}")),
+            Was::There => printer.story(&format!(
+                "job.batch/{name} is in namespace {namespace} already: its results are collected"
+            )),
+        }
+        follow::follow(&connection, (&namespace, &name), number, interrupt).await
+    })?;
+    let left = format!("kubectl -n {namespace} delete job/{name}");
+    match followed {
+        Followed::Complete(results) => {
+            let base = base(args, scene, interrupt);
+            together(args, &results, &base, seeds, printer)
+        }
+        Followed::Failed { results, why } => Err(Failure {
+            exit: Exit::Incomplete,
+            ..Failure::usage_message(format!("{} of {number} parts have a result: {why}", results.len()))
+        }
+        .next(format!(
+            "kubectl -n {namespace} get pods -l batch.kubernetes.io/job-name={name}   # what they ended with\n{left}   # then run the same command again"
+        ))),
+        Followed::Interrupted { done } => {
+            printer.warning(&format!(
+                "interrupted by Ctrl-C after {done} of {number} parts: the Job goes on. The same command collects its results; to end it: {left}"
+            ));
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+/// A name that says what the Job does: the same input, arguments and program have the same one.
+fn name(arguments: &Arguments, packed: &Packed, own: &OnClusterArgs, image: &str) -> String {
+    let mut hash = Fnv::default();
+    hash.add(env!("REPLANK_VERSION").as_bytes());
+    hash.add(image.as_bytes());
+    hash.add(&own.seeds_per_part.to_le_bytes());
+    arguments.words.iter().for_each(|word| hash.add(word.as_bytes()));
+    arguments.files.iter().for_each(|file| hash.add(&file.bytes));
+    packed.pieces.iter().for_each(|piece| hash.add(piece));
+    format!("rehearse-{:016x}", hash.0)
+}
+
+/// FNV-1a: a name, not a proof.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn add(&mut self, bytes: &[u8]) {
+        // Two texts after each other are not one.
+        for byte in bytes.iter().chain(&[0xff]) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+/// Writes the input for a volume beside the user.
+fn on_claim(name: &str, packed: &Packed, printer: &mut Printer) -> Result<(), Failure> {
+    let file = format!("{name}.json.gz");
+    // Files of gzip after each other are one.
+    std::fs::write(&file, packed.pieces.concat())
+        .with_context(|| format!("cannot write {file}"))
+        .map_err(Failure::internal)?;
+    printer.story(&format!("wrote {file}: copy it onto the volume as {ON_CLAIM}"));
+    Ok(())
+}
+
+/// Puts the parts together, and reports as one machine would.
+fn together(
+    args: &RehearseArgs,
+    results: &BTreeMap<u64, String>,
+    base: &Base,
+    seeds: u64,
+    printer: &mut Printer,
+) -> Result<Exit, Failure> {
+    let (mut tally, mut runs) = (Tally::default(), Vec::new());
+    for (index, text) in results {
+        let range = Seeds::of_part(*index, args.on_cluster.seeds_per_part, seeds)
+            .ok_or_else(|| Failure::internal(anyhow::anyhow!("the Job has a part {index} too many")))?;
+        let part = Part::read(text, range, base).map_err(|error| Failure {
+            exit: Exit::Incomplete,
+            ..Failure::usage(error.context(format!("the result of part {index} cannot be used")))
+        })?;
+        tally.merge(&part.runs, part.budget_violations, part.lowest);
+        runs.extend(part.runs);
+    }
+    let summary = tally.summary();
+    let text = match args.output {
+        Format::Text => report::seeds(&runs, &summary, printer.look()),
+        // What a pod tells of a rehearsal is a line of the table: none of them is there whole.
+        Format::Json => {
+            let none: &[RehearsalResult] = &[];
+            json(&Rehearsals { version: SEEDS_VERSION, summary: &summary, rehearsals: none })?
+        }
+        Format::Markdown => return Err(one_rehearsal_only()),
+    };
+    printer.data(&text)?;
+    Ok(Exit::of(summary.verdict))
+}

@@ -149,7 +149,7 @@ fn files_go_along_and_secrets_do_not() {
     );
     let secret = scratch(
         "on-cluster-secret.json",
-        &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}, "data": {"k": "aGlkZGVu"}}).to_string(),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}, "data": {"k": "aGlkZGVu"}}).to_string(),
     );
     let ran = replank(&[&ASKED[..], &ON_CLUSTER, &["--script", &script, &secret]].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");

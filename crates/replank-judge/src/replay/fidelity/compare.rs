@@ -74,9 +74,9 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
     }
 }
 
-/// Whether a live roll moved the pods in the order of the rehearsal.
-pub(super) fn is_in_order(rehearsed: &Rehearsed, real: &Real) -> bool {
-    let (same, all) = order(&rehearsed.journal, &real.journal, &real.first, &mut Vec::new());
+/// Whether a live roll moved the pods in the order of a rehearsal.
+pub(super) fn is_in_order(rehearsed: &Journal, real: &Real) -> bool {
+    let (same, all) = order(rehearsed, &real.journal, &real.first, &mut Vec::new());
     same == all
 }
 

@@ -297,7 +297,11 @@ struct Look {
 }
 
 impl Observer for Look {
-    fn decided(&mut self, _now: Time, _view: &View, _decision: &Decision) {}
+    /// What others did is said as it is noticed.
+    fn decided(&mut self, now: Time, _view: &View, decision: &Decision) {
+        let mut screen = self.screen.borrow_mut();
+        decision.noticed.iter().for_each(|one| screen.warn(now, "noticed", &one.to_string()));
+    }
 
     fn answered(&mut self, _command: &Command, _answer: &Answer, _at: Time) {}
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::common::{Ran, command, plan};
+use super::common::{Ran, command, plan, replank};
 use super::drive::ground::Ground;
 use super::roll_live::{NEW, Person, RECORDS, SPEC, marked, upgraded};
 
@@ -107,33 +107,51 @@ fn impatient(ground: &Ground, replicas: usize) {
     });
 }
 
-/// A node whose kubelet has fallen silent is said to be not Ready, takes no place of the run, and is asked for first once the plan takes it for dead. While
-/// its pods are missing, no pod of their budget is evicted.
+/// A node's role in the run, as its mark says.
+fn role(ground: &Ground, name: &str) -> Option<String> {
+    let node = ground.get(&node(name));
+    node["metadata"]["annotations"]["replank.dev/role"].as_str().map(str::to_owned)
+}
+
+fn is_lost(ground: &Ground, name: &str) -> bool {
+    let conditions = ground.get(&node(name))["status"]["conditions"].clone();
+    let is_unknown = |one: &Value| one["type"] == "Ready" && one["status"] == "Unknown";
+    conditions.as_array().is_some_and(|all| all.iter().any(is_unknown))
+}
+
+/// While one node is waited for, the kubelet of another falls silent for good. The run says so, takes the node for the one that may be missing, begins no third one, hands the dead one
+/// out once only pods are left on it that do not end.
 fn a_node_that_stays_silent(ground: &Ground) {
     impatient(ground, 3);
-    let lost = ground.get("/api/v1/pods")["items"][0]["spec"]["nodeName"].as_str().expect("it is bound").to_owned();
-    ground.silence(&lost);
-    ground.wait("it is not Ready", |ground| {
-        let all = ground.get(&node(&lost))["status"]["conditions"].clone();
-        all.as_array().is_some_and(|all| all.iter().any(|one| one["type"] == "Ready" && one["status"] == "Unknown"))
-    });
     let folder = ground.folder.file_name().expect("a name").display().to_string();
-    let file = plan(
-        &format!("{folder}/plan.yaml"),
-        &format!("{SPEC}, external: {{wait: 2m}}, progressDeadline: 4m, deadNodes: {{after: 20s, action: replace}}"),
-    );
-    let person = Person::begins(ground);
+    let dead = "deadNodes: {after: 20s, action: replace}, stuckTerminating: {after: 10s}";
+    let file = plan(&format!("{folder}/plan.yaml"), &format!("{SPEC}, external: {{wait: 30m}}, {dead}"));
     let child = begin(ground, &["roll", "-f", &file, "--yes"]);
-    ground.wait("it is marked as drained", |ground| {
-        ground.get(&node(&lost))["metadata"]["annotations"]["replank.dev/role"] == "drained"
-    });
-    ground.delete(&node(&lost));
+    let names = ["node-1", "node-2", "node-3"];
+    let with_role = |ground: &Ground, wanted: &str| {
+        names.into_iter().find(|name| role(ground, name).as_deref() == Some(wanted))
+    };
+    ground.wait("one is drained", |ground| with_role(ground, "drained").is_some());
+    let first = with_role(ground, "drained").expect("one is");
+    let [lost, kept] = names.into_iter().filter(|name| *name != first).collect::<Vec<_>>()[..] else {
+        panic!("three less one are two")
+    };
+    ground.silence(lost);
+    ground.wait("it is not Ready", |ground| is_lost(ground, lost));
+    ground
+        .merge(&format!("{}/status", node(first)), &json!({"status": {"nodeInfo": {"kubeletVersion": NEW}}}));
+    ground.wait("the first one is upgraded", |ground| role(ground, first).is_none());
+    ground.wait("the dead one is to be replaced", |ground| role(ground, lost).as_deref() == Some("drained"));
+    let file = ground.kubeconfig().to_str().expect("it is text");
+    let cancelled = replank(&["roll", "cancel", "--kubeconfig", file]);
+    assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
     let ran = ends(child);
     let told = flat(&format!("{} {}", ran.stdout, ran.stderr));
-    eprintln!("{told}");
-    assert_eq!(ran.code, Some(0), "{told}");
-    assert!(told.contains(&format!("node/{lost}")), "{told}");
-    drop(person);
+    assert_eq!(ran.code, Some(4), "nobody replaces it: {ran:?}");
+    assert!(told.contains(&format!("node {lost} stopped being Ready")), "{told}");
+    assert!(!told.contains(&format!("node/{kept} draining")), "{told}");
+    assert_eq!(upgraded(ground), 1, "{told}");
+    assert!(ground.get(&node(kept))["spec"]["unschedulable"].is_null(), "{told}");
 }
 
 macro_rules! on_both {

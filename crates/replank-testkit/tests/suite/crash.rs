@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use replank_oracle::tell::tell;
 use replank_testkit::scenario::{Effects, Scenario, files, play_restarted};
@@ -103,41 +105,71 @@ fn differences(sound: &Effects, other: &Effects) -> Vec<String> {
     all
 }
 
+/// What came of scenarios so far.
+#[derive(Default)]
+struct Tried {
+    boundaries: usize,
+    from_objects: usize,
+    failures: Vec<String>,
+}
+
+/// Plays one scenario, and once more after each of its commands with another process.
+fn each_boundary(path: &Path, is_told: bool) -> Tried {
+    let mut tried = Tried::default();
+    let text = fs::read_to_string(path).expect("a scenario can be read");
+    let scenario = Scenario::read(path, &text).expect("a scenario");
+    let excused: Vec<&BySecond> = BY_SECOND.iter().filter(|place| place.scenario == scenario.name).collect();
+    for place in &excused {
+        let at: String = place.after.iter().map(|after| format!(", after command {after}")).collect();
+        tell(format!("SKIPPED {}{at}: {}", place.scenario, place.why));
+    }
+    if excused.iter().any(|place| place.after.is_empty()) {
+        return tried;
+    }
+    let Some(sound) = play_restarted(&scenario, None).expect("it plays") else { return tried };
+    let is_excused = |after: &usize| excused.iter().any(|place| place.after.contains(after));
+    for after in (1..=sound.commands).filter(|after| !is_excused(after)) {
+        tried.boundaries += 1;
+        let other = play_restarted(&scenario, Some(after)).expect("it plays").expect("a plan");
+        tried.from_objects += usize::from(other.starts.from_objects > sound.starts.from_objects);
+        let differences = differences(&sound.effects, &other.effects);
+        if !differences.is_empty() {
+            if is_told {
+                tell(format!("{} after {after}:\n{}", scenario.name, other.story));
+            }
+            tried.failures.push(format!("{} after {after}: {}", scenario.name, differences.join("; ")));
+        }
+    }
+    tried
+}
+
 #[test]
 fn a_process_that_starts_anew_at_any_boundary_comes_to_the_same_effects() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let (mut boundaries, mut from_objects, mut failures) = (0, 0, Vec::new());
     let word = std::env::var("REPLANK_SCENARIO").unwrap_or_default();
-    let all = files(&directory).expect("the scenarios are there");
     let is_asked =
         |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().contains(&word));
-    for path in all.into_iter().filter(is_asked) {
-        let text = fs::read_to_string(&path).expect("a scenario can be read");
-        let scenario = Scenario::read(&path, &text).expect("a scenario");
-        let excused = BY_SECOND.iter().filter(|place| place.scenario == scenario.name);
-        let excused: Vec<&BySecond> = excused.collect();
-        for place in &excused {
-            let at: String = place.after.iter().map(|after| format!(", after command {after}")).collect();
-            tell(format!("SKIPPED {}{at}: {}", place.scenario, place.why));
+    let all: Vec<PathBuf> =
+        files(&directory).expect("the scenarios are there").into_iter().filter(is_asked).collect();
+    // It takes longer than all other tests: by itself it would keep one core busy, and the others idle.
+    let (next, tried) = (AtomicUsize::new(0), Mutex::new(Tried::default()));
+    let work = || {
+        while let Some(path) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let one = each_boundary(path, !word.is_empty());
+            let mut tried = tried.lock().expect("a thread that panics ends the test");
+            tried.boundaries += one.boundaries;
+            tried.from_objects += one.from_objects;
+            tried.failures.extend(one.failures);
         }
-        if excused.iter().any(|place| place.after.is_empty()) {
-            continue;
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
         }
-        let Some(sound) = play_restarted(&scenario, None).expect("it plays") else { continue };
-        let is_excused = |after: &usize| excused.iter().any(|place| place.after.contains(after));
-        for after in (1..=sound.commands).filter(|after| !is_excused(after)) {
-            boundaries += 1;
-            let other = play_restarted(&scenario, Some(after)).expect("it plays").expect("a plan");
-            from_objects += usize::from(other.starts.from_objects > sound.starts.from_objects);
-            let differences = differences(&sound.effects, &other.effects);
-            if !differences.is_empty() {
-                if !word.is_empty() {
-                    tell(format!("{} after {after}:\n{}", scenario.name, other.story));
-                }
-                failures.push(format!("{} after {after}: {}", scenario.name, differences.join("; ")));
-            }
-        }
-    }
+    });
+    let Tried { boundaries, from_objects, mut failures } =
+        tried.into_inner().expect("no thread has panicked");
+    failures.sort();
     let percent = from_objects * 100 / boundaries.max(1);
     tell(format!(
         "{boundaries} boundaries, {percent} % started from objects alone, {} differ",

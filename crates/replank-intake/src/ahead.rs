@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use crate::document::{Found, Part};
+use crate::document::{Found, ItemText, Part};
 use crate::json::stream;
 use crate::limits::Limits;
 use crate::read::{self, Report};
@@ -26,6 +26,12 @@ pub(crate) trait Maker: Send {
 
     /// Takes in something that was found; what it makes of it goes behind `made`.
     fn take(&mut self, found: Found, made: &mut Vec<Self::Made>);
+
+    /// Takes in an item of a list from its text, where it can; else the item is read and handed to [`Maker::take`].
+    fn take_text(&mut self, text: &ItemText, limits: &Limits, made: &mut Vec<Self::Made>) -> bool;
+
+    /// Is shown what it has made of an item that was read, beside the text.
+    fn learn(&mut self, text: &ItemText, made: &[Self::Made]);
 }
 
 /// As [`read::read`]: what makers make of each thing that is found is handed to `each`, in the order of the sources. The makers come back with what they know.
@@ -78,8 +84,11 @@ fn work<M: Maker>(
         for part in parts {
             match part {
                 Part::Found(found) => maker.take(found, &mut made),
+                Part::Text(text) if maker.take_text(&text, limits, &mut made) => {}
                 Part::Text(text) => {
-                    stream::read_item(text, limits, &mut |found| maker.take(found, &mut made));
+                    let before = made.len();
+                    stream::read_item(&text, limits, &mut |found| maker.take(found, &mut made));
+                    maker.learn(&text, &made[before..]);
                 }
             }
         }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use replank_model::time::{Span, Time};
+use replank_model::tree;
 use serde_json::{Map, Value};
 
 /// The moment a snapshot is taken to have been made, and how that is known.
@@ -93,6 +94,36 @@ impl NowFinder {
                 _ => self.walk(Depth::Facts, key, member),
             }
         }
+    }
+
+    /// Takes in a pod, but for its spec; `false` where it tells a time that has to be worked out.
+    pub(crate) fn see_pod(&mut self, pod: tree::Item<'_, '_>) -> bool {
+        let metadata = pod.get("metadata");
+        let made = metadata.and_then(|metadata| metadata.get("creationTimestamp")).and_then(tree::Item::text);
+        let made = made.and_then(time).filter(|&time| self.has_passed(time));
+        self.made = self.made.max(made);
+        pod.members().all(|member| match member.key() {
+            "data" | "stringData" | "binaryData" => true,
+            key => self.walk_facts(key, member),
+        })
+    }
+
+    /// As [`Self::walk`].
+    fn walk_facts(&mut self, key: &str, item: tree::Item<'_, '_>) -> bool {
+        if let Some(text) = item.text() {
+            if let Some(time) = time(text)
+                && !lies_ahead(key)
+            {
+                self.found(time);
+            }
+            return true;
+        }
+        item.items().all(|item| self.walk_facts(key, item))
+            && item.members().all(|member| {
+                let key = member.key();
+                let has_parts = member.is_list() || member.is_object();
+                key != "deletionTimestamp" && (has_parts && lies_ahead(key) || self.walk_facts(key, member))
+            })
     }
 
     /// What two finders have found of the same snapshot.

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod network;
 pub mod node;
 pub mod pod;
+mod pod_text;
 mod pod_wire;
 pub mod policy;
 mod project;
@@ -26,6 +27,7 @@ pub mod resources;
 pub mod volume;
 pub mod workload;
 
+pub(crate) use difference::MERGE_KEYS;
 pub use kinds::{Kind, Object, ObjectRef, Resource};
 pub use project::{ProjectError, Projector};
 pub use render::render;

@@ -29,9 +29,6 @@ pub(crate) trait Maker: Send {
 
     /// Takes in an item of a list from its text, where it can; else the item is read and handed to [`Maker::take`].
     fn take_text(&mut self, text: &ItemText, limits: &Limits, made: &mut Vec<Self::Made>) -> bool;
-
-    /// Is shown what it has made of an item that was read, beside the text.
-    fn learn(&mut self, text: &ItemText, made: &[Self::Made]);
 }
 
 /// As [`read::read`]: what makers make of each thing that is found is handed to `each`, in the order of the sources. The makers come back with what they know.
@@ -86,9 +83,7 @@ fn work<M: Maker>(
                 Part::Found(found) => maker.take(found, &mut made),
                 Part::Text(text) if maker.take_text(&text, limits, &mut made) => {}
                 Part::Text(text) => {
-                    let before = made.len();
                     stream::read_item(&text, limits, &mut |found| maker.take(found, &mut made));
-                    maker.learn(&text, &made[before..]);
                 }
             }
         }

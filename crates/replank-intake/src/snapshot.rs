@@ -197,18 +197,9 @@ impl ahead::Maker for Making {
         let pod = self.projector.pod_of_text(text, &mut |pod| {
             leaves_owners(&mut **converter, pod) && now.see_pod(pod)
         });
-        let Some(pod) = pod else { return false };
-        // Nothing is refused of a pod but its spec, and this one was not.
+        let Some(pod) = pod.filter(|pod| refusal(pod).is_none()) else { return false };
         made.extend([Made::Document, Made::Object(pod, item.place())]);
         true
-    }
-
-    fn learn(&mut self, item: &ItemText, made: &[Made]) {
-        if let [Made::Document, Made::Object(Object::Pod(pod), _)] = made
-            && let Ok(text) = std::str::from_utf8(&item.text)
-        {
-            self.projector.learn(text, pod);
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! The grammar of RFC 8259 is followed token by token, so that a value with a bracket missing is noticed where
 //! it goes wrong and not at the end of the input. What numbers and strings hold is left to serde_json.
 
+mod at_hand;
+
 use crate::limits::Limits;
 use crate::window::{Window, bytes};
 
@@ -58,6 +60,11 @@ pub(crate) fn value(window: &mut Window, start: u64, above: usize, limits: &Limi
     // One bit for each level must fit, and serde_json stops at 128.
     let limit = limits.depth_max.min(120);
     let depth_max = limit.saturating_sub(above);
+    let bytes_max = limits.json_unit_bytes_max.saturating_sub(window.len_since(start));
+    if let Some(len) = at_hand::value(window.ahead(), depth_max).filter(|&len| len <= bytes_max) {
+        window.advance(len);
+        return Ok(());
+    }
     let mut open = Open { bits: 0, depth: 0 };
     let mut state = State::Value;
     loop {

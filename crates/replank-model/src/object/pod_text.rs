@@ -5,10 +5,10 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 use rustc_hash::FxHashMap;
 
-use crate::object::pod::{Pod, PodSpec};
+use crate::object::pod::PodSpec;
 use crate::object::pod_wire::{self, Own, TOKEN_VOLUME};
 use crate::text::{NodeName, Text};
-use crate::tree::{Parser, Taken, has_control, skip};
+use crate::tree::{has_control, skip};
 
 /// Specs that are compared first, the one that was met last before all: pods of one template stand side by side, or those of a node.
 const LATEST: usize = 8;
@@ -16,14 +16,17 @@ const LATEST: usize = 8;
 /// The texts of specs, and what they were read to.
 #[derive(Debug, Default)]
 pub(super) struct SpecTexts {
-    known: FxHashMap<Box<str>, Arc<Known>>,
+    known: FxHashMap<Arc<str>, Arc<Known>>,
     latest: Vec<Arc<Known>>,
 }
 
 /// The text of a spec in pieces, with something of a pod's own between each two.
 #[derive(Debug)]
 struct Known {
-    pieces: Vec<(Box<str>, Hole)>,
+    /// The pieces, with a mark between each two.
+    text: Arc<str>,
+    /// Where each piece begins and ends, and what follows it.
+    pieces: Vec<(usize, usize, Hole)>,
     spec: Arc<PodSpec>,
     has_pin: bool,
 }
@@ -77,35 +80,35 @@ impl SpecTexts {
         self.latest.insert(0, known);
     }
 
-    /// Remembers the text of a pod that was read from it, and of which nothing was wrong.
-    pub(super) fn learn(&mut self, text: &str, pod: &Pod) -> Option<()> {
-        let from = spec_of(text)?;
-        let text = &text[from..skip(text, from)?];
+    /// Remembers the text of a spec, with what it was read to.
+    pub(super) fn learn(&mut self, text: &str, spec: &Arc<PodSpec>, own: &Own) -> Option<()> {
         let pieces = Pieces::of(text)?;
         let Given { node, token } = pieces.given;
-        if pod.node.as_ref().map(NodeName::as_str) != node
-            || pod.token.as_deref() != token
-            || pod.pin.is_some() && pod.pin != pod.node
+        if own.node.as_ref().map(NodeName::as_str) != node
+            || own.token.as_deref() != token
+            || own.pin.is_some() && own.pin != own.node
         {
             return None;
         }
         // Its own parts stand where they were taken from, and nowhere else.
-        let pins = pod.pin.as_ref().map_or(0, |_| required_terms(&pod.spec));
+        let pins = own.pin.as_ref().map_or(0, |_| required_terms(spec));
         let named = |text: &str| memmem::find_iter(text.as_bytes(), VOLUME).count();
         let tokens = token.map_or(0, |_| {
-            named(&pod_wire::spec_to_value(&pod.spec).to_string()).saturating_sub(named(text))
+            named(&pod_wire::spec_to_value(spec).to_string()).saturating_sub(named(text))
         });
         let count = |hole: Hole| pieces.pieces.iter().filter(|(_, of)| *of == hole).count();
         if count(Hole::Node) != node.map_or(0, |_| 1 + pins) || count(Hole::Token) != tokens {
             return None;
         }
         let (_, key) = pieces.key();
+        let text: Arc<str> = key.into();
         let known = Arc::new(Known {
-            pieces: pieces.pieces.into_iter().map(|(piece, hole)| (piece.into(), hole)).collect(),
-            spec: pod.spec.clone(),
-            has_pin: pod.pin.is_some(),
+            text: text.clone(),
+            pieces: pieces.places(),
+            spec: spec.clone(),
+            has_pin: own.pin.is_some(),
         });
-        self.known.insert(key.into_boxed_str(), known.clone());
+        self.known.insert(text, known.clone());
         self.met(known);
         Some(())
     }
@@ -120,19 +123,6 @@ impl SpecTexts {
 /// The token volume's name without a pod's letters, in quotes.
 const VOLUME: &[u8] = b"\"kube-api-access\"";
 
-/// Where the spec of a pod begins in its text: the members before it are passed by.
-fn spec_of(text: &str) -> Option<usize> {
-    let mut found = None;
-    Parser::new(text)?.object(&mut |key, text, at| {
-        if key != "spec" {
-            return Taken::Not;
-        }
-        found = Some(at);
-        skip(text, at).map_or(Taken::GivenUp, Taken::UpTo)
-    })?;
-    found
-}
-
 fn required_terms(spec: &PodSpec) -> usize {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let required = affinity.and_then(|affinity| affinity.required.as_ref());
@@ -144,9 +134,9 @@ impl Known {
     fn matches<'t>(&self, text: &'t str, from: usize) -> Option<(Given<'t>, usize)> {
         let mut given = Given::default();
         let mut at = from;
-        for (piece, hole) in &self.pieces {
-            let is_here = text.as_bytes().get(at..at + piece.len()) == Some(piece.as_bytes());
-            if !is_here {
+        for (from, to, hole) in &self.pieces {
+            let piece = &self.text.as_bytes()[*from..*to];
+            if text.as_bytes().get(at..at + piece.len()) != Some(piece) {
                 return None;
             }
             at += piece.len();
@@ -218,6 +208,17 @@ impl<'t> Pieces<'t> {
         }
         pieces.push((text.get(at..)?, Hole::End));
         Some(Self { pieces, given })
+    }
+
+    /// Where the pieces are in the text with marks.
+    fn places(&self) -> Vec<(usize, usize, Hole)> {
+        let mut at = 0;
+        let place = |(piece, hole): &(&str, Hole)| {
+            let from = at;
+            at += piece.len() + 1;
+            (from, from + piece.len(), *hole)
+        };
+        self.pieces.iter().map(place).collect()
     }
 
     /// The text with a mark in the place of each part of a pod's own: no such letters stand in JSON.

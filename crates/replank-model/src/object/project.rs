@@ -16,7 +16,7 @@ use crate::object::render::{subtract, typed_value};
 use crate::object::{Kind, Object, Resource, pod_wire};
 use crate::reader::{self, Wrong};
 use crate::text::{Name, Namespace, NodeName, Text, Uid};
-use crate::tree::{self, Item, Parser, Taken};
+use crate::tree::{self, Item, Parser, Taken, skip};
 
 /// Why JSON is not an object of the API.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct Projector {
     maps: FxHashSet<TextMap>,
     texts: FxHashSet<Text>,
     /// The same by the text they stand in, where objects are read from that.
-    spec_texts: SpecTexts,
+    pub(super) spec_texts: SpecTexts,
     map_texts: FxHashMap<Box<str>, TextMap>,
     owner_texts: FxHashMap<Box<str>, Vec<OwnerReference>>,
     /// How much is known when what nobody has is forgotten next.
@@ -171,7 +171,7 @@ impl Projector {
         self.share_status(&mut status);
         let pod = Pod {
             meta,
-            spec: self.spec(head, spec)?,
+            spec: self.spec(spec).map_err(|wrong| head.wrong("spec", &wrong))?,
             node: own.node.map(|node| NodeName::new(self.text(node.text()))),
             pin: own.pin.map(|pin| NodeName::new(self.text(pin.text()))),
             token: own.token,
@@ -182,22 +182,28 @@ impl Projector {
         Ok(object.map_meta(|meta| meta.raw = rest))
     }
 
-    /// Reads a pod from its text, where that is possible without a tree of it all: its template is known (see [`Projector::learn`]), it says what it is and where,
-    /// and nothing about it is unusual. What is read is the same. `sees` is shown all but the spec, and can say that the pod is to be read as any other object.
+    /// Reads a pod from its text, where that is possible without copying what it says into a tree: it says what it is and where, and nothing about it is unusual. The
+    /// spec is not even parsed where a pod of the same template was read before. What is read is the same as from a tree. `sees` is shown all but the spec, and can
+    /// say that the pod is to be read as any other object.
     pub fn pod_of_text(&mut self, text: &str, sees: &mut dyn FnMut(Item<'_, '_>) -> bool) -> Option<Object> {
         self.forget();
-        let mut met = None;
+        let (mut met, mut unknown) = (None, None);
         let tree = Parser::new(text)?.object(&mut |key, text, at| {
+            if key == "kind" && !text[at..].starts_with("\"Pod\"") {
+                return Taken::GivenUp;
+            }
             if key != "spec" {
                 return Taken::Not;
             }
-            if met.is_some() {
+            if met.is_some() || unknown.is_some() {
                 return Taken::GivenUp;
             }
             met = self.spec_texts.find(text, at);
-            met.as_ref().map_or(Taken::GivenUp, |met| Taken::UpTo(met.end))
+            let end = met.as_ref().map(|met| met.end).or_else(|| skip(text, at));
+            unknown = end.filter(|_| met.is_none()).map(|end| &text[at..end]);
+            end.map_or(Taken::GivenUp, Taken::UpTo)
         })?;
-        let (root, Met { spec, own, .. }) = (tree.root(), met?);
+        let root = tree.root();
         let is = |key: &str, what: &str| root.get(key).filter(|member| member.text() == Some(what));
         let (api_version, kind) = (is("apiVersion", "v1")?, is("kind", "Pod")?);
         let metadata = root.get("metadata")?;
@@ -207,6 +213,10 @@ impl Projector {
         if !has("name") || !has("namespace") || !sees(root) {
             return None;
         }
+        let Met { spec, own, .. } = match (met, unknown) {
+            (Some(met), _) => met,
+            (None, unknown) => self.spec_of_text(unknown?)?,
+        };
         api_version.pass_by();
         kind.pass_by();
         let meta = self.meta_of_text(metadata, text)?;
@@ -231,10 +241,14 @@ impl Projector {
         Some(Object::from(pod))
     }
 
-    /// Remembers the spec of a pod that was read from this text, and in which nothing is amiss: the next pod of its template is read by
-    /// [`Projector::pod_of_text`].
-    pub fn learn(&mut self, text: &str, pod: &Pod) {
-        self.spec_texts.learn(text, pod);
+    /// A spec that is met for the first time.
+    fn spec_of_text(&mut self, text: &str) -> Option<Met> {
+        let tree = Parser::new(text)?.object(&mut |_, _, _| Taken::Not)?;
+        let Value::Object(mut members) = tree.root().value() else { return None };
+        let own = pod_wire::split(&mut members);
+        let spec = self.spec(members).ok()?;
+        self.spec_texts.learn(text, &spec, &own);
+        Some(Met { spec, own, end: text.len() })
     }
 
     /// Metadata; maps and owners are known by their text.
@@ -294,7 +308,7 @@ impl Projector {
         Ok(object.map_meta(|meta| meta.raw = rest))
     }
 
-    fn spec(&mut self, head: &Head, spec: Map<String, Value>) -> Result<Arc<PodSpec>, ProjectError> {
+    fn spec(&mut self, spec: Map<String, Value>) -> Result<Arc<PodSpec>, Wrong> {
         let value = Value::Object(spec);
         if let Some((_, shared)) = self.last.as_ref().filter(|(last, _)| *last == value) {
             return Ok(shared.clone());
@@ -303,8 +317,7 @@ impl Projector {
         let spec = match self.specs.get(&key) {
             Some(shared) => shared.clone(),
             None => {
-                let spec = pod_wire::spec_from_value(value.clone());
-                let spec = Arc::new(spec.map_err(|wrong| head.wrong("spec", &wrong))?);
+                let spec = Arc::new(pod_wire::spec_from_value(value.clone())?);
                 self.specs.insert(key, spec.clone());
                 spec
             }

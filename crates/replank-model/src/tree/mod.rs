@@ -11,6 +11,8 @@ mod said;
 use std::borrow::Cow;
 use std::cell::Cell;
 
+use serde_json::Value;
+
 pub(crate) use parse::{Parser, Taken, has_control, skip};
 pub use read::Odd;
 pub(crate) use read::read;
@@ -133,6 +135,21 @@ impl<'a, 't> Item<'a, 't> {
     fn below(self, is: bool) -> Below<'a, 't> {
         let end = if is { self.node().next } else { self.at + 1 };
         Below { tree: self.tree, next: self.at + 1, end }
+    }
+
+    /// As `serde_json` reads it, members that are `null` included.
+    pub(crate) fn value(self) -> Value {
+        match &self.node().content {
+            Content::Null => Value::Null,
+            Content::Bool(is) => Value::Bool(*is),
+            Content::Unsigned(number) => Value::from(*number),
+            Content::Signed(number) => Value::from(*number),
+            Content::Text(text) => Value::from(&**text),
+            Content::List => Value::Array(self.items().map(Self::value).collect()),
+            Content::Object { .. } => {
+                Value::Object(self.members().map(|member| (member.key().to_owned(), member.value())).collect())
+            }
+        }
     }
 
     fn state(self) -> State {

@@ -132,13 +132,8 @@ fn pods_are_read_from_their_text_alike() {
     for value in recorded_objects().into_iter().filter(|value| value["kind"] == "Pod") {
         let (compact, pretty) = (value.to_string(), serde_json::to_string_pretty(&value).expect("JSON"));
         let object = plain.object(value).expect("it was recorded");
-        let Object::Pod(pod) = &object else { panic!("it is a pod") };
         pods += 1;
         for text in [compact, pretty] {
-            // Some are met for the first time.
-            if learnt.pod_of_text(&text, &mut |_| true).is_none() {
-                learnt.learn(&text, pod);
-            }
             let Some(again) = learnt.pod_of_text(&text, &mut |_| true) else { continue };
             assert_eq!(object, again, "{text}");
             read += 1;

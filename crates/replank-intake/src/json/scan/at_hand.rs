@@ -1,0 +1,106 @@
+//! Finds the end of an object or list that is at hand in full: most are, and then nothing has to be read on in between.
+//!
+//! The grammar is that of [`super::value`]. What does not follow it, and what is not at hand, is left to that.
+
+use memchr::memchr2;
+
+use super::{Open, State};
+
+/// How many bytes the object or list has that begins here, if it ends here and is no deeper than this.
+pub(super) fn value(text: &[u8], depth_max: usize) -> Option<usize> {
+    if !matches!(text.first(), Some(b'{' | b'[')) {
+        return None;
+    }
+    let mut open = Open { bits: 0, depth: 0 };
+    let mut state = State::Value;
+    let mut at = 0;
+    loop {
+        at = white(text, at);
+        let next = *text.get(at)?;
+        state = match (state, next) {
+            (State::ValueOrEnd, b']') | (State::KeyOrEnd, b'}') => {
+                open.pop();
+                at += 1;
+                State::After
+            }
+            (State::Value | State::ValueOrEnd, b'{' | b'[') => {
+                if open.depth == depth_max {
+                    return None;
+                }
+                open.push(next == b'{');
+                at += 1;
+                if next == b'{' { State::KeyOrEnd } else { State::ValueOrEnd }
+            }
+            (State::Value | State::ValueOrEnd, _) => {
+                at = scalar(text, at)?;
+                State::After
+            }
+            (State::Key | State::KeyOrEnd, b'"') => {
+                at = white(text, string(text, at)?);
+                if text.get(at) != Some(&b':') {
+                    return None;
+                }
+                at += 1;
+                State::Value
+            }
+            (State::Key | State::KeyOrEnd, _) => return None,
+            (State::After, b',') => {
+                at += 1;
+                if open.in_object() { State::Key } else { State::Value }
+            }
+            (State::After, b'}' | b']') if open.in_object() == (next == b'}') => {
+                open.pop();
+                at += 1;
+                State::After
+            }
+            (State::After, _) => return None,
+        };
+        if open.depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+fn white(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
+        at += 1;
+    }
+    at
+}
+
+fn scalar(text: &[u8], at: usize) -> Option<usize> {
+    let word = |word: &[u8]| text[at..].starts_with(word).then_some(at + word.len());
+    match text.get(at)? {
+        b'"' => string(text, at),
+        b't' => word(b"true"),
+        b'f' => word(b"false"),
+        b'n' => word(b"null"),
+        b'0'..=b'9' => number(text, at),
+        b'-' if text.get(at + 1).is_some_and(u8::is_ascii_digit) => number(text, at),
+        _ => None,
+    }
+}
+
+/// Everything a number can consist of; it goes on behind what is at hand, perhaps.
+fn number(text: &[u8], at: usize) -> Option<usize> {
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+    text[at..].iter().position(|byte| !is_part(byte)).map(|len| at + len)
+}
+
+/// Behind a string that begins here and has no control characters.
+fn string(text: &[u8], at: usize) -> Option<usize> {
+    let mut from = at + 1;
+    loop {
+        let found = from + memchr2(b'"', b'\\', text.get(from..)?)?;
+        if text[from..found].iter().fold(false, |is, byte| is | (*byte < 0x20)) {
+            return None;
+        }
+        if text[found] == b'"' {
+            return Some(found + 1);
+        }
+        if *text.get(found + 1)? < 0x20 {
+            return None;
+        }
+        from = found + 2;
+    }
+}

@@ -104,26 +104,30 @@ impl NowFinder {
         self.made = self.made.max(made);
         pod.members().all(|member| match member.key() {
             "data" | "stringData" | "binaryData" => true,
-            key => self.walk_facts(key, member),
+            key => self.walk_facts(&Way { key, above: None }, member),
         })
     }
 
-    /// As [`Self::walk`].
-    fn walk_facts(&mut self, key: &str, item: tree::Item<'_, '_>) -> bool {
+    /// As [`Self::walk`], but keys are asked only where a time would change something: most are known from other pods.
+    fn walk_facts(&mut self, way: &Way<'_>, item: tree::Item<'_, '_>) -> bool {
         if let Some(text) = item.text() {
-            if let Some(time) = time(text)
-                && !lies_ahead(key)
+            if let Some(time) = time(text).filter(|time| self.is_new(*time))
+                && !way.lies_ahead()
             {
                 self.found(time);
             }
             return true;
         }
-        item.items().all(|item| self.walk_facts(key, item))
+        item.items().all(|item| self.walk_facts(way, item))
             && item.members().all(|member| {
                 let key = member.key();
-                let has_parts = member.is_list() || member.is_object();
-                key != "deletionTimestamp" && (has_parts && lies_ahead(key) || self.walk_facts(key, member))
+                key != "deletionTimestamp" && self.walk_facts(&Way { key, above: Some(way) }, member)
             })
+    }
+
+    /// Whether it would change anything that this time was found.
+    fn is_new(&self, time: Time) -> bool {
+        self.has_passed(time) && self.times.get(&minute(time)).is_none_or(|known| *known < time)
     }
 
     /// What two finders have found of the same snapshot.
@@ -224,9 +228,33 @@ impl NowFinder {
 
     fn found(&mut self, time: Time) {
         if self.has_passed(time) {
-            let newest = self.times.entry(time.as_millis().div_euclid(60_000)).or_insert(time);
+            let newest = self.times.entry(minute(time)).or_insert(time);
             *newest = time.max(*newest);
         }
+    }
+}
+
+fn minute(time: Time) -> i64 {
+    time.as_millis().div_euclid(60_000)
+}
+
+/// Keys from a member of an object down to a value.
+struct Way<'w> {
+    key: &'w str,
+    above: Option<&'w Way<'w>>,
+}
+
+impl Way<'_> {
+    /// Whether one of them speaks of what is to come. The outermost is asked only where a time stands right behind it.
+    fn lies_ahead(&self) -> bool {
+        let mut asked = Some(self);
+        while let Some(way) = asked {
+            if lies_ahead(way.key) {
+                return true;
+            }
+            asked = way.above.filter(|above| above.above.is_some());
+        }
+        false
     }
 }
 

@@ -194,9 +194,9 @@ impl ahead::Maker for Making {
         }
         let Ok(text) = std::str::from_utf8(&item.text) else { return false };
         let (now, converter) = (&mut self.now, &mut self.converter);
-        let pod = self.projector.pod_of_text(text, &mut |pod| {
-            leaves_owners(&mut **converter, pod) && now.see_pod(pod)
-        });
+        let pod = self
+            .projector
+            .pod_of_text(text, &mut |pod| leaves_owners(&mut **converter, pod) && now.see_pod(pod));
         let Some(pod) = pod.filter(|pod| refusal(pod).is_none()) else { return false };
         made.extend([Made::Document, Made::Object(pod, item.place())]);
         true

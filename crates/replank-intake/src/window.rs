@@ -322,7 +322,9 @@ impl Window {
             passed = &passed[last + 1..];
         }
         // All bytes but those that continue a character.
-        self.known.column += passed.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
+        let begins = |byte: &&u8| **byte & 0xc0 != 0x80;
+        let characters = if passed.is_ascii() { passed.len() } else { passed.iter().filter(begins).count() };
+        self.known.column += characters as u64;
         self.known.position = position.max(self.known.position);
         self.known
     }

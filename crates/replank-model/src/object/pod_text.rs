@@ -93,9 +93,8 @@ impl SpecTexts {
         // Its own parts stand where they were taken from, and nowhere else.
         let pins = own.pin.as_ref().map_or(0, |_| required_terms(spec));
         let named = |text: &str| memmem::find_iter(text.as_bytes(), VOLUME).count();
-        let tokens = token.map_or(0, |_| {
-            named(&pod_wire::spec_to_value(spec).to_string()).saturating_sub(named(text))
-        });
+        let tokens = token
+            .map_or(0, |_| named(&pod_wire::spec_to_value(spec).to_string()).saturating_sub(named(text)));
         let count = |hole: Hole| pieces.pieces.iter().filter(|(_, of)| *of == hole).count();
         if count(Hole::Node) != node.map_or(0, |_| 1 + pins) || count(Hole::Token) != tokens {
             return None;

@@ -207,9 +207,7 @@ impl Projector {
         let is = |key: &str, what: &str| root.get(key).filter(|member| member.text() == Some(what));
         let (api_version, kind) = (is("apiVersion", "v1")?, is("kind", "Pod")?);
         let metadata = root.get("metadata")?;
-        let has = |key: &str| {
-            metadata.get(key).and_then(Item::text).is_some_and(|text| !text.is_empty())
-        };
+        let has = |key: &str| metadata.get(key).and_then(Item::text).is_some_and(|text| !text.is_empty());
         if !has("name") || !has("namespace") || !sees(root) {
             return None;
         }
@@ -369,7 +367,13 @@ impl Projector {
 
     /// Forgets what no object has any more, each time that twice as much is known as was needed last.
     fn forget(&mut self) {
-        let known = |projector: &Self| projector.specs.len() + projector.maps.len() + projector.texts.len() + projector.map_texts.len() + projector.owner_texts.len();
+        let known = |projector: &Self| {
+            projector.specs.len()
+                + projector.maps.len()
+                + projector.texts.len()
+                + projector.map_texts.len()
+                + projector.owner_texts.len()
+        };
         if known(self) < self.full.max(FULL_MIN) {
             return;
         }

@@ -146,9 +146,9 @@ impl<'a, 't> Item<'a, 't> {
             Content::Signed(number) => Value::from(*number),
             Content::Text(text) => Value::from(&**text),
             Content::List => Value::Array(self.items().map(Self::value).collect()),
-            Content::Object { .. } => {
-                Value::Object(self.members().map(|member| (member.key().to_owned(), member.value())).collect())
-            }
+            Content::Object { .. } => Value::Object(
+                self.members().map(|member| (member.key().to_owned(), member.value())).collect(),
+            ),
         }
     }
 

@@ -30,10 +30,7 @@ impl<'t> Parser<'t> {
 
     /// The tree of an object that is all of the text. Members for which `takes` knows where they end are not read: it is asked with the key, the text and
     /// where in it the value begins.
-    pub(crate) fn object(
-        mut self,
-        takes: &mut dyn FnMut(&str, &'t str, usize) -> Taken,
-    ) -> Option<Tree<'t>> {
+    pub(crate) fn object(mut self, takes: &mut dyn FnMut(&str, &'t str, usize) -> Taken) -> Option<Tree<'t>> {
         self.white();
         self.value("", &mut Some(takes))?;
         self.white();

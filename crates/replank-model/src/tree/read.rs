@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 
 use super::{Below, Content, Item, State};

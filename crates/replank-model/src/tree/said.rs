@@ -3,7 +3,8 @@
 //! The same as to take the object's JSON out of the tree (`object::difference::subtract`), without making that JSON.
 
 use serde::ser::{
-    Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct, Serializer,
+    Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct,
+    Serializer,
 };
 
 use super::{Below, Content, Item, Odd, State};

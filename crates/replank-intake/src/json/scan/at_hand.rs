@@ -87,9 +87,21 @@ fn number(text: &[u8], at: usize) -> Option<usize> {
     text[at..].iter().position(|byte| !is_part(byte)).map(|len| at + len)
 }
 
+/// Bytes up to which a string is short.
+const SHORT: usize = 16;
+
 /// Behind a string that begins here and has no control characters.
 fn string(text: &[u8], at: usize) -> Option<usize> {
     let mut from = at + 1;
+    // Most are short: no more than a look at each byte.
+    while let Some(&byte) = text.get(from).filter(|_| from - at <= SHORT) {
+        match byte {
+            b'"' => return Some(from + 1),
+            b'\\' => break,
+            0..0x20 => return None,
+            _ => from += 1,
+        }
+    }
     loop {
         let found = from + memchr2(b'"', b'\\', text.get(from..)?)?;
         if text[from..found].iter().fold(false, |is, byte| is | (*byte < 0x20)) {

@@ -104,7 +104,8 @@ fn a_changed_text_is_read_alike_or_not_at_all() {
         if !text.is_char_boundary(at) || !text.is_char_boundary(at + 1) {
             continue;
         }
-        for put in ["", "\"", "\\", "{", "}", ",", "null", "0", "-", "e1", " ", "\u{1}", "\u{e9}", "\\u0041"] {
+        for put in ["", "\"", "\\", "{", "}", ",", "null", "0", "-", "e1", " ", "\u{1}", "\u{e9}", "\\u0041"]
+        {
             let changed = format!("{}{put}{}", &text[..at], &text[at + 1..]);
             tried += 1;
             read += usize::from(learnt.reads(&changed));
@@ -134,7 +135,10 @@ fn a_text_in_go_s_order_is_read() {
             r#"{"phase":null,"conditions":[{"lastProbeTime":null,"type":"Ready","status":"True"}],"containerStatuses":null,"x":{"a":null},"y":[null]}"#,
             r#"{"phase":"Failed","conditions":[{"type":"Ready","status":"Maybe"},{"type":"Ready","status":"False","n":0}]}"#,
         ] {
-            assert!(learnt.reads(&text(&format!(r#""metadata":{metadata},"status":{status}"#))), "{metadata} {status}");
+            assert!(
+                learnt.reads(&text(&format!(r#""metadata":{metadata},"status":{status}"#))),
+                "{metadata} {status}"
+            );
         }
     }
     for odd in [

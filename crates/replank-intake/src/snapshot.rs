@@ -18,6 +18,7 @@ use crate::ahead;
 use crate::check::{Identity, identify};
 use crate::convert::{AsWritten, Conversion, Converted, Converter, Stands};
 use crate::document::{Document, Found, ItemText};
+use crate::json::stream::names_type;
 use crate::limits::Limits;
 use crate::now::{Basis, Now, NowFinder};
 use crate::problem::{Lost, Place, Problem, ProblemKind};
@@ -189,7 +190,7 @@ impl ahead::Maker for Making {
 
     fn take_text(&mut self, item: &ItemText, limits: &Limits, made: &mut Vec<Made>) -> bool {
         // A value takes two bytes at least: bounds are looked at where more is read.
-        if item.text.len() / 2 > limits.nodes_max {
+        if item.text.len() / 2 > limits.nodes_max || !names_type(&item.text) {
             return false;
         }
         let Ok(text) = std::str::from_utf8(&item.text) else { return false };

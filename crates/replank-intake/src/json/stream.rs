@@ -336,7 +336,7 @@ pub(crate) fn read_item(text: &ItemText, limits: &Limits, each: &mut dyn FnMut(F
 }
 
 /// Whether the text of an object begins with its version or its kind, as kubectl prints it.
-fn names_type(text: &[u8]) -> bool {
+pub(crate) fn names_type(text: &[u8]) -> bool {
     fn behind<'t>(text: &'t [u8], what: &[u8]) -> Option<&'t [u8]> {
         text.trim_ascii_start().strip_prefix(what)
     }

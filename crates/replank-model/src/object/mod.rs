@@ -27,7 +27,6 @@ pub mod resources;
 pub mod volume;
 pub mod workload;
 
-pub(crate) use difference::MERGE_KEYS;
 pub use kinds::{Kind, Object, ObjectRef, Resource};
 pub use project::{ProjectError, Projector};
 pub use render::render;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use memchr::{memchr2, memchr3};
 
-use super::{Content, Node, State, Tree};
+use super::node::{Content, Node, State, Tree};
 
 /// Levels of objects and lists: objects of clusters have a dozen.
 const DEPTH_MAX: usize = 32;

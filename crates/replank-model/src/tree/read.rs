@@ -8,7 +8,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::{Below, Content, Item, State};
+use super::node::{Below, Content, Item, State};
 
 /// Something is not as it must be: what, says who reads the text anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

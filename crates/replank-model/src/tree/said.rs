@@ -7,8 +7,9 @@ use serde::ser::{
     Serializer,
 };
 
-use super::{Below, Content, Item, Odd, State};
-use crate::object::MERGE_KEYS;
+use super::node::{Below, Content, Item, State};
+use super::read::Odd;
+use crate::wire::MERGE_KEYS;
 
 /// Notes what a typed value says of the item that it was read from.
 pub(crate) fn say<T: Serialize + ?Sized>(item: Item<'_, '_>, typed: &T) -> Result<(), Odd> {

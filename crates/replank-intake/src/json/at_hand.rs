@@ -1,10 +1,45 @@
 //! Finds the end of an object or list that is at hand in full: most are, and then nothing has to be read on in between.
 //!
-//! The grammar is that of [`super::value`]. What does not follow it, and what is not at hand, is left to that.
+//! The grammar is that of [`super::scan::value`]. What does not follow it, and what is not at hand, is left to that.
 
 use memchr::memchr2;
 
-use super::{Open, State};
+/// What may come next inside a container.
+#[derive(Clone, Copy)]
+pub(super) enum State {
+    /// A value: at the start, after a colon, after a comma in an array.
+    Value,
+    /// A value or the end of an array that has just begun.
+    ValueOrEnd,
+    /// A key or the end of an object that has just begun.
+    KeyOrEnd,
+    /// A key, after a comma.
+    Key,
+    /// What follows a value.
+    After,
+}
+
+/// The containers that are open, one bit each: set for an object.
+pub(super) struct Open {
+    pub(super) bits: u128,
+    pub(super) depth: usize,
+}
+
+impl Open {
+    pub(super) fn push(&mut self, object: bool) {
+        self.bits = self.bits << 1 | u128::from(object);
+        self.depth += 1;
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.bits >>= 1;
+        self.depth -= 1;
+    }
+
+    pub(super) fn in_object(&self) -> bool {
+        self.bits & 1 == 1
+    }
+}
 
 /// How many bytes the object or list has that begins here, if it ends here and is no deeper than this.
 pub(super) fn value(text: &[u8], depth_max: usize) -> Option<usize> {

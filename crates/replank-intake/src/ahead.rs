@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use crate::document::{Found, Part};
+use crate::document::{Found, ItemText, Part};
 use crate::json::stream;
 use crate::limits::Limits;
 use crate::read::{self, Report};
@@ -26,6 +26,9 @@ pub(crate) trait Maker: Send {
 
     /// Takes in something that was found; what it makes of it goes behind `made`.
     fn take(&mut self, found: Found, made: &mut Vec<Self::Made>);
+
+    /// Takes in an item of a list from its text, where it can; else the item is read and handed to [`Maker::take`].
+    fn take_text(&mut self, text: &ItemText, limits: &Limits, made: &mut Vec<Self::Made>) -> bool;
 }
 
 /// As [`read::read`]: what makers make of each thing that is found is handed to `each`, in the order of the sources. The makers come back with what they know.
@@ -78,8 +81,9 @@ fn work<M: Maker>(
         for part in parts {
             match part {
                 Part::Found(found) => maker.take(found, &mut made),
+                Part::Text(text) if maker.take_text(&text, limits, &mut made) => {}
                 Part::Text(text) => {
-                    stream::read_item(text, limits, &mut |found| maker.take(found, &mut made));
+                    stream::read_item(&text, limits, &mut |found| maker.take(found, &mut made));
                 }
             }
         }

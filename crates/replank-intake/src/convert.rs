@@ -13,6 +13,9 @@ pub trait Converter {
     /// Brings one object to the version in which its kind is read, in place.
     fn convert(&mut self, object: &mut Value) -> Converted;
 
+    /// Whether what says that it is of this version and kind stays as it was written, be it a pod or a reference in its metadata.
+    fn leaves(&mut self, api_version: &str, kind: &str) -> bool;
+
     /// Another one that converts in the same way: objects are read by several threads.
     fn another(&self) -> Box<dyn Converter + Send>;
 }
@@ -81,6 +84,10 @@ pub struct AsWritten;
 impl Converter for AsWritten {
     fn convert(&mut self, _: &mut Value) -> Converted {
         Converted::AsWritten
+    }
+
+    fn leaves(&mut self, _: &str, _: &str) -> bool {
+        true
     }
 
     fn another(&self) -> Box<dyn Converter + Send> {

@@ -126,6 +126,19 @@ pub(crate) struct ItemText {
     pub(crate) text: Box<[u8]>,
 }
 
+impl ItemText {
+    /// Where it stands.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            source: self.source.clone(),
+            document: Some(self.index),
+            item: Some(self.item),
+            line: Some(self.start.line),
+            column: None,
+        }
+    }
+}
+
 /// What is handed on.
 pub(crate) enum Part {
     /// Something that was found.

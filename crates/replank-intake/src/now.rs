@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use replank_model::time::{Span, Time};
+use replank_model::tree;
 use serde_json::{Map, Value};
 
 /// The moment a snapshot is taken to have been made, and how that is known.
@@ -93,6 +94,40 @@ impl NowFinder {
                 _ => self.walk(Depth::Facts, key, member),
             }
         }
+    }
+
+    /// Takes in a pod, but for its spec; `false` where it tells a time that has to be worked out.
+    pub(crate) fn see_pod(&mut self, pod: tree::Item<'_, '_>) -> bool {
+        let metadata = pod.get("metadata");
+        let made = metadata.and_then(|metadata| metadata.get("creationTimestamp")).and_then(tree::Item::text);
+        let made = made.and_then(time).filter(|&time| self.has_passed(time));
+        self.made = self.made.max(made);
+        pod.members().all(|member| match member.key() {
+            "data" | "stringData" | "binaryData" => true,
+            key => self.walk_facts(&Way { key, above: None }, member),
+        })
+    }
+
+    /// As [`Self::walk`], but keys are asked only where a time would change something: most are known from other pods.
+    fn walk_facts(&mut self, way: &Way<'_>, item: tree::Item<'_, '_>) -> bool {
+        if let Some(text) = item.text() {
+            if let Some(time) = time(text).filter(|time| self.is_new(*time))
+                && !way.lies_ahead()
+            {
+                self.found(time);
+            }
+            return true;
+        }
+        item.items().all(|item| self.walk_facts(way, item))
+            && item.members().all(|member| {
+                let key = member.key();
+                key != "deletionTimestamp" && self.walk_facts(&Way { key, above: Some(way) }, member)
+            })
+    }
+
+    /// Whether it would change anything that this time was found.
+    fn is_new(&self, time: Time) -> bool {
+        self.has_passed(time) && self.times.get(&minute(time)).is_none_or(|known| *known < time)
     }
 
     /// What two finders have found of the same snapshot.
@@ -193,9 +228,33 @@ impl NowFinder {
 
     fn found(&mut self, time: Time) {
         if self.has_passed(time) {
-            let newest = self.times.entry(time.as_millis().div_euclid(60_000)).or_insert(time);
+            let newest = self.times.entry(minute(time)).or_insert(time);
             *newest = time.max(*newest);
         }
+    }
+}
+
+fn minute(time: Time) -> i64 {
+    time.as_millis().div_euclid(60_000)
+}
+
+/// Keys from a member of an object down to a value.
+struct Way<'w> {
+    key: &'w str,
+    above: Option<&'w Way<'w>>,
+}
+
+impl Way<'_> {
+    /// Whether one of them speaks of what is to come. The outermost is asked only where a time stands right behind it.
+    fn lies_ahead(&self) -> bool {
+        let mut asked = Some(self);
+        while let Some(way) = asked {
+            if lies_ahead(way.key) {
+                return true;
+            }
+            asked = way.above.filter(|above| above.above.is_some());
+        }
+        false
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Report {
 pub fn read(sources: Vec<Source>, limits: &Limits, each: &mut dyn FnMut(Found)) -> Result<Report, Fatal> {
     let mut each = |part: Part| match part {
         Part::Found(found) => each(found),
-        Part::Text(text) => json::stream::read_item(text, limits, each),
+        Part::Text(text) => json::stream::read_item(&text, limits, each),
     };
     parts(sources, limits, false, &mut each)
 }

@@ -10,13 +10,15 @@ use replank_model::object::pod::PodSpec;
 use replank_model::object::{Kind, Object, Projector, render};
 use replank_model::text::Text;
 use replank_model::time::Time;
+use replank_model::tree;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::ahead;
 use crate::check::{Identity, identify};
 use crate::convert::{AsWritten, Conversion, Converted, Converter, Stands};
-use crate::document::{Document, Found};
+use crate::document::{Document, Found, ItemText};
+use crate::json::stream::names_type;
 use crate::limits::Limits;
 use crate::now::{Basis, Now, NowFinder};
 use crate::problem::{Lost, Place, Problem, ProblemKind};
@@ -185,6 +187,31 @@ impl ahead::Maker for Making {
             Found::Problem(problem) => made.push(Made::Problem(problem)),
         }
     }
+
+    fn take_text(&mut self, item: &ItemText, limits: &Limits, made: &mut Vec<Made>) -> bool {
+        // A value takes two bytes at least: bounds are looked at where more is read.
+        if item.text.len() / 2 > limits.nodes_max || !names_type(&item.text) {
+            return false;
+        }
+        let Ok(text) = std::str::from_utf8(&item.text) else { return false };
+        let (now, converter) = (&mut self.now, &mut self.converter);
+        let pod = self
+            .projector
+            .pod_of_text(text, &mut |pod| leaves_owners(&mut **converter, pod) && now.see_pod(pod));
+        let Some(pod) = pod.filter(|pod| refusal(pod).is_none()) else { return false };
+        made.extend([Made::Document, Made::Object(pod, item.place())]);
+        true
+    }
+}
+
+/// Whether a converter leaves what a pod's metadata says of its owners.
+fn leaves_owners(converter: &mut dyn Converter, pod: tree::Item<'_, '_>) -> bool {
+    let owners = pod.get("metadata").and_then(|metadata| metadata.get("ownerReferences"));
+    converter.leaves("v1", "Pod")
+        && owners.into_iter().flat_map(tree::Item::items).all(|owner| {
+            let text = |key: &str| owner.get(key).and_then(tree::Item::text);
+            text("apiVersion").zip(text("kind")).is_none_or(|(version, kind)| converter.leaves(version, kind))
+        })
 }
 
 impl Making {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use memchr::{memchr_iter, memrchr};
+
 use crate::limits::Limits;
 use crate::open::{Text, failure};
 use crate::problem::ProblemKind;
@@ -313,14 +315,16 @@ impl Window {
         debug_assert!(position >= self.known.position, "lines are counted forwards");
         let from = self.index(self.known.position);
         let mut passed = &self.held[from..self.index(position).max(from)];
-        if let Some(last) = passed.iter().rposition(|&byte| byte == b'\n') {
-            self.known.line += passed[..=last].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        if let Some(last) = memrchr(b'\n', passed) {
+            self.known.line += memchr_iter(b'\n', &passed[..=last]).count() as u64;
             self.known.line_start = self.known.position + last as u64 + 1;
             self.known.column = 1;
             passed = &passed[last + 1..];
         }
         // All bytes but those that continue a character.
-        self.known.column += passed.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
+        let begins = |byte: &&u8| **byte & 0xc0 != 0x80;
+        let characters = if passed.is_ascii() { passed.len() } else { passed.iter().filter(begins).count() };
+        self.known.column += characters as u64;
         self.known.position = position.max(self.known.position);
         self.known
     }

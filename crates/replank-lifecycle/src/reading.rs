@@ -160,6 +160,10 @@ impl Converter for Reader {
         }
     }
 
+    fn leaves(&mut self, api_version: &str, kind: &str) -> bool {
+        self.successor(api_version, kind).is_none()
+    }
+
     fn another(&self) -> Box<dyn Converter + Send> {
         Box::new(self.clone())
     }

@@ -11,6 +11,7 @@ pub mod object;
 pub mod pairs;
 mod reader;
 pub mod text;
+pub mod tree;
 pub mod validation;
 pub mod view;
 mod wire;

@@ -8,6 +8,10 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// Members by which elements of a list are told apart, most telling first (the merge keys of the API's schema).
+pub(crate) const MERGE_KEYS: [&str; 8] =
+    ["name", "type", "uid", "key", "topologyKey", "containerPort", "mountPath", "port"];
+
 /// Removes `null` members at every depth: to the API server they say the same as an absent member.
 pub(crate) fn strip_nulls(value: &mut serde_json::Value) {
     match value {

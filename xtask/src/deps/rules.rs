@@ -298,6 +298,7 @@ pub(super) const RULES: &[Rule] = &[
             "anstyle",
             "flate2",
             "granit-parser",
+            "memchr",
             "rustc-hash",
             "serde",
             "serde_json",

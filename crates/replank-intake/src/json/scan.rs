@@ -3,6 +3,7 @@
 //! The grammar of RFC 8259 is followed token by token, so that a value with a bracket missing is noticed where
 //! it goes wrong and not at the end of the input. What numbers and strings hold is left to serde_json.
 
+use super::at_hand::{self, Open, State};
 use crate::limits::Limits;
 use crate::window::{Window, bytes};
 
@@ -15,49 +16,17 @@ pub(crate) enum ScanError {
     Bound { what: &'static str, bound: String },
 }
 
-/// What may come next inside a container.
-#[derive(Clone, Copy)]
-enum State {
-    /// A value: at the start, after a colon, after a comma in an array.
-    Value,
-    /// A value or the end of an array that has just begun.
-    ValueOrEnd,
-    /// A key or the end of an object that has just begun.
-    KeyOrEnd,
-    /// A key, after a comma.
-    Key,
-    /// What follows a value.
-    After,
-}
-
-/// The containers that are open, one bit each: set for an object.
-struct Open {
-    bits: u128,
-    depth: usize,
-}
-
-impl Open {
-    fn push(&mut self, object: bool) {
-        self.bits = self.bits << 1 | u128::from(object);
-        self.depth += 1;
-    }
-
-    fn pop(&mut self) {
-        self.bits >>= 1;
-        self.depth -= 1;
-    }
-
-    fn in_object(&self) -> bool {
-        self.bits & 1 == 1
-    }
-}
-
 /// Goes past one value, from its first byte. `start` is where the unit it belongs to began, and `above` how many
 /// levels of that are open around it, for the bounds.
 pub(crate) fn value(window: &mut Window, start: u64, above: usize, limits: &Limits) -> Result<(), ScanError> {
     // One bit for each level must fit, and serde_json stops at 128.
     let limit = limits.depth_max.min(120);
     let depth_max = limit.saturating_sub(above);
+    let bytes_max = limits.json_unit_bytes_max.saturating_sub(window.len_since(start));
+    if let Some(len) = at_hand::value(window.ahead(), depth_max).filter(|&len| len <= bytes_max) {
+        window.advance(len);
+        return Ok(());
+    }
     let mut open = Open { bits: 0, depth: 0 };
     let mut state = State::Value;
     loop {

@@ -322,21 +322,21 @@ impl List {
 }
 
 /// Reads the text of an item of a list.
-pub(crate) fn read_item(text: ItemText, limits: &Limits, each: &mut dyn FnMut(Found)) {
-    let ItemText { source, index, item, start, head, text } = text;
+pub(crate) fn read_item(text: &ItemText, limits: &Limits, each: &mut dyn FnMut(Found)) {
     let mut each = |part: Part| match part {
         Part::Found(found) => each(found),
-        Part::Text(text) => read_item(text, limits, each),
+        Part::Text(text) => read_item(&text, limits, each),
     };
-    let mut emit = Emit { source, limits, index, defers: false, each: &mut each };
-    if let Some(mut value) = parse(&text, &mut emit, Some(item), start) {
-        head.fill(&mut value);
-        emit.item(item, start.line, value);
+    let source = text.source.clone();
+    let mut emit = Emit { source, limits, index: text.index, defers: false, each: &mut each };
+    if let Some(mut value) = parse(&text.text, &mut emit, Some(text.item), text.start) {
+        text.head.fill(&mut value);
+        emit.item(text.item, text.start.line, value);
     }
 }
 
 /// Whether the text of an object begins with its version or its kind, as kubectl prints it.
-fn names_type(text: &[u8]) -> bool {
+pub(crate) fn names_type(text: &[u8]) -> bool {
     fn behind<'t>(text: &'t [u8], what: &[u8]) -> Option<&'t [u8]> {
         text.trim_ascii_start().strip_prefix(what)
     }

@@ -359,3 +359,42 @@ proptest! {
         prop_assert_eq!(expected.0.len() as u64 + expected.2, values.len() as u64);
     }
 }
+
+/// Items of a list are taken from their text where they are pods, documents from their tree.
+#[test]
+fn pods_of_a_list_are_what_they_are_as_documents() {
+    let pod = |name: &str, more: &str, status: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"creationTimestamp":"2026-11-20T09:00:00Z","name":"{name}","namespace":"n"{more}}},"spec":{{"containers":[{{"image":"i","name":"c"}}],"nodeName":"node-{name}"}},"status":{{{status}}}}}"#
+        )
+    };
+    let node = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"x"},"status":{"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-11-20T09:05:00Z"}]}}"#;
+    let status = |key: &str| {
+        format!(r#""conditions":[{{"type":"Ready","status":"True","{key}":"2026-11-20T09:10:00Z"}}]"#)
+    };
+    for (more, status) in [
+        ("", status("lastTransitionTime")),
+        ("", status("nextProbeTime")),
+        (
+            "",
+            r#""expiry":{"at":["2026-11-20T09:10:00Z"]},"more":{"expiry":{"at":"2026-11-20T09:11:00Z"}}"#
+                .to_owned(),
+        ),
+        ("", r#""more":{"due":["2026-11-20T09:10:00Z"]},"hostIP":"10.0.0.1""#.to_owned()),
+        (r#","deletionGracePeriodSeconds":30,"deletionTimestamp":"2026-11-20T09:10:00Z""#, String::new()),
+        (
+            r#","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"u"}],"labels":{"a":"b"}"#,
+            String::new(),
+        ),
+    ] {
+        let items: Vec<String> =
+            ["a", "b", "c"].iter().map(|name| pod(name, more, &status)).chain([node.to_owned()]).collect();
+        let list = format!(r#"{{"apiVersion":"v1","kind":"List","items":[{}]}}"#, items.join(","));
+        let load = |text: String| {
+            Snapshot::load(vec![Source::bytes("test", text)], &Options::default()).expect("there are objects")
+        };
+        let (list, documents) = (load(list), load(items.join("\n")));
+        assert_eq!(list.problems, []);
+        assert_eq!((&list.objects, list.now), (&documents.objects, documents.now), "{more} {status}");
+    }
+}

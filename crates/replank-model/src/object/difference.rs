@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Members by which elements of a list are told apart, most telling first (the merge keys of the API's schema).
-pub(super) const MERGE_KEYS: [&str; 8] =
-    ["name", "type", "uid", "key", "topologyKey", "containerPort", "mountPath", "port"];
+use crate::wire::MERGE_KEYS;
 
 /// Takes out of `value` what `typed` says.
 ///

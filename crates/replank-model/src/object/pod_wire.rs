@@ -92,7 +92,7 @@ pub(super) mod shared_spec {
 }
 
 /// Name of the token volume, less its generated suffix (plugin/pkg/admission/serviceaccount).
-const TOKEN_VOLUME: &str = "kube-api-access";
+pub(super) const TOKEN_VOLUME: &str = "kube-api-access";
 
 fn take_token(spec: &mut Map<String, Value>) -> Option<Text> {
     let volumes = spec.get("volumes")?.as_array()?;

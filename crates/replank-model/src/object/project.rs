@@ -9,12 +9,14 @@ use thiserror::Error;
 
 use crate::labels::TextMap;
 use crate::object::cluster::{NamespaceObject, Other};
-use crate::object::meta::{Meta, Raw};
+use crate::object::meta::{Meta, OwnerReference, Raw};
 use crate::object::pod::{Pod, PodSpec, PodStatus};
+use crate::object::pod_text::{Met, SpecTexts};
 use crate::object::render::{subtract, typed_value};
 use crate::object::{Kind, Object, Resource, pod_wire};
 use crate::reader::{self, Wrong};
 use crate::text::{Name, Namespace, NodeName, Text, Uid};
+use crate::tree::{self, Item, Parser, Taken, skip};
 
 /// Why JSON is not an object of the API.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -55,6 +57,10 @@ pub struct Projector {
     last: Option<(Value, Arc<PodSpec>)>,
     maps: FxHashSet<TextMap>,
     texts: FxHashSet<Text>,
+    /// The same by the text they stand in, where objects are read from that.
+    pub(super) spec_texts: SpecTexts,
+    map_texts: FxHashMap<Box<str>, TextMap>,
+    owner_texts: FxHashMap<Box<str>, Vec<OwnerReference>>,
     /// How much is known when what nobody has is forgotten next.
     full: usize,
 }
@@ -165,7 +171,7 @@ impl Projector {
         self.share_status(&mut status);
         let pod = Pod {
             meta,
-            spec: self.spec(head, spec)?,
+            spec: self.spec(spec).map_err(|wrong| head.wrong("spec", &wrong))?,
             node: own.node.map(|node| NodeName::new(self.text(node.text()))),
             pin: own.pin.map(|pin| NodeName::new(self.text(pin.text()))),
             token: own.token,
@@ -174,6 +180,115 @@ impl Projector {
         let object = Object::from(pod);
         let rest = self.rest(value, &object);
         Ok(object.map_meta(|meta| meta.raw = rest))
+    }
+
+    /// Reads a pod from its text, where that is possible without copying what it says into a tree: it says what it is and where, and nothing about it is unusual. The
+    /// spec is not even parsed where a pod of the same template was read before. What is read is the same as from a tree. `sees` is shown all but the spec, and can
+    /// say that the pod is to be read as any other object.
+    pub fn pod_of_text(&mut self, text: &str, sees: &mut dyn FnMut(Item<'_, '_>) -> bool) -> Option<Object> {
+        self.forget();
+        let (mut met, mut unknown) = (None, None);
+        let tree = Parser::new(text)?.object(&mut |key, text, at| {
+            if key == "kind" && !text[at..].starts_with("\"Pod\"") {
+                return Taken::GivenUp;
+            }
+            if key != "spec" {
+                return Taken::Not;
+            }
+            if met.is_some() || unknown.is_some() {
+                return Taken::GivenUp;
+            }
+            met = self.spec_texts.find(text, at);
+            let end = met.as_ref().map(|met| met.end).or_else(|| skip(text, at));
+            unknown = end.filter(|_| met.is_none()).map(|end| &text[at..end]);
+            end.map_or(Taken::GivenUp, Taken::UpTo)
+        })?;
+        let root = tree.root();
+        let is = |key: &str, what: &str| root.get(key).filter(|member| member.text() == Some(what));
+        let (api_version, kind) = (is("apiVersion", "v1")?, is("kind", "Pod")?);
+        let metadata = root.get("metadata")?;
+        let has = |key: &str| metadata.get(key).and_then(Item::text).is_some_and(|text| !text.is_empty());
+        if !has("name") || !has("namespace") || !sees(root) {
+            return None;
+        }
+        let Met { spec, own, .. } = match (met, unknown) {
+            (Some(met), _) => met,
+            (None, unknown) => self.spec_of_text(unknown?)?,
+        };
+        api_version.pass_by();
+        kind.pass_by();
+        let meta = self.meta_of_text(metadata, text)?;
+        let status = match root.get("status") {
+            Some(item) => {
+                let mut status: PodStatus = tree::read(item).ok()?;
+                tree::say(item, &status).ok()?;
+                self.share_status(&mut status);
+                status
+            }
+            None => PodStatus::default(),
+        };
+        let mut pod = Pod {
+            meta,
+            spec,
+            node: own.node.map(|node| NodeName::new(self.text(node.text()))),
+            pin: own.pin.map(|pin| NodeName::new(self.text(pin.text()))),
+            token: own.token,
+            status,
+        };
+        pod.meta.raw = tree::rest(root).map_or(Raw(None), |rest| self.raw(&rest));
+        Some(Object::from(pod))
+    }
+
+    /// A spec that is met for the first time.
+    fn spec_of_text(&mut self, text: &str) -> Option<Met> {
+        let tree = Parser::new(text)?.object(&mut |_, _, _| Taken::Not)?;
+        let Value::Object(mut members) = tree.root().value() else { return None };
+        let own = pod_wire::split(&mut members);
+        let spec = self.spec(members).ok()?;
+        self.spec_texts.learn(text, &spec, &own);
+        Some(Met { spec, own, end: text.len() })
+    }
+
+    /// Metadata; maps and owners are known by their text.
+    fn meta_of_text<'t>(&mut self, metadata: Item<'_, 't>, text: &'t str) -> Option<Meta> {
+        let mut maps = [TextMap::default(), TextMap::default()];
+        for (map, key) in maps.iter_mut().zip(["labels", "annotations"]) {
+            let Some(item) = metadata.get(key) else { continue };
+            let source = item.source(text);
+            *map = match self.map_texts.get(source) {
+                Some(known) => known.clone(),
+                None => {
+                    let map = self.map(&tree::read(item).ok()?);
+                    self.map_texts.insert(source.into(), map.clone());
+                    map
+                }
+            };
+            if !map.is_empty() {
+                item.pass_by();
+            }
+        }
+        let owners = metadata.get("ownerReferences");
+        let known = owners.and_then(|owners| self.owner_texts.get(owners.source(text)).cloned());
+        if let (Some(owners), Some(_)) = (owners, &known) {
+            owners.pass_by();
+        }
+        let mut meta: Meta = tree::read(metadata).ok()?;
+        let [labels, annotations] = maps;
+        (meta.labels, meta.annotations) = (labels, annotations);
+        if let Some(known) = known {
+            meta.owner_references = known;
+            tree::say(metadata, &meta).ok()?;
+            meta.namespace = Namespace::new(self.text(meta.namespace.text()));
+            meta.generate_name = meta.generate_name.take().map(|name| self.text(&name));
+            meta.finalizers.shrink_to_fit();
+            return Some(meta);
+        }
+        tree::say(metadata, &meta).ok()?;
+        self.share_meta(&mut meta);
+        if let Some(owners) = owners.filter(|owners| owners.is_gone()) {
+            self.owner_texts.insert(owners.source(text).into(), meta.owner_references.clone());
+        }
+        Some(meta)
     }
 
     fn other(&mut self, head: &Head, members: Map<String, Value>) -> Result<Object, ProjectError> {
@@ -191,7 +306,7 @@ impl Projector {
         Ok(object.map_meta(|meta| meta.raw = rest))
     }
 
-    fn spec(&mut self, head: &Head, spec: Map<String, Value>) -> Result<Arc<PodSpec>, ProjectError> {
+    fn spec(&mut self, spec: Map<String, Value>) -> Result<Arc<PodSpec>, Wrong> {
         let value = Value::Object(spec);
         if let Some((_, shared)) = self.last.as_ref().filter(|(last, _)| *last == value) {
             return Ok(shared.clone());
@@ -200,8 +315,7 @@ impl Projector {
         let spec = match self.specs.get(&key) {
             Some(shared) => shared.clone(),
             None => {
-                let spec = pod_wire::spec_from_value(value.clone());
-                let spec = Arc::new(spec.map_err(|wrong| head.wrong("spec", &wrong))?);
+                let spec = Arc::new(pod_wire::spec_from_value(value.clone())?);
                 self.specs.insert(key, spec.clone());
                 spec
             }
@@ -253,10 +367,19 @@ impl Projector {
 
     /// Forgets what no object has any more, each time that twice as much is known as was needed last.
     fn forget(&mut self) {
-        let known = |projector: &Self| projector.specs.len() + projector.maps.len() + projector.texts.len();
+        let known = |projector: &Self| {
+            projector.specs.len()
+                + projector.maps.len()
+                + projector.texts.len()
+                + projector.map_texts.len()
+                + projector.owner_texts.len()
+        };
         if known(self) < self.full.max(FULL_MIN) {
             return;
         }
+        self.spec_texts.clear();
+        self.map_texts.clear();
+        self.owner_texts.clear();
         self.specs.retain(|_, spec| Arc::strong_count(spec) > 1);
         self.maps.retain(TextMap::is_shared);
         self.texts.retain(|text| Arc::strong_count(text) > 1);
@@ -271,9 +394,21 @@ impl Projector {
         if value.as_object().is_none_or(Map::is_empty) {
             return Raw(None);
         }
-        let rest = Text::from(value.to_string());
-        // What is longer has contents of its own, and would be kept for a while after its object has gone.
-        Raw(Some(if rest.len() <= SHARED_MAX { self.text(&rest) } else { rest }))
+        self.raw(&value.to_string())
+    }
+
+    /// What is longer has contents of its own, and would be kept for a while after its object has gone.
+    fn raw(&mut self, rest: &str) -> Raw {
+        Raw(Some(if rest.len() <= SHARED_MAX { self.word(rest) } else { Text::from(rest) }))
+    }
+
+    fn word(&mut self, text: &str) -> Text {
+        if let Some(shared) = self.texts.get(text) {
+            return shared.clone();
+        }
+        let text = Text::from(text);
+        self.texts.insert(text.clone());
+        text
     }
 
     fn map(&mut self, map: &TextMap) -> TextMap {

@@ -123,3 +123,21 @@ fn a_wrong_type_is_named_with_its_path() {
         "Deployment shop/web: spec.replicas: invalid type: string \"three\", expected i32"
     );
 }
+
+/// Pods are read from their text as from their tree.
+#[test]
+fn pods_are_read_from_their_text_alike() {
+    let (mut learnt, mut plain) = (Projector::default(), Projector::default());
+    let (mut pods, mut read) = (0, 0);
+    for value in recorded_objects().into_iter().filter(|value| value["kind"] == "Pod") {
+        let (compact, pretty) = (value.to_string(), serde_json::to_string_pretty(&value).expect("JSON"));
+        let object = plain.object(value).expect("it was recorded");
+        pods += 1;
+        for text in [compact, pretty] {
+            let Some(again) = learnt.pod_of_text(&text, &mut |_| true) else { continue };
+            assert_eq!(object, again, "{text}");
+            read += 1;
+        }
+    }
+    assert!(pods > 1_000 && read > pods, "{read} of {pods} pods in two forms");
+}

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::api_services;
 use crate::aws;
-use crate::faults::Faults;
+use crate::faults::{Faults, Ground};
 use crate::journal::{Files, Kept};
 use crate::keeper::{self, Beside, Keeper};
 use crate::leases;
@@ -109,10 +109,11 @@ impl Served {
         }
         let account = aws.map(|setting| {
             world.hear_events();
-            match known {
+            let account = match known {
                 Some(account) => account.resumed(setting),
                 None => Account::new(setting),
-            }
+            };
+            account.seeded(seed)
         });
         world.assume_operators();
         let untold = Rc::<RefCell<Vec<Change>>>::default();
@@ -320,9 +321,13 @@ impl Cluster for Served {
     fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
         let answer = match ask {
             Manage::Status | Manage::Advance { .. } => Ok(self.status()),
-            Manage::Faults => Ok(self.faults.list()),
-            Manage::Start { words } => self.faults.start(&mut self.world, words),
-            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
+            Manage::Faults => Ok(self.faults.list(self.account.is_some())),
+            Manage::Start { words } => {
+                self.faults.start(&mut Ground::of(&mut self.world, self.account.as_mut()), words)
+            }
+            Manage::Clear { number } => {
+                self.faults.clear(&mut Ground::of(&mut self.world, self.account.as_mut()), *number)
+            }
         };
         self.tell();
         answer

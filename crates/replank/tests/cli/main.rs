@@ -1,5 +1,6 @@
 //! The built binary, as a person or a script meets it.
 
+mod account_cuts;
 mod aws_account;
 mod aws_credentials;
 mod bad_ami;

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use replank_api::{Cluster, Manage, Owner, Pace};
@@ -55,6 +57,8 @@ pub struct Begin {
     pub files: Option<Files>,
     /// The account of AWS that it is served beside, if one is.
     pub aws: Option<Setting>,
+    /// Where the minor version is written that EKS has brought the cluster to.
+    pub upgraded: Arc<AtomicU32>,
 }
 
 /// Begins a cluster in a thread of its own.
@@ -84,12 +88,13 @@ struct Served {
     faults: Faults,
     keeper: Option<Keeper>,
     account: Option<Account>,
+    upgraded: Arc<AtomicU32>,
     is_new: bool,
 }
 
 impl Served {
     fn new(begin: Begin) -> io::Result<Self> {
-        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws } = begin;
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws, upgraded } = begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
         let is_new = matches!(start, Start::New(_));
@@ -144,8 +149,10 @@ impl Served {
             faults,
             keeper,
             account,
+            upgraded,
             is_new,
         };
+        served.tell_version();
         for service in api_services::built_in(begins) {
             served.register(service);
         }
@@ -154,6 +161,13 @@ impl Served {
         let made = std::mem::take(&mut served.changes);
         served.keep(&made)?;
         Ok(served)
+    }
+
+    /// Tells which version EKS has brought the cluster to.
+    fn tell_version(&self) {
+        if let Some(minor) = self.account.as_ref().and_then(Account::minor) {
+            self.upgraded.store(minor, Ordering::Relaxed);
+        }
     }
 
     /// Tells the controllers what has changed.
@@ -269,6 +283,7 @@ impl Cluster for Served {
             if let Some(account) = &mut self.account {
                 aws::hear(&mut self.world, account);
             }
+            self.tell_version();
             self.tell();
             self.controllers.run(&mut self.world);
             self.tell();
@@ -336,11 +351,12 @@ impl Cluster for Served {
     fn beside(&mut self, ask: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
         let account = self.account.as_mut()?;
         let call = ask.downcast::<Call>().ok()?;
-        let reply = aws::handle(&mut self.world, account, &call);
+        let answered = aws::handle(&mut self.world, account, &call);
+        self.tell_version();
         self.tell();
         self.controllers.run(&mut self.world);
         self.tell();
-        Some(Box::new(reply))
+        Some(Box::new(answered))
     }
 }
 

@@ -70,6 +70,12 @@ impl Account {
         self.troubles.begin(trouble);
     }
 
+    /// The minor version of the cluster's control plane.
+    #[must_use]
+    pub fn minor(&self) -> Option<u32> {
+        self.eks.version.split('.').nth(1)?.parse().ok()
+    }
+
     /// A number that rises when what is remembered may have changed.
     #[must_use]
     pub fn touched(&self) -> u64 {

@@ -94,7 +94,8 @@ struct Served {
 
 impl Served {
     fn new(begin: Begin) -> io::Result<Self> {
-        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws, upgraded } = begin;
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws, upgraded } =
+            begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
         let is_new = matches!(start, Start::New(_));

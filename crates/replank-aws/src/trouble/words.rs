@@ -27,8 +27,14 @@ pub const FORMS: [(&str, &str); 10] = [
         "for this share of calls, the connection ends before anything is done",
     ),
     ("aws loses the next COUNT requests of CALLS", "likewise, those that come next"),
-    ("aws credentials expire", "every call is refused with the service's own code for credentials that have expired"),
-    ("aws shows new instances after DURATION", "EC2 does not know an instance for this long after its launch; Auto Scaling does"),
+    (
+        "aws credentials expire",
+        "every call is refused with the service's own code for credentials that have expired",
+    ),
+    (
+        "aws shows new instances after DURATION",
+        "EC2 does not know an instance for this long after its launch; Auto Scaling does",
+    ),
 ];
 
 /// What words say; `None` where they are not about an account.

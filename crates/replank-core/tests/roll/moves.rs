@@ -102,9 +102,10 @@ fn neither_group_balances_its_zones_while_nodes_move_and_both_do_afterwards() {
     }
     assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
     let mut all = set(&stage);
-    let ended = stage.done.iter().position(|(_, command, _)| {
-        matches!(command.effect, Effect::Group(GroupEffect::Terminate { .. }))
-    });
+    let ended = stage
+        .done
+        .iter()
+        .position(|(_, command, _)| matches!(command.effect, Effect::Group(GroupEffect::Terminate { .. })));
     let suspended = stage.done.iter().rposition(|(_, command, _)| {
         matches!(command.effect, Effect::Group(GroupEffect::SetProcess { is_active: false, .. }))
     });

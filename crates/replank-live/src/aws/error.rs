@@ -157,7 +157,8 @@ impl AwsError {
     /// Whether AWS asks for fewer requests: nothing was done. EKS also says so with a code that otherwise means another thing (aws-sdk#652).
     pub(super) fn is_throttled(&self) -> bool {
         let Self::Refused { code, message, .. } = self else { return false };
-        is_throttling(code) || code == "InvalidRequestException" && message.starts_with("Request limit exceeded")
+        is_throttling(code)
+            || code == "InvalidRequestException" && message.starts_with("Request limit exceeded")
     }
 }
 
@@ -206,5 +207,29 @@ pub(super) fn said(error: &AwsError) -> String {
     match error.next() {
         Some(next) => format!("{error}; {next}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_service_says_of_the_rate_and_of_credentials_is_known() {
+        let refused = |code: &str, message: &str| AwsError::Refused {
+            action: "eks:DescribeNodegroup".to_owned(),
+            status: 400,
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        for code in ["Throttling", "RequestLimitExceeded", "TooManyRequestsException", "RequestThrottled"] {
+            assert!(refused(code, "").is_throttled(), "{code}");
+        }
+        // EKS, as users have met it.
+        assert!(refused("InvalidRequestException", "Request limit exceeded.").is_throttled());
+        assert!(!refused("InvalidRequestException", "The node group is deleted").is_throttled());
+        for code in ["ExpiredToken", "ExpiredTokenException", "RequestExpired", "AuthFailure"] {
+            assert!(is_not_accepted(code), "{code}");
+        }
     }
 }

@@ -85,8 +85,13 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
     let until = || interrupt.is_pressed() || world.is_finished();
-    let served =
-        runtime.block_on(serve((args, upgraded), (owner.clone(), listener, identity, aws), printer, interrupt, until));
+    let served = runtime.block_on(serve(
+        (args, upgraded),
+        (owner.clone(), listener, identity, aws),
+        printer,
+        interrupt,
+        until,
+    ));
     owner.stop();
     // What is still open is cut off; what was answered lasts.
     runtime.shutdown_timeout(Duration::from_secs(1));

@@ -190,8 +190,8 @@ impl Account {
         answer.split_once("\r\n\r\n").expect("there is a body").1.to_owned()
     }
 
-    /// "Create a signed AWS API request" in the IAM user guide.
-    fn exchanged(
+    /// A call, and its answer with its headers; empty where the connection ends without one. "Create a signed AWS API request" in the IAM user guide.
+    pub(crate) fn exchanged(
         &self,
         service: &str,
         method: &str,

@@ -3,6 +3,7 @@
 mod account_cuts;
 mod aws_account;
 mod aws_credentials;
+mod aws_faults;
 mod bad_ami;
 mod bad_way;
 mod batch;

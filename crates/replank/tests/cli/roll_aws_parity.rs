@@ -34,19 +34,40 @@ const PLANS: [Parity; 18] = [
     one("one", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, order: oldest"),
     one("two", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 2}, pace: {parallel: 2}"),
     one("fewer", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1, maxUnavailable: 1}"),
-    one("canary", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, canary: {nodes: 1, soak: 5s}"),
+    one(
+        "canary",
+        "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, canary: {nodes: 1, soak: 5s}",
+    ),
     one("waves", "groups: [web], target: {kubernetesVersion: '1.36'}, waves: [1, '100%'], bake: 5s"),
     one("pace", "groups: [web], target: {kubernetesVersion: '1.36'}, pace: {betweenNodes: 5s}"),
     one("order", "groups: [web], target: {kubernetesVersion: '1.36'}, order: zoneByZone"),
     one("same", "groups: [web]"),
     one("all", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 3}, pace: {parallel: 3}"),
-    one("least", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 2}, order: leastDisruption"),
-    one("each-zone", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: perZone, minReadyPerZone: 1}"),
-    one("three-waves", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, waves: [1, 2, '100%'], bake: 3s"),
+    one(
+        "least",
+        "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 2}, order: leastDisruption",
+    ),
+    one(
+        "apart",
+        "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 2}, pace: {parallel: 2, betweenNodes: 3s}",
+    ),
+    one(
+        "three-waves",
+        "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, waves: [1, 2, '100%'], bake: 3s",
+    ),
     one("kept", "groups: [web], target: {kubernetesVersion: '1.36'}, retain: {capacity: cordoned, for: 5s}"),
-    one("template-kept", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, retain: {capacity: template, for: 5s}"),
-    one("balancer", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, loadBalancer: {exclude: true, deregistrationDelay: 5s}"),
-    Parity { balances: true, ..one("balanced", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}") },
+    one(
+        "template-kept",
+        "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, retain: {capacity: template, for: 5s}",
+    ),
+    one(
+        "balancer",
+        "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, loadBalancer: {exclude: true, deregistrationDelay: 5s}",
+    ),
+    Parity {
+        balances: true,
+        ..one("balanced", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}")
+    },
     Parity {
         befalls: Some("new image crashes pods"),
         code: 4,
@@ -97,7 +118,12 @@ pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
                 told("group".to_owned(), format!("terminate {}", text(&body["instance"])));
             }
             ("group", kind) => {
-                told("group".to_owned(), format!("{kind} {} {}", text(&body["key"]), body["to"]));
+                let mut to = body["to"].clone();
+                // A rehearsal does not know the id of the image that the group has.
+                if to["image"].as_str().is_some_and(|image| image.is_empty() || image.starts_with("ami-")) {
+                    to["image"] = json!("the group's own");
+                }
+                told("group".to_owned(), format!("{kind} {} {to}", text(&body["key"])));
             }
             (_, "create" | "delete" | "patch") => {}
             (_, "evict") => {
@@ -153,7 +179,7 @@ fn is_carried_out_as_rehearsed(parity: &Parity) {
     let ran = account.run(&["roll", "-f", &file, "--yes", "--group-label", "group", "--journal", &rolled]);
     assert_eq!(ran.code, Some(*code), "{name}: {ran:?}");
     let (planned, done) = (commands(&rehearsed), commands(&rolled));
-    assert!(planned["group"].len() >= 10 && planned.len() >= 5, "{planned:?}");
+    assert!(planned["group"].len() >= 8 && planned.len() >= 5, "{planned:?}");
     assert_eq!(planned, done, "{name}");
     // Times aside, the program's own comparison says so, too; and it sees two nodes that were swapped.
     let compared = replank(&["diff", &rehearsed, &rolled, "-o", "json"]).json();

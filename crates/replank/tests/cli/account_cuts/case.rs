@@ -122,8 +122,14 @@ impl Case {
         let verb = draws.one(&Verb::ALL);
         let count = if is_kill { draws.below(2) } else { 1 + draws.below(3) };
         let faults = (0..count).map(|_| fault(&mut draws, verb)).collect();
+        // About as many lines as each tells of.
+        let most = match verb {
+            Verb::Roll | Verb::RollBeside => 28,
+            Verb::Managed => 5,
+            Verb::Handle => 6,
+        };
         let kill = is_kill.then(|| Kill {
-            lines: usize::try_from(1 + draws.below(30)).expect("it is small"),
+            lines: usize::try_from(1 + draws.below(most)).expect("it is small"),
             after: draws.millis(0, 400),
         });
         Self { seed, verb, faults, kill }

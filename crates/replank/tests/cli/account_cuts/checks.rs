@@ -23,7 +23,7 @@ pub(super) fn records(account: &Account) -> Vec<Value> {
 
 /// Whether a process may have ended as it did, although nobody killed it: before anything was begun, because something could not be read or was not believed; or because it waits
 /// for one that is gone.
-pub(super) fn may_end(account: &Account, case: &Case, ran: &Ran) -> bool {
+pub(super) fn may_end(account: &Account, case: &Case, (ran, is_first): (&Ran, bool)) -> bool {
     let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     if ran.code == Some(5) {
         return told.contains("is carried out by") || told.contains("another process");
@@ -31,7 +31,9 @@ pub(super) fn may_end(account: &Account, case: &Case, ran: &Ran) -> bool {
     let has_faults_before = case.faults.iter().any(|fault| fault.after.is_none());
     let is_begun = !records(account).is_empty();
     let is_said = told.contains("error: ");
-    has_faults_before && !is_begun && is_said && matches!(ran.code, Some(1 | 2))
+    // One that goes on meets what goes wrong before it has begun itself.
+    let is_before = !is_first || has_faults_before && !is_begun;
+    is_before && is_said && matches!(ran.code, Some(1 | 2))
 }
 
 /// What becomes of instances: each once, however often a message about it came, in the order of the events.
@@ -57,7 +59,7 @@ fn states(account: &Account) -> Vec<(String, String)> {
 }
 
 /// Messages in a queue, hidden or not.
-fn left(account: &Account, url: &str) -> u64 {
+pub(super) fn left(account: &Account, url: &str) -> u64 {
     let names = [
         "ApproximateNumberOfMessages",
         "ApproximateNumberOfMessagesNotVisible",
@@ -117,14 +119,22 @@ fn at_rest(account: &Account, case: &Case) -> Vec<String> {
         Verb::Roll | Verb::RollBeside | Verb::Managed => note(old > 0, format!("{old} nodes are old")),
     }
     let budget = account.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop");
-    note(budget["status"]["currentHealthy"] != 6, format!("{} pods are healthy", budget["status"]["currentHealthy"]));
+    note(
+        budget["status"]["currentHealthy"] != 6,
+        format!("{} pods are healthy", budget["status"]["currentHealthy"]),
+    );
     note(!records(account).is_empty(), "the record is still there".to_owned());
     let leases = items(account, LEASES);
-    let is_ours = |lease: &&Value| lease["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("replank"));
-    let held: Vec<&Value> = leases.iter().filter(is_ours).filter(|lease| lease["spec"]["holderIdentity"] != "").collect();
+    let is_ours =
+        |lease: &&Value| lease["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("replank"));
+    let held: Vec<&Value> =
+        leases.iter().filter(is_ours).filter(|lease| lease["spec"]["holderIdentity"] != "").collect();
     // One that nobody is left to renew runs out.
     let is_lost = case.kill.is_some();
-    note(!is_lost && held.iter().any(|lease| !lease["spec"]["holderIdentity"].is_null()), format!("Leases are held: {held:?}"));
+    note(
+        !is_lost && held.iter().any(|lease| !lease["spec"]["holderIdentity"].is_null()),
+        format!("Leases are held: {held:?}"),
+    );
     if case.verb.is_managed() {
         let answer = account.eks("GET", "/clusters/rehearsal/node-groups/web", &Value::Null);
         let tags = &answer["nodegroup"]["tags"];
@@ -141,7 +151,8 @@ fn at_rest(account: &Account, case: &Case) -> Vec<String> {
             &[]
         };
         let keys = answer.split("<Key>").skip(1).filter_map(|rest| rest.split('<').next());
-        let left: Vec<&str> = keys.filter(|key| key.starts_with("replank.dev/") && !may_keep.contains(key)).collect();
+        let left: Vec<&str> =
+            keys.filter(|key| key.starts_with("replank.dev/") && !may_keep.contains(key)).collect();
         note(!left.is_empty(), format!("tags are left: {left:?}"));
         let suspended = element(&answer, "SuspendedProcesses");
         note(suspended.contains("ProcessName"), format!("suspended are {suspended}"));
@@ -181,7 +192,9 @@ fn of_instances(case: &Case, states: &[(String, String)]) -> Vec<String> {
         }
         most = most.max(there);
     }
-    wrong.extend(ended.iter().filter(|(_, times)| **times > 1).map(|(id, times)| format!("{id} ended {times} times")));
+    wrong.extend(
+        ended.iter().filter(|(_, times)| **times > 1).map(|(id, times)| format!("{id} ended {times} times")),
+    );
     let is_old = |id: &&&str| (1..=3).any(|number| **id == &*format!("i-{number:017x}"));
     let (old, new) = (ended.keys().filter(is_old).count(), ended.len() - ended.keys().filter(is_old).count());
     let (expected_old, expected_launches, room) = match case.verb {

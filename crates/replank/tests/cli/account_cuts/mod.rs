@@ -37,7 +37,9 @@ fn try_all(variable: &str, default: u64, is_kill: bool) {
                     let began = Instant::now();
                     let found = stage::tried(&case);
                     eprintln!("{case}: {:?}, {} wrong", began.elapsed(), found.wrong.len());
-                    *told.lock().expect("nobody panics").entry(format!("{:?}", case.verb)).or_default() += 1;
+                    let word = if found.was_killed { " killed" } else { "" };
+                    let kind = format!("{:?}{word}", case.verb);
+                    *told.lock().expect("nobody panics").entry(kind).or_default() += 1;
                     if !found.wrong.is_empty() {
                         let text = format!("{case}\n  {}\n{}", found.wrong.join("\n  "), found.told);
                         eprintln!("{text}");
@@ -50,7 +52,12 @@ fn try_all(variable: &str, default: u64, is_kill: bool) {
     let (wrong, told) =
         (wrong.into_inner().expect("nobody panics"), told.into_inner().expect("nobody panics"));
     eprintln!("{} runs in {:?}, {told:?}: {} went wrong", seeds.len(), begun.elapsed(), wrong.len());
-    assert!(wrong.is_empty(), "{} of {} went wrong; try one again with REPLANK_AWS_SEED", wrong.len(), seeds.len());
+    assert!(
+        wrong.is_empty(),
+        "{} of {} went wrong; try one again with REPLANK_AWS_SEED",
+        wrong.len(),
+        seeds.len()
+    );
 }
 
 #[test]
@@ -71,6 +78,9 @@ fn cases_are_drawn_by_their_seeds_and_every_kind_is_among_them() {
         assert!(all.iter().filter(|case| case.verb == verb).count() >= 30, "{verb:?}");
     }
     for words in case::KINDS {
-        assert!(all.iter().any(|case| case.faults.iter().any(|fault| fault.words.contains(words))), "{words}");
+        assert!(
+            all.iter().any(|case| case.faults.iter().any(|fault| fault.words.contains(words))),
+            "{words}"
+        );
     }
 }

@@ -26,6 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub(super) struct Found {
     pub(super) wrong: Vec<String>,
     pub(super) told: String,
+    pub(super) was_killed: bool,
 }
 
 /// A moment that is waited for.
@@ -81,7 +82,7 @@ pub(super) fn tried(case: &Case) -> Found {
     };
     let changes = Arc::new(Moment::default());
     let mut told = String::new();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut was_killed) = (Vec::new(), false);
     thread::scope(|scope| {
         for fault in &case.faults {
             if fault.after.is_none() {
@@ -92,11 +93,12 @@ pub(super) fn tried(case: &Case) -> Found {
         }
         let is_beside = case.verb == Verb::RollBeside;
         let (mut ran, mut is_killed) = watched(&account, &begins, (case.kill, is_beside), &changes);
+        was_killed = is_killed;
         told += &format!("$ {}\n{}{}", begins.join(" "), ran.stdout, ran.stderr);
         // Whoever was killed, or could not begin, is followed by another.
-        let began = Instant::now();
+        let (began, mut is_first) = (Instant::now(), true);
         while ran.code != Some(0) && began.elapsed() < PATIENCE {
-            if !is_killed && !checks::may_end(&account, case, &ran) {
+            if !is_killed && !checks::may_end(&account, case, (&ran, is_first)) {
                 wrong.push(format!("it ended with {:?}", ran.code));
                 break;
             }
@@ -105,7 +107,7 @@ pub(super) fn tried(case: &Case) -> Found {
             let has_record = !checks::records(&account).is_empty();
             let next = if has_record || case.verb == Verb::Handle { &goes_on } else { &begins };
             ran = account.run(next);
-            is_killed = false;
+            (is_killed, is_first) = (false, false);
             told += &format!("$ {}\n{}{}", next.join(" "), ran.stdout, ran.stderr);
             if is_over_already(&ran) {
                 break;
@@ -116,8 +118,19 @@ pub(super) fn tried(case: &Case) -> Found {
     // Everything is well again, and what was late has come.
     let cleared = account.run(&["cluster", "faults", "clear"]);
     assert_eq!(cleared.code, Some(0), "{cleared:?}");
+    // What was hidden by a process that is gone, or comes again, is there when that is over.
+    let url_of_handle = url.as_deref().filter(|_| case.verb == Verb::Handle);
+    let began = Instant::now();
+    while url_of_handle.is_some_and(|url| checks::left(&account, url) > 0) && began.elapsed() < PATIENCE {
+        let ran = account.run(&goes_on);
+        told += &format!("$ {}\n{}{}", goes_on.join(" "), ran.stdout, ran.stderr);
+        if ran.code != Some(0) {
+            wrong.push(format!("it ended with {:?} when nothing was wrong any more", ran.code));
+            break;
+        }
+    }
     wrong.extend(checks::wrong(&account, case, url.as_deref()));
-    Found { wrong, told }
+    Found { wrong, told, was_killed }
 }
 
 /// A process that was killed after it had finished has nothing left for another.

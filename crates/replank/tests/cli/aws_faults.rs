@@ -31,7 +31,10 @@ fn calls_are_refused_and_lost_as_is_asked_for() {
     };
     befalls(&account, "aws throttles the next 1 calls of autoscaling:UpdateAutoScalingGroup");
     let throttled = update(7);
-    assert!(throttled.starts_with("HTTP/1.1 400") && throttled.contains("<Code>Throttling</Code>"), "{throttled}");
+    assert!(
+        throttled.starts_with("HTTP/1.1 400") && throttled.contains("<Code>Throttling</Code>"),
+        "{throttled}"
+    );
     assert_eq!(max_size(&account), "3", "nothing was done");
     befalls(&account, "aws loses the next 1 requests of writes");
     assert_eq!(update(7), "", "the connection ends");
@@ -45,7 +48,10 @@ fn calls_are_refused_and_lost_as_is_asked_for() {
     assert_eq!(max_size(&account), "8", "nothing was done");
     befalls(&account, "aws credentials expire");
     let expired = auto_scaling(&account, "DescribeAutoScalingGroups", "");
-    assert!(expired.starts_with("HTTP/1.1 403") && expired.contains("<Code>ExpiredToken</Code>"), "{expired}");
+    assert!(
+        expired.starts_with("HTTP/1.1 403") && expired.contains("<Code>ExpiredToken</Code>"),
+        "{expired}"
+    );
     let of_ec2 = account.exchanged("ec2", "POST", "/", &FORM, "Action=DescribeInstances&Version=2016-11-15");
     assert!(of_ec2.starts_with("HTTP/1.1 400") && of_ec2.contains("<Code>RequestExpired</Code>"), "{of_ec2}");
     let path = "/clusters/rehearsal";

@@ -98,6 +98,19 @@ impl Account {
         self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers").json()
     }
 
+    /// Creates an object.
+    pub(crate) fn create(&self, path: &str, object: &Value) {
+        let sent = Sent::new("POST", path).typed("application/json", object.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert_eq!(answer.status, 201, "{path}");
+    }
+
+    /// Deletes an object.
+    pub(crate) fn delete(&self, path: &str) {
+        let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
+        assert_eq!(answer.status, 200, "{path}");
+    }
+
     /// Changes an object.
     pub(crate) fn merge(&self, path: &str, change: &Value) {
         let kind = "application/merge-patch+json";

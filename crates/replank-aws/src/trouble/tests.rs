@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::service::Service;
+use crate::trouble::{FORMS, ending, read};
 
 fn call(service: Service, action: &str) -> Call {
     Call { service, action: action.to_owned(), input: Value::Null, is_again: false }

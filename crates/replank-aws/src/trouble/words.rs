@@ -2,7 +2,7 @@
 
 use replank_model::time::Span;
 
-use super::{How, OfCalls, Share, Trouble, Which};
+use super::what::{How, OfCalls, Share, Trouble, Which};
 use crate::service::Service;
 
 /// The forms of words, each with what it means.

@@ -90,7 +90,9 @@ impl Troubles {
                 continue;
             }
             let is_hit = match &mut one.share {
-                Share::OneIn(count) => drawn(seed, (at as u64) << 48 | number) % u64::from(*count) == 0,
+                Share::OneIn(count) => {
+                    drawn(seed, (at as u64) << 48 | number).is_multiple_of(u64::from(*count))
+                }
                 Share::Next(left) => {
                     *left -= 1;
                     true
@@ -102,7 +104,7 @@ impl Troubles {
         match hit {
             None => Fate::Answered,
             Some(How::Throttled) => Fate::Refused(codes::throttled(call)),
-            Some(How::Failed) => Fate::Refused(codes::failed(call, drawn(seed, !number) % 2 == 0)),
+            Some(How::Failed) => Fate::Refused(codes::failed(call, drawn(seed, !number).is_multiple_of(2))),
             Some(How::AnswerLost) => Fate::AnswerLost,
             Some(How::RequestLost) => Fate::RequestLost,
         }
@@ -114,7 +116,7 @@ impl Deliveries {
     pub(crate) fn of_next(&mut self) -> (Span, Option<Span>) {
         self.count += 1;
         let draw = |purpose: u64| drawn(self.seed, purpose << 48 | self.count);
-        let is_one_in = |one_in: u32, drawn: u64| one_in > 0 && drawn % u64::from(one_in) == 0;
+        let is_one_in = |one_in: u32, drawn: u64| one_in > 0 && drawn.is_multiple_of(u64::from(one_in));
         let late = if is_one_in(self.late_in, draw(1)) { self.late_by } else { Span::ZERO };
         let again = i64::try_from(500 + draw(3) % AGAIN_MAX_MILLIS).unwrap_or_default();
         (late, is_one_in(self.twice_in, draw(2)).then(|| Span::from_millis(again)))

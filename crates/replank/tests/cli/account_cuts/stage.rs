@@ -193,7 +193,8 @@ fn watched(
 
 /// Whether a line tells of something that is changed.
 fn is_change(line: &str) -> bool {
-    let words = line.split_once(' ').map_or("", |(_, words)| words);
+    // `handle` tells the time first, `roll` does not.
+    let rest = line.split_once(' ').map_or("", |(_, rest)| rest);
     let verbs = [
         "tagging",
         "removing the tag",
@@ -209,7 +210,7 @@ fn is_change(line: &str) -> bool {
         "completing",
         "asking EKS",
     ];
-    verbs.iter().any(|verb| words.starts_with(verb))
+    verbs.iter().any(|verb| line.starts_with(verb) || rest.starts_with(verb))
 }
 
 /// An object of the cluster, as far as it is there.

@@ -13,6 +13,11 @@ pub trait Versions: fmt::Debug + Send + Sync {
     /// The release.
     fn release(&self) -> Release;
 
+    /// The release that it says it is (`/version`): another one than it serves the paths of, once a cluster was upgraded while it is served.
+    fn told(&self) -> Release {
+        self.release()
+    }
+
     /// Whether it serves a version that the newest one serves.
     fn serves(&self, group: &str, version: &str, kind: &str) -> bool;
 

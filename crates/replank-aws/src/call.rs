@@ -14,6 +14,25 @@ pub struct Call {
     pub action: String,
     /// Its members: with texts as leaves where it came by a query.
     pub input: Value,
+    /// Whether it was asked before, and waits for its answer since.
+    pub is_again: bool,
+}
+
+impl Call {
+    /// Whether it changes nothing. A receive of messages does.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        ["Describe", "List", "Get"].iter().any(|word| self.action.starts_with(word))
+    }
+}
+
+/// What comes of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answered {
+    /// It is answered.
+    With(Reply),
+    /// The connection ends without an answer.
+    Lost,
 }
 
 /// The members of the answer, by the names they have on the wire.

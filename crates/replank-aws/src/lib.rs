@@ -14,10 +14,11 @@ mod server;
 mod service;
 pub mod sigv4;
 mod text;
+pub mod trouble;
 mod wire;
 
 pub use account::{Account, Setting, Takes};
-pub use call::{Call, Reply};
+pub use call::{Answered, Call, Reply};
 pub use fault::Fault;
 pub use input::Input;
 pub use region::{InstanceType, Machine, Region};

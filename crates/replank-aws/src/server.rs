@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use crate::call::{Call, Reply, WAIT};
+use crate::call::{Answered, Call, WAIT};
 use crate::fault::Fault;
 use crate::service::{Protocol, Service};
 use crate::sigv4::{Authorization, Credentials, Doubt, Signed};
@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Who answers calls.
 pub trait Backend: Send + Sync {
     /// Answers a call; `None` when there is nobody any more.
-    fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Option<Reply>> + Send + '_>>;
+    fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Option<Answered>> + Send + '_>>;
 }
 
 /// The endpoint of all services.
@@ -107,7 +107,7 @@ async fn talk(stream: TcpStream, shared: Arc<Shared>, mut stop: watch::Receiver<
     builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
     let service = service_fn(move |request| {
         let shared = shared.clone();
-        async move { Ok::<_, std::convert::Infallible>(shared.handle(request).await) }
+        async move { shared.handle(request).await.ok_or(Lost) }
     });
     let talk = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(talk);
@@ -118,8 +118,14 @@ async fn talk(stream: TcpStream, shared: Arc<Shared>, mut stop: watch::Receiver<
     }
 }
 
+/// An answer that is not to arrive: the connection ends.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer is lost")]
+struct Lost;
+
 impl Shared {
-    async fn handle(&self, request: hyper::Request<Incoming>) -> hyper::Response<Full<Bytes>> {
+    /// Answers a request; `None` where its answer is lost.
+    async fn handle(&self, request: hyper::Request<Incoming>) -> Option<hyper::Response<Full<Bytes>>> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let id = uuid(&format!("request {number}"));
         let (parts, body) = request.into_parts();
@@ -136,7 +142,7 @@ impl Shared {
             Ok(whole) => whole.to_bytes(),
             Err(_) => {
                 let fault = Fault::new(413, "RequestEntityTooLarge", "the body is too large");
-                return sent(wire::write(Service::Eks, false, "", &Err(fault), &id));
+                return Some(sent(wire::write(Service::Eks, false, "", &Err(fault), &id)));
             }
         };
         let authorization = Authorization::read(&headers);
@@ -154,13 +160,8 @@ impl Shared {
         });
         let has_target = target.is_some();
         if let Err(doubt) = verified {
-            return sent(wire::write(
-                service,
-                has_target,
-                "",
-                &Err(refused(service, has_target, doubt)),
-                &id,
-            ));
+            let fault = refused(service, has_target, doubt);
+            return Some(sent(wire::write(service, has_target, "", &Err(fault), &id)));
         }
         let request = wire::Request {
             method: parts.method.as_str(),
@@ -171,31 +172,32 @@ impl Shared {
         };
         let call = match wire::read(service, &request) {
             Ok(call) => call,
-            Err(fault) => return sent(wire::write(service, has_target, "", &Err(fault), &id)),
+            Err(fault) => return Some(sent(wire::write(service, has_target, "", &Err(fault), &id))),
         };
         let action = call.action.clone();
-        let reply = self.answered(call).await;
-        sent(wire::write(service, has_target, &action, &reply, &id))
+        match self.answered(call).await {
+            Answered::With(reply) => Some(sent(wire::write(service, has_target, &action, &reply, &id))),
+            Answered::Lost => None,
+        }
     }
 
     /// Has a call answered. Who receives messages may wait for one.
-    async fn answered(&self, call: Call) -> Reply {
+    async fn answered(&self, mut call: Call) -> Answered {
         let begun = Instant::now();
-        let mut call = call;
         loop {
-            let reply = self.backend.call(call.clone()).await;
-            let reply = reply.unwrap_or_else(|| {
-                Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped"))
-            })?;
-            let Some(wait) = reply.get(WAIT).and_then(Value::as_u64) else { return Ok(reply) };
+            let stopped = Fault::new(503, "ServiceUnavailable", "the cluster is being stopped");
+            let answered = self.backend.call(call.clone()).await.unwrap_or(Answered::With(Err(stopped)));
+            let wait = match &answered {
+                Answered::With(Ok(reply)) => reply.get(WAIT).and_then(Value::as_u64),
+                Answered::With(Err(_)) | Answered::Lost => None,
+            };
+            let Some(wait) = wait else { return answered };
+            call.is_again = true;
             if begun.elapsed() >= Duration::from_secs(wait) {
                 if let Some(input) = call.input.as_object_mut() {
                     input.insert("WaitTimeSeconds".to_owned(), 0.into());
                 }
-                let last = self.backend.call(call).await;
-                return last.unwrap_or_else(|| {
-                    Err(Fault::new(503, "ServiceUnavailable", "the cluster is being stopped"))
-                });
+                continue;
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use replank_api::Owner;
-use replank_aws::{Account, Backend, Call, InstanceType, Machine, Region, Reply};
+use replank_aws::{Account, Answered, Backend, Call, InstanceType, Machine, Region};
 use replank_facts::cluster_name::cluster_name;
 use replank_facts::instance_types::{Arch, all, instance_type};
 use replank_model::delta::Delta;
@@ -33,10 +33,10 @@ const REPORTED: i64 = 95;
 pub struct AwsBackend(pub Owner);
 
 impl Backend for AwsBackend {
-    fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Option<Reply>> + Send + '_>> {
+    fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Option<Answered>> + Send + '_>> {
         Box::pin(async move {
             let answer = self.0.beside(Box::new(call)).await?;
-            answer.downcast::<Reply>().ok().map(|reply| *reply)
+            answer.downcast::<Answered>().ok().map(|answered| *answered)
         })
     }
 }
@@ -65,10 +65,10 @@ fn region_of(node: &Node) -> Option<Text> {
 }
 
 /// Answers a call, and hands on what the world has told.
-pub(crate) fn handle(world: &mut World, account: &mut Account, call: &Call) -> Reply {
-    let reply = account.handle(&mut Machines(world), call);
+pub(crate) fn handle(world: &mut World, account: &mut Account, call: &Call) -> Answered {
+    let answered = account.answer(&mut Machines(world), call);
     hear(world, account);
-    reply
+    answered
 }
 
 /// Hands on what the world has told, and follows what has happened in it.

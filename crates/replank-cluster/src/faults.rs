@@ -1,5 +1,6 @@
 //! What has been made to go wrong in a served cluster, in the words of scripts, and how it ends.
 
+use replank_aws::{Account, trouble};
 use replank_model::time::Time;
 use replank_sim::World;
 use replank_sim::script::{AsGiven, forms, happen, what_of};
@@ -19,6 +20,40 @@ struct Fault {
     /// The words that end it, where it goes on until somebody does.
     ends_with: Option<String>,
     cleared: Option<Time>,
+}
+
+/// Where something can go wrong: in the world, and in the account beside it.
+pub(crate) struct Ground<'g> {
+    world: &'g mut World,
+    account: Option<&'g mut Account>,
+}
+
+impl<'g> Ground<'g> {
+    pub(crate) fn of(world: &'g mut World, account: Option<&'g mut Account>) -> Self {
+        Self { world, account }
+    }
+
+    fn make(&mut self, words: &str) -> Result<(), String> {
+        if let Some(read) = trouble::read(words) {
+            let trouble = read?;
+            return match &mut self.account {
+                Some(account) => {
+                    account.begin(&trouble);
+                    Ok(())
+                }
+                // Without an account, the world's own queue is meant.
+                None if words.starts_with("queue ") => make(self.world, words),
+                None => Err("no account is served: start the cluster with --aws".to_owned()),
+            };
+        }
+        make(self.world, words)
+    }
+
+    /// The words that end what has been made to go wrong with some words.
+    fn ending(&self, words: &str) -> Option<String> {
+        let of_account = trouble::ending(words).filter(|_| self.account.is_some());
+        of_account.or_else(|| ending(words))
+    }
 }
 
 /// How the words of what goes on end, and how those begin that end it.
@@ -66,9 +101,13 @@ fn rate(words: &str) -> Option<(&str, &'static str)> {
 
 impl Faults {
     /// What can go wrong, and what has been made to.
-    pub(crate) fn list(&self) -> Value {
-        let forms: Vec<Value> =
-            forms().map(|form| json!({"words": form.pattern, "meaning": form.meaning})).collect();
+    pub(crate) fn list(&self, has_account: bool) -> Value {
+        let of_account = trouble::FORMS.into_iter().filter(|_| has_account);
+        let forms: Vec<Value> = forms()
+            .map(|form| (form.pattern, form.meaning))
+            .chain(of_account)
+            .map(|(words, meaning)| json!({"words": words, "meaning": meaning}))
+            .collect();
         json!({"started": self.0, "known": forms})
     }
 
@@ -76,12 +115,12 @@ impl Faults {
     ///
     /// # Errors
     /// The words mean nothing, or it cannot be at present.
-    pub(crate) fn start(&mut self, world: &mut World, words: &str) -> Result<Value, String> {
+    pub(crate) fn start(&mut self, ground: &mut Ground<'_>, words: &str) -> Result<Value, String> {
         let words = words.trim();
-        make(world, words)?;
-        let (number, started) = (self.0.len() + 1, world.now());
-        let fault =
-            Fault { number, words: words.to_owned(), started, ends_with: ending(words), cleared: None };
+        ground.make(words)?;
+        let (number, started) = (self.0.len() + 1, ground.world.now());
+        let ends_with = ground.ending(words);
+        let fault = Fault { number, words: words.to_owned(), started, ends_with, cleared: None };
         let told = json!({"started": [fault]});
         self.0.push(fault);
         Ok(told)
@@ -91,7 +130,7 @@ impl Faults {
     ///
     /// # Errors
     /// There is none of this number, it ends by itself, or it cannot be ended at present.
-    pub(crate) fn clear(&mut self, world: &mut World, number: Option<usize>) -> Result<Value, String> {
+    pub(crate) fn clear(&mut self, ground: &mut Ground<'_>, number: Option<usize>) -> Result<Value, String> {
         if let Some(number) = number {
             let known = self.0.iter().find(|fault| fault.number == number);
             let known = known.ok_or_else(|| format!("there is no fault {number}"))?;
@@ -105,11 +144,11 @@ impl Faults {
         };
         for fault in self.0.iter_mut().filter(is_meant) {
             let Some(words) = &fault.ends_with else { continue };
-            match make(world, words) {
-                Ok(()) => fault.cleared = Some(world.now()),
+            match ground.make(words) {
+                Ok(()) => fault.cleared = Some(ground.world.now()),
                 Err(why) if number.is_some() => return Err(why),
                 // What it was about is gone, and it with it.
-                Err(_) => fault.cleared = Some(world.now()),
+                Err(_) => fault.cleared = Some(ground.world.now()),
             }
             cleared.push(fault.clone());
         }

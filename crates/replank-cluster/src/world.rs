@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use replank_api::{Cluster, Manage, Owner, Pace};
@@ -21,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::api_services;
 use crate::aws;
-use crate::faults::Faults;
+use crate::faults::{Faults, Ground};
 use crate::journal::{Files, Kept};
 use crate::keeper::{self, Beside, Keeper};
 use crate::leases;
@@ -55,6 +57,8 @@ pub struct Begin {
     pub files: Option<Files>,
     /// The account of AWS that it is served beside, if one is.
     pub aws: Option<Setting>,
+    /// Where the minor version is written that EKS has brought the cluster to.
+    pub upgraded: Arc<AtomicU32>,
 }
 
 /// Begins a cluster in a thread of its own.
@@ -84,12 +88,14 @@ struct Served {
     faults: Faults,
     keeper: Option<Keeper>,
     account: Option<Account>,
+    upgraded: Arc<AtomicU32>,
     is_new: bool,
 }
 
 impl Served {
     fn new(begin: Begin) -> io::Result<Self> {
-        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws } = begin;
+        let Begin { start, seed, kubelet, cloud, pace, files, trust, serving, address, aws, upgraded } =
+            begin;
         let settings = Settings { start: pace.now(), seed, kubelet, cloud };
         let begins = settings.start;
         let is_new = matches!(start, Start::New(_));
@@ -109,10 +115,11 @@ impl Served {
         }
         let account = aws.map(|setting| {
             world.hear_events();
-            match known {
+            let account = match known {
                 Some(account) => account.resumed(setting),
                 None => Account::new(setting),
-            }
+            };
+            account.seeded(seed)
         });
         world.assume_operators();
         let untold = Rc::<RefCell<Vec<Change>>>::default();
@@ -143,8 +150,10 @@ impl Served {
             faults,
             keeper,
             account,
+            upgraded,
             is_new,
         };
+        served.tell_version();
         for service in api_services::built_in(begins) {
             served.register(service);
         }
@@ -153,6 +162,13 @@ impl Served {
         let made = std::mem::take(&mut served.changes);
         served.keep(&made)?;
         Ok(served)
+    }
+
+    /// Tells which version EKS has brought the cluster to.
+    fn tell_version(&self) {
+        if let Some(minor) = self.account.as_ref().and_then(Account::minor) {
+            self.upgraded.store(minor, Ordering::Relaxed);
+        }
     }
 
     /// Tells the controllers what has changed.
@@ -268,6 +284,7 @@ impl Cluster for Served {
             if let Some(account) = &mut self.account {
                 aws::hear(&mut self.world, account);
             }
+            self.tell_version();
             self.tell();
             self.controllers.run(&mut self.world);
             self.tell();
@@ -320,9 +337,13 @@ impl Cluster for Served {
     fn manage(&mut self, ask: &Manage) -> Result<Value, String> {
         let answer = match ask {
             Manage::Status | Manage::Advance { .. } => Ok(self.status()),
-            Manage::Faults => Ok(self.faults.list()),
-            Manage::Start { words } => self.faults.start(&mut self.world, words),
-            Manage::Clear { number } => self.faults.clear(&mut self.world, *number),
+            Manage::Faults => Ok(self.faults.list(self.account.is_some())),
+            Manage::Start { words } => {
+                self.faults.start(&mut Ground::of(&mut self.world, self.account.as_mut()), words)
+            }
+            Manage::Clear { number } => {
+                self.faults.clear(&mut Ground::of(&mut self.world, self.account.as_mut()), *number)
+            }
         };
         self.tell();
         answer
@@ -331,11 +352,12 @@ impl Cluster for Served {
     fn beside(&mut self, ask: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
         let account = self.account.as_mut()?;
         let call = ask.downcast::<Call>().ok()?;
-        let reply = aws::handle(&mut self.world, account, &call);
+        let answered = aws::handle(&mut self.world, account, &call);
+        self.tell_version();
         self.tell();
         self.controllers.run(&mut self.world);
         self.tell();
-        Some(Box::new(reply))
+        Some(Box::new(answered))
     }
 }
 

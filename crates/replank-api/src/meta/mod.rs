@@ -66,9 +66,9 @@ impl Meta {
         }
         let path = ask.path.strip_prefix('/')?;
         match path {
-            "metrics" => return Some(self.metrics.all(snapshot, self.versions.release())),
+            "metrics" => return Some(self.metrics.all(snapshot, self.versions.told())),
             "statusz" => {
-                let text = status::statusz(self.versions.release(), self.metrics.since);
+                let text = status::statusz(self.versions.told(), self.metrics.since);
                 return Some(answer::whole(200, answer::TEXT, text));
             }
             "flagz" => return Some(answer::whole(200, answer::TEXT, status::flagz(self.address))),
@@ -85,7 +85,7 @@ impl Meta {
         match parts.as_slice() {
             [""] => Some(written::laid_out(&index::index(&self.known(snapshot).catalog))),
             ["version"] => Some(only_read(ask, || match ask.takes_json() {
-                true => written::laid_out(&version::info(self.versions.release())),
+                true => written::laid_out(&version::info(self.versions.told())),
                 false => {
                     let why = "406: Not Acceptable\n\nAvailable representations: application/json";
                     answer::refusal(&ApiError::unrouted(406, "NotAcceptable", why))

@@ -82,7 +82,7 @@ impl Account {
         }
         for (name, body) in sent {
             // A target that is not there any more gets nothing, as in AWS without a dead-letter queue of the rule.
-            self.queues.send(&name, body, Value::Null, None, now);
+            self.queues.send(&name, body, Value::Null, None, (now, &mut self.troubles.deliveries));
         }
     }
 
@@ -100,7 +100,7 @@ impl Account {
         body["Service"] = json!("AWS Auto Scaling");
         body["Time"] = json!(crate::text::moment(now));
         let name = target.rsplit(':').next().unwrap_or_default();
-        self.queues.send(name, body.to_string(), Value::Null, None, now);
+        self.queues.send(name, body.to_string(), Value::Null, None, (now, &mut self.troubles.deliveries));
     }
 }
 

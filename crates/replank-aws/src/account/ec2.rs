@@ -1,5 +1,7 @@
 //! EC2: instances, and what they lie in.
 
+use std::sync::Arc;
+
 use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Market};
 use serde_json::{Value, json};
 
@@ -26,7 +28,7 @@ impl Account {
         match action {
             "DescribeInstances" => self.describe_instances(region, input),
             "DescribeInstanceStatus" => self.describe_instance_status(region, input),
-            "TerminateInstances" => terminate(region, input),
+            "TerminateInstances" => terminate(&self.seen_instances(region), region, input),
             "DescribeInstanceTypes" => super::types::describe(region, input),
             "DescribeInstanceTypeOfferings" => super::types::offerings(self, region, input),
             "GetInstanceTypesFromInstanceRequirements" => super::types::by_requirements(region, input),
@@ -77,10 +79,17 @@ impl Account {
         }
     }
 
+    /// Instances that EC2 shows: those that were launched a moment ago may not be among them yet.
+    fn seen_instances(&self, region: &dyn Region) -> Vec<Arc<Instance>> {
+        let (now, unseen) = (region.now(), self.troubles.unseen);
+        let is_seen = |one: &Arc<Instance>| one.launched.is_none_or(|launched| launched + unseen <= now);
+        region.instances().into_iter().filter(is_seen).collect()
+    }
+
     fn describe_instances(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let ids = input.texts("InstanceId");
         let filters: Vec<Input<'_>> = input.inputs("Filter").collect();
-        let all = region.instances();
+        let all = self.seen_instances(region);
         if let Some(wrong) = ids.iter().find(|id| !all.iter().any(|one| one.id == ***id)) {
             return Err(missing(wrong));
         }
@@ -158,7 +167,7 @@ impl Account {
     fn describe_instance_status(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let ids = input.texts("InstanceId");
         let all_states = input.flag("IncludeAllInstances")?.unwrap_or(false);
-        let all = region.instances();
+        let all = self.seen_instances(region);
         if let Some(wrong) = ids.iter().find(|id| !all.iter().any(|one| one.id == ***id)) {
             return Err(missing(wrong));
         }
@@ -245,9 +254,8 @@ fn passes(filter: Input<'_>, shown: &Value) -> Result<bool, Fault> {
     })
 }
 
-fn terminate(region: &mut dyn Region, input: Input<'_>) -> Reply {
+fn terminate(all: &[Arc<Instance>], region: &mut dyn Region, input: Input<'_>) -> Reply {
     let ids = input.texts("InstanceId");
-    let all = region.instances();
     let found =
         ids.iter().map(|id| all.iter().find(|one| one.id == **id).cloned().ok_or_else(|| missing(id)));
     let found = found.collect::<Result<Vec<_>, _>>()?;

@@ -65,7 +65,7 @@ impl Account {
                 body.to_string(),
                 Value::Null,
                 None,
-                now,
+                (now, &mut self.troubles.deliveries),
             );
         }
         Ok(json!({}))

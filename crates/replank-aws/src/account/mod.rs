@@ -33,11 +33,12 @@ mod unknown;
 mod updates;
 mod versions;
 
-use crate::call::{Call, Reply};
+use crate::call::{Answered, Call, Reply};
 use crate::fault::Fault;
 use crate::input::Input;
 use crate::region::Region;
 use crate::service::Service;
+use crate::trouble::Fate;
 pub use names::{Setting, Takes};
 pub use own::Account;
 
@@ -45,6 +46,20 @@ pub use own::Account;
 const TOKENS_MAX: usize = 2_000;
 
 impl Account {
+    /// Answers a call, unless something goes wrong with it.
+    pub fn answer(&mut self, region: &mut dyn Region, call: &Call) -> Answered {
+        let fate = if call.is_again { Fate::Answered } else { self.troubles.fate(call) };
+        match fate {
+            Fate::Answered => Answered::With(self.handle(region, call)),
+            Fate::Refused(fault) => Answered::With(Err(fault)),
+            Fate::AnswerLost => {
+                drop(self.handle(region, call));
+                Answered::Lost
+            }
+            Fate::RequestLost => Answered::Lost,
+        }
+    }
+
     /// Answers a call.
     ///
     /// # Errors
@@ -74,7 +89,7 @@ impl Account {
             Service::Ssm => ssm::answer(&self.names, &call.action, input),
             Service::Sts => sts::answer(&self.names, &call.action),
         };
-        if !is_read(&call.action) {
+        if !call.is_read() {
             self.touched += 1;
         }
         if let (Some(key), Ok(answer)) = (key, &reply) {
@@ -149,9 +164,4 @@ fn other_request(service: Service) -> Fault {
             "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
         ),
     }
-}
-
-/// Whether an operation changes nothing; a receive does.
-fn is_read(action: &str) -> bool {
-    ["Describe", "List", "Get"].iter().any(|word| action.starts_with(word))
 }

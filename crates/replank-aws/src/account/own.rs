@@ -11,6 +11,7 @@ use super::names::{Names, Setting};
 use super::queues::Queues;
 use super::rules::Rules;
 use super::templates::Templates;
+use crate::trouble::{Trouble, Troubles};
 
 /// An account.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct Account {
     pub(crate) rules: Rules,
     /// Requests by their tokens: what was asked, and what was answered.
     pub(crate) tokens: Vec<(String, Value, Value)>,
+    /// What is made to go wrong.
+    #[serde(default)]
+    pub(crate) troubles: Troubles,
     #[serde(skip)]
     pub(crate) touched: u64,
 }
@@ -41,6 +45,7 @@ impl Account {
             queues: Queues::default(),
             rules: Rules::default(),
             tokens: Vec::new(),
+            troubles: Troubles::default(),
             touched: 0,
         }
     }
@@ -50,6 +55,25 @@ impl Account {
     pub fn resumed(mut self, setting: Setting) -> Self {
         self.names = Names::new(setting);
         self
+    }
+
+    /// Draws what goes wrong by a seed.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.troubles.seeded(seed);
+        self
+    }
+
+    /// Makes something go wrong, or right again.
+    pub fn begin(&mut self, trouble: &Trouble) {
+        self.touched += 1;
+        self.troubles.begin(trouble);
+    }
+
+    /// The minor version of the cluster's control plane.
+    #[must_use]
+    pub fn minor(&self) -> Option<u32> {
+        self.eks.version.split('.').nth(1)?.parse().ok()
     }
 
     /// A number that rises when what is remembered may have changed.

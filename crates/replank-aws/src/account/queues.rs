@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::trouble::Deliveries;
+
 /// All queues, by their names.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Queues {
@@ -85,13 +87,15 @@ impl Queues {
         body: String,
         attributes: serde_json::Value,
         delay: Option<i64>,
-        now: Time,
+        (now, deliveries): (Time, &mut Deliveries),
     ) -> Option<String> {
         self.count += 1;
         let id = crate::text::uuid(&format!("message {} {}", self.count, now.as_millis()));
         let queue = self.by_name.get_mut(name)?;
         let delay = Span::from_secs(delay.unwrap_or_else(|| queue.secs("DelaySeconds", 0)));
-        queue.messages.push_back(Message {
+        let (late, again) = deliveries.of_next();
+        let visible = now + delay + late;
+        let message = Message {
             id: id.clone(),
             body,
             attributes,
@@ -99,9 +103,12 @@ impl Queues {
             first_received: None,
             received: 0,
             receipt: String::new(),
-            visible: now + delay,
+            visible,
             taken: None,
-        });
+        };
+        // The same message once more: another copy of it, which its deletion has missed.
+        let copy = again.map(|again| Message { visible: visible + again, ..message.clone() });
+        queue.messages.extend([Some(message), copy].into_iter().flatten());
         Some(id)
     }
 

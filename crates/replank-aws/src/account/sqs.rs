@@ -224,7 +224,8 @@ impl Account {
         let md5 = hex(body.as_bytes());
         let delay = message.number("DelaySeconds")?;
         in_range("DelaySeconds", delay.unwrap_or(0), DELAY_MAX)?;
-        let id = self.queues.send(&name, body.to_owned(), attributes, delay, now);
+        let id =
+            self.queues.send(&name, body.to_owned(), attributes, delay, (now, &mut self.troubles.deliveries));
         Ok(json!({"MessageId": id, "MD5OfMessageBody": md5}))
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn read(service: Service, request: &Request<'_>) -> Result<Call, Faul
     } else {
         input
     };
-    Ok(Call { service, action, input })
+    Ok(Call { service, action, input, is_again: false })
 }
 
 /// Writes an answer.

@@ -31,6 +31,7 @@ fn served() -> Served {
         address: SocketAddr::from(([127, 0, 0, 1], 6443)),
         files: None,
         aws: None,
+        upgraded: Arc::default(),
     };
     Served::new(begin).expect("nothing is kept")
 }

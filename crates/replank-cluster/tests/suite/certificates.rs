@@ -123,6 +123,7 @@ fn a_certificate_is_asked_for_approved_signed_and_shown() {
         serving: Serving { accounts: false, addresses: true, traces: true },
         files: None,
         aws: None,
+        upgraded: Arc::default(),
     })
     .expect("nothing is written");
     let runtime = Runtime::new().expect("there are threads");

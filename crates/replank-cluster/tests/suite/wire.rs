@@ -47,6 +47,7 @@ impl Served {
             serving: Serving { accounts: false, addresses: true, traces: true },
             files: None,
             aws: None,
+            upgraded: Arc::default(),
         })
         .expect("nothing is written");
         let runtime = Runtime::new().expect("there are threads");

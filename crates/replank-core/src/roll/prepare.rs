@@ -123,7 +123,7 @@ pub(super) fn prepare(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> Readiness 
     if is_writing | (is_first_change && write_template(ctx, roll, group)) {
         return Readiness::Preparing;
     }
-    if processes::suspend(ctx, roll, group) {
+    if processes::suspend_all(ctx, roll) {
         return Readiness::Preparing;
     }
     if !has_template {

@@ -12,18 +12,24 @@ use replank_protocol::waiting::Subject;
 use super::context::{Context, GroupRoll};
 use super::tags::{tag, untag};
 
-/// Suspends AZRebalance before the group is changed; whether that is still to be seen.
-pub(super) fn suspend(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, group: &NodeGroup) -> bool {
+/// Suspends AZRebalance of the groups of a roll before one of them is changed: of those that nodes leave, and of those that they move into. Whether that is still to be seen.
+pub(super) fn suspend_all(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let others = roll.others().map(|(_, group)| group);
+    let groups: Vec<&NodeGroup> = roll.group.into_iter().chain(others).collect();
+    groups.into_iter().fold(false, |is_any, group| suspend(ctx, group) | is_any)
+}
+
+fn suspend(ctx: &mut Context<'_>, group: &NodeGroup) -> bool {
     let process = ScalingProcess::AzRebalance;
-    let is_own = group.kind == GroupKind::SelfManaged && !roll.is_moved_into();
-    // In one zone there is nothing to balance.
+    // EKS suspends and resumes what it has to; in one zone there is nothing to balance.
+    let is_own = group.kind == GroupKind::SelfManaged;
     if !is_own || group.zones.len() < 2 || !group.ways.is_active(process) {
         return false;
     }
     if group.tags.contains_key(mark::SUSPENDED) {
         set(ctx, group, process, false);
     } else {
-        tag(ctx, roll.name, "suspended process", mark::SUSPENDED, process_tag(process));
+        tag(ctx, &group.name, "suspended process", mark::SUSPENDED, process_tag(process));
     }
     true
 }

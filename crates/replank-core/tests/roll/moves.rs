@@ -79,6 +79,45 @@ fn what_a_run_that_is_over_had_suspended_on_the_group_that_is_left_is_resumed() 
     is_clean(&stage);
 }
 
+/// How a process was set on groups, in the order in which it was.
+fn set(stage: &Stage) -> Vec<(&str, bool)> {
+    let set = stage.done.iter().filter_map(|(_, command, _)| match &command.effect {
+        Effect::Group(GroupEffect::SetProcess { group, is_active, .. }) => {
+            Some((group.node_group.as_str(), *is_active))
+        }
+        Effect::Kubernetes(_) | Effect::Group(_) | Effect::Queue(_) => None,
+    });
+    set.collect()
+}
+
+#[test]
+fn neither_group_balances_its_zones_while_nodes_move_and_both_do_afterwards() {
+    let mut stage = moving(json!({}));
+    let rebalance = ScalingProcess::AzRebalance;
+    for name in ["web", "web-new"] {
+        stage.group(&name.into(), |group| {
+            group.zones = vec!["a".into(), "b".into()];
+            group.ways.suspended.remove(&rebalance);
+        });
+    }
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+    let mut all = set(&stage);
+    let ended = stage
+        .done
+        .iter()
+        .position(|(_, command, _)| matches!(command.effect, Effect::Group(GroupEffect::Terminate { .. })));
+    let suspended = stage.done.iter().rposition(|(_, command, _)| {
+        matches!(command.effect, Effect::Group(GroupEffect::SetProcess { is_active: false, .. }))
+    });
+    assert!(suspended < ended, "{}", stage.story());
+    all.sort_unstable();
+    assert_eq!(all, [("web", false), ("web", true), ("web-new", false), ("web-new", true)]);
+    for name in ["web", "web-new"] {
+        assert!(stage.truth.groups()[name].ways.is_active(rebalance), "{name}: {}", stage.story());
+    }
+    is_clean(&stage);
+}
+
 #[test]
 fn the_nodes_of_a_group_move_and_each_pod_once() {
     let mut stage = moving(json!({}));

@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::credentials::find;
-use super::error::{AwsError, is_throttling};
+use super::error::AwsError;
 use super::found::Found;
 use super::profile::Profiles;
 use super::service::Service;
@@ -152,12 +152,12 @@ impl Caller {
                     continue;
                 }
                 (_, Manner::Read) if error.is_passing() && tries < reads => {}
-                (AwsError::Refused { code, .. }, Manner::Write(_)) if is_throttling(code) => {}
+                (_, Manner::Write(_)) if error.is_throttled() => {}
                 (AwsError::Unreachable { is_unsent: true, .. }, Manner::Write(_)) => {}
                 (_, Manner::Read | Manner::Write(_)) => return Err(error),
             }
             let pause = backoff.next();
-            if matches!(&error, AwsError::Refused { code, .. } if is_throttling(code)) {
+            if error.is_throttled() {
                 bucket.close(pause);
             }
             tokio::time::sleep(pause).await;

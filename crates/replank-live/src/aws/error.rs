@@ -138,7 +138,7 @@ impl AwsError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Refused { status, code, .. } => *status >= 500 || is_throttling(code),
+            Self::Refused { status, .. } => *status >= 500 || self.is_throttled(),
             Self::Unreachable { .. } => true,
             Self::NoRegion
             | Self::NoProfile { .. }
@@ -153,8 +153,17 @@ impl AwsError {
     }
 }
 
+impl AwsError {
+    /// Whether AWS asks for fewer requests: nothing was done. EKS also says so with a code that otherwise means another thing (aws-sdk#652).
+    pub(super) fn is_throttled(&self) -> bool {
+        let Self::Refused { code, message, .. } = self else { return false };
+        is_throttling(code)
+            || code == "InvalidRequestException" && message.starts_with("Request limit exceeded")
+    }
+}
+
 /// Codes with which AWS asks for fewer requests ("Error retries" in the SDKs' guide).
-pub(super) fn is_throttling(code: &str) -> bool {
+fn is_throttling(code: &str) -> bool {
     matches!(
         code,
         "Throttling"
@@ -180,6 +189,8 @@ pub(super) fn is_not_accepted(code: &str) -> bool {
             | "AuthFailure"
             | "ExpiredToken"
             | "ExpiredTokenException"
+            // EC2's for both: credentials that are over, and a clock that is wrong.
+            | "RequestExpired"
             | "MissingAuthenticationToken"
             | "MissingAuthenticationTokenException"
             | "IncompleteSignature"
@@ -196,5 +207,29 @@ pub(super) fn said(error: &AwsError) -> String {
     match error.next() {
         Some(next) => format!("{error}; {next}"),
         None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_service_says_of_the_rate_and_of_credentials_is_known() {
+        let refused = |code: &str, message: &str| AwsError::Refused {
+            action: "eks:DescribeNodegroup".to_owned(),
+            status: 400,
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        for code in ["Throttling", "RequestLimitExceeded", "TooManyRequestsException", "RequestThrottled"] {
+            assert!(refused(code, "").is_throttled(), "{code}");
+        }
+        // EKS, as users have met it.
+        assert!(refused("InvalidRequestException", "Request limit exceeded.").is_throttled());
+        assert!(!refused("InvalidRequestException", "The node group is deleted").is_throttled());
+        for code in ["ExpiredToken", "ExpiredTokenException", "RequestExpired", "AuthFailure"] {
+            assert!(is_not_accepted(code), "{code}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -66,6 +67,7 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
     let address = listener.local_addr().context("cannot tell the address").map_err(Failure::internal)?;
     let aws = args.aws.then(|| Aws::begin(args, &start, address, &identity.authority)).transpose()?;
     let setting = aws.as_ref().map(|aws| aws.setting.clone());
+    let upgraded = Arc::<AtomicU32>::default();
     let begun = begin(Begin {
         start,
         seed: args.seed,
@@ -77,13 +79,19 @@ pub(super) fn run(args: &UpArgs, printer: &mut Printer, interrupt: &Interrupt) -
         address,
         files,
         aws: setting,
+        upgraded: upgraded.clone(),
     });
     let (owner, world) = begun.context("cannot begin the cluster").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot begin threads").map_err(Failure::internal)?;
     let until = || interrupt.is_pressed() || world.is_finished();
-    let served =
-        runtime.block_on(serve(args, (owner.clone(), listener, identity, aws), printer, interrupt, until));
+    let served = runtime.block_on(serve(
+        (args, upgraded),
+        (owner.clone(), listener, identity, aws),
+        printer,
+        interrupt,
+        until,
+    ));
     owner.stop();
     // What is still open is cut off; what was answered lasts.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -145,14 +153,14 @@ fn with_groups(mut view: View, args: &UpArgs) -> View {
 }
 
 async fn serve(
-    args: &UpArgs,
+    (args, upgraded): (&UpArgs, Arc<AtomicU32>),
     (owner, listener, identity, aws): (Owner, std::net::TcpListener, Identity, Option<Aws>),
     printer: &mut Printer,
     interrupt: &Interrupt,
     until: impl Fn() -> bool,
 ) -> Result<Exit, Failure> {
     let (authority, token) = (identity.authority.clone(), identity.token.clone());
-    let versions = Arc::new(Lifecycle::of(args.kubernetes_version));
+    let versions = Arc::new(Lifecycle::of(args.kubernetes_version, upgraded));
     let held = held(&owner);
     let mirror = owner.mirror().clone();
     let (stop, stopped) = watch::channel(false);

@@ -1,5 +1,8 @@
 //! What an older release of Kubernetes serves, by the table of API versions: `--kubernetes-version`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use replank_api::{Deprecation, OlderVersion, Release, Versions};
 use replank_lifecycle::convert::{convert, leads};
 use replank_lifecycle::release::Release as Step;
@@ -38,11 +41,13 @@ pub(super) struct Lifecycle {
     release: Release,
     step: Step,
     older: Vec<OlderVersion>,
+    /// The minor version that EKS has brought the cluster to; none for 0.
+    upgraded: Arc<AtomicU32>,
 }
 
 impl Lifecycle {
-    /// Of a release.
-    pub(super) fn of(release: Release) -> Self {
+    /// Of a release, of a cluster that EKS may bring to another one.
+    pub(super) fn of(release: Release, upgraded: Arc<AtomicU32>) -> Self {
         let table = Table::embedded();
         let step = Step::minor(1, u64::from(release.minor));
         let latest = Step::minor(1, u64::from(Release::LATEST.minor));
@@ -56,7 +61,7 @@ impl Lifecycle {
             newer_group: "autoscaling".to_owned(),
             newer_version: "v2".to_owned(),
         });
-        Self { table, release, step, older }
+        Self { table, release, step, older, upgraded }
     }
 
     fn row(&self, group: &str, version: &str, kind: &str) -> Option<&Row> {
@@ -102,6 +107,15 @@ impl Versions for Lifecycle {
         self.release
     }
 
+    fn told(&self) -> Release {
+        match self.upgraded.load(Ordering::Relaxed) {
+            0 => self.release,
+            minor if minor == self.release.minor => self.release,
+            minor if minor == Release::LATEST.minor => Release::LATEST,
+            minor => Release { minor, patch: 0 },
+        }
+    }
+
     fn serves(&self, group: &str, version: &str, kind: &str) -> bool {
         self.row(group, version, kind).is_none_or(|row| row.stage(self.step) != Stage::ToCome)
     }
@@ -144,7 +158,7 @@ mod tests {
     use super::*;
 
     fn of(minor: u32) -> Lifecycle {
-        Lifecycle::of(Release { minor, patch: 0 })
+        Lifecycle::of(Release { minor, patch: 0 }, Arc::default())
     }
 
     fn words(minor: u32, [group, version, kind]: [&str; 3]) -> Option<String> {

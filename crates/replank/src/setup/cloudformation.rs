@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::parts::{DEAD_KEPT_SECONDS, HIDDEN_SECONDS, HOOK, KEPT_SECONDS, RECEIVED_MAX, Setup};
+use super::parts::{DEAD_KEPT_SECONDS, HIDDEN_SECONDS, HOOK, KEPT_SECONDS, OF_ALL, RECEIVED_MAX, Setup};
 use super::policy::{Names, document, queue_policy, statements, trust};
 
 /// The template, as JSON.
@@ -22,9 +22,14 @@ pub(super) fn template(setup: &Setup) -> String {
         json!({"Description": "The role of Replank's service account", "Value": arn_of("Role")}),
     );
     let template = json!({"AWSTemplateFormatVersion": "2010-09-09",
-        "Description": format!("What Replank needs for cluster {}", setup.cluster),
+        "Description": described(setup),
         "Resources": resources, "Outputs": outputs});
     format!("{template:#}\n")
+}
+
+fn described(setup: &Setup) -> String {
+    let what = format!("What Replank needs for cluster {}", setup.cluster);
+    if setup.needs_queue() { format!("{what}. {OF_ALL}.") } else { what }
 }
 
 fn arn_of(resource: &str) -> Value {

@@ -16,7 +16,7 @@ use args::{SetupAwsArgs, SetupCommand, SetupFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use parts::Setup;
+use parts::{OF_ALL, Setup};
 
 /// Prints or writes what is asked for.
 ///
@@ -40,6 +40,11 @@ fn aws(args: &SetupAwsArgs, printer: &mut Printer) -> Result<Exit, Failure> {
         printer.warning(
             "the output has no lifecycle hook: pass --group NAME for each Auto Scaling group that should have one; without a hook, spot instances are still drained, but a group terminates its instances without waiting for their drain",
         );
+    }
+    if setup.needs_queue() {
+        printer.warning(&format!(
+            "{OF_ALL}; a queue for each cluster keeps them apart from others' handlers, and `replank handle` deletes those of instances that are no nodes of its cluster; Karpenter drains its own nodes if it has a queue of its own (--interruption-queue), and `replank handle` drains them, too",
+        ));
     }
     let Some(folder) = &args.write else {
         printer.data(&text)?;

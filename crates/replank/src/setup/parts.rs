@@ -36,6 +36,9 @@ pub(super) struct Rule {
     pub(super) pattern: Value,
 }
 
+/// What the rules cannot tell apart: EventBridge sees ids of instances in such events, and no tags.
+pub(super) const OF_ALL: &str = "EventBridge cannot filter events about instances by tag or group: the rules for interruptions, rebalance recommendations, states and maintenance match every instance of the account in the region, those of Karpenter and of other clusters too";
+
 impl Setup {
     pub(super) fn of(args: &SetupAwsArgs) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::parts::{DEAD_KEPT_SECONDS, HIDDEN_SECONDS, HOOK, KEPT_SECONDS, RECEIVED_MAX, Setup};
+use super::parts::{DEAD_KEPT_SECONDS, HIDDEN_SECONDS, HOOK, KEPT_SECONDS, OF_ALL, RECEIVED_MAX, Setup};
 use super::policy::{Names, document, queue_policy, statements, trust};
 
 /// How a text begins that is an expression and no text.
@@ -17,6 +17,7 @@ pub(super) fn module(setup: &Setup) -> String {
         block(&mut out, &["data", data, "replank"], &[]);
     }
     if setup.needs_queue() {
+        out += &format!("# {OF_ALL}.\n");
         queue(setup, &mut out);
     }
     role(setup, &mut out);

@@ -98,6 +98,19 @@ impl Account {
         self.endpoint.exchange(&Sent::new("GET", path)).expect("it answers").json()
     }
 
+    /// Creates an object.
+    pub(crate) fn create(&self, path: &str, object: &Value) {
+        let sent = Sent::new("POST", path).typed("application/json", object.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert_eq!(answer.status, 201, "{path}");
+    }
+
+    /// Deletes an object.
+    pub(crate) fn delete(&self, path: &str) {
+        let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
+        assert_eq!(answer.status, 200, "{path}");
+    }
+
     /// Changes an object.
     pub(crate) fn merge(&self, path: &str, change: &Value) {
         let kind = "application/merge-patch+json";
@@ -190,8 +203,8 @@ impl Account {
         answer.split_once("\r\n\r\n").expect("there is a body").1.to_owned()
     }
 
-    /// "Create a signed AWS API request" in the IAM user guide.
-    fn exchanged(
+    /// A call, and its answer with its headers; empty where the connection ends without one. "Create a signed AWS API request" in the IAM user guide.
+    pub(crate) fn exchanged(
         &self,
         service: &str,
         method: &str,

@@ -9,16 +9,25 @@ use super::roll_aws_live::begun;
 use super::roll_aws_parity::{commands, groups};
 
 const NODE: &str = "ip-10-0-0-2.eu-west-1.compute.internal";
+const OTHER: &str = "ip-10-0-0-3.eu-west-1.compute.internal";
+
+/// Words of a script about the nodes that are meant.
+fn about(words: &str) -> String {
+    words.replace("NODE", NODE).replace("OTHER", OTHER)
+}
 
 /// Names of scenarios, the hook's timeout in seconds where there is one, and what happens: more than the first three only where `REPLANK_AWS_PARITY` is set.
 ///
 /// An instance that its group terminates without a hook is none of them: it is gone before anything can be done.
-const SCENARIOS: [(&str, Option<u32>, &[&str]); 5] = [
+const SCENARIOS: [(&str, Option<u32>, &[&str]); 8] = [
     ("spot", None, &["spot instance NODE is taken back"]),
     ("hook", Some(300), &["spot instance NODE is taken back"]),
     ("retired", Some(300), &["instance NODE is retired in 2h"]),
     ("rebalance", Some(300), &["instance NODE may be taken back"]),
     ("group", Some(300), &["somebody ends instance NODE"]),
+    ("two", Some(300), &["spot instance NODE is taken back", "spot instance OTHER is taken back"]),
+    ("both", Some(300), &["instances NODE,OTHER are retired in 2h"]),
+    ("twice", Some(300), &["instance NODE may be taken back", "spot instance NODE is taken back"]),
 ];
 
 fn begins(account: &Account, words: &str) {
@@ -30,7 +39,7 @@ fn begins(account: &Account, words: &str) {
                 &format!("&InstanceId={instance}&ShouldDecrementDesiredCapacity=false"),
             );
         }
-        words => befalls(account, &words.replace("NODE", NODE)),
+        words => befalls(account, &about(words)),
     }
 }
 
@@ -53,7 +62,7 @@ fn is_handled_as_rehearsed((name, timeout, script): (&str, Option<u32>, &[&str])
         hook(&account, "replank-drain", seconds);
         lines.push(format!("before: somebody hooks group web with replank-drain for {seconds}s"));
     }
-    lines.extend(script.iter().map(|words| format!("at 5s: {}", words.replace("NODE", NODE))));
+    lines.extend(script.iter().map(|words| format!("at 5s: {}", about(words))));
     let script_file = scratch(&format!("{folder}/script.txt"), lines.join("\n") + "\n");
     let rehearsal = ["rehearse", &snapshot, "--script", &script_file, "--groups", &facts];
     let rehearsal = replank(&[&rehearsal[..], &["--group-label", "group", "--journal", &rehearsed]].concat());
@@ -65,6 +74,10 @@ fn is_handled_as_rehearsed((name, timeout, script): (&str, Option<u32>, &[&str])
         let mut all = commands(journal);
         // Messages: a rehearsal has none of instances that come up.
         all.remove("node null");
+        if script.iter().any(|words| words.contains("OTHER")) {
+            // Which of two nodes is emptied first depends on which message comes first.
+            all.retain(|key, _| !key.starts_with("workload "));
+        }
         all
     };
     let (planned, done) = (of(&rehearsed), of(&handled));
@@ -80,8 +93,10 @@ fn interruptions_are_handled_as_rehearsed() {
     let count = if std::env::var_os("REPLANK_AWS_PARITY").is_some() { SCENARIOS.len() } else { 3 };
     println!("{count} of {} scenarios; all of them with REPLANK_AWS_PARITY", SCENARIOS.len());
     std::thread::scope(|scope| {
-        for one in &SCENARIOS[..count] {
-            scope.spawn(|| is_handled_as_rehearsed(*one));
+        // Scenarios are tried four at a time: a machine that is too busy for more is not what is tried.
+        for turn in 0..4 {
+            let own = SCENARIOS[..count].iter().skip(turn).step_by(4);
+            scope.spawn(|| own.for_each(|one| is_handled_as_rehearsed(*one)));
         }
     });
 }

@@ -1,7 +1,9 @@
 //! The built binary, as a person or a script meets it.
 
+mod account_cuts;
 mod aws_account;
 mod aws_credentials;
+mod aws_faults;
 mod bad_ami;
 mod bad_way;
 mod batch;

@@ -73,6 +73,7 @@ fn begun_at(name: &str, speed: u32) -> Account {
         wait(&account, "the add-on is there", |account| addon(account, name)["status"] == "ACTIVE");
     }
     account.listen();
+    assert_eq!(account.get("/version")["minor"], "35");
     account
 }
 
@@ -112,6 +113,8 @@ fn flat(text: &str) -> String {
 /// Everything is upgraded, each thing was asked for once, and nothing of ours is left.
 fn is_upgraded(account: &Account) {
     assert_eq!(cluster(account)["version"], "1.36");
+    let told = account.get("/version");
+    assert_eq!(told["gitVersion"], "v1.36.2", "the Kubernetes API says so, too: {told}");
     assert_eq!(updates(account, ""), ["VersionUpdate Successful"]);
     assert_eq!(updates(account, "nodegroupName=web"), ["VersionUpdate Successful"]);
     for (name, version) in [("coredns", "v1.11.6-eksbuild.2"), ("vpc-cni", "v1.20.6-eksbuild.2")] {

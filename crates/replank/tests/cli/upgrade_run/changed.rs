@@ -102,3 +102,25 @@ fn a_group_without_nodes_is_not_taken_for_rolled() {
     assert_eq!(web.code, Some(4), "{web:?}");
     assert!(flat(&web.stderr).contains("node group web has no nodes to roll, and launches 1.35"), "{web:?}");
 }
+
+#[test]
+fn an_upgrade_that_a_process_works_on_is_not_cancelled_under_its_hands() {
+    let account = served("upgrade-run-held", &[]);
+    let ran = run(&account, &[RUN, &["--no-rehearsal", "--step"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let name =
+        account.get(RECORDS)["items"][0]["metadata"]["name"].as_str().expect("it has a name").to_owned();
+    // A process of another machine holds the Lease of the record.
+    let held = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": name, "namespace": "kube-system"},
+        "spec": {"holderIdentity": "elsewhere_1_x", "leaseDurationSeconds": 3600,
+            "acquireTime": "2026-11-27T00:00:00.000001Z", "renewTime": "2099-01-01T00:00:00.000000Z"}});
+    account.create("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", &held);
+    let refused = account.run(&["upgrade", "cancel"]);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+    assert_eq!(account.get(RECORDS)["items"].as_array().map(Vec::len), Some(1), "the record is still there");
+    account.delete(&format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}"));
+    let ended = account.run(&["upgrade", "cancel"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(account.get(RECORDS)["items"], json!([]));
+}

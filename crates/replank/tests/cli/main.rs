@@ -1,5 +1,7 @@
 //! The built binary, as a person or a script meets it.
 
+mod autoscale_aws;
+mod autoscale_aws_parity;
 mod aws_account;
 mod aws_credentials;
 mod bad_ami;

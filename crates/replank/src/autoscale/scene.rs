@@ -60,6 +60,7 @@ pub(crate) fn scaled(
         one.types.extend(types.get(own).cloned());
     }
     are_there(&facts, &options, aws)?;
+    within(&mut options, &facts, printer);
     options.only = Some(facts.iter().map(|one| one.name.clone()).collect());
     let by = GroupBy::default();
     let mut learnt = learnt(view, &facts);
@@ -115,6 +116,23 @@ fn are_there(facts: &[Facts], options: &Options, aws: &Aws) -> Result<(), Failur
         .next("tag the groups that are to be scaled; EKS gives its managed node groups k8s.io/cluster-autoscaler/enabled and k8s.io/cluster-autoscaler/CLUSTER"));
     }
     Ok(())
+}
+
+/// The maximum of a group is AWS's: nothing goes above it, whatever a flag says.
+fn within(options: &mut Options, facts: &[Facts], printer: &mut Printer) {
+    for flag in &mut options.nodes {
+        let is_it =
+            |facts: &&Facts| facts.name == flag.name || facts.auto_scaling.as_ref() == Some(flag.name.text());
+        let size = facts.iter().find(is_it).and_then(|facts| facts.size);
+        if let Some(size) = size.filter(|size| size.max < flag.max) {
+            printer.warning(&format!(
+                "--nodes={}:{}:{}: the group's own maximum is {}, which is not raised",
+                flag.min, flag.max, flag.name, size.max
+            ));
+            flag.max = size.max;
+            flag.min = flag.min.min(size.max);
+        }
+    }
 }
 
 /// Groups as the nodes of their instances show them, with the sizes that AWS tells.

@@ -232,25 +232,25 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
 
 #[test]
 fn a_write_that_iam_denies_is_named_with_the_statement_that_allows_it() {
-    let denied = ["--aws-deny", "autoscaling:UpdateAutoScalingGroup"];
+    let denied = ["--aws-deny", "autoscaling:TerminateInstanceInAutoScalingGroup"];
     let snapshot = super::roll_aws_live::snapshot("group");
     let account = Account::served_with("autoscale-may-not", &snapshot, ("group", 60), &denied);
-    replicas(&account, 40);
-    wait(&account, "pods wait for nodes", |account| placed(account) == 27);
-    let mut call = account.call(&["autoscale", "--nodes=3:6:web", "--scale-down-enabled=false"]);
-    call.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    wait(&account, "all pods are on nodes", |account| placed(account) == 6);
+    let mut call = account.call(&[&["autoscale", "--nodes=2:9:web"], &SOON[..]].concat());
+    call.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
     let mut child = call.spawn().expect("it runs");
     let mut told = String::new();
     for line in BufReader::new(child.stderr.take().expect("it has one")).lines() {
         told += &(line.expect("it is text") + "\n");
-        if told.contains("UpdateAutoScalingGroup") {
+        if told.contains("TerminateInstance") {
             break;
         }
     }
     child.kill().expect("it can be ended");
     child.wait().expect("it has ended");
-    assert!(told.contains("error when adding 2 nodes to group web"), "{told}");
-    assert!(told.contains(r#""Action": ["autoscaling:UpdateAutoScalingGroup"]"#), "{told}");
+    assert!(told.contains("error when terminating instance"), "{told}");
+    assert!(told.contains(r#""Action": ["autoscaling:TerminateInstanceInAutoScalingGroup"]"#), "{told}");
+    assert!(told.contains("--nodes=2:9:web: the group's own maximum is 3, which is not raised"), "{told}");
 }
 
 #[test]

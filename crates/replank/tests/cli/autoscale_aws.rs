@@ -242,7 +242,7 @@ fn a_write_that_iam_denies_is_named_with_the_statement_that_allows_it() {
     let mut told = String::new();
     for line in BufReader::new(child.stderr.take().expect("it has one")).lines() {
         told += &(line.expect("it is text") + "\n");
-        if told.contains("TerminateInstance") {
+        if told.contains("\"Effect\"") {
             break;
         }
     }

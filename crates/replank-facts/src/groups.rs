@@ -105,9 +105,19 @@ fn made_of(from: &LaunchTemplate, node: Option<&Node>, unknown: impl FnOnce() ->
 /// The groups of all nodes that belong to one, sorted by name.
 #[must_use]
 pub fn from_nodes(view: &View, by: &GroupBy) -> Vec<LearntGroup> {
+    learnt(view, |node| group_of(node, by))
+}
+
+/// The groups of the nodes of some instances, as a cloud tells them: whatever the nodes are labelled with.
+#[must_use]
+pub fn from_instances(view: &View, groups: &BTreeMap<InstanceId, GroupName>) -> Vec<LearntGroup> {
+    learnt(view, |node| groups.get(&instance_id_of(node)).cloned())
+}
+
+fn learnt(view: &View, group_of: impl Fn(&Node) -> Option<GroupName>) -> Vec<LearntGroup> {
     let mut members: BTreeMap<GroupName, Vec<&Arc<Node>>> = BTreeMap::new();
     for (_, node) in view.nodes.sorted() {
-        if let Some(group) = group_of(node, by) {
+        if let Some(group) = group_of(node) {
             members.entry(group).or_default().push(node);
         }
     }

@@ -13,6 +13,7 @@ use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::Action;
+use crate::owner::Owner;
 use crate::role::{Mark, NodeRole};
 use crate::target::{ClaimTarget, NodeTarget, PodTarget, WorkloadTarget};
 
@@ -352,6 +353,15 @@ impl Expected {
             Self::Unregistered => None,
         }
     }
+
+    /// Whether it is a node that the autoscaler has drained: its marks bear the name of their owner.
+    #[must_use]
+    pub fn is_of_autoscaler(&self) -> bool {
+        match self {
+            Self::Drained { marked_by, .. } => marked_by.as_str() == Owner::Autoscaler.as_str(),
+            Self::Unregistered => false,
+        }
+    }
 }
 
 /// What becomes of the objects that an object owns, when it is deleted (`propagationPolicy`).
@@ -497,12 +507,18 @@ impl GroupEffect {
     /// The group whose Auto Scaling group it changes. It is never sent where EKS owns that ([`replank_model::object::cloud::GroupKind::EksManaged`]).
     ///
     /// Tags of a managed node group are written on the node group itself (EKS TagResource), and actions of hooks that are not EKS' own are
-    /// regardless of whose hook it is.
+    /// regardless of whose hook it is. The autoscaler terminates instances of such a group as Cluster Autoscaler does, by their ids and once they are empty: the group
+    /// wants one less, and EKS follows it.
     #[must_use]
     pub fn changes_auto_scaling_group(&self) -> Option<&GroupName> {
         match self {
             Self::SetTemplate { group, .. } | Self::Resize { group, .. } | Self::SetProcess { group, .. } => {
                 Some(&group.node_group)
+            }
+            Self::Terminate { expected, replacement: Replacement::Decrement { .. }, .. }
+                if expected.is_of_autoscaler() =>
+            {
+                None
             }
             Self::Relieve { group, .. } | Self::Terminate { group, .. } => Some(group),
             Self::Tag { .. }

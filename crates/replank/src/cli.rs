@@ -10,6 +10,7 @@ use replank_facts::plan::{Surge, VersionPrefix};
 use replank_model::text::{GroupName, Namespace, RunId, Text};
 use replank_model::time::{Span, Time};
 
+use crate::autoscale::AutoscaleArgs;
 use crate::autoscaler::AutoscalerArgs;
 use crate::check::{Asked, GateArgs};
 use crate::cluster::ClusterArgs;
@@ -38,7 +39,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll, handle, migrate --apply, upgrade run, upgrade resume and upgrade rollback change a cluster; rehearse --on-cluster --apply creates a Job in one.
+/// Rehearses the replacement of a Kubernetes cluster's nodes, and finds what would go wrong. Only cordon, uncordon, drain, roll, handle, autoscale, migrate --apply, upgrade run, upgrade resume and upgrade rollback change a cluster; rehearse --on-cluster --apply creates a Job in one.
 #[derive(Debug, Parser)]
 #[command(name = "replank", version = env!("REPLANK_VERSION"), styles = STYLES, after_help = Exit::table(), subcommand_required = true)]
 pub(crate) struct Cli {
@@ -102,6 +103,13 @@ pub(crate) enum Command {
     /// and permissions. docs/handle.md says more.
     #[command(after_help = ends::table("handle"))]
     Handle(Box<HandleArgs>),
+
+    /// Keeps the number of nodes of Auto Scaling groups to what is needed: pods that wait for a node bring some, nodes that are not needed are drained and removed.
+    ///
+    /// What Cluster Autoscaler does, by its flags, tags and annotations, with the decisions that `replank scale simulate` and a rehearsal show. It goes on until Ctrl-C.
+    /// docs/autoscale.md says more.
+    #[command(after_help = ends::table("autoscale"))]
+    Autoscale(Box<AutoscaleArgs>),
 
     /// Prints the ClusterRole that a command on a live cluster needs, with no rule more than that.
     #[command(after_help = ends::table("rbac"))]

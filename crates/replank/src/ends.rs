@@ -62,7 +62,7 @@ pub(crate) const ENDS: &[Ends] = &[
         findings: Some("`--dry-run`: findings, or some nodes cannot be emptied"),
         blocked: Some("blocked, cancelled, or paused because it deviates from its rehearsal"),
         refused: Some(
-            "not confirmed, another process works on the run or handles the queue's messages, or another run wants the same nodes",
+            "not confirmed, another process works on the run, handles the queue's messages or scales the cluster, or another run wants the same nodes",
         ),
         incomplete: true,
     },
@@ -91,6 +91,14 @@ pub(crate) const ENDS: &[Ends] = &[
         ..NOTHING
     },
     Ends { command: "handle", passes: "nothing to do for as long as `--idle` says", ..NOTHING },
+    Ends {
+        command: "autoscale",
+        passes: "nothing to do for as long as `--idle` says; `--dry-run`: every pod gets a node",
+        findings: Some("`--dry-run`: a pod stays pending"),
+        refused: Some("the cluster's own Cluster Autoscaler is running"),
+        incomplete: true,
+        ..NOTHING
+    },
     Ends { command: "rbac", ..NOTHING },
     Ends {
         command: "place",

@@ -1,6 +1,7 @@
 //! The `replank` binary: command line, progress, report, exit codes.
 
 mod args;
+mod autoscale;
 mod autoscaler;
 mod check;
 mod cli;
@@ -80,6 +81,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<Exit, Failure> {
         Command::Drain(args) => drain::drain(args, printer, &interrupt),
         Command::Roll(args) => roll::run(args, printer, &interrupt),
         Command::Handle(args) => handle::run(args, printer, &interrupt),
+        Command::Autoscale(args) => autoscale::run(args, printer, &interrupt),
         Command::Setup(args) => setup::run(args, printer),
         Command::Rbac(args) => drain::rbac(args, printer),
         Command::Place(args) => place::run(args, printer),

@@ -108,7 +108,7 @@ impl Groups {
         let (size, bounds) = size(draft, flag.map(|flag| (flag.min, flag.max)), nodes.len());
         let left_out = match provisioner {
             Some(provisioner) => Some(LeftOut::Provisioner(provisioner)),
-            None if !is_discovered(&own_tags, flag.is_some(), options) => Some(LeftOut::NotDiscovered),
+            None if !is_meant(&name, &own_tags, flag.is_some(), options) => Some(LeftOut::NotDiscovered),
             None if size.max == 0 => Some(LeftOut::Closed),
             None => None,
         };
@@ -236,7 +236,9 @@ fn shown_as(view: &View, by: &GroupBy, facts: &Facts, drafts: &BTreeMap<GroupNam
 fn members<'a>(view: &'a View, by: &GroupBy) -> BTreeMap<GroupName, Vec<&'a Node>> {
     let mut members: BTreeMap<GroupName, Vec<&Node>> = BTreeMap::new();
     for (_, node) in view.nodes.sorted().into_iter().filter(|(_, node)| is_wanted(view, node)) {
-        if let Some(group) = group_of(node, by) {
+        // The cloud knows to which group an instance belongs, whatever its node is labelled with.
+        let of_cloud = view.instances().get(&instance_id_of(node)).map(|instance| instance.group.clone());
+        if let Some(group) = of_cloud.or_else(|| group_of(node, by)) {
             members.entry(group).or_default().push(node);
         }
     }
@@ -254,6 +256,14 @@ fn size(draft: &Draft<'_>, flag: Option<(u32, u32)>, nodes: usize) -> (GroupSize
             (GroupSize { min, max, desired: known.map_or(nodes, |known| known.desired) }, Bounds::Flag)
         }
         (None, None) => (GroupSize { min: 0, max: UNKNOWN_MAX, desired: nodes }, Bounds::Assumed),
+    }
+}
+
+/// Whether a group is one of those that are scaled: as the cloud was asked, or else as its tags tell.
+fn is_meant(name: &GroupName, tags: &[(Text, Text)], is_named: bool, options: &Options) -> bool {
+    match &options.only {
+        Some(only) => only.contains(name),
+        None => is_discovered(tags, is_named, options),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Source: Cluster Autoscaler's FAQ, "What are the parameters to CA?" (release 1.34 and later, least-waste the default expander).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,6 +62,8 @@ pub struct Options {
     pub nodes: Vec<NodesFlag>,
     /// `--node-group-auto-discovery=asg:tag=key,key=value`: groups with all of these tags.
     pub discovery: Vec<Vec<(Text, Option<Text>)>>,
+    /// The groups that the cloud has found by these flags, and no others; `None` where no cloud was asked.
+    pub only: Option<BTreeSet<GroupName>>,
     /// How nodes are taken away.
     pub down: DownOptions,
     /// The lot that falls where nothing else decides.
@@ -170,6 +173,7 @@ impl Default for Options {
             startup_taints: Vec::new(),
             nodes: Vec::new(),
             discovery: Vec::new(),
+            only: None,
             down: DownOptions::default(),
             draw: 0,
         }
@@ -198,6 +202,141 @@ pub struct FlagError {
     /// What was expected.
     pub expected: String,
 }
+
+/// A flag that means something here, for a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its name, without `--`.
+    pub name: &'static str,
+    /// What stands for its value; `None` where it is true or false, and true if nothing is said.
+    pub value: Option<&'static str>,
+    /// What it says.
+    pub about: &'static str,
+}
+
+const fn flag(name: &'static str, value: &'static str, about: &'static str) -> Flag {
+    Flag { name, value: Some(value), about }
+}
+
+const fn switch(name: &'static str, about: &'static str) -> Flag {
+    Flag { name, value: None, about }
+}
+
+/// All flags that mean something here.
+pub const FLAGS: &[Flag] = &[
+    flag(
+        "node-group-auto-discovery",
+        "asg:tag=KEY[=VALUE],…",
+        "Scales the groups that have all of these tags. May be given several times.",
+    ),
+    flag("nodes", "MIN:MAX:NAME", "Scales this group within these bounds. May be given several times."),
+    flag(
+        "expander",
+        "NAMES",
+        "How one of several groups is chosen: least-waste (the default), most-pods, least-nodes, priority, price, random, or several, separated by commas.",
+    ),
+    switch(
+        "balance-similar-node-groups",
+        "Divides new nodes among groups that are alike but for their zone.",
+    ),
+    flag(
+        "balancing-ignore-label",
+        "KEY",
+        "A label in which groups may differ and still be alike. May be given several times.",
+    ),
+    flag(
+        "balancing-label",
+        "KEY",
+        "A label that alone tells whether groups are alike. May be given several times.",
+    ),
+    flag("max-nodes-total", "NUMBER", "No node is added beyond this number of nodes; 0 is no limit."),
+    flag("max-nodes-per-scaleup", "NUMBER", "Nodes that are added at once, at most (1000)."),
+    flag("cores-total", "MIN:MAX", "Bounds of the cluster's cores."),
+    flag("memory-total", "MIN:MAX", "Bounds of the cluster's memory in GiB."),
+    flag(
+        "gpu-total",
+        "RESOURCE:MIN:MAX",
+        "Bounds of the cluster's accelerators of a kind. May be given several times.",
+    ),
+    flag(
+        "expendable-pods-priority-cutoff",
+        "NUMBER",
+        "Pods of a lower priority neither add a node nor keep one (-10).",
+    ),
+    flag("new-pod-scale-up-delay", "SPAN", "Pods that are younger than this add no node (0s)."),
+    switch("scale-up-from-zero", "Groups without nodes may grow (true)."),
+    flag(
+        "max-node-provision-time",
+        "SPAN",
+        "How long a node may take to become Ready, before its group has failed (15m).",
+    ),
+    flag(
+        "initial-node-group-backoff-duration",
+        "SPAN",
+        "How long a group is left alone that has failed (5m); the double with each further time.",
+    ),
+    flag("max-node-group-backoff-duration", "SPAN", "The longest of these (30m)."),
+    flag("node-group-backoff-reset-timeout", "SPAN", "After how long a failure is forgotten (3h)."),
+    flag(
+        "startup-taint",
+        "KEY",
+        "A taint that nodes lose before pods are scheduled. May be given several times.",
+    ),
+    flag("ignore-taint", "KEY", "The same."),
+    switch("scale-down-enabled", "Nodes that are not needed are removed (true)."),
+    switch("scale-down-unready-enabled", "Nodes that are not Ready are, too (true)."),
+    flag("scale-down-unneeded-time", "SPAN", "How long a node is not needed before it is removed (10m)."),
+    flag("scale-down-unready-time", "SPAN", "The same for a node that is not Ready (20m)."),
+    flag(
+        "scale-down-utilization-threshold",
+        "NUMBER",
+        "A node of which less than this is requested may be removed (0.5).",
+    ),
+    flag(
+        "scale-down-gpu-utilization-threshold",
+        "NUMBER",
+        "The same for the accelerators of a node that has some (0.5).",
+    ),
+    flag("scale-down-delay-after-add", "SPAN", "After a node was added, none is removed for so long (10m)."),
+    flag(
+        "scale-down-delay-after-delete",
+        "SPAN",
+        "After a node was removed, none is removed for so long (0s).",
+    ),
+    flag(
+        "scale-down-delay-after-failure",
+        "SPAN",
+        "After a removal has failed, no node is removed for so long (3m).",
+    ),
+    flag("max-graceful-termination-sec", "SECONDS", "The longest grace period of an evicted pod (600)."),
+    flag("max-scale-down-parallelism", "NUMBER", "Nodes that are removed at once (10)."),
+    flag("max-drain-parallelism", "NUMBER", "Of these, nodes with pods (1)."),
+    switch("skip-nodes-with-system-pods", "Nodes with pods of kube-system without a budget stay (true)."),
+    switch("skip-nodes-with-local-storage", "Nodes with pods that keep data on the node stay (true)."),
+    switch("skip-nodes-with-custom-controller-pods", "Nodes with pods of an unknown controller stay (true)."),
+    switch(
+        "skip-nodes-with-batch-pods",
+        "Nodes with pods that run to completion stay (true). Not a flag of Cluster Autoscaler.",
+    ),
+    flag("min-replica-count", "NUMBER", "Nodes with a pod of a controller with fewer replicas stay (0)."),
+    switch("ignore-daemonsets-utilization", "What DaemonSet pods request does not count (false)."),
+    switch("ignore-mirror-pods-utilization", "What static pods request does not count (false)."),
+    flag(
+        "max-total-unready-percentage",
+        "PERCENT",
+        "If more nodes are not Ready than this, nothing is scaled (45).",
+    ),
+    flag("ok-total-unready-count", "NUMBER", "Unless they are no more than this (3)."),
+    flag(
+        "no-scale-down",
+        "START,DURATION,ZONE",
+        "No node is removed in this window, such as 'Mon-Fri 09:00,9h,Asia/Tokyo'. May be given several times. Not a flag of Cluster Autoscaler.",
+    ),
+    switch(
+        "consolidation",
+        "Nodes above the threshold are removed, too, if their pods fit elsewhere (false). Not a flag of Cluster Autoscaler.",
+    ),
+];
 
 /// Flags that say nothing of what is decided here: where logs go, how clouds are reached, how often is looked.
 const WITHOUT_MEANING: [&str; 28] = [
@@ -437,6 +576,34 @@ mod tests {
         assert_eq!(options.gpus.len(), 1);
         assert!(options.balances);
         assert_eq!(options.discovery[0][1], ("x".into(), Some("y".into())));
+    }
+
+    #[test]
+    fn every_flag_of_the_table_is_read_and_every_flag_that_is_read_is_in_the_table() {
+        for flag in FLAGS {
+            let mut options = Options::default();
+            let word = format!("--{}={}", flag.name, flag.value.map_or("true", |_| "?"));
+            let is_known = match options.read([&*word]) {
+                Ok(unknown) => unknown.is_empty(),
+                Err(_) => true,
+            };
+            assert!(is_known, "{word}");
+        }
+        let source = include_str!("options.rs").split("#[cfg(test)]").next().unwrap_or_default();
+        let arms = source.lines().filter(|line| line.contains("=> ") && line.trim_start().starts_with('"'));
+        let read: Vec<&str> = arms
+            .flat_map(|line| line.split("=>").next().unwrap_or_default().split('"').skip(1).step_by(2))
+            .collect();
+        let flags: Vec<&&str> = read.iter().filter(|name| name.contains('-') || name.len() > 4).collect();
+        assert!(flags.len() >= FLAGS.len(), "{} of {}", flags.len(), FLAGS.len());
+        let missing: Vec<_> = flags
+            .iter()
+            .filter(|name| {
+                FLAGS.iter().all(|flag| flag.name != ***name)
+                    && !["true", "false", "True", "False"].contains(&***name)
+            })
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::client::{Caller, Manner};
 use super::discovery::Discovery;
 use super::error::AwsError;
+use super::failures::Failures;
 use super::machine::Machine;
 use super::service::Service;
 use super::versions::Cache;
@@ -32,8 +33,10 @@ pub(super) struct State {
     pub(super) machines: BTreeMap<InstanceId, Machine>,
     /// Groups as they were seen last.
     pub(super) seen: Vec<NodeGroup>,
-    /// Where groups are found by the cluster's nodes.
+    /// Where groups are found by the cluster's nodes, or are looked at for the sake of their sizes alone.
     pub(super) found: Option<Discovery>,
+    /// Launches that failed, where these are asked for.
+    pub(super) failures: Option<Failures>,
 }
 
 impl Aws {
@@ -69,7 +72,7 @@ impl Aws {
 
     /// From now on the groups behind the cluster's nodes are looked at, as these come and go; of them no more than interruptions are decided on.
     pub fn follow_nodes(&self) {
-        self.state().found = Some(Discovery::default());
+        self.state().found.get_or_insert_default().follows_nodes = true;
         self.caller.forget_connections();
     }
 

@@ -84,6 +84,15 @@ pub(super) fn is_lost(error: &AwsError) -> bool {
 
 pub(super) type Step = Result<(), Stop>;
 
+/// Of which groups an instance may be terminated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owned {
+    /// Of self-managed ones.
+    ByUs,
+    /// Also of those that EKS owns: what is empty goes, and the group wants one less.
+    ByAnybody,
+}
+
 impl Aws {
     /// Carries out an effect.
     pub(super) async fn carry(&self, effect: &GroupEffect, order: Order<'_>) -> Answer {
@@ -109,7 +118,7 @@ impl Aws {
             }
             GroupEffect::Relieve { instance, group, hook, .. } => {
                 self.has_hook(group, hook).await?;
-                self.terminate((instance, group), Replacement::Launch, order).await
+                self.terminate((instance, group), (Replacement::Launch, Owned::ByUs), order).await
             }
             GroupEffect::CompleteAction { action, .. } => {
                 self.of_action("CompleteLifecycleAction", action, order).await
@@ -118,7 +127,12 @@ impl Aws {
                 self.of_action("RecordLifecycleActionHeartbeat", action, order).await
             }
             GroupEffect::Terminate { instance, group, replacement, .. } => {
-                self.terminate((instance, group), *replacement, order).await
+                let owned = if effect.changes_auto_scaling_group().is_some() {
+                    Owned::ByUs
+                } else {
+                    Owned::ByAnybody
+                };
+                self.terminate((instance, group), (*replacement, owned), order).await
             }
             GroupEffect::UpdateNodegroupVersion { group, from, to, force } => {
                 self.update_version(group, from, (to, *force), order).await
@@ -279,7 +293,7 @@ impl Aws {
     async fn terminate(
         &self,
         (id, name): (&InstanceId, &GroupName),
-        replacement: Replacement,
+        (replacement, owned): (Replacement, Owned),
         order: Order<'_>,
     ) -> Step {
         let member = self.member(id).await?;
@@ -298,7 +312,10 @@ impl Aws {
         if !is_counted(&member) {
             return Err(Stop::Done);
         }
-        let group = self.own(&own, name).await?;
+        let group = match owned {
+            Owned::ByUs => self.own(&own, name).await?,
+            Owned::ByAnybody => self.group(&own).await?,
+        };
         let decrements = match replacement {
             Replacement::Launch => false,
             Replacement::Decrement { keep } => {

@@ -43,8 +43,10 @@ impl Aws {
     /// Asks for the groups of nodes that were not there before.
     pub(super) async fn discover(&self, nodes: &BTreeMap<InstanceId, OfNode>) -> Result<(), AwsError> {
         let new: Vec<InstanceId> = match &self.state().found {
-            None => return Ok(()),
-            Some(found) => nodes.keys().filter(|id| !found.asked.contains(*id)).cloned().collect(),
+            Some(found) if found.follows_nodes => {
+                nodes.keys().filter(|id| !found.asked.contains(*id)).cloned().collect()
+            }
+            Some(_) | None => return Ok(()),
         };
         if new.is_empty() {
             return Ok(());
@@ -78,6 +80,10 @@ impl Aws {
 
     /// The hooks of a group, as they were a minute ago at most.
     pub(super) async fn known_hooks(&self, group: &Text) -> Result<Value, AwsError> {
+        if self.state().found.as_ref().is_some_and(|found| !found.follows_nodes) {
+            // Nobody asks what holds an instance: it is terminated when it is empty.
+            return Ok(Value::Null);
+        }
         let known = self.state().found.as_ref().and_then(|found| found.hooks.get(group).cloned());
         if let Some((_, hooks)) = known.filter(|(at, _)| at.elapsed() < HOOKS_LAST) {
             return Ok(hooks);

@@ -195,6 +195,7 @@ impl Aws {
             observed.instances.extend(instances.into_iter().map(|one| (one.id.clone(), one)));
             observed.groups.push(group);
         }
+        self.learn_failures(&mut observed).await?;
         observed.instances.extend(self.left(&ids, &machines, &observed));
         self.state().seen.clone_from(&observed.groups);
         Ok(observed)

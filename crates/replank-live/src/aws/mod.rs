@@ -18,6 +18,7 @@ mod discovery;
 mod eks;
 mod error;
 mod facts;
+mod failures;
 mod found;
 mod group;
 mod machine;
@@ -25,6 +26,7 @@ mod managed;
 mod processes;
 mod profile;
 mod queue;
+mod scaled;
 mod service;
 mod sign;
 mod statement;
@@ -48,8 +50,10 @@ pub use account::Aws;
 pub use eks::{EksError, EksUpdate, Progress, UpdateOf, Write, request_token};
 pub use error::AwsError;
 pub use queue::AwsQueue;
+pub use scaled::Tag;
 pub use statement::{
-    AUTO_SCALING, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, UPGRADE, UPGRADE_READS, allowed, statement,
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, UPGRADE,
+    UPGRADE_READS, allowed, statement,
 };
 pub use wire::AwsAsked;
 

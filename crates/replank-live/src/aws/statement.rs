@@ -82,6 +82,24 @@ pub const HANDLE: &[&str] = &[
     "autoscaling:TerminateInstanceInAutoScalingGroup",
 ];
 
+/// What is read to scale groups.
+pub const AUTOSCALE_READS: &[&str] = &[
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeAutoScalingInstances",
+    "autoscaling:DescribeScalingActivities",
+    "ec2:DescribeInstances",
+    "ec2:DescribeLaunchTemplateVersions",
+    "eks:DescribeNodegroup",
+    "sts:GetCallerIdentity",
+];
+
+/// What is done to scale groups.
+pub const AUTOSCALE: &[&str] = &[
+    "autoscaling:TerminateInstanceInAutoScalingGroup",
+    "autoscaling:UpdateAutoScalingGroup",
+    "eks:UpdateNodegroupConfig",
+];
+
 /// What is done with the queue of messages about them.
 pub const QUEUE: &[&str] =
     &["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"];
@@ -93,15 +111,17 @@ mod tests {
     use super::*;
 
     /// The rooms from which AWS is called.
-    const CALLS: [&str; 9] = [
+    const CALLS: [&str; 11] = [
         include_str!("account.rs"),
         include_str!("act.rs"),
         include_str!("client.rs"),
         include_str!("discover.rs"),
         include_str!("facts.rs"),
+        include_str!("failures.rs"),
         include_str!("managed.rs"),
         include_str!("processes.rs"),
         include_str!("queue.rs"),
+        include_str!("scaled.rs"),
         include_str!("template.rs"),
     ];
 
@@ -131,11 +151,12 @@ mod tests {
                 called.extend(quoted(source, before).iter().map(|name| format!("{service}:{name}")));
             }
         }
-        let own: BTreeSet<String> = [READS, AUTO_SCALING, MANAGED, HANDLE_READS, HANDLE, QUEUE]
-            .concat()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let own: BTreeSet<String> =
+            [READS, AUTO_SCALING, MANAGED, HANDLE_READS, HANDLE, QUEUE, AUTOSCALE_READS, AUTOSCALE]
+                .concat()
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
         assert!(called.len() > 20, "{called:?}");
         // Tables of other verbs are in this file, too.
         let tables = include_str!("statement.rs");

@@ -15,7 +15,7 @@
 //! | S6 | another process can go on with a run: its record is there before anything else, and as long as it may be taken back | [`record`] |
 //! | S7 | a run that is refused has no effect at all | [`refusal`] |
 //! | S9 | a plan that refuses to begin with what blocks has begun with nothing of the kind | [`refusal`] |
-//! | S10 | nothing is asked of an Auto Scaling group that EKS owns | [`owned`] |
+//! | S10 | nothing is asked of an Auto Scaling group that EKS owns, but the termination of what the autoscaler has drained | [`owned`] |
 //! | H1 | with more pods in a bad way than the plan allows no further node is begun | [`gate`] |
 //! | H2 | after a roll back nothing is left of what failed, but what is named | [`back`] |
 //! | L1 | every run ends, and one that is blocked says by what | [`Checkers::finish`] |

@@ -1,8 +1,9 @@
-//! S10: nothing is ever asked of the Auto Scaling group that EKS owns, be it carried out or refused: EKS alone changes it.
+//! S10: nothing is ever asked of the Auto Scaling group that EKS owns, be it carried out or refused: EKS alone changes it. One thing is: the autoscaler has the
+//! instance of a node terminated that it has drained, and the group wants one less, as Cluster Autoscaler does it.
 
 use replank_model::object::cloud::GroupKind;
 use replank_model::text::GroupName;
-use replank_protocol::command::{Effect, GroupEffect};
+use replank_protocol::command::{Effect, Expected, GroupEffect, Replacement};
 use replank_sim::Sent;
 
 use super::truth::Truth;
@@ -25,6 +26,11 @@ fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
         Effect::Group(GroupEffect::Resize { group, .. }) => Some((&group.node_group, "a size")),
         Effect::Group(GroupEffect::SetProcess { group, .. }) => Some((&group.node_group, "a process")),
         Effect::Group(GroupEffect::Relieve { group, .. }) => Some((group, "another instance")),
+        Effect::Group(GroupEffect::Terminate {
+            expected: Expected::Drained { marked_by, remaining, .. },
+            replacement: Replacement::Decrement { .. },
+            ..
+        }) if marked_by.as_str() == "autoscaler" && remaining.is_empty() => None,
         Effect::Group(GroupEffect::Terminate { group, .. }) => Some((group, "a termination")),
         // Only EKS' own hooks are EKS' to complete.
         Effect::Group(GroupEffect::CompleteAction { action, .. } | GroupEffect::Heartbeat { action })

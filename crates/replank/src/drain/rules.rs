@@ -24,6 +24,8 @@ pub(crate) enum RbacVerb {
     RollSurge,
     /// `replank handle`
     Handle,
+    /// `replank autoscale`
+    Autoscale,
     /// `replank migrate deployment/… --apply` and `--cancel`
     Migrate,
     /// `replank migrate deployment/… --to-rollout --apply`
@@ -73,6 +75,17 @@ const HANDLED: [Rule; 3] = [
     rule("", "nodes", &["get", "list", "watch", "patch"]),
     rule("", "pods", &["get", "list", "watch", "delete"]),
     rule("", "pods/eviction", &["create"]),
+];
+/// What is written when the number of nodes changes.
+const SCALED: [Rule; 3] = [
+    rule("", "nodes", &["get", "list", "watch", "patch"]),
+    rule("", "pods", READ),
+    rule("", "pods/eviction", &["create"]),
+];
+/// In the namespace of its Lease, and of the priorities of the expander.
+const SCALED_HELD: [Rule; 2] = [
+    rule("", "configmaps", &["get"]),
+    rule("coordination.k8s.io", "leases", &["create", "delete", "get", "patch"]),
 ];
 /// In the namespace of its Lease.
 const HELD: [Rule; 1] = [rule("coordination.k8s.io", "leases", &["create", "delete", "get", "patch"])];
@@ -133,6 +146,7 @@ impl RbacVerb {
             Self::DrainSurge => [&NODES[..], &PODS, &EVICTIONS, &SURGE, &NAMESPACES].concat(),
             Self::Roll => once([&ROLLED[..], &seen()].concat()),
             Self::Handle => once([&HANDLED[..], &seen()].concat()),
+            Self::Autoscale => once([&SCALED[..], &seen()].concat()),
             Self::RollSurge => once([&ROLLED[..], &RESTARTED, &seen()].concat()),
             Self::Migrate
             | Self::MigrateRollout
@@ -147,6 +161,7 @@ impl RbacVerb {
         match self {
             Self::Roll | Self::RollSurge => &RECORDED,
             Self::Handle => &HELD,
+            Self::Autoscale => &SCALED_HELD,
             Self::Migrate => &DEPLOYMENTS_MOVED,
             Self::MigrateRollout => &HANDED_OVER,
             Self::MigrateStatefulset => &STATEFUL_SETS_MOVED,
@@ -182,6 +197,7 @@ impl RbacVerb {
             Self::Roll => "replank-roll",
             Self::RollSurge => "replank-roll-surge",
             Self::Handle => "replank-handle",
+            Self::Autoscale => "replank-autoscale",
             Self::Migrate => "replank-migrate",
             Self::MigrateRollout => "replank-migrate-rollout",
             Self::MigrateStatefulset => "replank-migrate-statefulset",
@@ -222,7 +238,8 @@ impl RbacVerb {
             | Self::DrainSurge
             | Self::Roll
             | Self::RollSurge
-            | Self::Handle => NAMESPACE,
+            | Self::Handle
+            | Self::Autoscale => NAMESPACE,
         };
         (!self.of_namespace().is_empty()).then(|| asked.unwrap_or(usual))
     }

@@ -9,4 +9,5 @@ mod words;
 
 pub(crate) use args::HandleArgs;
 pub(crate) use hold::LEASE;
+pub(crate) use screen::Screen;
 pub(crate) use start::run;

@@ -8,24 +8,24 @@ use crate::drain::remedy::remedy;
 use crate::live::{Form, Format, Waits, error_line, line as print};
 
 /// See the module's page.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     form: Form,
     waits: Waits,
     is_dry_run: bool,
 }
 
 impl Screen {
-    pub(super) fn new(format: Format, is_dry_run: bool) -> Self {
+    pub(crate) fn new(format: Format, is_dry_run: bool) -> Self {
         Self { form: Form::new(format, false), waits: Waits::default(), is_dry_run }
     }
 
     /// Whether lines are told, and not events.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.form.is_text()
     }
 
     /// Tells what is being done; or would be.
-    pub(super) fn does(&self, at: Time, line: &str, mut event: Value) {
+    pub(crate) fn does(&self, at: Time, line: &str, mut event: Value) {
         if self.is_dry_run {
             event["dryRun"] = true.into();
             self.say(at, &format!("{line} (dry run)"), event);
@@ -35,7 +35,7 @@ impl Screen {
     }
 
     /// Tells something that happened: a line, and an event with its members.
-    pub(super) fn say(&self, at: Time, line: &str, mut event: Value) {
+    pub(crate) fn say(&self, at: Time, line: &str, mut event: Value) {
         if self.is_text() {
             print(&format!("{} {line}", at.floor_seconds()));
         } else {
@@ -45,7 +45,7 @@ impl Screen {
     }
 
     /// Tells what is to be looked at.
-    pub(super) fn warn(&self, at: Time, kind: &str, text: &str) {
+    pub(crate) fn warn(&self, at: Time, kind: &str, text: &str) {
         if self.is_text() {
             error_line(&format!("{} {text}", at.floor_seconds()));
         } else {
@@ -54,7 +54,7 @@ impl Screen {
     }
 
     /// Tells what has been waited for long enough; when to look next.
-    pub(super) fn waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
+    pub(crate) fn waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
         let (due, next) = self.waits.due(now, waiting.iter().filter(|one| is_told(&one.on)), |_| true);
         for one in due {
             let step = remedy(&one.on);

@@ -10,6 +10,6 @@ mod told;
 pub(crate) use args::{LiveArgs, SnapshotArgs};
 pub(crate) use carry::{carry_out, lost_on_the_way, pressed};
 pub(crate) use permitted::permitted;
-pub(crate) use read::{Read, ToScan, read, read_to_scan, runtime};
+pub(crate) use read::{Read, ToScan, read, read_to_scan, read_with, runtime};
 pub(crate) use snapshot::run;
 pub(crate) use told::{Form, Format, RENEWED_EVERY, Waits, error_line, fitting, line, refused};

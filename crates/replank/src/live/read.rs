@@ -47,6 +47,18 @@ pub(crate) fn read(args: &LiveArgs, printer: &mut Printer) -> Result<Read, Failu
     capture(args, &Captured::default(), printer).map(|(read, _)| read)
 }
 
+/// Reads a live cluster as a snapshot, with the contents of some ConfigMaps: namespace and name.
+///
+/// # Errors
+/// Where it cannot be reached or read.
+pub(crate) fn read_with(
+    args: &LiveArgs,
+    config_maps: Vec<(String, String)>,
+    printer: &mut Printer,
+) -> Result<Read, Failure> {
+    capture(args, &Captured { config_maps, ..Captured::default() }, printer).map(|(read, _)| read)
+}
+
 /// What a scan reads of a live cluster.
 pub(crate) struct ToScan {
     /// Its objects.

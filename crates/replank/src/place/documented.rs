@@ -67,6 +67,7 @@ fn args(words: &[&str]) -> PlaceArgs {
         | Command::Rbac(_)
         | Command::Roll(_)
         | Command::Handle(_)
+        | Command::Autoscale(_)
         | Command::Setup(_)
         | Command::Diff(_)
         | Command::Migrate(_)

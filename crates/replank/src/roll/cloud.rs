@@ -8,7 +8,7 @@ use replank_facts::group_facts;
 use replank_facts::plan::{ChosenBy, Plan};
 use replank_live::aws::{Aws, AwsAsked, AwsError, EksUpdate};
 use replank_live::cloud::OfNode;
-use replank_model::object::cloud::{GroupKind, instance_of};
+use replank_model::object::cloud::{GroupKind, NodeGroup, instance_of};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Time;
@@ -60,6 +60,8 @@ impl From<AwsError> for Failure {
 /// A cloud behind nodes.
 pub(super) struct Cloud {
     pub(super) aws: Arc<Aws>,
+    /// The groups that are followed.
+    pub(super) followed: Vec<NodeGroup>,
     /// Updates of the plan's managed node groups that are in progress.
     begun: Vec<(String, EksUpdate)>,
 }
@@ -158,8 +160,8 @@ pub(super) fn connect(
         }
     }
     let begun = runtime.block_on(aws.begun_updates(&own_groups))?;
-    aws.follow(followed);
-    Ok(Some(Cloud { aws: Arc::new(aws), begun }))
+    aws.follow(followed.clone());
+    Ok(Some(Cloud { aws: Arc::new(aws), followed, begun }))
 }
 
 /// EKS knows a node group by its own name only, and nothing goes through its Auto Scaling group.

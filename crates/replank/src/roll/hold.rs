@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use replank_advice::preflight;
 use replank_core::Core;
+use replank_core::scale::Autoscaler;
 use replank_facts::plan::{Plan, RunOptions};
 use replank_journal::{Entry, Recorded};
 use replank_live::aws::{Aws, AwsQueue};
@@ -51,6 +52,8 @@ pub(super) struct Task {
     pub(super) cloud: Option<Arc<Aws>>,
     /// The queue of messages that are handled besides.
     pub(super) queue: Option<Arc<AwsQueue>>,
+    /// How groups are scaled besides, where they are.
+    pub(super) scaler: Option<Autoscaler>,
 }
 
 /// How it was left.
@@ -96,7 +99,7 @@ pub(super) fn carry_out(
     };
     let handling = runtime.block_on(async {
         is_as_known(connection, &namespace, task).await?;
-        besides::taken(connection, task.queue.as_ref()).await
+        besides::taken(connection, task.queue.as_ref(), task.scaler.as_ref()).await
     });
     let mut handling = match handling {
         Ok(handling) => handling,
@@ -119,6 +122,10 @@ pub(super) fn carry_out(
     let Task { run, plan, options, .. } = task;
     let core = Core::new(plan.clone(), run.clone(), options.clone(), preflight::blocking).with_record();
     let core = besides::with_interruptions(core, plan, task.cloud.as_ref().filter(|_| task.queue.is_some()));
+    let core = match &task.scaler {
+        Some(scaler) => core.with_autoscaler(scaler.clone()),
+        None => core,
+    };
     let watch = Watch::new(core, plan.clone(), run.clone(), options.clone(), shared.clone());
     let mut file = journal.as_ref().map(JournalFile::sink);
     let sink = Box::new(move |entry: &Entry| {
@@ -160,8 +167,8 @@ pub(super) fn carry_out(
         Ok(Left::End(_) | Left::Interrupted | Left::Lost(_)) | Err(_) => Ok(()),
     };
     runtime.block_on(lease.release());
-    if let Some(handling) = handling {
-        runtime.block_on(handling.release());
+    for other in handling {
+        runtime.block_on(other.release());
     }
     if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
         // What was done is done: that there is no whole evidence of it is said.

@@ -12,7 +12,8 @@ use replank_model::text::RunId;
 use replank_model::time::Time;
 use replank_model::view::View;
 
-use super::args::AwsArgs;
+use super::args::{AwsArgs, BesidesArgs};
+use super::besides::scaler;
 use super::cloud::{Cloud, connect};
 use super::course::Course;
 use crate::coverage;
@@ -50,18 +51,21 @@ impl Rehearsed {
     }
 }
 
+/// What a cluster is read from, and what is done on it besides the run.
+pub(super) type ReadFrom<'a> = (&'a LiveArgs, &'a ReadArgs, &'a AwsArgs, &'a BesidesArgs);
+
 /// Rehearses a plan on a live cluster; with a run that was begun, what is left of it.
 ///
 /// # Errors
 /// Where the cluster cannot be read.
 pub(super) fn rehearse(
-    (live, read, aws): (&LiveArgs, &ReadArgs, &AwsArgs),
+    from: ReadFrom<'_>,
     plan: Plan,
     begun: Option<(RunId, Time)>,
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Rehearsed, Failure> {
-    let (mut scene, cloud) = scene((live, read, aws), plan, printer)?;
+    let (mut scene, cloud) = scene(from, plan, printer)?;
     if let Some(cloud) = &cloud {
         cloud.tell_adopted(begun.as_ref().map(|(_, since)| *since), printer);
     }
@@ -91,7 +95,7 @@ pub(super) fn rehearse(
 /// # Errors
 /// Where the cluster or the account cannot be read.
 pub(super) fn scene(
-    (live, read, aws): (&LiveArgs, &ReadArgs, &AwsArgs),
+    (live, read, aws, besides): ReadFrom<'_>,
     plan: Plan,
     printer: &mut Printer,
 ) -> Result<(Scene, Option<Cloud>), Failure> {
@@ -103,5 +107,8 @@ pub(super) fn scene(
     cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &read.allowed());
     let mut scene = Scene::new(input.name, cluster, plan, &read.group_label)?;
     let cloud = connect(&mut scene, aws, printer)?;
+    if let Some(flags) = &besides.autoscale {
+        scaler(&mut scene, cloud.as_ref(), flags, printer)?;
+    }
     Ok((scene, cloud))
 }

@@ -97,7 +97,13 @@ pub(super) fn begin(
     if let Some((_, since)) = &since {
         printer.story(&format!("run {run} was begun at {since}: it is gone on with"));
     }
-    let rehearsed = rehearse((&args.live, &args.read, &args.aws), plan, since.clone(), printer, interrupt)?;
+    let rehearsed = rehearse(
+        (&args.live, &args.read, &args.aws, &args.besides),
+        plan,
+        since.clone(),
+        printer,
+        interrupt,
+    )?;
     let scene = &rehearsed.scene;
     let is_new = begun.is_none();
     let task_options = RunOptions { started: since.map_or(now, |(_, since)| since), ..options(scene) };
@@ -144,7 +150,8 @@ pub(super) fn begin(
     };
     let cloud = rehearsed.cloud.clone();
     let queue = besides::queue((&runtime, &connection), cloud.as_ref(), args.besides.queue_url.as_deref())?;
-    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud, queue };
+    let scaler = besides::scales((&runtime, &connection), scene)?;
+    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud, queue, scaler };
     carry_out(
         (&runtime, &connection),
         &task,

@@ -89,22 +89,24 @@ pub(super) fn carry(
         allow_incomplete: Vec::new(),
         strict: false,
     };
-    let (from, plan) = ((&args.live, &read, &args.aws), begun.told.plan.clone());
-    let (cloud, rehearsed) = match intent {
+    let (from, plan) = ((&args.live, &read, &args.aws, &args.besides), begun.told.plan.clone());
+    let (cloud, rehearsed, scaler) = match intent {
         Intent::Run => {
             let since = Some((run.clone(), begun.told.options.started));
             let rehearsed = rehearse(from, plan, since, printer, interrupt)?;
-            (rehearsed.cloud.clone(), rehearsed.compared_with(printer))
+            let scaler = besides::scales((&runtime, &connection), &rehearsed.scene)?;
+            (rehearsed.cloud.clone(), rehearsed.compared_with(printer), scaler)
         }
-        Intent::Paused | Intent::Cancelled | Intent::Undo if plan.external().is_some() => (None, None),
+        Intent::Paused | Intent::Cancelled | Intent::Undo if plan.external().is_some() => (None, None, None),
         Intent::Paused | Intent::Cancelled | Intent::Undo => {
-            (scene(from, plan, printer)?.1.map(|cloud| cloud.aws), None)
+            let (scene, cloud) = scene(from, plan, printer)?;
+            (cloud.map(|cloud| cloud.aws), None, besides::scales((&runtime, &connection), &scene)?)
         }
     };
     let queue = besides::queue((&runtime, &connection), cloud.as_ref(), args.besides.queue_url.as_deref())?;
     let told = begun.told;
     let (plan, options) = (Arc::new(told.plan), told.options);
-    let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue };
+    let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue, scaler };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 

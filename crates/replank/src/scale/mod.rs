@@ -6,10 +6,12 @@ mod simulated;
 mod text;
 
 use replank_core::scale;
-use replank_core::scale::{Given, Groups, InFlight, State};
+use replank_core::scale::{Autoscaler, Given, Groups, InFlight, State};
 use replank_facts::budget::{Healths, Ledger};
-use replank_facts::coverage::Question;
+use replank_facts::coverage::{Coverage, Question};
 use replank_facts::groups::GroupBy;
+use replank_model::time::Time;
+use replank_model::view::View;
 use replank_rehearse::count_budgets;
 use replank_schedule::Scheduler;
 
@@ -54,14 +56,43 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
     let by = GroupBy::Label(args.read.group_label.clone());
     let groups = Groups::of(&view, &by, &facts, &settings.options);
     groups.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+    let autoscaler = Autoscaler { options: settings.options, facts, prices, priorities, group_by: by };
+    let shown = Shown { name, now, origin: settings.origin, view, groups, autoscaler, coverage };
+    show(shown, args.output, printer)
+}
+
+/// A cluster of which it is shown what an autoscaler would do.
+pub(crate) struct Shown {
+    /// What was read, in a few words.
+    pub(crate) name: String,
+    /// When it was.
+    pub(crate) now: Time,
+    /// Where the settings come from.
+    pub(crate) origin: String,
+    /// The cluster.
+    pub(crate) view: View,
+    /// Its groups.
+    pub(crate) groups: Groups,
+    /// How it is scaled.
+    pub(crate) autoscaler: Autoscaler,
+    /// What of the cluster could be seen.
+    pub(crate) coverage: Coverage,
+}
+
+/// Shows it.
+///
+/// # Errors
+/// Where it cannot be printed.
+pub(crate) fn show(shown: Shown, format: ScaleFormat, printer: &mut Printer) -> Result<Exit, Failure> {
+    let Shown { name, now, origin, view, groups, autoscaler, coverage } = shown;
     let mut scheduler = Scheduler::load(&view);
     let state = State::default();
     let given = Given {
         view: &view,
         groups: &groups,
-        options: &settings.options,
-        prices: &prices,
-        priorities: &priorities,
+        options: &autoscaler.options,
+        prices: &autoscaler.prices,
+        priorities: &autoscaler.priorities,
         state: &state,
         in_flight: &InFlight::default(),
         now,
@@ -70,8 +101,8 @@ fn simulate(args: &SimulateArgs, printer: &mut Printer) -> Result<Exit, Failure>
     let mut healths = Healths::default();
     let mut ledger = Ledger::new(&view, &mut healths);
     let down = scale::down(given, &mut scheduler, &mut ledger, &up);
-    let simulated = Simulated { name, now, settings: settings.origin, view, groups, up, down, coverage };
-    let data = match args.output {
+    let simulated = Simulated { name, now, settings: origin, view, groups, up, down, coverage };
+    let data = match format {
         ScaleFormat::Text => text::page(&simulated, printer.look()),
         ScaleFormat::Json => json::json(&simulated)?,
     };

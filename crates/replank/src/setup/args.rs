@@ -68,7 +68,9 @@ pub(crate) enum SetupMode {
     Handle,
     /// `replank roll`.
     Roll,
-    /// Both.
+    /// `replank autoscale`.
+    Autoscale,
+    /// All of them.
     All,
 }
 

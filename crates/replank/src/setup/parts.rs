@@ -57,7 +57,7 @@ impl Setup {
     pub(super) fn needs_queue(&self) -> bool {
         match self.mode {
             SetupMode::Handle | SetupMode::All => true,
-            SetupMode::Roll => false,
+            SetupMode::Roll | SetupMode::Autoscale => false,
         }
     }
 

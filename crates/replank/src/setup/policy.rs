@@ -1,6 +1,8 @@
 //! Permissions: for each mode the actions that its calls need, on no more than they are about.
 
-use replank_live::aws::{AUTO_SCALING, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, allowed};
+use replank_live::aws::{
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, allowed,
+};
 use serde_json::{Value, json};
 
 use super::args::SetupMode;
@@ -14,36 +16,63 @@ pub(super) struct Names<'n> {
     pub(super) arn: &'n dyn Fn(&str, &str) -> Value,
 }
 
+/// What a role is for.
+#[derive(Clone, Copy)]
+struct Uses {
+    handles: bool,
+    rolls: bool,
+    scales: bool,
+}
+
+impl Uses {
+    fn of(mode: SetupMode) -> Self {
+        match mode {
+            SetupMode::Handle => Self { handles: true, rolls: false, scales: false },
+            SetupMode::Roll => Self { handles: false, rolls: true, scales: false },
+            SetupMode::Autoscale => Self { handles: false, rolls: false, scales: true },
+            SetupMode::All => Self { handles: true, rolls: true, scales: true },
+        }
+    }
+
+    /// The actions of those tables that are used, each once.
+    fn actions(
+        self,
+        handle: &[&'static str],
+        roll: &[&'static str],
+        scale: &[&'static str],
+    ) -> Vec<&'static str> {
+        let used = [(self.handles, handle), (self.rolls, roll), (self.scales, scale)];
+        unique(
+            used.into_iter()
+                .filter(|(is_used, _)| *is_used)
+                .flat_map(|(_, all)| all.iter().copied())
+                .collect(),
+        )
+    }
+}
+
 /// The statements of a role.
 pub(super) fn statements(setup: &Setup, names: &Names<'_>) -> Vec<Value> {
-    let (handles, rolls) = match setup.mode {
-        SetupMode::Handle => (true, false),
-        SetupMode::Roll => (false, true),
-        SetupMode::All => (true, true),
-    };
-    let mut reads = Vec::new();
-    reads.extend(HANDLE_READS.iter().filter(|_| handles));
-    reads.extend(READS.iter().filter(|_| rolls));
+    let uses = Uses::of(setup.mode);
     // Reads of these services cannot be limited to single groups.
-    let mut all = vec![allowed(&unique(reads), &json!("*"))];
-    if handles {
+    let mut all = vec![allowed(&uses.actions(HANDLE_READS, READS, AUTOSCALE_READS), &json!("*"))];
+    if uses.handles {
         all.push(allowed(QUEUE, &names.queue));
     }
-    let mut writes: Vec<&str> = Vec::new();
-    writes.extend(HANDLE.iter().filter(|_| handles));
-    writes.extend(AUTO_SCALING.iter().filter(|_| rolls));
-    let (groups, others): (Vec<&str>, Vec<&str>) =
-        unique(writes).into_iter().partition(|action| action.starts_with("autoscaling:"));
-    all.push(of_groups(setup, names, &groups));
-    if !rolls {
-        return all;
-    }
-    let (nodegroups, more): (Vec<&str>, Vec<&str>) =
-        MANAGED.iter().copied().partition(|action| action.starts_with("eks:"));
+    let rolls = [AUTO_SCALING, MANAGED].concat();
+    let writes = uses.actions(HANDLE, &rolls, AUTOSCALE);
+    let of = |service: &str| -> Vec<&str> {
+        writes.iter().copied().filter(|action| action.split(':').next() == Some(service)).collect()
+    };
+    all.push(of_groups(setup, names, &of("autoscaling")));
     let of_cluster = (names.arn)("eks", &format!("nodegroup/{}/*", setup.cluster));
-    all.push(allowed(&nodegroups, &of_cluster));
-    let others = unique(others.into_iter().chain(more).collect());
-    all.push(allowed(&others, &(names.arn)("ec2", "launch-template/*")));
+    let others = [("eks", of_cluster), ("ec2", (names.arn)("ec2", "launch-template/*"))];
+    let others = others.into_iter().map(|(service, resource)| (of(service), resource));
+    all.extend(
+        others
+            .filter(|(actions, _)| !actions.is_empty())
+            .map(|(actions, resource)| allowed(&actions, &resource)),
+    );
     all
 }
 

@@ -1,6 +1,8 @@
 //! The built binary, as a person or a script meets it.
 
 mod account_cuts;
+mod autoscale_aws;
+mod autoscale_aws_parity;
 mod aws_account;
 mod aws_credentials;
 mod aws_faults;

@@ -174,6 +174,7 @@ fn not_run(line: &str) -> Option<&'static str> {
         ["replank", "cluster", "advance", ..] => Some("needs a cluster whose clock stands still: cluster.rs"),
         ["replank", "cluster", "up", ..] => Some("does not end by itself: cluster.rs"),
         ["replank", "handle", ..] => Some("needs an AWS account: handle_aws.rs"),
+        ["replank", "autoscale", ..] => Some("needs an AWS account: autoscale_aws.rs"),
         _ => None,
     }
 }

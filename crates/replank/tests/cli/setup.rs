@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::common::{replank, root};
 
-const MODES: [&str; 3] = ["handle", "roll", "all"];
+const MODES: [&str; 4] = ["handle", "roll", "autoscale", "all"];
+/// Modes in which messages are received.
+const QUEUED: [&str; 2] = ["handle", "all"];
 
 fn printed(mode: &str, form: &str, more: &[&str]) -> String {
     let ran =
@@ -118,7 +120,7 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
         }
         let hooks: Vec<&Value> =
             resources.values().filter(|one| one["Type"] == "AWS::AutoScaling::LifecycleHook").collect();
-        assert_eq!(hooks.len(), if mode == "roll" { 0 } else { 2 }, "{mode}");
+        assert_eq!(hooks.len(), if QUEUED.contains(&mode) { 2 } else { 0 }, "{mode}");
         for one in statements(&template) {
             let all: Vec<&str> =
                 one["Action"].as_array().expect("actions").iter().filter_map(Value::as_str).collect();
@@ -132,8 +134,19 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
         }
     }
     let of = |mode: &str| actions(&statements(&template(mode, &[])));
-    let (handle, roll, both) = (of("handle"), of("roll"), of("all"));
-    assert_eq!(both, handle.union(&roll).cloned().collect());
+    let (handle, roll, scale, all) = (of("handle"), of("roll"), of("autoscale"), of("all"));
+    let union: BTreeSet<String> = [&handle, &roll, &scale].into_iter().flatten().cloned().collect();
+    assert_eq!(all, union);
+    let writes: Vec<&String> =
+        scale.iter().filter(|action| !action.contains(":Describe") && !action.contains(":Get")).collect();
+    assert_eq!(
+        writes,
+        [
+            "autoscaling:TerminateInstanceInAutoScalingGroup",
+            "autoscaling:UpdateAutoScalingGroup",
+            "eks:UpdateNodegroupConfig"
+        ]
+    );
     assert!(handle.contains("sqs:ReceiveMessage") && handle.contains("autoscaling:CompleteLifecycleAction"));
     assert!(
         !handle.iter().any(|action| action.starts_with("eks:") || action.contains("UpdateAutoScalingGroup"))
@@ -231,7 +244,7 @@ fn terraform_s_resources_are_whole_and_the_same_as_cloudformation_s() {
         for action in actions(&statements(&template)) {
             assert!(text.contains(&format!("\"{action}\"")), "{mode}: {action}");
         }
-        if mode != "roll" {
+        if QUEUED.contains(&mode) {
             assert!(text.contains(r#""web\"$${x}""#), "what begins an expression is escaped");
         }
     }

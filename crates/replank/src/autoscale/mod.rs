@@ -1,0 +1,16 @@
+//! `replank autoscale`: the number of nodes is kept to what is needed, as Cluster Autoscaler does it for Auto Scaling groups.
+
+mod args;
+mod flags;
+mod hold;
+mod look;
+mod others;
+mod scene;
+mod start;
+mod watch;
+
+pub(crate) use args::AutoscaleArgs;
+pub(crate) use hold::LEASE;
+pub(crate) use others::nobody_else;
+pub(crate) use scene::{Scaled, scaled};
+pub(crate) use start::run;

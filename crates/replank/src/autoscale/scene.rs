@@ -1,0 +1,163 @@
+//! What is scaled: the groups that flags and tags name, as AWS has them, and what their new nodes are to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use replank_core::scale::{self, Autoscaler, Groups, Options};
+use replank_facts::group_facts::{self, Facts};
+use replank_facts::groups::{GroupBy, LearntGroup, from_instances};
+use replank_live::aws::Aws;
+use replank_model::delta::Delta;
+use replank_model::object::cloud::NodeGroup;
+use replank_model::text::{GroupName, InstanceId, Text};
+use replank_model::view::View;
+use tokio::runtime::Runtime;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::scale::input;
+
+/// What is scaled.
+pub(crate) struct Scaled {
+    /// How.
+    pub(crate) autoscaler: Autoscaler,
+    /// Where its settings come from, in words.
+    pub(crate) origin: String,
+    /// The groups, as they are followed.
+    pub(crate) bases: Vec<NodeGroup>,
+    /// The cluster, with the groups and their instances.
+    pub(crate) view: View,
+    /// What the autoscaler makes of them.
+    pub(crate) groups: Groups,
+    /// Names of the Auto Scaling groups, as they were found.
+    pub(crate) found: BTreeSet<Text>,
+}
+
+/// The groups that are scaled, and how.
+///
+/// # Errors
+/// Where a flag cannot be read, no group is named, or the account does not have it.
+pub(crate) fn scaled(
+    (runtime, aws): (&Runtime, &Aws),
+    view: &View,
+    (flags, prices): (&[String], Option<&Path>),
+    printer: &mut Printer,
+) -> Result<Scaled, Failure> {
+    let settings = input::settings(flags, view, printer)?;
+    let prices = input::prices(prices, &settings.options)?;
+    let priorities = input::priorities(view, &settings.options, printer);
+    let mut options = settings.options;
+    are_named(&options)?;
+    let (found, answers, types) = runtime.block_on(async {
+        let found = named(aws, &options).await?;
+        let (answers, types) = aws.answers_of(&found).await?;
+        Ok::<_, Failure>((found, answers, types))
+    })?;
+    let told = group_facts::read(&answers).map_err(Failure::internal)?;
+    let mut facts = group_facts::merged(told);
+    for one in facts.iter_mut().filter(|one| one.types.is_empty()) {
+        let own = one.auto_scaling.as_ref().unwrap_or(one.name.text());
+        one.types.extend(types.get(own).cloned());
+    }
+    are_there(&facts, &options, aws)?;
+    within(&mut options, &facts, printer);
+    options.only = Some(facts.iter().map(|one| one.name.clone()).collect());
+    let by = GroupBy::default();
+    let mut learnt = learnt(view, &facts);
+    let known = with_groups(view, &learnt);
+    let applied = scale::apply_facts(&mut learnt, &known, &by, &facts, &options, true);
+    applied.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
+    let view = with_groups(view, &learnt);
+    let groups = Groups::of(&view, &by, &facts, &options);
+    for (name, why) in groups.left_out.iter().filter(|(name, _)| facts.iter().any(|one| one.name == *name)) {
+        printer.warning(&format!("group {name} is not scaled: {why}"));
+    }
+    let autoscaler = Autoscaler { options, facts, prices, priorities, group_by: by };
+    let bases = learnt.into_iter().map(|one| one.group).collect();
+    Ok(Scaled { autoscaler, origin: settings.origin, bases, view, groups, found })
+}
+
+/// Scaling everything that is there is nobody's wish by the way.
+fn are_named(options: &Options) -> Result<(), Failure> {
+    if options.nodes.is_empty() && options.discovery.is_empty() {
+        return Err(Failure::usage_message("nothing says which groups are to be scaled").next(
+            "pass --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER, or --nodes=MIN:MAX:NAME for each group",
+        ));
+    }
+    Ok(())
+}
+
+/// Auto Scaling groups with the tags, and those that are named, by their own names or those of their managed node groups.
+pub(super) async fn named(aws: &Aws, options: &Options) -> Result<BTreeSet<Text>, Failure> {
+    let mut found = aws.tagged(&options.discovery).await?;
+    let names: Vec<&str> = options.nodes.iter().map(|flag| flag.name.as_str()).collect();
+    found.extend(names.iter().map(|name| Text::from(*name)));
+    found.extend(aws.behind_nodegroups(&names).await?);
+    Ok(found)
+}
+
+fn are_there(facts: &[Facts], options: &Options, aws: &Aws) -> Result<(), Failure> {
+    let place = format!("account {} in {}", aws.account(), aws.region());
+    let is_it = |facts: &Facts, name: &GroupName| {
+        facts.name == *name || facts.auto_scaling.as_ref() == Some(name.text())
+    };
+    let missing = options.nodes.iter().find(|flag| !facts.iter().any(|one| is_it(one, &flag.name)));
+    if let Some(flag) = missing {
+        return Err(Failure::usage_message(format!(
+            "--nodes: {place} has neither an Auto Scaling group nor a managed node group named {}",
+            flag.name
+        ))
+        .next("name one that is there: aws autoscaling describe-auto-scaling-groups --query 'AutoScalingGroups[].AutoScalingGroupName'"));
+    }
+    if facts.is_empty() {
+        return Err(Failure::usage_message(format!(
+            "--node-group-auto-discovery: no Auto Scaling group of {place} has these tags"
+        ))
+        .next("tag the groups that are to be scaled; EKS gives its managed node groups k8s.io/cluster-autoscaler/enabled and k8s.io/cluster-autoscaler/CLUSTER"));
+    }
+    Ok(())
+}
+
+/// The maximum of a group is AWS's: nothing goes above it, whatever a flag says.
+fn within(options: &mut Options, facts: &[Facts], printer: &mut Printer) {
+    for flag in &mut options.nodes {
+        let is_it =
+            |facts: &&Facts| facts.name == flag.name || facts.auto_scaling.as_ref() == Some(flag.name.text());
+        let size = facts.iter().find(is_it).and_then(|facts| facts.size);
+        if let Some(size) = size.filter(|size| size.max < flag.max) {
+            printer.warning(&format!(
+                "--nodes={}:{}:{}: the group's own maximum is {}, which is not raised",
+                flag.min, flag.max, flag.name, size.max
+            ));
+            flag.max = size.max;
+            flag.min = flag.min.min(size.max);
+        }
+    }
+}
+
+/// Groups as the nodes of their instances show them, with the sizes that AWS tells.
+fn learnt(view: &View, facts: &[Facts]) -> Vec<LearntGroup> {
+    let of_group = |one: &Facts| {
+        let name = one.name.clone();
+        one.instances.keys().map(move |id| (id.clone(), name.clone())).collect::<Vec<_>>()
+    };
+    let groups: BTreeMap<InstanceId, GroupName> = facts.iter().flat_map(of_group).collect();
+    let mut learnt = from_instances(view, &groups);
+    for one in &mut learnt {
+        let size = facts.iter().find(|facts| facts.name == one.group.name).and_then(|facts| facts.size);
+        one.group.size = size.unwrap_or(one.group.size);
+    }
+    learnt
+}
+
+/// The cluster with groups and instances beside its objects.
+fn with_groups(view: &View, learnt: &[LearntGroup]) -> View {
+    let mut view = view.clone();
+    for one in learnt {
+        view.apply(Delta::Group(one.group.clone().into()));
+        for instance in &one.instances {
+            view.apply(Delta::Instance(instance.clone().into()));
+        }
+    }
+    view
+}

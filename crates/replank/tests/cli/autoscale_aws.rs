@@ -1,0 +1,283 @@
+//! `replank autoscale` on a served AWS account: pods that wait bring nodes, nodes that are not needed go by their ids, and nothing is done twice.
+
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use super::aws_account::Account;
+use super::common::{Ran, scratch};
+use super::handle_aws::befalls;
+use super::roll_aws_live::{begin, begun, element, nodes, wait};
+
+/// What has nothing to do for so long is over.
+const IDLE: &str = "25s";
+/// The tag by which groups are found.
+const TAG: &str = "k8s.io/cluster-autoscaler/enabled";
+
+/// Gives a group its bounds, and the tag.
+pub(crate) fn bounds(account: &Account, group: &str, min: u32, max: u32) {
+    account.auto_scaling(
+        "UpdateAutoScalingGroup",
+        &format!("&AutoScalingGroupName={group}&MinSize={min}&MaxSize={max}"),
+    );
+    let key = TAG.replace('/', "%2F");
+    account.auto_scaling(
+        "CreateOrUpdateTags",
+        &format!("&Tags.member.1.ResourceId={group}&Tags.member.1.ResourceType=auto-scaling-group&Tags.member.1.Key={key}&Tags.member.1.Value=true&Tags.member.1.PropagateAtLaunch=false"),
+    );
+}
+
+/// A group without nodes, of another type.
+fn spare(account: &Account) {
+    account
+        .ec2("CreateLaunchTemplate", "&LaunchTemplateName=spare&LaunchTemplateData.InstanceType=c6i.xlarge");
+    let answer = account.ec2("DescribeSubnets", "");
+    let subnet = element(&answer, "subnetId").to_owned();
+    account.auto_scaling(
+        "CreateAutoScalingGroup",
+        &format!("&AutoScalingGroupName=spare&MinSize=0&MaxSize=2&DesiredCapacity=0&VPCZoneIdentifier={subnet}&LaunchTemplate.LaunchTemplateName=spare&LaunchTemplate.Version=%24Latest"),
+    );
+    bounds(account, "spare", 0, 2);
+}
+
+pub(crate) fn replicas(account: &Account, count: u32) {
+    account.merge("/apis/apps/v1/namespaces/default/deployments/shop", &json!({"spec": {"replicas": count}}));
+}
+
+/// How many a group wants.
+fn desired(account: &Account, group: &str) -> String {
+    let answer = account
+        .auto_scaling("DescribeAutoScalingGroups", &format!("&AutoScalingGroupNames.member.1={group}"));
+    element(&answer, "DesiredCapacity").to_owned()
+}
+
+/// How many pods are on nodes.
+fn placed(account: &Account) -> usize {
+    let all = account.get("/api/v1/namespaces/default/pods");
+    let all = all["items"].as_array().expect("a list").iter();
+    all.filter(|pod| pod["spec"]["nodeName"].is_string() && pod["metadata"]["deletionTimestamp"].is_null())
+        .count()
+}
+
+fn autoscale<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let found = "--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled";
+    [&["autoscale", found], more].concat()
+}
+
+/// Flags with which a node goes soon.
+const SOON: [&str; 2] = ["--scale-down-unneeded-time=10s", "--scale-down-delay-after-add=0s"];
+
+fn read_until(child: &mut Child, words: &str) -> String {
+    let mut told = String::new();
+    for line in BufReader::new(child.stdout.take().expect("it has an output")).lines() {
+        told += &(line.expect("it is text") + "\n");
+        if told.contains(words) {
+            return told;
+        }
+    }
+    panic!("{words}: {told}");
+}
+
+#[test]
+fn pending_pods_bring_nodes_of_a_group_that_is_found_by_its_tag() {
+    let account = begun("autoscale-up", "group");
+    bounds(&account, "web", 0, 6);
+    replicas(&account, 40);
+    wait(&account, "pods wait for nodes", |account| placed(account) == 27);
+    let journal = scratch("autoscale-up/journal.jsonl", "");
+    std::fs::remove_file(&journal).expect("it was there");
+    let up = ["--scale-down-enabled=false", "--idle", IDLE, "-o", "json", "--journal", &journal];
+    let ran = account.run(&autoscale(&up));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let events: Vec<Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();
+    let adding: Vec<&Value> = events.iter().filter(|event| event["event"] == "adding").collect();
+    assert_eq!(adding.len(), 1, "one request: {ran:?}");
+    assert_eq!(
+        (&adding[0]["group"], &adding[0]["from"], &adding[0]["to"]),
+        (&json!("web"), &json!(3), &json!(5))
+    );
+    assert_eq!(events.iter().filter(|event| event["event"] == "ready").count(), 2, "{ran:?}");
+    let end = events.last().expect("it ends");
+    assert_eq!((&end["event"], &end["added"], &end["removed"]), (&json!("end"), &json!(2), &json!(0)));
+    wait(&account, "all pods have a node", |account| placed(account) == 40);
+    let (launched, ended) = account.heard();
+    assert_eq!((launched.len(), ended.len()), (2, 0), "{ran:?}");
+    assert_eq!(desired(&account, "web"), "5");
+    let told = super::common::replank(&["report", &journal]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+}
+
+#[test]
+fn a_node_that_is_not_needed_goes_by_its_id_once_it_is_drained() {
+    let account = begun("autoscale-down", "group");
+    bounds(&account, "web", 2, 3);
+    let looked = account.run(&autoscale(&["--dry-run"]));
+    assert_eq!(looked.code, Some(0), "{looked:?}");
+    assert!(looked.stdout.contains("Scale down"), "{looked:?}");
+    assert_eq!(account.heard(), (Vec::new(), Vec::new()), "a dry run changes nothing");
+    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE]].concat()));
+    is_smaller(&account, &[&ran]);
+}
+
+/// One node went, by its id, and nothing of ours is left.
+fn is_smaller(account: &Account, ran: &[&Ran]) {
+    let last = ran.last().expect("there is one");
+    assert_eq!(last.code, Some(0), "{ran:?}");
+    let (launched, ended) = account.heard();
+    assert_eq!((launched.len(), ended.len()), (0, 1), "{ran:?}");
+    assert_eq!(desired(account, "web"), "2");
+    wait(account, "its node is gone", |account| nodes(account).0.len() == 2);
+    let (providers, _, is_left) = nodes(account);
+    assert!(!is_left, "nothing of ours is left: {ran:?}");
+    assert!(!providers.iter().any(|one| one.ends_with(&*ended[0])), "{providers:?}");
+    let budget = account.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop");
+    assert_eq!(budget["status"]["currentHealthy"], 6, "{ran:?}");
+    let all: String = ran.iter().map(|ran| ran.stdout.as_str()).collect();
+    assert_eq!(all.matches("evicting pod").count(), 2, "{all}");
+    assert_eq!(all.matches(&format!("terminating instance {}", ended[0])).count(), 1, "{all}");
+}
+
+#[test]
+fn a_scale_down_that_was_killed_is_gone_on_with() {
+    let account = begun("autoscale-killed", "group");
+    bounds(&account, "web", 2, 3);
+    let call = autoscale(&[&SOON[..], &["--idle", IDLE]].concat());
+    let mut child = begin(&account, &call);
+    let told = read_until(&mut child, "pod/");
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    assert!(told.contains("removing node") && !told.contains("terminating"), "{told}");
+    assert!(nodes(&account).2, "the node carries our mark");
+    let ran = account.run(&call);
+    assert!(ran.stdout.contains("going on with node"), "{ran:?}");
+    let killed = Ran { code: None, stdout: told, stderr: String::new() };
+    is_smaller(&account, &[&killed, &ran]);
+}
+
+#[test]
+fn where_there_is_no_capacity_another_group_is_tried() {
+    let account = begun("autoscale-short", "group");
+    bounds(&account, "web", 0, 6);
+    spare(&account);
+    befalls(&account, "any capacity of m6i.large in any runs out");
+    replicas(&account, 40);
+    wait(&account, "pods wait for nodes", |account| placed(account) == 27);
+    let prices = scratch(
+        "autoscale-short/prices.json",
+        r#"{"m6i.large": {"onDemand": 0.1, "spot": 0.1}, "c6i.xlarge": {"onDemand": 2, "spot": 2}}"#,
+    );
+    let flags = ["--expander=price", "--prices", &prices, "--scale-down-enabled=false"];
+    let mut child = begin(&account, &autoscale(&flags));
+    let told = read_until(&mut child, "to group spare");
+    wait(&account, "all pods have a node", |account| placed(account) == 40);
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    let (first, second) = (told.find("to group web").expect("web is cheaper"), told.find("to group spare"));
+    assert!(second.is_some_and(|second| first < second), "{told}");
+    assert_eq!(told.matches("adding").count(), 2, "{told}");
+}
+
+#[test]
+fn one_process_scales_at_a_time_and_the_next_one_goes_on() {
+    let account = begun("autoscale-two", "group");
+    bounds(&account, "web", 3, 6);
+    let mut first = begin(&account, &autoscale(&[]));
+    wait(&account, "the first holds the Lease", |account| {
+        let lease =
+            account.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/replank-autoscale");
+        lease["spec"]["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty())
+    });
+    let second = begin(&account, &autoscale(&["--idle", "12s"]));
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    first.kill().expect("it can be ended");
+    first.wait().expect("it has ended");
+    let second = Ran::from(second.wait_with_output().expect("it ends"));
+    assert_eq!(second.code, Some(0), "{second:?}");
+    assert!(second.stderr.contains("the cluster is scaled by"), "{second:?}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_is_changed() {
+    let denied = ["--aws-deny", "autoscaling:DescribeAutoScalingGroups"];
+    let snapshot = super::roll_aws_live::snapshot("group");
+    let account = Account::served_with("autoscale-denied", &snapshot, ("group", 60), &denied);
+    let is_usage = |ran: &Ran, words: &str| {
+        let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(ran.code, Some(2), "{words}: {ran:?}");
+        assert!(told.contains(words), "{words}: {told}");
+    };
+    let ran = account.run(&autoscale(&[]));
+    is_usage(&ran, "autoscaling:DescribeAutoScalingGroups");
+    is_usage(&ran, r#""Effect": "Allow""#);
+    let account = begun("autoscale-wrong", "group");
+    let with = |more: &[&str]| account.run(&[&["autoscale"][..], more].concat());
+    is_usage(&with(&["--expander=cheapest"]), "unknown expander \"cheapest\"");
+    is_usage(&with(&["--nodes=9:1:web"]), "--nodes=9:1:web: expected MIN:MAX:NAME");
+    is_usage(&with(&["--scale-down-unneeded-time=soon"]), "expected a duration such as 10m");
+    is_usage(&with(&[]), "nothing says which groups are to be scaled");
+    is_usage(&with(&["--nodes=1:3:nobody"]), "named nobody");
+    is_usage(&with(&["--node-group-auto-discovery=asg:tag=nobody"]), "has these tags");
+    is_usage(&with(&["--nodes=1:3:web", "--expander=price"]), "the expander price needs prices");
+    let own = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "cluster-autoscaler", "namespace": "kube-system"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "ca"}}, "template": {"metadata": {"labels": {"app": "ca"}},
+            "spec": {"containers": [{"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1", "command": ["./cluster-autoscaler", "--nodes=1:5:web"]}]}}}});
+    account.create("/apis/apps/v1/namespaces/kube-system/deployments", &own);
+    let ran = with(&["--nodes=1:3:web"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("Deployment kube-system/cluster-autoscaler has 1 replica"), "{ran:?}");
+    assert_eq!(account.heard(), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_write_that_iam_denies_is_named_with_the_statement_that_allows_it() {
+    let denied = ["--aws-deny", "autoscaling:TerminateInstanceInAutoScalingGroup"];
+    let snapshot = super::roll_aws_live::snapshot("group");
+    let account = Account::served_with("autoscale-may-not", &snapshot, ("group", 60), &denied);
+    wait(&account, "all pods are on nodes", |account| placed(account) == 6);
+    let mut call = account.call(&[&["autoscale", "--nodes=2:9:web"], &SOON[..]].concat());
+    call.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    let mut child = call.spawn().expect("it runs");
+    let mut told = String::new();
+    for line in BufReader::new(child.stderr.take().expect("it has one")).lines() {
+        told += &(line.expect("it is text") + "\n");
+        if told.contains("\"Effect\"") {
+            break;
+        }
+    }
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    assert!(told.contains("error when terminating instance"), "{told}");
+    assert!(told.contains(r#""Action": ["autoscaling:TerminateInstanceInAutoScalingGroup"]"#), "{told}");
+    assert!(told.contains("--nodes=2:9:web: the group's own maximum is 3, which is not raised"), "{told}");
+}
+
+#[test]
+fn a_managed_node_group_grows_through_eks_and_shrinks_by_instance() {
+    let account = begun("autoscale-managed", "eks.amazonaws.com/nodegroup");
+    let sizes = |min: u32, max: u32| {
+        let change = json!({"scalingConfig": {"minSize": min, "maxSize": max, "desiredSize": 3}});
+        account.eks("POST", "/clusters/rehearsal/node-groups/web/update-config", &change);
+    };
+    let wanted = |account: &Account| {
+        let answer = account.eks("GET", "/clusters/rehearsal/node-groups/web", &Value::Null);
+        answer["nodegroup"]["scalingConfig"].clone()
+    };
+    sizes(2, 4);
+    wait(&account, "the node group has its bounds", |account| wanted(account)["maxSize"] == 4);
+    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE]].concat()));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let (launched, ended) = account.heard();
+    assert_eq!((launched.len(), ended.len()), (0, 1), "{ran:?}");
+    assert_eq!(ran.stdout.matches("evicting pod").count(), 2, "{ran:?}");
+    assert_eq!(wanted(&account)["desiredSize"], 2, "{ran:?}");
+    wait(&account, "its node is gone", |account| nodes(account).0.len() == 2);
+    replicas(&account, 30);
+    wait(&account, "pods wait for nodes", |account| placed(account) == 18);
+    let ran = account.run(&autoscale(&["--scale-down-enabled=false", "--idle", IDLE]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(wanted(&account)["desiredSize"], 4, "{ran:?}");
+    assert_eq!(account.heard().0.len(), 2, "{ran:?}");
+    wait(&account, "all pods have a node", |account| placed(account) == 30);
+}

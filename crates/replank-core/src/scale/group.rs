@@ -101,7 +101,8 @@ impl Groups {
         self.bad_tags.extend(bad);
         let nodes: &[&Node] = members.get(&name).map_or(&[], Vec::as_slice);
         let provisioner = nodes.iter().map(|node| Provisioner::of(node)).find(Provisioner::keeps_its_nodes);
-        let flag = options.nodes.iter().find(|flag| {
+        // What stands last counts: flags of the command line come after those of a Deployment.
+        let flag = options.nodes.iter().rev().find(|flag| {
             flag.name == name
                 || facts.is_some_and(|facts| facts.auto_scaling.as_deref() == Some(flag.name.as_str()))
         });

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use replank_model::object::cloud::NodeGroup;
-use replank_model::text::InstanceId;
+use replank_model::object::cloud::{LaunchFailure, NodeGroup};
+use replank_model::text::{InstanceId, Text};
 use serde_json::json;
 
 use super::client::{Caller, Manner};
 use super::discovery::Discovery;
 use super::error::AwsError;
-use super::failures::Failures;
 use super::machine::Machine;
 use super::service::Service;
 use super::versions::Cache;
@@ -23,6 +23,9 @@ pub struct Aws {
     pub(super) account: String,
     state: Mutex<State>,
 }
+
+/// What is known of failed launches, by Auto Scaling group, and when it was asked for.
+type Failures = BTreeMap<Text, (Instant, Vec<LaunchFailure>)>;
 
 /// What is known from before.
 #[derive(Debug, Default)]

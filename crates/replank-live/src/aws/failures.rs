@@ -1,6 +1,5 @@
 //! Launches that failed, as the groups' activities tell them: without them, a lack of capacity is noticed only when a node has not come for long.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use replank_model::object::cloud::{LaunchFailure, Market, NodeGroup};
@@ -18,9 +17,6 @@ use crate::cloud::Observed;
 const EVERY: Duration = Duration::from_secs(10);
 /// Activities that are looked at, the newest first.
 const ACTIVITIES: u32 = 50;
-
-/// What is known of failed launches, by Auto Scaling group, and when it was asked for.
-pub(super) type Failures = BTreeMap<Text, (Instant, Vec<LaunchFailure>)>;
 
 impl Aws {
     /// From now on it is asked of groups that lack instances why they do.

@@ -16,7 +16,7 @@ use crate::roll::AwsArgs;
 #[derive(Args, Debug)]
 #[group(skip)]
 pub(crate) struct AutoscaleArgs {
-    /// Hourly prices of instance types, in JSON, for the expander price: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
+    /// Hourly prices of instance types, in JSON, for --expander=price: {"m6i.xlarge": {"onDemand": 0.192, "spot": 0.08}}.
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 
@@ -24,15 +24,15 @@ pub(crate) struct AutoscaleArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Ends when there has been nothing to do for so long. By default it goes on until Ctrl-C.
+    /// Exits when there has been nothing to do for this long. By default it runs until Ctrl-C.
     #[arg(long, value_name = "SPAN", value_parser = limit)]
     pub(crate) idle: Option<Span>,
 
-    /// Requests to the API server in a second at most, lists and watches aside.
+    /// Maximum number of requests to the API server per second, not counting lists and watches.
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) requests_per_second: u32,
 
-    /// The namespace of the Lease by which one process at a time scales the cluster, and of the ConfigMap of the expander priority.
+    /// Namespace of the Lease that lets one process at a time scale the cluster, and of the ConfigMap for the expander priority.
     #[arg(short = 'n', long, value_name = "NAME", default_value = NAMESPACE)]
     pub(crate) namespace: Namespace,
 

@@ -5,6 +5,7 @@ mod flags;
 mod hold;
 mod look;
 mod others;
+mod own;
 mod scene;
 mod start;
 mod watch;

@@ -13,6 +13,7 @@ use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::view::View;
 use tokio::runtime::Runtime;
 
+use super::own::own;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::scale::input;
@@ -60,6 +61,12 @@ pub(crate) fn scaled(
         one.types.extend(types.get(own).cloned());
     }
     are_there(&facts, &options, aws)?;
+    let (facts, others) = own(facts, view);
+    others.iter().for_each(|why| printer.warning(why));
+    if facts.is_empty() {
+        return Err(Failure::usage_message("no group that is named or tagged is one of this cluster")
+            .next("name the cluster's own tag, too: --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER"));
+    }
     within(&mut options, &facts, printer);
     options.only = Some(facts.iter().map(|one| one.name.clone()).collect());
     let by = GroupBy::default();

@@ -66,7 +66,7 @@ pub(super) async fn taken(
     connection: &Connection,
     queue: Option<&Arc<AwsQueue>>,
     scaler: Option<&Autoscaler>,
-) -> Result<Vec<Box<Lease>>, Failure> {
+) -> Result<Vec<Lease>, Failure> {
     let mut held = Vec::new();
     let handles = queue.map(|_| {
         (
@@ -84,7 +84,7 @@ pub(super) async fn taken(
     });
     for (name, words, or) in handles.into_iter().chain(scales) {
         match Lease::take(connection, (NAMESPACE, name), &identity()).await {
-            Ok(Attempt::Taken(lease)) => held.push(lease),
+            Ok(Attempt::Taken(lease)) => held.push(*lease),
             Ok(Attempt::HeldBy(holder)) => {
                 give_up(held).await;
                 return Err(Failure {
@@ -104,14 +104,14 @@ pub(super) async fn taken(
     Ok(held)
 }
 
-async fn give_up(held: Vec<Box<Lease>>) {
+async fn give_up(held: Vec<Lease>) {
     for lease in held {
         lease.release().await;
     }
 }
 
 /// Returns when a Lease is lost; never, where there is none.
-pub(super) async fn kept(held: &mut [Box<Lease>]) -> Option<Holder> {
+pub(super) async fn kept(held: &mut [Lease]) -> Option<Holder> {
     match held {
         [] => std::future::pending().await,
         [one] => one.keep().await,

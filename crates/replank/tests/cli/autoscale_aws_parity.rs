@@ -7,8 +7,10 @@ use super::common::{plan, replank, scratch};
 use super::roll_aws_live::{begun, wait};
 use super::roll_aws_parity::{commands, groups};
 
-/// Names, replicas of the workload, the group's bounds, flags, and the plan of a roll at the same time.
-const SCENARIOS: [(&str, u32, (u32, u32), &str, Option<&str>); 3] = [
+/// A name, replicas of the workload, the group's bounds, flags, and the plan of a roll at the same time.
+type Scenario = (&'static str, u32, (u32, u32), &'static str, Option<&'static str>);
+
+const SCENARIOS: [Scenario; 3] = [
     ("up", 40, (0, 6), "--nodes=0:6:web --scale-down-enabled=false", None),
     (
         "down",
@@ -26,9 +28,7 @@ const SCENARIOS: [(&str, u32, (u32, u32), &str, Option<&str>); 3] = [
     ),
 ];
 
-fn is_scaled_as_rehearsed(
-    (name, count, (min, max), flags, spec): (&str, u32, (u32, u32), &str, Option<&str>),
-) {
+fn is_scaled_as_rehearsed((name, count, (min, max), flags, spec): Scenario) {
     let folder = format!("autoscale-parity-{name}");
     let account = begun(&folder, "group");
     bounds(&account, "web", min, max);

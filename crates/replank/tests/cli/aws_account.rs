@@ -119,13 +119,6 @@ impl Account {
         assert!(answer.status < 300, "{path}: {}", answer.status);
     }
 
-    /// Makes an object.
-    pub(crate) fn create(&self, path: &str, object: &Value) {
-        let sent = Sent::new("POST", path).typed("application/json", object.to_string().into_bytes());
-        let answer = self.endpoint.exchange(&sent).expect("it answers");
-        assert!(answer.status < 300, "{path}: {}", answer.status);
-    }
-
     /// A call of Auto Scaling, as `Name=value&…`; the answer's text.
     pub(crate) fn auto_scaling(&self, action: &str, parameters: &str) -> String {
         let body = format!("Action={action}&Version=2011-01-01{parameters}");

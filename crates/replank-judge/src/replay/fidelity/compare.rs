@@ -23,11 +23,13 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
         ));
     }
     let seeds: Vec<&Journal> = std::iter::once(planned).chain(&rehearsed.others).collect();
-    let same_of = |seed: &&Journal| order(seed, lived, &real.first, &mut Vec::new());
-    let best = seeds.iter().enumerate().map(|(index, seed)| (same_of(seed), index));
-    let best = best.max_by_key(|((same, all), index)| (*all == *same, *same, std::cmp::Reverse(*index)));
-    let (_, seed) = best.unwrap_or_default();
-    let order = order(seeds[seed], lived, &real.first, &mut differences);
+    let alike: Vec<BTreeSet<String>> = seeds.iter().map(|seed| alike(seed, real)).collect();
+    let best = alike.iter().enumerate().max_by_key(|(index, alike)| (alike.len(), std::cmp::Reverse(*index)));
+    let seed = best.map_or(0, |(index, _)| index);
+    let (all, found): (_, BTreeSet<&String>) = (parts(planned, real), alike.iter().flatten().collect());
+    differences
+        .extend(all.iter().filter(|part| !found.contains(part)).map(|part| told(part, seeds[seed], real)));
+    let order = (found.len(), all.len());
     let result = &rehearsed.result;
     let mut lowest = (0, 0);
     for workload in &result.workloads {
@@ -74,34 +76,31 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
     }
 }
 
-/// Whether a live roll moved the pods in the order of a rehearsal.
-pub(super) fn is_in_order(rehearsed: &Journal, real: &Real) -> bool {
-    let (same, all) = order(rehearsed, &real.journal, &real.first, &mut Vec::new());
-    same == all
+/// Stands for the order of the nodes among the workloads.
+const NODES: &str = "nodes";
+
+/// What is compared: the evictions of each workload, and the order of the nodes.
+pub(super) fn parts(planned: &Journal, real: &Real) -> BTreeSet<String> {
+    let (planned, lived) = (planned.by_workload(&real.first), real.journal.by_workload(&real.first));
+    planned.into_keys().chain(lived.into_keys()).chain([NODES.to_owned()]).collect()
 }
 
-/// Workloads whose evictions are the same, in order, of all; nodes count as one more.
-fn order(
-    rehearsed: &Journal,
-    live: &Journal,
-    first: &BTreeSet<String>,
-    differences: &mut Vec<String>,
-) -> (usize, usize) {
-    let (planned, lived) = (rehearsed.by_workload(first), live.by_workload(first));
-    let all: BTreeSet<&String> = planned.keys().chain(lived.keys()).collect();
-    let mut same = 0;
-    for workload in &all {
-        let (one, other) = (planned.get(*workload), lived.get(*workload));
-        same += usize::from(one == other);
-        if one != other {
-            differences.push(format!("evictions of {workload}: rehearsed {one:?}, live {other:?}"));
-        }
+/// The parts of a live roll that went as in one rehearsal.
+pub(super) fn alike(rehearsed: &Journal, real: &Real) -> BTreeSet<String> {
+    let (planned, lived) = (rehearsed.by_workload(&real.first), real.journal.by_workload(&real.first));
+    let same = planned.iter().filter(|(workload, order)| lived.get(*workload) == Some(*order));
+    let same = same.map(|(workload, _)| workload.clone());
+    let nodes = rehearsed.nodes() == real.journal.nodes();
+    same.chain(nodes.then(|| NODES.to_owned())).collect()
+}
+
+/// How a part went in a rehearsal, and how it went.
+fn told(part: &str, rehearsed: &Journal, real: &Real) -> String {
+    if part == NODES {
+        return format!("nodes: rehearsed {:?}, live {:?}", rehearsed.nodes(), real.journal.nodes());
     }
-    let nodes = rehearsed.nodes() == live.nodes();
-    if !nodes {
-        differences.push(format!("nodes: rehearsed {:?}, live {:?}", rehearsed.nodes(), live.nodes()));
-    }
-    (same + usize::from(nodes), all.len() + 1)
+    let (planned, lived) = (rehearsed.by_workload(&real.first), real.journal.by_workload(&real.first));
+    format!("evictions of {part}: rehearsed {:?}, live {:?}", planned.get(part), lived.get(part))
 }
 
 /// The lowest share of the wanted pods of any workload that was Ready.

@@ -97,17 +97,17 @@ fn rehearse(means: &Means, case: &Case, folder: &Path, seed: usize) -> Result<(V
     Ok((printed, Journal::read(&journal)?))
 }
 
-/// What other seeds come to, up to the first one that is alike.
+/// What other seeds come to, up to the one with which everything is found that is looked for.
 pub(super) fn other_seeds(
     means: &Means,
     case: &Case,
     folder: &Path,
-    is_alike: impl Fn(&Journal) -> bool,
+    mut is_all_found: impl FnMut(&Journal) -> bool,
 ) -> Result<Vec<Journal>> {
     let mut others = Vec::new();
     for seed in 2..=SEEDS {
         let (_, journal) = rehearse(means, case, folder, seed)?;
-        let ends = is_alike(&journal);
+        let ends = is_all_found(&journal);
         others.push(journal);
         if ends {
             break;

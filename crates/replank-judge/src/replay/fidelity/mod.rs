@@ -35,9 +35,14 @@ pub fn compare(means: &Means, case: &Case, by_hand: bool) -> Result<Outcome> {
             .with_context(|| format!("building {}", case.scene.name))?;
         live::rolled(means, case, &stage, &folder)?
     };
-    let is_alike = |journal: &journal::Journal| compare::is_in_order(journal, &real);
-    if !is_alike(&rehearsed.journal) {
-        rehearsed.others = live::other_seeds(means, case, &folder, is_alike)?;
+    let mut left = compare::parts(&rehearsed.journal, &real);
+    let mut is_all_found = |journal: &journal::Journal| {
+        let alike = compare::alike(journal, &real);
+        left.retain(|part| !alike.contains(part));
+        left.is_empty()
+    };
+    if !is_all_found(&rehearsed.journal) {
+        rehearsed.others = live::other_seeds(means, case, &folder, is_all_found)?;
     }
     let hand = (by_hand && !case.is_pool).then(|| {
         let folder = folder.join("by-hand");

@@ -15,19 +15,19 @@ pub(crate) struct OnClusterArgs {
     #[arg(long, requires_all = ["seeds", "container_image"], conflicts_with_all = ["html", "part"])]
     pub(crate) on_cluster: bool,
 
-    /// Creates the Job in the cluster of the current context, waits for it, and prints the report. The same command again goes on where an earlier one was ended.
+    /// Creates the Job in the cluster of the current context, waits for it, and prints the report. If the Job exists already, waits for it and collects its results.
     #[arg(long, requires = "on_cluster")]
     pub(crate) apply: bool,
 
-    /// Container image of the pods: its entrypoint is replank, of the version that runs the command.
+    /// Container image of the pods. Its entrypoint must be replank, in the same version as this command.
     #[arg(long, value_name = "IMAGE", requires = "on_cluster")]
     pub(crate) container_image: Option<Text>,
 
-    /// Namespace of the Job. By default, the context's.
+    /// Namespace of the Job. By default, the context's with --apply, and `default` without.
     #[arg(short = 'n', long, value_name = "NAME", requires = "on_cluster")]
     pub(crate) namespace: Option<Namespace>,
 
-    /// PersistentVolumeClaim with the input, for clusters too large for ConfigMaps: the command writes the file to copy onto it.
+    /// PersistentVolumeClaim with the snapshot, if it is too large for ConfigMaps. The command writes the file; copy it onto the volume before you pass --apply.
     #[arg(long, value_name = "CLAIM", requires = "on_cluster")]
     pub(crate) input_claim: Option<Text>,
 
@@ -35,11 +35,11 @@ pub(crate) struct OnClusterArgs {
     #[arg(long, value_name = "PODS", default_value_t = 10, requires = "on_cluster", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pods: u32,
 
-    /// Seeds that one pod rehearses. What it found must fit into a pod's termination message.
+    /// Seeds that one pod rehearses. Their result must fit into the pod's termination message.
     #[arg(long, value_name = "SEEDS", default_value_t = SEEDS_PER_PART, requires = "seeds", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds_per_part: u64,
 
-    /// Rehearses one part of the seeds only, counted from 0: what a pod of the Job does.
+    /// Rehearses only this part of the seeds, counted from 0, as a pod of the Job does.
     #[arg(long, value_name = "INDEX", requires_all = ["seeds", "part_file"], conflicts_with = "html")]
     pub(crate) part: Option<u64>,
 

@@ -36,6 +36,9 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{self, Run, Tally};
 
+/// Parts of one Job: the controller manager deletes pods that have ended beyond 12,500 (`--terminated-pod-gc-threshold`).
+const PARTS_MAX: u64 = 10_000;
+
 /// Rehearses one part, and writes its result.
 ///
 /// # Errors
@@ -104,6 +107,12 @@ pub(super) fn answer(
     let of_context = connection.as_ref().map_or("default", Connection::namespace).to_owned();
     let namespace = own.namespace.as_ref().map_or(of_context, |namespace| namespace.as_str().to_owned());
     let number = parts(seeds, own.seeds_per_part);
+    if number > PARTS_MAX {
+        return Err(Failure::usage_message(format!(
+            "{number} parts: a cluster keeps some ten thousand pods that have ended, and each part's result is in one"
+        ))
+        .next(format!("pass more seeds for each part: --seeds-per-part {}", seeds.div_ceil(PARTS_MAX))));
+    }
     let wanted = Wanted {
         name: &name,
         namespace: &namespace,
@@ -166,6 +175,7 @@ fn name(arguments: &Arguments, packed: &Packed, own: &OnClusterArgs, image: &str
     let mut hash = Fnv::default();
     hash.add(env!("REPLANK_VERSION").as_bytes());
     hash.add(image.as_bytes());
+    hash.add(own.input_claim.as_deref().unwrap_or_default().as_bytes());
     hash.add(&own.seeds_per_part.to_le_bytes());
     arguments.words.iter().for_each(|word| hash.add(word.as_bytes()));
     arguments.files.iter().for_each(|file| hash.add(&file.bytes));

@@ -19,7 +19,7 @@ mod slim;
 mod write;
 
 pub use answer::Answer;
-pub use capture::{Asked as Captured, Capture, Purpose, Taken, snapshot_rules};
+pub use capture::{Asked as Captured, Capture, Purpose, Taken, reduced, snapshot_rules};
 pub use connect::{Asked, Connection};
 pub use error::{LiveError, Missing};
 pub use lease::{Attempt, Holder, Lease, Term};

@@ -48,7 +48,7 @@ const EXAMPLES: &[Rows] = &[
     (
         "autoscale",
         &[
-            "replank autoscale --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled --dry-run",
+            "replank autoscale --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/prod --dry-run",
             "replank autoscale --nodes=1:10:web --nodes=0:4:spare --expander=least-waste --scale-down-unneeded-time=5m",
         ],
     ),

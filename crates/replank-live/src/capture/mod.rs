@@ -17,6 +17,14 @@ use crate::error::{LiveError, Missing};
 use crate::list;
 use crate::resource::{Resource, served};
 
+/// Leaves out of an object what a snapshot leaves out: values of environment variables, and what was applied last; of a ConfigMap what it holds, unless that is kept.
+pub fn reduced(object: &mut Value, keeps_contents: bool) {
+    reduce::reduce(object);
+    if object["kind"] == "ConfigMap" && !keeps_contents {
+        reduce::empty(object);
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {

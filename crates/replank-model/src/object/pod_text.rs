@@ -68,7 +68,7 @@ impl SpecTexts {
             }
         }
         let end = skip(text, from)?;
-        let (given, key) = Pieces::of(&text[from..end])?.key();
+        let (given, key) = Pieces::of(&text[from..end])?.key()?;
         let known = self.known.get(key.as_str())?.clone();
         let met = known.met(given, end);
         self.met(known);
@@ -99,7 +99,10 @@ impl SpecTexts {
         if count(Hole::Node) != node.map_or(0, |_| 1 + pins) || count(Hole::Token) != tokens {
             return None;
         }
-        let (_, key) = pieces.key();
+        if hides_letters(text) {
+            return None;
+        }
+        let (_, key) = pieces.key()?;
         let text: Arc<str> = key.into();
         let known = Arc::new(Known {
             text: text.clone(),
@@ -220,10 +223,13 @@ impl<'t> Pieces<'t> {
         self.pieces.iter().map(place).collect()
     }
 
-    /// The text with a mark in the place of each part of a pod's own: no such letters stand in JSON.
-    fn key(&self) -> (Given<'t>, String) {
+    /// The text with a mark in place of each part of the pod's own; `None` where such a mark stands in it, which JSON allows in no text.
+    fn key(&self) -> Option<(Given<'t>, String)> {
         let mut key = String::new();
         for (piece, hole) in &self.pieces {
+            if piece.contains(['\u{1}', '\u{2}']) {
+                return None;
+            }
             key.push_str(piece);
             match hole {
                 Hole::Node => key.push('\u{1}'),
@@ -231,8 +237,18 @@ impl<'t> Pieces<'t> {
                 Hole::End => {}
             }
         }
-        (self.given, key)
+        Some((self.given, key))
     }
+}
+
+/// Whether a letter of names is written as an escape: a name that stands somewhere may not be found there, then. Servers escape `<`, `>` and `&` alone.
+fn hides_letters(text: &str) -> bool {
+    let of_name = |code: u32| {
+        char::from_u32(code).is_some_and(|letter| letter.is_ascii_alphanumeric() || "-.".contains(letter))
+    };
+    memmem::find_iter(text.as_bytes(), b"\\u")
+        .filter_map(|at| text.get(at + 2..at + 6))
+        .any(|hex| u32::from_str_radix(hex, 16).is_ok_and(of_name))
 }
 
 /// The value behind the first key `nodeName`, wherever it stands; the outer `None` where it is not plain.

@@ -1,61 +1,117 @@
-//! Whether a group is one of this cluster's. A tag such as `k8s.io/cluster-autoscaler/enabled` may be on the groups of several clusters in an account, and whose instances are
-//! no nodes here would be taken for machines that never came up.
+//! Whether an Auto Scaling group is one of this cluster's. A tag such as `k8s.io/cluster-autoscaler/enabled` may be on the groups of several clusters in an account, two clusters may
+//! have managed node groups of one name, and instances that are no nodes here would be taken for machines that never came up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use replank_facts::group_facts::Facts;
 use replank_facts::groups::instance_id_of;
-use replank_model::text::{InstanceId, Text};
 use replank_model::view::View;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::report::words::count;
 
 /// Tags whose keys end in a cluster's name.
 const NAMED_BY: [&str; 2] = ["kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/"];
-/// EKS's own tag of the groups behind its node groups.
+/// EKS's own tags of the groups behind its node groups.
 const EKS: &str = "eks:cluster-name";
+const NODE_GROUP: &str = "eks:nodegroup-name";
 
-/// The groups of this cluster, and why the others are none.
-pub(super) fn own(facts: Vec<Facts>, view: &View) -> (Vec<Facts>, Vec<String>) {
-    let nodes: BTreeSet<InstanceId> = view.nodes.unordered().map(|(_, node)| instance_id_of(node)).collect();
-    let is_here = |one: &Facts| one.instances.keys().any(|id| nodes.contains(id));
-    let ours: BTreeSet<String> = facts.iter().filter(|one| is_here(one)).flat_map(clusters).collect();
-    let (mut own, mut others) = (Vec::new(), Vec::new());
-    for one in facts {
-        let named = clusters(&one);
-        let is_ours = named.iter().any(|name| ours.contains(name));
-        let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-        if is_here(&one) || is_ours {
-            own.push(one);
-        } else if !named.is_empty() && !ours.is_empty() {
+/// Takes the groups of other clusters out of the answers of describe-auto-scaling-groups and describe-nodegroup, and says why each is none of this cluster's.
+///
+/// # Errors
+/// Where two groups that are left have one name.
+pub(super) fn keep_own(answers: &mut Value, view: &View) -> Result<Vec<String>, Failure> {
+    let nodes: BTreeSet<String> =
+        view.nodes.unordered().map(|(_, node)| instance_id_of(node).to_string()).collect();
+    let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    let groups: Vec<&Value> = all(answers).collect();
+    let is_here = |group: &Value| instances(group).any(|id| nodes.contains(id));
+    let ours: BTreeSet<String> =
+        groups.iter().filter(|group| is_here(group)).flat_map(|group| clusters(group)).collect();
+    let (mut others, mut strange) = (Vec::new(), BTreeSet::new());
+    for group in &groups {
+        let (name, named) = (text(group, "AutoScalingGroupName"), clusters(group));
+        let number = instances(group).count();
+        if is_here(group) || named.iter().any(|one| ours.contains(one)) {
+            continue;
+        }
+        if !named.is_empty() && !ours.is_empty() {
             others.push(format!(
-                "group {} is not scaled: its tags name cluster {}, and the nodes here are in groups of {}",
-                one.name,
+                "group {name} is not scaled: its tags name cluster {}, and the nodes here are in groups of {}",
                 list(&named),
                 list(&ours)
             ));
-        } else if !one.instances.is_empty() {
+        } else if number > 0 {
             others.push(format!(
-                "group {} is not scaled: none of its {} is a node of this cluster; if they have just been launched, start again once one is",
-                one.name,
-                crate::report::words::count(one.instances.len(), "instance")
+                "group {name} is not scaled: it has {}, and none is a node of this cluster; if they have just been launched, start again once one is",
+                count(number, "instance")
             ));
         } else {
-            own.push(one);
+            continue;
+        }
+        strange.insert(name.to_owned());
+    }
+    for answer in answers.as_array_mut().into_iter().flatten() {
+        if let Some(groups) = answer["AutoScalingGroups"].as_array_mut() {
+            groups.retain(|group| !strange.contains(text(group, "AutoScalingGroupName")));
         }
     }
-    (own, others)
+    if let Some(all) = answers.as_array_mut() {
+        all.retain(|answer| {
+            let behind = answer["nodegroup"]["resources"]["autoScalingGroups"].as_array();
+            !behind.into_iter().flatten().any(|group| strange.contains(text(group, "name")))
+        });
+    }
+    are_told_apart(answers)?;
+    Ok(others)
+}
+
+/// A managed node group goes by its own name, and any other by that of its Auto Scaling group.
+fn are_told_apart(answers: &Value) -> Result<(), Failure> {
+    let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+    for group in all(answers) {
+        let own = text(group, "AutoScalingGroupName");
+        let name = tags(group).find(|(key, _)| *key == NODE_GROUP).map_or(own, |(_, value)| value);
+        if let Some(other) = known.insert(name, own) {
+            return Err(Failure::usage_message(format!(
+                "two groups are named {name}: the Auto Scaling groups {other} and {own}"
+            ))
+            .next("name them by tags that only this cluster's groups have: --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/CLUSTER"));
+        }
+    }
+    Ok(())
+}
+
+fn all(answers: &Value) -> impl Iterator<Item = &Value> {
+    let answers = answers.as_array().into_iter().flatten();
+    answers.flat_map(|answer| answer["AutoScalingGroups"].as_array().into_iter().flatten())
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn instances(group: &Value) -> impl Iterator<Item = &str> {
+    let all = group["Instances"].as_array().into_iter().flatten();
+    all.filter_map(|one| one["InstanceId"].as_str())
+}
+
+fn tags(group: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let all = group["Tags"].as_array().into_iter().flatten();
+    all.map(|tag| (text(tag, "Key"), text(tag, "Value")))
 }
 
 /// The clusters that a group's tags name.
-fn clusters(facts: &Facts) -> BTreeSet<String> {
-    let named = |(key, value): &(Text, Text)| {
-        if **key == *EKS {
-            return Some(value.to_string());
+fn clusters(group: &Value) -> BTreeSet<String> {
+    let named = |(key, value): (&str, &str)| {
+        if key == EKS {
+            return Some(value.to_owned());
         }
         let name = NAMED_BY.iter().find_map(|prefix| key.strip_prefix(prefix))?;
         // The other tags of Cluster Autoscaler have their own words there.
         (name != "enabled" && !name.contains('/')).then(|| name.to_owned())
     };
-    facts.tags.iter().filter_map(named).collect()
+    tags(group).filter_map(named).collect()
 }
 
 #[cfg(test)]
@@ -66,44 +122,53 @@ mod tests {
 
     use super::*;
 
-    fn group(name: &str, instances: &[&str], tags: &[(&str, &str)]) -> Facts {
-        let tags: Vec<_> =
-            tags.iter().map(|(key, value)| json!({"Key": key, "Value": value, "ResourceId": name})).collect();
-        let instances: Vec<_> = instances
-            .iter()
-            .map(|id| json!({"InstanceId": id, "AvailabilityZone": "eu-west-1a", "LifecycleState": "InService", "HealthStatus": "Healthy"}))
-            .collect();
-        let answer = json!({"AutoScalingGroups": [{"AutoScalingGroupName": name, "MinSize": 0, "MaxSize": 9, "DesiredCapacity": 1,
-            "AvailabilityZones": ["eu-west-1a"], "Instances": instances, "Tags": tags}]});
-        replank_facts::group_facts::read(&answer).expect("an answer").remove(0)
+    fn group(name: &str, instances: &[&str], tags: &[(&str, &str)]) -> Value {
+        let tags: Vec<_> = tags.iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
+        let instances: Vec<_> = instances.iter().map(|id| json!({"InstanceId": id})).collect();
+        json!({"AutoScalingGroupName": name, "Instances": instances, "Tags": tags})
     }
+
+    fn view() -> View {
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
+            "spec": {"providerID": "aws:///eu-west-1a/i-here"}, "status": {}});
+        [Object::from_json(node).expect("a node")].into_iter().map(Delta::Put).collect()
+    }
+
+    const ENABLED: (&str, &str) = ("k8s.io/cluster-autoscaler/enabled", "true");
+    const PROD: [(&str, &str); 2] = [ENABLED, ("kubernetes.io/cluster/prod", "owned")];
+    const TEST: [(&str, &str); 2] = [ENABLED, ("k8s.io/cluster-autoscaler/test", "owned")];
 
     #[test]
     fn groups_of_other_clusters_are_left_alone() {
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "n"},
-            "spec": {"providerID": "aws:///eu-west-1a/i-here"}, "status": {}});
-        let view: View = [Object::from_json(node).expect("a node")].into_iter().map(Delta::Put).collect();
-        let enabled = ("k8s.io/cluster-autoscaler/enabled", "true");
-        let of = |name: &'static str| -> Vec<(&str, &str)> {
-            match name {
-                "prod" => vec![enabled, ("kubernetes.io/cluster/prod", "owned")],
-                _ => vec![enabled, ("k8s.io/cluster-autoscaler/test", "owned")],
-            }
-        };
-        let all = vec![
-            group("here", &["i-here"], &of("prod")),
-            group("empty", &[], &of("prod")),
-            group("coming", &["i-new"], &of("prod")),
-            group("untold", &[], &[enabled]),
-            group("other", &["i-other"], &of("test")),
-            group("other-empty", &[], &of("test")),
-            group("stranger", &["i-strange"], &[enabled]),
+        let groups = [
+            group("here", &["i-here"], &PROD),
+            group("empty", &[], &PROD),
+            group("coming", &["i-new"], &PROD),
+            group("untold", &[], &[ENABLED]),
+            group("other", &["i-other"], &TEST),
+            group("other-empty", &[], &TEST),
+            group("stranger", &["i-strange"], &[ENABLED]),
         ];
-        let (own, others) = own(all, &view);
-        let names: Vec<&str> = own.iter().map(|one| one.name.as_str()).collect();
+        let managed = json!({"nodegroup": {"nodegroupName": "o", "resources": {"autoScalingGroups": [{"name": "other"}]}}});
+        let mut answers = json!([managed, {"AutoScalingGroups": groups}]);
+        let others = keep_own(&mut answers, &view()).expect("they are told apart");
+        let names: Vec<&str> = all(&answers).map(|one| text(one, "AutoScalingGroupName")).collect();
         assert_eq!(names, ["here", "empty", "coming", "untold"]);
+        assert_eq!(
+            answers.as_array().map(Vec::len),
+            Some(1),
+            "the node group goes with its Auto Scaling group"
+        );
         assert_eq!(others.len(), 3, "{others:?}");
         assert!(others[0].contains("other is not scaled: its tags name cluster test"), "{others:?}");
-        assert!(others[2].contains("none of its 1 instance is a node of this cluster"), "{others:?}");
+        assert!(others[2].contains("has 1 instance, and none is a node of this cluster"), "{others:?}");
+    }
+
+    #[test]
+    fn of_two_groups_with_one_name_neither_is_scaled() {
+        let managed = [ENABLED, (EKS, "prod"), (NODE_GROUP, "web")];
+        let mut answers = json!([{"AutoScalingGroups": [group("eks-web-1", &["i-here"], &managed), group("web", &[], &[ENABLED])]}]);
+        let failure = keep_own(&mut answers, &view()).expect_err("they cannot be told apart");
+        assert!(failure.error.to_string().contains("eks-web-1 and web"), "{failure:?}");
     }
 }

@@ -13,7 +13,7 @@ use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::view::View;
 use tokio::runtime::Runtime;
 
-use super::own::own;
+use super::own::keep_own;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::scale::input;
@@ -49,24 +49,25 @@ pub(crate) fn scaled(
     let priorities = input::priorities(view, &settings.options, printer);
     let mut options = settings.options;
     are_named(&options)?;
-    let (found, answers, types) = runtime.block_on(async {
+    let (found, mut answers, types) = runtime.block_on(async {
         let found = named(aws, &options).await?;
         let (answers, types) = aws.answers_of(&found).await?;
         Ok::<_, Failure>((found, answers, types))
     })?;
+    let others = keep_own(&mut answers, view)?;
+    others.iter().for_each(|why| printer.warning(why));
     let told = group_facts::read(&answers).map_err(Failure::internal)?;
     let mut facts = group_facts::merged(told);
     for one in facts.iter_mut().filter(|one| one.types.is_empty()) {
         let own = one.auto_scaling.as_ref().unwrap_or(one.name.text());
         one.types.extend(types.get(own).cloned());
     }
-    are_there(&facts, &options, aws)?;
-    let (facts, others) = own(facts, view);
-    others.iter().for_each(|why| printer.warning(why));
-    if facts.is_empty() {
-        return Err(Failure::usage_message("no group that is named or tagged is one of this cluster")
-            .next("name the cluster's own tag, too: --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER"));
+    if facts.is_empty() && !others.is_empty() {
+        return Err(Failure::usage_message("no group that is named or tagged is one of this cluster's").next(
+            "check context, account and region; name the cluster's own tag, too: --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER",
+        ));
     }
+    are_there(&facts, &options, aws)?;
     within(&mut options, &facts, printer);
     options.only = Some(facts.iter().map(|one| one.name.clone()).collect());
     let by = GroupBy::default();

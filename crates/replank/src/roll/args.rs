@@ -165,7 +165,7 @@ pub(crate) struct BesidesArgs {
     pub(crate) queue_url: Option<String>,
 
     /// Also scales groups until the run ends, as `replank autoscale` does, within the same budgets and room: by Cluster Autoscaler's flags, such as
-    /// --autoscale='--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled'.
+    /// --autoscale='--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER'.
     #[arg(long, value_name = "FLAGS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) autoscale: Option<String>,
 }

@@ -153,3 +153,26 @@ fn a_text_in_go_s_order_is_read() {
         assert!(!learnt.reads(&text(odd)), "{odd}");
     }
 }
+
+/// The pin is written with an escape, and the node's name stands in a variable: as many places as there should be, and others.
+#[test]
+fn a_spec_that_hides_a_letter_of_its_node_is_not_learnt() {
+    let of = |name: &str, node: &str| {
+        let mut pod = pod(name, node, "abcde", Some(node));
+        pod["spec"]["containers"][0]["env"][0] = json!({"name": "NODE", "value": node});
+        let text = pod.to_string();
+        let pinned = format!("\"values\":[\"{node}\"]");
+        assert!(text.contains(&pinned), "{text}");
+        text.replace(&pinned, &pinned.replace("[\"n", "[\"\\u006e"))
+    };
+    let mut learnt = Learnt::of(&of("web-1", "node-1"));
+    assert_eq!(learnt.known(), 0);
+    assert!(learnt.reads(&of("web-2", "node-2")));
+    // What servers escape hides nothing.
+    let shell = |name: &str, node: &str| {
+        pod(name, node, "abcde", None).to_string().replace("\"web:1\"", "\"web:1\\u0026\\u003c\"")
+    };
+    let mut learnt = Learnt::of(&shell("web-1", "node-1"));
+    assert!(learnt.reads(&shell("web-2", "node-2")));
+    assert_eq!(learnt.known(), 1);
+}

@@ -1,4 +1,5 @@
-//! A snapshot as the pods of a Job are given it: compressed, in pieces that fit into ConfigMaps, without Secrets.
+//! A snapshot as the pods of a Job are given it: compressed, in pieces that fit into ConfigMaps. The Job may run in another
+//! cluster than the one it is about: Secrets are left out, and what `replank snapshot` leaves out of objects.
 
 use std::io::Write as _;
 
@@ -7,6 +8,7 @@ use flate2::write::GzEncoder;
 use replank_intake::document::Found;
 use replank_intake::limits::Limits;
 use replank_intake::source::Source;
+use replank_live::reduced;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -14,6 +16,9 @@ use crate::report::words::count;
 
 /// Compressed bytes of one piece. An API server takes a ConfigMap of 1 MiB.
 const PIECE_MAX: usize = 700 << 10;
+/// ConfigMaps with settings that a rehearsal reads.
+const SETTINGS: [&str; 3] =
+    ["cluster-autoscaler-priority-expander", "workflow-controller-configmap", "istio"];
 /// How much text is compressed before it is looked at how large it has become.
 const STEP: usize = 64 << 10;
 
@@ -42,7 +47,7 @@ impl Packed {
                     return;
                 }
             };
-            if let Err(error) = packer.add(&value) {
+            if let Err(error) = packer.add(value) {
                 wrong.get_or_insert(error);
             }
         })
@@ -75,10 +80,12 @@ struct Packer {
 }
 
 impl Packer {
-    fn add(&mut self, value: &Value) -> std::io::Result<()> {
+    fn add(&mut self, mut value: Value) -> std::io::Result<()> {
         if value["kind"] == "Secret" && value["apiVersion"] == "v1" {
             return Ok(());
         }
+        let is_read = value["metadata"]["name"].as_str().is_some_and(|name| SETTINGS.contains(&name));
+        reduced(&mut value, is_read);
         let open = self.open.get_or_insert_with(|| GzEncoder::new(Vec::new(), Compression::best()));
         let line = value.to_string();
         open.write_all(line.as_bytes())?;

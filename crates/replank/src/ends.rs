@@ -95,7 +95,7 @@ pub(crate) const ENDS: &[Ends] = &[
         command: "autoscale",
         passes: "nothing to do for as long as `--idle` says; `--dry-run`: every pod gets a node",
         findings: Some("`--dry-run`: a pod stays pending"),
-        refused: Some("the cluster's own Cluster Autoscaler is running"),
+        refused: Some("the cluster's own Cluster Autoscaler is running, or its Lease is held"),
         incomplete: true,
         ..NOTHING
     },

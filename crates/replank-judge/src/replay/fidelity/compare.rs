@@ -57,7 +57,7 @@ pub(super) fn outcome(case: &Case, rehearsed: &Rehearsed, real: &Real, hand: Opt
         order,
         seed: seed + 1,
         lowest,
-        took: (planned.took, lived.took),
+        took: (seeds[seed].took, lived.took),
         refused: (planned.moved.iter().filter(|one| one.refused).count(), real.asked.refused),
         available: available(&wanted, &real.counts),
         hand: hand.map(|hand| Hand {

@@ -237,6 +237,12 @@ impl Lease {
             .and_then(|told| told.holder.filter(|holder| holder.until.is_none_or(|until| told.now < until))))
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.place.name
+    }
+
     /// Whether it is still held.
     #[must_use]
     pub fn term(&self) -> Term {

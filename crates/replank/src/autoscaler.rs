@@ -11,7 +11,7 @@ use replank_sim::{Assumption, Source};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::scale::input;
+use crate::scale::{input, words};
 
 /// Node groups, and whether their number of nodes is kept to what is needed.
 #[derive(Args, Clone, Debug, Default)]
@@ -58,8 +58,7 @@ impl AutoscalerArgs {
         let said = plan.map_or(&[][..], |plan| &plan.node_groups);
         let facts = scale::completed(input::groups(&self.groups)?, said);
         let own = own_autoscaler(view);
-        let flags: Vec<String> =
-            self.autoscaler.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect();
+        let flags = words("--autoscaler", self.autoscaler.as_deref().unwrap_or_default())?;
         if self.autoscaler.is_none() && (own.is_none() || !finds) {
             if facts.is_empty() {
                 return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });

@@ -37,7 +37,7 @@ pub(super) struct Line {
     /// One at a time reads credentials.
     renewing: tokio::sync::Mutex<()>,
     /// How long anything may be written.
-    term: Option<Term>,
+    terms: Vec<Term>,
 }
 
 /// A whole answer.
@@ -79,13 +79,13 @@ impl Line {
             unauthorized_for: options.unauthorized_for,
             unauthorized: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
-            term: options.term.clone(),
+            terms: options.terms.clone(),
         }
     }
 
     /// Whether anything may be written: nobody else may be at it.
     pub(super) fn may_write(&self) -> bool {
-        self.term.as_ref().is_none_or(Term::holds)
+        self.terms.iter().all(Term::holds)
     }
 
     /// Tells the driver something. A driver that is gone hears nothing, and needs nothing.

@@ -21,8 +21,8 @@ pub struct Options {
     pub in_flight: usize,
     /// Whether the server is told to carry out nothing.
     pub dry_run: DryRun,
-    /// Where several processes may want to do the same: nothing is sent any more once this is over.
-    pub term: Option<Term>,
+    /// Where several processes may want to do the same: nothing is sent any more once one of these is over.
+    pub terms: Vec<Term>,
     /// How long credentials that the server does not accept are read anew and tried, until the run ends with [`crate::LiveError::Unauthorized`].
     pub unauthorized_for: Duration,
     /// Where the records of runs are; in all namespaces without it.
@@ -54,7 +54,7 @@ impl Options {
             requests_per_second: 20,
             in_flight: 16,
             dry_run: DryRun::None,
-            term: None,
+            terms: Vec::new(),
             unauthorized_for: Duration::from_mins(10),
             records: None,
             cloud: None,

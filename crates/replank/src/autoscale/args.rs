@@ -32,7 +32,7 @@ pub(crate) struct AutoscaleArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) requests_per_second: u32,
 
-    /// Namespace of the Lease that lets one process at a time scale the cluster, and of the ConfigMap for the expander priority.
+    /// Namespace of the ConfigMap cluster-autoscaler-priority-expander, for --expander=priority.
     #[arg(short = 'n', long, value_name = "NAME", default_value = NAMESPACE)]
     pub(crate) namespace: Namespace,
 

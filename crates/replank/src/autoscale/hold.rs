@@ -18,10 +18,12 @@ use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::{Answer, Command};
 use replank_protocol::decision::Decision;
+use replank_protocol::record::NAMESPACE;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::args::AutoscaleArgs;
+use super::others::{Another, another};
 use super::scene::{Scaled, named};
 use super::watch::{Figures, Watch};
 use crate::exit::Exit;
@@ -34,7 +36,7 @@ use crate::printer::Printer;
 use crate::report::words::count;
 use crate::roll::identity;
 
-/// The name of the Lease.
+/// The name of the Lease. It is in one namespace whoever asks: a cluster is scaled by one process.
 pub(crate) const LEASE: &str = "replank-autoscale";
 /// How often it is looked whether a Lease that somebody else holds is free.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -57,8 +59,17 @@ pub(super) enum Left {
     Idle,
     Interrupted,
     Lost(Option<Holder>),
+    /// A Cluster Autoscaler scales, too.
+    Another(Another),
     /// Other groups are to be scaled.
     Changed,
+}
+
+/// Whether somebody else held the Lease first: what was read before is old then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    No,
+    Yes,
 }
 
 /// The Lease, and what is told while it is held.
@@ -72,7 +83,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Waits for the Lease: another process may be about to end. `None` after Ctrl-C.
+    /// Waits for the Lease: another process may be about to end; with it, whether that took time. `None` after Ctrl-C.
     ///
     /// # Errors
     /// Where the journal cannot be written, or the server does not answer.
@@ -81,14 +92,16 @@ impl Held {
         ground: &Ground<'_>,
         printer: &mut Printer,
         interrupt: &Interrupt,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<(Self, Waited)>, Failure> {
         let Ground { connection, args, .. } = ground;
         let journal = args.journal.as_deref().map(JournalFile::create).transpose()?;
         interrupt.hold();
         interrupt.heed_termination()?;
-        let lease = runtime.block_on(taken(connection, args.namespace.as_str(), printer, interrupt))?;
+        let lease = runtime.block_on(taken(connection, printer, interrupt))?;
         let screen = Rc::new(RefCell::new(Screen::new(args.output, false)));
-        Ok(lease.map(|lease| Self { lease, journal, screen, figures: Rc::default(), open: Rc::default() }))
+        Ok(lease.map(|(lease, waited)| {
+            (Self { lease, journal, screen, figures: Rc::default(), open: Rc::default() }, waited)
+        }))
     }
 
     /// Scales until there is nothing to do for as long as is waited for, until Ctrl-C, or until other groups are to be scaled.
@@ -121,8 +134,8 @@ impl Held {
         driving.requests_per_second = args.requests_per_second;
         driving.in_flight = IN_FLIGHT;
         driving.sight_max = SIGHT_MAX;
-        driving.term = Some(self.lease.term());
-        driving.records = Some(args.namespace.to_string());
+        driving.terms = vec![self.lease.term()];
+        driving.records = Some(NAMESPACE.to_owned());
         driving.cloud = Some(aws.clone() as Arc<dyn Cloud>);
         let driver = Driver::new(connection, driving);
         let lease = &mut self.lease;
@@ -131,6 +144,7 @@ impl Held {
                 biased;
                 holder = lease.keep() => Ok(Left::Lost(holder)),
                 () = pressed(interrupt) => Ok(Left::Interrupted),
+                another = another(connection) => Ok(Left::Another(another)),
                 () = changed(aws, &options, &found) => Ok(Left::Changed),
                 ended = driver.run(&mut engine, &mut look) => ended.map(|_| Left::Idle),
             }
@@ -166,16 +180,15 @@ impl Held {
 
 async fn taken(
     connection: &Connection,
-    namespace: &str,
     printer: &mut Printer,
     interrupt: &Interrupt,
-) -> Result<Option<Box<Lease>>, Failure> {
-    let mut is_told = false;
+) -> Result<Option<(Box<Lease>, Waited)>, Failure> {
+    let mut waited = Waited::No;
     loop {
-        match Lease::take(connection, (namespace, LEASE), &identity()).await? {
-            Attempt::Taken(lease) => return Ok(Some(lease)),
-            Attempt::HeldBy(holder) if !is_told => {
-                is_told = true;
+        match Lease::take(connection, (NAMESPACE, LEASE), &identity()).await? {
+            Attempt::Taken(lease) => return Ok(Some((lease, waited))),
+            Attempt::HeldBy(holder) if waited == Waited::No => {
+                waited = Waited::Yes;
                 printer.story(&format!(
                     "the cluster is scaled by {holder}; this process goes on when that one ends"
                 ));
@@ -221,6 +234,11 @@ fn end(
     let (word, exit, line) = match left {
         Left::Idle | Left::Changed => ("idle", Exit::Passes, format!("nothing is left to do: {told}")),
         Left::Interrupted => ("interrupted", Exit::Interrupted, format!("interrupted ({told}): {stays}")),
+        Left::Another(another) => (
+            "left",
+            Exit::Refused,
+            format!("this process scales the cluster no more: {another} ({told}); {stays}"),
+        ),
         Left::Lost(holder) => {
             let by = holder.as_ref().map(|holder| format!("{holder} does"));
             let by = by.unwrap_or_else(|| "the Lease could not be renewed".to_owned());

@@ -12,6 +12,6 @@ mod watch;
 
 pub(crate) use args::AutoscaleArgs;
 pub(crate) use hold::LEASE;
-pub(crate) use others::nobody_else;
+pub(crate) use others::{Another, another, nobody_else};
 pub(crate) use scene::{Scaled, scaled};
 pub(crate) use start::run;

@@ -9,11 +9,12 @@ use replank_live::Connection;
 use replank_live::aws::Aws;
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_protocol::record::NAMESPACE;
 use replank_rehearse::count_budgets;
 use tokio::runtime::Runtime;
 
 use super::args::AutoscaleArgs;
-use super::hold::{Ground, Held, Left};
+use super::hold::{Ground, Held, Left, Waited};
 use super::look::look;
 use super::others::nobody_else;
 use super::scene::{Scaled, scaled};
@@ -55,7 +56,10 @@ pub(crate) fn run(
         let verb = RbacVerb::Autoscale;
         permitted(&connection, None, &if args.dry_run { verb.reads() } else { verb.rules() }).await?;
         if !args.dry_run {
-            permitted(&connection, Some(args.namespace.as_str()), verb.of_namespace()).await?;
+            permitted(&connection, Some(NAMESPACE), verb.of_namespace()).await?;
+        }
+        if with_priorities {
+            permitted(&connection, Some(args.namespace.as_str()), verb.of_named()).await?;
         }
         let aws = Arc::new(Aws::open(&account_asked(&args.aws)).await?);
         Ok::<_, Failure>((connection, aws))
@@ -63,8 +67,11 @@ pub(crate) fn run(
     let ground = Ground { connection: &connection, aws: aws.clone(), args };
     let mut held = None;
     loop {
-        let seen = seen(args, with_priorities, printer)?;
-        let other = runtime.block_on(nobody_else(&connection, args.namespace.as_str(), &seen.view));
+        let seen = match seen(args, with_priorities, printer) {
+            Ok(seen) => seen,
+            Err(failure) => return left(failure, held, &runtime),
+        };
+        let other = runtime.block_on(nobody_else(&connection, &seen.view));
         match other {
             Ok(()) => {}
             Err(other) if args.dry_run => printer.warning(&other.error.to_string()),
@@ -78,14 +85,19 @@ pub(crate) fn run(
         if args.dry_run {
             return look(found, (seen.name, seen.now, seen.coverage), args.output, printer);
         }
-        tell(&found, &aws, printer);
         let mut own = match held.take() {
             Some(own) => own,
             None => match Held::begin(&runtime, &ground, printer, interrupt)? {
-                Some(own) => own,
+                Some((own, Waited::No)) => own,
+                // Groups, flags and other autoscalers may be others by now.
+                Some((own, Waited::Yes)) => {
+                    held = Some(own);
+                    continue;
+                }
                 None => return Ok(Exit::Interrupted),
             },
         };
+        tell(&found, &aws, printer);
         match own.carry_out(&runtime, &ground, found, interrupt) {
             Ok(Left::Changed) => {
                 printer.story("the groups that are to be scaled are others: everything is read anew");

@@ -80,7 +80,7 @@ fn of_name(kind: &str, name: &str) -> String {
 }
 
 /// The bindings of a verb's roles, and the flow schema with its priority level, as YAML that follows that of the roles.
-pub(super) fn manifest(verb: RbacVerb, namespace: Option<&str>, who: &Who) -> String {
+pub(super) fn manifest(verb: RbacVerb, namespaces: &[&str], who: &Who) -> String {
     let role = verb.role();
     let binding = |kind: &str, place: &str| {
         format!(
@@ -89,7 +89,7 @@ pub(super) fn manifest(verb: RbacVerb, namespace: Option<&str>, who: &Who) -> St
         )
     };
     let mut text = binding("ClusterRole", "");
-    if let Some(namespace) = namespace {
+    for namespace in namespaces {
         text += &binding("Role", &format!("  namespace: {namespace}\n"));
     }
     text += &format!(

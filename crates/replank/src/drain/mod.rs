@@ -64,7 +64,7 @@ pub(crate) struct RbacArgs {
     #[arg(value_enum, value_name = "VERB")]
     verb: RbacVerb,
 
-    /// Namespace of the Role: of the record of a roll (kube-system by default), or of the object that is migrated (default by default).
+    /// Namespace of the Role: of the record of a roll (kube-system by default), of the object that is migrated (default by default), or of the priorities that autoscale reads.
     #[arg(short = 'n', long, value_name = "NAMESPACE")]
     namespace: Option<Namespace>,
 
@@ -85,7 +85,8 @@ pub(crate) fn rbac(args: &RbacArgs, printer: &mut Printer) -> Result<Exit, Failu
     }
     let mut text = args.verb.manifest(namespace);
     if let Some(who) = &args.who {
-        text += &bound::manifest(args.verb, args.verb.namespace(namespace), who);
+        let namespaces: Vec<&str> = args.verb.roles(namespace).into_iter().map(|(name, _)| name).collect();
+        text += &bound::manifest(args.verb, &namespaces, who);
     }
     printer.data(&text)?;
     Ok(Exit::Passes)

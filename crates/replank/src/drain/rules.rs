@@ -82,7 +82,9 @@ const SCALED: [Rule; 3] = [
     rule("", "pods", READ),
     rule("", "pods/eviction", &["create"]),
 ];
-/// In the namespace of its Lease, and of the priorities of the expander.
+/// Where the expander's priorities are.
+const PRIORITIES: [Rule; 1] = [rule("", "configmaps", &["get"])];
+/// In the namespace of its Lease, where the expander's priorities usually are, too.
 const SCALED_HELD: [Rule; 2] = [
     rule("", "configmaps", &["get"]),
     rule("coordination.k8s.io", "leases", &["create", "delete", "get", "patch"]),
@@ -176,6 +178,27 @@ impl RbacVerb {
         }
     }
 
+    /// Rules that it needs in a namespace that is named, where its Lease is elsewhere.
+    pub(crate) fn of_named(self) -> &'static [Rule] {
+        match self {
+            Self::Autoscale => &PRIORITIES,
+            Self::Snapshot
+            | Self::Cordon
+            | Self::Uncordon
+            | Self::Drain
+            | Self::DrainDisableEviction
+            | Self::DrainSurge
+            | Self::Roll
+            | Self::RollSurge
+            | Self::Handle
+            | Self::Migrate
+            | Self::MigrateRollout
+            | Self::MigrateStatefulset
+            | Self::MigrateDaemonset
+            | Self::MigrateReplicaset => &[],
+        }
+    }
+
     /// Its rules as far as they are about reading: what a dry run of the client needs.
     pub(crate) fn reads(self) -> Vec<Rule> {
         let is_read = |rule: &Rule| !rule.verbs.iter().all(is_write);
@@ -206,7 +229,7 @@ impl RbacVerb {
         }
     }
 
-    /// The ClusterRole, and the Role of a namespace where it needs one, as YAML.
+    /// The ClusterRole, and the Roles of namespaces where it needs some, as YAML.
     pub(crate) fn manifest(self, namespace: Option<&str>) -> String {
         let head = |kind: &str, place: &str| {
             format!(
@@ -215,15 +238,15 @@ impl RbacVerb {
             )
         };
         let mut text = head("ClusterRole", "") + &listed(&self.rules());
-        if let Some(namespace) = self.namespace(namespace) {
+        for (namespace, rules) in self.roles(namespace) {
             let place = format!("  namespace: {namespace}\n");
-            text += &format!("---\n{}{}", head("Role", &place), listed(self.of_namespace()));
+            text += &format!("---\n{}{}", head("Role", &place), listed(rules));
         }
         text
     }
 
-    /// The namespace of its Role, where it needs one: the one that is asked for, or that of a run's record or of an object without a namespace.
-    pub(super) fn namespace(self, asked: Option<&str>) -> Option<&str> {
+    /// Its Roles, each with its namespace: the one that is asked for, or that of a run's record or of an object without a namespace.
+    pub(super) fn roles(self, asked: Option<&str>) -> Vec<(&str, &'static [Rule])> {
         let usual = match self {
             Self::Migrate
             | Self::MigrateRollout
@@ -241,7 +264,14 @@ impl RbacVerb {
             | Self::Handle
             | Self::Autoscale => NAMESPACE,
         };
-        (!self.of_namespace().is_empty()).then(|| asked.unwrap_or(usual))
+        if self.of_namespace().is_empty() {
+            return Vec::new();
+        }
+        if self.of_named().is_empty() {
+            return vec![(asked.unwrap_or(usual), self.of_namespace())];
+        }
+        let named = asked.filter(|asked| *asked != usual).map(|asked| (asked, self.of_named()));
+        [(usual, self.of_namespace())].into_iter().chain(named).collect()
     }
 }
 

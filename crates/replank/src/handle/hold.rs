@@ -92,7 +92,7 @@ pub(super) fn carry_out(
     driving.requests_per_second = args.requests_per_second;
     driving.in_flight = IN_FLIGHT;
     driving.sight_max = SIGHT_MAX;
-    driving.term = lease.as_ref().map(|lease| lease.term());
+    driving.terms = lease.iter().map(|lease| lease.term()).collect();
     driving.records = Some(args.namespace.to_string());
     let (aws, queue) = (ground.aws.clone(), ground.queue.clone());
     driving.cloud = Some(aws as Arc<dyn Cloud>);

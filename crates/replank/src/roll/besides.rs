@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 
 use super::cloud::Cloud;
 use super::records::identity;
-use crate::autoscale::{self, Scaled, nobody_else, scaled};
+use crate::autoscale::{self, Another, Scaled, another, nobody_else, scaled};
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,6 +29,7 @@ use crate::live::permitted;
 use crate::printer::Printer;
 use crate::rehearse::Scene;
 use crate::report::words::count;
+use crate::scale::words;
 
 /// How long a decision waits until what was written is seen: an interruption cannot wait for long.
 const SIGHT_MAX: Duration = Duration::from_secs(1);
@@ -124,6 +125,14 @@ pub(super) async fn kept(held: &mut [Lease]) -> Option<Holder> {
     }
 }
 
+/// Returns when a Cluster Autoscaler scales the groups, too; never, where this process scales none.
+pub(super) async fn scaled_by_another(connection: &Connection, scaler: Option<&Autoscaler>) -> Another {
+    match scaler {
+        Some(_) => another(connection).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Has groups scaled besides: in the rehearsal, and by the run. Those that the run is not about are followed, too.
 ///
 /// # Errors
@@ -140,7 +149,7 @@ pub(super) fn scaler(
         )
         .next("leave --autoscale out, or run beside it: replank autoscale"));
     };
-    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+    let flags = words("--autoscale", flags)?;
     let runtime = crate::live::runtime()?;
     let Scaled { mut autoscaler, bases, origin, .. } =
         scaled((&runtime, &cloud.aws), &scene.view, (&flags, None), printer)?;
@@ -191,7 +200,7 @@ pub(super) fn scales(
     runtime.block_on(async {
         permitted(connection, None, &RbacVerb::Autoscale.rules()).await?;
         permitted(connection, Some(NAMESPACE), RbacVerb::Autoscale.of_namespace()).await?;
-        nobody_else(connection, NAMESPACE, &scene.view).await
+        nobody_else(connection, &scene.view).await
     })?;
     Ok(Some(autoscaler.clone()))
 }

@@ -29,6 +29,7 @@ use super::engine::{Shared, Watch};
 use super::records::{all, identity, intend};
 use super::rehearsed::Rehearsed;
 use super::screen::Screen;
+use crate::autoscale::Another;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -62,6 +63,8 @@ enum Left {
     Interrupted,
     Beyond(String),
     Lost(Option<Holder>),
+    /// A Cluster Autoscaler scales groups that this process scales besides.
+    Another(Another),
 }
 
 /// Namespace and name of a run's record, and of its Lease.
@@ -141,18 +144,20 @@ pub(super) fn carry_out(
     let mut look = Look { screen: shared.screen.clone() };
     interrupt.hold();
     let mut driving = drive::Options::new(run.clone());
-    driving.term = Some(lease.term());
+    let terms = terms(&lease, &handling);
+    // A Lease of what is done besides counts as much: one decision is about all of it.
+    driving.terms = terms.iter().map(|(_, term)| term.clone()).collect();
     driving.records = Some(namespace.clone());
     driving.cloud = task.cloud.clone().map(|cloud| -> Arc<dyn Cloud> { cloud });
     besides::receive(&mut driving, task.queue.as_ref());
     let driver = Driver::new(connection, driving);
-    let term = lease.term();
     let left = runtime.block_on(async {
         tokio::select! {
             biased;
-            never = told(connection, &term, &shared) => match never {},
+            never = told(connection, &terms, &shared) => match never {},
             holder = lease.keep() => Ok(Left::Lost(holder)),
             holder = besides::kept(&mut handling) => Ok(Left::Lost(holder)),
+            another = besides::scaled_by_another(connection, task.scaler.as_ref()) => Ok(Left::Another(another)),
             why = beyond(&shared) => Ok(Left::Beyond(why)),
             () = pressed(interrupt) => Ok(Left::Interrupted),
             ended = driver.run(&mut engine, &mut look) => ended.map(Left::End),
@@ -164,7 +169,7 @@ pub(super) fn carry_out(
         Ok(Left::Beyond(why)) => {
             runtime.block_on(intend(connection, (&namespace, run), (Intent::Paused, why)))
         }
-        Ok(Left::End(_) | Left::Interrupted | Left::Lost(_)) | Err(_) => Ok(()),
+        Ok(Left::End(_) | Left::Interrupted | Left::Lost(_) | Left::Another(_)) | Err(_) => Ok(()),
     };
     runtime.block_on(lease.release());
     for other in handling {
@@ -197,18 +202,30 @@ async fn is_as_known(connection: &Connection, namespace: &str, task: &Task) -> R
     Err(Failure { exit: Exit::Refused, ..Failure::usage_message(format!("run {run} {word}")) }.next(next))
 }
 
-/// Says when the Lease cannot be renewed in time, from when nothing is sent, and when it is held again.
-async fn told(connection: &Connection, term: &Term, shared: &Shared) -> std::convert::Infallible {
-    let mut held = true;
+/// The terms of all Leases that are held, each with what it is called.
+fn terms(lease: &Lease, besides: &[Lease]) -> Vec<(String, Term)> {
+    let others = besides.iter().map(|lease| (format!("the Lease {}", lease.name()), lease.term()));
+    [("the Lease of the run".to_owned(), lease.term())].into_iter().chain(others).collect()
+}
+
+/// Says when a Lease cannot be renewed in time, from when nothing is sent, and when it is held again.
+async fn told(
+    connection: &Connection,
+    terms: &[(String, Term)],
+    shared: &Shared,
+) -> std::convert::Infallible {
+    let mut held = vec![true; terms.len()];
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let holds = term.holds();
-        if std::mem::replace(&mut held, holds) != holds {
-            let words = match holds {
-                true => "the Lease of the run is renewed again: the run goes on",
-                false => "the Lease of the run could not be renewed in time: nothing is sent until it is",
-            };
-            shared.screen.borrow_mut().warn(connection.now(), "lease", words);
+        for ((name, term), held) in terms.iter().zip(&mut held) {
+            let holds = term.holds();
+            if std::mem::replace(held, holds) != holds {
+                let words = match holds {
+                    true => format!("{name} is renewed again: the run goes on"),
+                    false => format!("{name} could not be renewed in time: nothing is sent until it is"),
+                };
+                shared.screen.borrow_mut().warn(connection.now(), "lease", &words);
+            }
         }
     }
 }
@@ -271,6 +288,12 @@ fn finish(task: &Task, (left, now): (&Left, Time), (shared, printer): (&Shared, 
             ),
             &[][..],
         ),
+        Left::Another(another) => {
+            let line = format!(
+                "this process works on run {run} no more: {another}; stop it, or leave --autoscale out; {go_on}"
+            );
+            ("left", Exit::Internal, line, &[][..])
+        }
         Left::Lost(holder) => {
             let by = holder.as_ref().map(|holder| format!("; {holder} has taken it over"));
             let by = by.unwrap_or_else(|| "; its Lease could not be renewed".to_owned());

@@ -4,6 +4,7 @@ pub(crate) mod input;
 mod json;
 mod simulated;
 mod text;
+mod words;
 
 use replank_core::scale;
 use replank_core::scale::{Autoscaler, Given, Groups, InFlight, State};
@@ -24,6 +25,7 @@ use crate::rehearse::example;
 use crate::snapshot::{self, Origin};
 
 pub(crate) use simulated::Simulated;
+pub(crate) use words::words;
 
 /// Scales.
 ///

@@ -60,6 +60,20 @@ fn placed(account: &Account) -> usize {
         .count()
 }
 
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/kube-system/deployments";
+
+/// A Cluster Autoscaler's Deployment.
+fn cluster_autoscaler(name: &str, replicas: u32) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "kube-system"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1", "command": ["./cluster-autoscaler", "--nodes=1:5:web"]}]}}}})
+}
+
+fn is_held(account: &Account) -> bool {
+    let lease = account.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/replank-autoscale");
+    lease["spec"]["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty())
+}
+
 fn autoscale<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let found = "--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled";
     [&["autoscale", found], more].concat()
@@ -184,18 +198,37 @@ fn one_process_scales_at_a_time_and_the_next_one_goes_on() {
     let account = begun("autoscale-two", "group");
     bounds(&account, "web", 3, 6);
     let mut first = begin(&account, &autoscale(&[]));
-    wait(&account, "the first holds the Lease", |account| {
-        let lease =
-            account.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/replank-autoscale");
-        lease["spec"]["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty())
-    });
-    let second = begin(&account, &autoscale(&["--idle", "12s"]));
+    wait(&account, "the first holds the Lease", is_held);
+    // Wherever its priorities are: the cluster is scaled by one.
+    let second = begin(&account, &autoscale(&["--idle", "12s", "-n", "default"]));
     std::thread::sleep(std::time::Duration::from_secs(5));
+    bounds(&account, "web", 3, 5);
     first.kill().expect("it can be ended");
     first.wait().expect("it has ended");
     let second = Ran::from(second.wait_with_output().expect("it ends"));
     assert_eq!(second.code, Some(0), "{second:?}");
     assert!(second.stderr.contains("the cluster is scaled by"), "{second:?}");
+    assert!(
+        second.stderr.contains("web: 3 (min 3, max 5)"),
+        "what was read before it waited is old: {second:?}"
+    );
+}
+
+#[test]
+fn a_cluster_autoscaler_that_comes_back_scales_alone() {
+    let account = begun("autoscale-back", "group");
+    account.create(DEPLOYMENTS, &cluster_autoscaler("cluster-autoscaler", 0));
+    bounds(&account, "web", 3, 6);
+    let first = begin(&account, &autoscale(&[]));
+    wait(&account, "it holds the Lease", is_held);
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    account.merge(&format!("{DEPLOYMENTS}/cluster-autoscaler"), &json!({"spec": {"replicas": 1}}));
+    let first = Ran::from(first.wait_with_output().expect("it ends"));
+    assert_eq!(first.code, Some(5), "{first:?}");
+    assert!(
+        first.stderr.contains("no more: the cluster's own Cluster Autoscaler scales it: Deployment kube-system/cluster-autoscaler has 1 replica"),
+        "{first:?}"
+    );
 }
 
 #[test]
@@ -220,10 +253,9 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
     is_usage(&with(&["--nodes=1:3:nobody"]), "named nobody");
     is_usage(&with(&["--node-group-auto-discovery=asg:tag=nobody"]), "has these tags");
     is_usage(&with(&["--nodes=1:3:web", "--expander=price"]), "the expander price needs prices");
-    let own = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "cluster-autoscaler", "namespace": "kube-system"},
-        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "ca"}}, "template": {"metadata": {"labels": {"app": "ca"}},
-            "spec": {"containers": [{"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1", "command": ["./cluster-autoscaler", "--nodes=1:5:web"]}]}}}});
-    account.create("/apis/apps/v1/namespaces/kube-system/deployments", &own);
+    // One without replicas does not hide one that runs.
+    account.create(DEPLOYMENTS, &cluster_autoscaler("before", 0));
+    account.create(DEPLOYMENTS, &cluster_autoscaler("cluster-autoscaler", 1));
     let ran = with(&["--nodes=1:3:web"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.contains("Deployment kube-system/cluster-autoscaler has 1 replica"), "{ran:?}");

@@ -10,6 +10,7 @@ use super::manifest::Manifests;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::permitted;
+use crate::printer::Printer;
 use crate::progress::Meter;
 
 /// How often the Job is looked at.
@@ -68,23 +69,24 @@ async fn created(connection: &Connection, collection: &str, object: &Value) -> R
     }
 }
 
-/// Waits for the Job's end, and collects the results of its parts as they come.
+/// Waits for the Job's end, and collects the results of its parts as they come. It is told once that the Job is suspended.
 pub(super) async fn follow(
     connection: &Connection,
     (namespace, name): (&str, &str),
     parts: u64,
-    interrupt: &Interrupt,
+    (printer, interrupt): (&mut Printer, &Interrupt),
 ) -> Result<Followed, Failure> {
     interrupt.hold();
     let meter = Meter::of_parts(parts);
-    let path = format!("/apis/batch/v1/namespaces/{namespace}/jobs/{name}");
     let mut results = BTreeMap::new();
-    let (mut seen, mut failures) = (0, 0);
+    let (mut seen, mut failures, mut is_told) = (0, 0, false);
     loop {
         if interrupt.is_pressed() {
             return Ok(Followed::Interrupted { done: results.len() });
         }
-        let job = match got(connection, &path, "jobs").await {
+        let looked = look(connection, (namespace, name), seen, &mut results).await;
+        meter.at(results.len() as u64);
+        let job = match looked {
             Ok(job) => job,
             // The cluster is away for a moment.
             Err(failure) if failures < PATIENCE && is_passing(&failure) => {
@@ -95,27 +97,46 @@ pub(super) async fn follow(
             Err(failure) => return Err(failure),
         };
         failures = 0;
-        let succeeded = job["status"]["succeeded"].as_u64().unwrap_or(0);
-        let end = ended(&job);
-        if succeeded > seen || end.is_some() {
-            seen = succeeded;
-            collect(connection, (namespace, name), &mut results).await?;
-            meter.at(results.len() as u64);
-        }
+        seen = succeeded(&job);
         if results.len() as u64 == parts {
             return Ok(Followed::Complete(results));
         }
-        if let Some(why) = end {
+        if let Some(why) = ended(&job) {
             return Ok(Followed::Failed { results, why });
+        }
+        if is_suspended(&job) && !std::mem::replace(&mut is_told, true) {
+            printer.story(&format!(
+                "job.batch/{name} is suspended: a queue (Kueue) may let it go on; or: kubectl -n {namespace} patch job/{name} --type=merge -p '{{\"spec\":{{\"suspend\":false}}}}'"
+            ));
         }
         tokio::time::sleep(BETWEEN).await;
     }
 }
 
+/// Reads the Job, and the results of its parts where there may be more than were seen.
+async fn look(
+    connection: &Connection,
+    (namespace, name): (&str, &str),
+    seen: u64,
+    results: &mut BTreeMap<u64, String>,
+) -> Result<Value, Failure> {
+    let path = format!("/apis/batch/v1/namespaces/{namespace}/jobs/{name}");
+    let job = got(connection, &path, "jobs").await?;
+    if succeeded(&job) > seen || ended(&job).is_some() {
+        collect(connection, (namespace, name), results).await?;
+    }
+    Ok(job)
+}
+
+fn succeeded(job: &Value) -> u64 {
+    job["status"]["succeeded"].as_u64().unwrap_or(0)
+}
+
+/// Whether it may pass: nobody answers, the server is busy or fails, or a list took so long that its rest is gone (410) and it is to begin anew.
 fn is_passing(failure: &Failure) -> bool {
     match failure.error.downcast_ref::<LiveError>() {
         Some(LiveError::Unreachable { .. }) => true,
-        Some(LiveError::Refused { code, .. }) => *code >= 429,
+        Some(LiveError::Refused { code, .. }) => *code == 410 || *code >= 429,
         Some(_) | None => false,
     }
 }
@@ -135,10 +156,14 @@ fn ended(job: &Value) -> Option<String> {
             ("Failed", "True") => {
                 Some(format!("the Job has failed: {}: {}", text("reason"), text("message")))
             }
-            ("Suspended", "True") => Some("the Job is suspended".to_owned()),
             _ => None,
         }
     })
+}
+
+/// Whether nothing of a Job runs until somebody lets it: a person, or a queue such as Kueue, which has Jobs begin so.
+fn is_suspended(job: &Value) -> bool {
+    job["spec"]["suspend"] == true
 }
 
 /// Takes in the results of the pods that have succeeded.
@@ -168,5 +193,36 @@ async fn collect(
             Some(next) if !next.is_empty() => next.clone_into(&mut token),
             Some(_) | None => return Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_suspended_job_is_waited_for_and_others_end() {
+        let job = |kind: &str, suspend: bool| json!({"spec": {"suspend": suspend}, "status": {"conditions": [{"type": kind, "status": "True", "reason": "R", "message": "m"}]}});
+        let suspended = job("Suspended", true);
+        assert_eq!((ended(&suspended), is_suspended(&suspended)), (None, true));
+        let failed = job("Failed", false);
+        assert_eq!(
+            (ended(&failed), is_suspended(&failed)),
+            (Some("the Job has failed: R: m".to_owned()), false)
+        );
+        assert_eq!(ended(&job("Complete", false)).as_deref(), Some("the Job is complete"));
+    }
+
+    #[test]
+    fn a_busy_server_and_a_list_that_is_too_old_pass() {
+        let refused =
+            |code| Failure::from(LiveError::Refused { path: "/".to_owned(), code, message: String::new() });
+        let passing: Vec<u16> = [400, 404, 410, 422, 429, 500, 503]
+            .into_iter()
+            .filter(|code| is_passing(&refused(*code)))
+            .collect();
+        assert_eq!(passing, [410, 429, 500, 503]);
     }
 }

@@ -146,7 +146,7 @@ pub(super) fn answer(
                 "job.batch/{name} is in namespace {namespace} already: its results are collected"
             )),
         }
-        follow::follow(&connection, (&namespace, &name), number, interrupt).await
+        follow::follow(&connection, (&namespace, &name), number, (printer, interrupt)).await
     })?;
     let left = format!("kubectl -n {namespace} delete job/{name}");
     match followed {

@@ -295,12 +295,9 @@ fn will_change(on: &WaitingOn) -> bool {
 
 /// A pod for which no group fits, and how many are like it.
 fn unplaced(waiting: &Waiting) -> Option<(Key, u32)> {
-    match (&waiting.what, &waiting.on) {
-        (Subject::Pod(pod), WaitingOn::Scaling(ScalingWait::NoGroup { pods, .. })) => {
-            Some((pod.clone(), *pods))
-        }
-        _ => None,
-    }
+    let WaitingOn::Scaling(ScalingWait::NoGroup { pods, .. }) = &waiting.on else { return None };
+    let Subject::Pod(pod) = &waiting.what else { return None };
+    Some((pod.clone(), *pods))
 }
 
 /// Whether the autoscaler is removing a node.

@@ -323,19 +323,16 @@ fn a_pod_that_does_not_end_holds_its_node_for_so_long_only() {
         going["metadata"]["deletionTimestamp"] = "2026-01-05T09:12:00Z".into();
         stage.put(going);
         let mut lost = node("web-2");
-        let marked = stage.view.node(&"web-2".into()).expect("it is there");
-        lost["metadata"]["annotations"] = json!(
-            marked
-                .meta
-                .annotations
-                .pairs()
-                .iter()
-                .map(|(k, v)| (k.to_string(), v.to_string()))
-                .collect::<std::collections::BTreeMap<_, _>>()
-        );
-        lost["spec"]["unschedulable"] = true.into();
         lost["status"]["conditions"][0]["status"] = status.into();
         stage.put(lost);
+        let mark = Mark {
+            owner: Owner::Autoscaler,
+            role: NodeRole::Draining { from: at(10) },
+            since: at(10),
+            expires: at(70),
+        };
+        let lost = stage.view.node(&"web-2".into()).expect("it is there");
+        stage.view.apply(Delta::from(mark::laid(lost, &RunId::from(RUN), &mark)));
         assert_eq!(stage.decision(13), [""; 0], "its grace, and two minutes");
         assert_eq!(stage.decision(14), [ends]);
     }

@@ -94,7 +94,7 @@ pub(crate) const ENDS: &[Ends] = &[
     Ends {
         command: "autoscale",
         passes: "nothing to do for as long as `--idle` says; `--dry-run`: every pod gets a node",
-        findings: Some("`--dry-run`: a pod stays pending"),
+        findings: Some("a pod stays pending for which no group has nodes"),
         refused: Some("the cluster's own Cluster Autoscaler is running, or its Lease is held"),
         incomplete: true,
         ..NOTHING

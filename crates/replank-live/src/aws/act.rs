@@ -508,7 +508,7 @@ impl Aws {
             let message = format!("an update of node group {group} is in progress");
             return Err(Refusal::Conflict { message: Text::from(message) }.into());
         }
-        let mut body = json!({ "clientRequestToken": token(order) });
+        let mut body = json!({ "clientRequestToken": token_for(&nodegroup, order) });
         if force {
             body["force"] = true.into();
         }
@@ -554,7 +554,8 @@ impl Aws {
     ) -> Step {
         let cluster = self.cluster_of(group).await?;
         let name = group.node_group.as_str();
-        let sizes = self.nodegroup(&cluster, name).await?["scalingConfig"].clone();
+        let nodegroup = self.nodegroup(&cluster, name).await?;
+        let sizes = &nodegroup["scalingConfig"];
         let number =
             |member: &str| sizes[member].as_u64().and_then(|one| u32::try_from(one).ok()).unwrap_or(0);
         let found =
@@ -563,7 +564,7 @@ impl Aws {
             return Err(Stop::Done);
         }
         sizes_are(group, found, from)?;
-        let body = json!({"clientRequestToken": token(order),
+        let body = json!({"clientRequestToken": token_for(&nodegroup, order),
             "scalingConfig": {"minSize": to.min, "maxSize": to.max, "desiredSize": to.desired}});
         let path = format!("/clusters/{}/node-groups/{}/update-config", escaped(&cluster), escaped(name));
         self.eks_twice("UpdateNodegroupConfig", &path, &body, order).await
@@ -609,4 +610,9 @@ fn sizes_are(group: &GroupId, found: GroupSize, expected: GroupSize) -> Step {
 /// A token that follows from the command's key: the same command is the same request.
 fn token(order: Order<'_>) -> String {
     request_token(&order.key.0)
+}
+
+/// A token that follows from the command's key and the node group: groups of the same name in other clusters and accounts have other ones.
+fn token_for(nodegroup: &Value, order: Order<'_>) -> String {
+    request_token(&format!("{}/{}", text(nodegroup, "nodegroupArn").unwrap_or_default(), order.key.0))
 }

@@ -13,6 +13,7 @@ use replank_live::aws::Aws;
 use replank_live::cloud::Cloud;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_live::{Attempt, Connection, Holder, Lease, LiveError};
+use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -47,6 +48,9 @@ const SIGHT_MAX: Duration = Duration::from_secs(1);
 /// Commands that may be under way at a time.
 const IN_FLIGHT: usize = 32;
 
+/// How many pods that stay pending are named at the end.
+const NAMED: usize = 5;
+
 /// What it is done on.
 pub(super) struct Ground<'c> {
     pub(super) connection: &'c Connection,
@@ -80,6 +84,8 @@ pub(super) struct Held {
     figures: Rc<Cell<Figures>>,
     /// Nodes that are being removed, as they were seen last.
     open: Rc<RefCell<Vec<NodeName>>>,
+    /// Pods for which no group fits, each with the number of those like it.
+    unplaced: Rc<RefCell<Vec<(Key, u32)>>>,
 }
 
 impl Held {
@@ -100,7 +106,15 @@ impl Held {
         let lease = runtime.block_on(taken(connection, printer, interrupt))?;
         let screen = Rc::new(RefCell::new(Screen::new(args.output, false)));
         Ok(lease.map(|(lease, waited)| {
-            (Self { lease, journal, screen, figures: Rc::default(), open: Rc::default() }, waited)
+            let held = Self {
+                lease,
+                journal,
+                screen,
+                figures: Rc::default(),
+                open: Rc::default(),
+                unplaced: Rc::default(),
+            };
+            (held, waited)
         }))
     }
 
@@ -118,7 +132,8 @@ impl Held {
         let Ground { connection, aws, args } = ground;
         let (options, found) = (scaled.autoscaler.options.clone(), scaled.found.clone());
         let core = Core::without_run().with_autoscaler(scaled.autoscaler);
-        let watch = Watch::new(core, args.idle, self.screen.clone(), self.figures.clone(), self.open.clone());
+        let shown = (self.open.clone(), self.unplaced.clone());
+        let watch = Watch::new(core, args.idle, self.screen.clone(), self.figures.clone(), shown);
         let mut sink = self.journal.as_ref().map(JournalFile::sink);
         let sink = Box::new(move |entry: &replank_journal::Entry| {
             if let Some(sink) = &mut sink {
@@ -167,14 +182,15 @@ impl Held {
         connection: &Connection,
         printer: &mut Printer,
     ) -> Result<Exit, Failure> {
-        let Self { lease, journal, screen, figures, open } = self;
+        let Self { lease, journal, screen, figures, open, unplaced } = self;
         runtime.block_on(lease.release());
         if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
             // What was done is done: that there is no whole evidence of it is said.
             printer.failure(&failure);
         }
         let left = left.map_err(lost_on_the_way)?;
-        Ok(end(&left, (connection.now(), &open.borrow()), (&screen, figures.get(), printer)))
+        let shown = (&**open.borrow(), &**unplaced.borrow());
+        Ok(end(&left, connection.now(), shown, (&screen, figures.get(), printer)))
     }
 }
 
@@ -217,7 +233,8 @@ async fn changed(aws: &Aws, options: &Options, found: &BTreeSet<Text>) {
 
 fn end(
     left: &Left,
-    (now, open): (Time, &[NodeName]),
+    now: Time,
+    (open, unplaced): (&[NodeName], &[(Key, u32)]),
     (screen, figures, printer): (&RefCell<Screen>, Figures, &mut Printer),
 ) -> Exit {
     let Figures { added, removed, evicted } = figures;
@@ -232,6 +249,9 @@ fn end(
         ),
     };
     let (word, exit, line) = match left {
+        Left::Idle | Left::Changed if !unplaced.is_empty() => {
+            ("pending", Exit::Findings, format!("nothing more can be done ({told}): {}", pending(unplaced)))
+        }
         Left::Idle | Left::Changed => ("idle", Exit::Passes, format!("nothing is left to do: {told}")),
         Left::Interrupted => ("interrupted", Exit::Interrupted, format!("interrupted ({told}): {stays}")),
         Left::Another(another) => (
@@ -262,11 +282,22 @@ fn end(
         }
     } else {
         let event = json!({"event": "end", "time": now.floor_seconds().to_string(), "result": word, "message": line,
-            "added": added, "removed": removed, "evicted": evicted, "open": names});
+            "added": added, "removed": removed, "evicted": evicted, "open": names,
+            "pending": unplaced.iter().map(|(pod, _)| pod.to_string()).collect::<Vec<_>>()});
         // Whoever reads events hears of a broken pipe by itself.
         drop(printer.data(&format!("{event}\n")));
     }
     exit
+}
+
+/// Pods that stay pending, in words: a few by their names.
+fn pending(unplaced: &[(Key, u32)]) -> String {
+    let all: u32 = unplaced.iter().map(|(_, pods)| pods).sum();
+    let names: Vec<String> = unplaced.iter().take(NAMED).map(|(pod, _)| pod.to_string()).collect();
+    let more = usize::try_from(all).unwrap_or_default().saturating_sub(names.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let all = count(usize::try_from(all).unwrap_or_default(), "pod");
+    format!("no group has nodes for {all} pending: {}{more}", names.join(", "))
 }
 
 /// Hears what happens on the way to the cluster.

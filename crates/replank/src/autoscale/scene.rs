@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use replank_core::scale::{self, Autoscaler, Groups, Options};
+use replank_core::scale::{self, Autoscaler, Group, Groups, Options};
 use replank_facts::group_facts::{self, Facts};
 use replank_facts::groups::{GroupBy, LearntGroup, from_instances};
 use replank_live::aws::Aws;
 use replank_model::delta::Delta;
-use replank_model::object::cloud::NodeGroup;
+use replank_model::object::cloud::{GroupKind, NodeGroup, ScalingProcess};
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::view::View;
 use tokio::runtime::Runtime;
@@ -80,6 +80,7 @@ pub(crate) fn scaled(
     for (name, why) in groups.left_out.iter().filter(|(name, _)| facts.iter().any(|one| one.name == *name)) {
         printer.warning(&format!("group {name} is not scaled: {why}"));
     }
+    balance_zones(&groups, &facts, &options, printer);
     let autoscaler = Autoscaler { options, facts, prices, priorities, group_by: by };
     let bases = learnt.into_iter().map(|one| one.group).collect();
     Ok(Scaled { autoscaler, origin: settings.origin, bases, view, groups, found })
@@ -126,7 +127,7 @@ fn are_there(facts: &[Facts], options: &Options, aws: &Aws) -> Result<(), Failur
     Ok(())
 }
 
-/// The maximum of a group is AWS's: nothing goes above it, whatever a flag says.
+/// The bounds of a group are AWS's: nothing goes above or below them, whatever a flag says.
 fn within(options: &mut Options, facts: &[Facts], printer: &mut Printer) {
     for flag in &mut options.nodes {
         let is_it =
@@ -139,6 +140,32 @@ fn within(options: &mut Options, facts: &[Facts], printer: &mut Printer) {
             ));
             flag.max = size.max;
             flag.min = flag.min.min(size.max);
+        }
+        if let Some(size) = size.filter(|size| size.min > flag.min) {
+            printer.warning(&format!(
+                "--nodes={}:{}:{}: the group's own minimum is {}, which is not lowered",
+                flag.min, flag.max, flag.name, size.min
+            ));
+            flag.min = size.min;
+            flag.max = flag.max.max(size.min);
+        }
+    }
+}
+
+/// Names groups of which Auto Scaling may end an instance by itself, undrained, after one was ended: to balance zones.
+fn balance_zones(groups: &Groups, facts: &[Facts], options: &Options, printer: &mut Printer) {
+    let may_shrink =
+        |group: &&Group| options.down.is_enabled && group.size.min < group.size.max && group.zones.len() > 1;
+    for group in groups.all.iter().filter(may_shrink) {
+        let known = facts.iter().find(|one| one.name == group.name);
+        let balances =
+            known.filter(|one| one.kind == GroupKind::SelfManaged).and_then(|one| one.suspended.as_ref());
+        if balances.is_some_and(|suspended| !suspended.contains(&ScalingProcess::AzRebalance)) {
+            let name = group.auto_scaling.as_ref().unwrap_or(group.name.text());
+            printer.warning(&format!(
+                "group {}: AZRebalance is active, so after a scale-down Auto Scaling may terminate another node without draining it; suspend it: aws autoscaling suspend-processes --auto-scaling-group-name {name} --scaling-processes AZRebalance",
+                group.name
+            ));
         }
     }
 }

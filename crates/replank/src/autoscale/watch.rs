@@ -23,7 +23,7 @@ use replank_protocol::intent::Intent;
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
 use replank_protocol::scaling::Hold;
-use replank_protocol::waiting::{ScalingWait, WaitingOn};
+use replank_protocol::waiting::{ScalingWait, Subject, Waiting, WaitingOn};
 use serde_json::json;
 
 use crate::handle::Screen;
@@ -49,6 +49,8 @@ pub(super) struct Watch {
     figures: Rc<Cell<Figures>>,
     /// Names of the nodes that are being removed, for whoever ends.
     shown: Rc<RefCell<Vec<NodeName>>>,
+    /// Pods for which no group fits, each with the number of those like it, for whoever ends.
+    unplaced: Rc<RefCell<Vec<(Key, u32)>>>,
     idle: Option<Span>,
     /// When there was something to do for the last time.
     busy: Option<Time>,
@@ -86,13 +88,14 @@ impl Watch {
         idle: Option<Span>,
         screen: Rc<RefCell<Screen>>,
         figures: Rc<Cell<Figures>>,
-        shown: Rc<RefCell<Vec<NodeName>>>,
+        (shown, unplaced): (Rc<RefCell<Vec<NodeName>>>, Rc<RefCell<Vec<(Key, u32)>>>),
     ) -> Self {
         Self {
             core,
             screen,
             figures,
             shown,
+            unplaced,
             idle,
             busy: None,
             asked: BTreeMap::new(),
@@ -290,6 +293,13 @@ fn will_change(on: &WaitingOn) -> bool {
     }
 }
 
+/// A pod for which no group fits, and how many are like it.
+fn unplaced(waiting: &Waiting) -> Option<(Key, u32)> {
+    let WaitingOn::Scaling(ScalingWait::NoGroup { pods, .. }) = &waiting.on else { return None };
+    let Subject::Pod(pod) = &waiting.what else { return None };
+    Some((pod.clone(), *pods))
+}
+
 /// Whether the autoscaler is removing a node.
 fn is_marked(node: &Node) -> bool {
     mark::of(node).is_some_and(|found| found.mark.owner == Owner::Autoscaler)
@@ -315,6 +325,7 @@ impl Engine for Watch {
         self.seen(now);
         self.commands(now, &decision.commands);
         self.has_begun = true;
+        *self.unplaced.borrow_mut() = decision.waiting.iter().filter_map(unplaced).collect();
         let next = self.screen.borrow_mut().waits(now, &decision.waiting);
         if self.is_idle(now, &decision) {
             decision.end = Some(End::Done);

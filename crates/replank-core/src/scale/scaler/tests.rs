@@ -270,3 +270,94 @@ fn no_pod_is_put_where_a_run_is_about_to_move_it_once_more() {
         assert_eq!(found, unneeded, "{tags:?}");
     }
 }
+
+/// A group that the cloud knows with its minimum, and the instances of its nodes.
+fn known(stage: &mut Stage, size: GroupSize) {
+    for learnt in from_nodes(&stage.view, &GroupBy::default()) {
+        let mut group = learnt.group;
+        group.size = size;
+        stage.view.apply(Delta::Group(group.into()));
+        for mut instance in learnt.instances {
+            instance.launched = Some(at(-60));
+            stage.view.apply(Delta::Instance(instance.into()));
+        }
+    }
+}
+
+#[test]
+fn an_instance_whose_node_was_deleted_is_given_the_time_of_a_new_one() {
+    let mut stage = Stage::new(vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1"))], 2);
+    stage.put(pod("b", "3", Some("web-2")));
+    known(&mut stage, GroupSize { min: 0, max: 5, desired: 2 });
+    assert_eq!(stage.decision(0), [""; 0]);
+    let gone = stage.view.node(&"web-2".into()).expect("it is there").clone();
+    stage.view.apply(Delta::Gone(Object::from(gone).reference()));
+    assert_eq!(stage.decision(1), [""; 0], "it was launched an hour ago, and its pod may still run");
+    assert_eq!(stage.decision(15), [""; 0]);
+    assert_eq!(stage.decision(16), ["ends i-web-2"]);
+}
+
+#[test]
+fn a_node_that_the_cloud_would_not_let_go_is_released() {
+    let mut stage = Stage::new(
+        vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))],
+        2,
+    );
+    assert_eq!(stage.decision(0), [""; 0]);
+    assert_eq!(stage.decision(10), ["cordons web-2"]);
+    known(&mut stage, GroupSize { min: 2, max: 5, desired: 2 });
+    assert_eq!(stage.decision(11), ["releases web-2"]);
+    assert!(stage.state.failed.is_some());
+}
+
+#[test]
+fn a_pod_that_does_not_end_holds_its_node_for_so_long_only() {
+    for (status, ends) in [("True", "releases web-2"), ("Unknown", "ends i-web-2")] {
+        let mut stage = Stage::new(
+            vec![node("web-1"), node("web-2"), pod("a", "3", Some("web-1")), pod("b", "500m", Some("web-2"))],
+            2,
+        );
+        assert_eq!(stage.decision(0), [""; 0]);
+        assert_eq!(stage.decision(10), ["cordons web-2"]);
+        let mut going = pod("b", "500m", Some("web-2"));
+        going["metadata"]["deletionTimestamp"] = "2026-01-05T09:12:00Z".into();
+        stage.put(going);
+        let mut lost = node("web-2");
+        lost["status"]["conditions"][0]["status"] = status.into();
+        stage.put(lost);
+        let mark = Mark {
+            owner: Owner::Autoscaler,
+            role: NodeRole::Draining { from: at(10) },
+            since: at(10),
+            expires: at(70),
+        };
+        let lost = stage.view.node(&"web-2".into()).expect("it is there");
+        stage.view.apply(Delta::from(mark::laid(lost, &RunId::from(RUN), &mark)));
+        assert_eq!(stage.decision(13), [""; 0], "its grace, and two minutes");
+        assert_eq!(stage.decision(14), [ends]);
+    }
+}
+
+#[test]
+fn the_same_sizes_at_another_time_are_another_request() {
+    let (view, scaler, mut sent) = (View::default(), Scaler::new(), Sent::default());
+    let (groups, options, prices) = (Groups::default(), Options::default(), Prices::default());
+    let (priorities, state, in_flight) = (Priorities::default(), State::default(), InFlight::default());
+    let given = Given {
+        view: &view,
+        groups: &groups,
+        options: &options,
+        prices: &prices,
+        priorities: &priorities,
+        state: &state,
+        in_flight: &in_flight,
+        now: at(0),
+    };
+    let first = scaler.raise_key(given, &sent, "raise/web/3-5/");
+    let what = Text::from("size");
+    sent.offer(at(0), &first, &what, replank_protocol::command::Claim::Size("web".into()));
+    let later = |minutes| Given { now: at(minutes), ..given };
+    assert_eq!(scaler.raise_key(later(1), &sent, "raise/web/3-5/"), first, "it is on its way");
+    assert_ne!(scaler.raise_key(later(1), &sent, "raise/web/3-6/"), first);
+    assert_ne!(scaler.raise_key(later(9), &sent, "raise/web/3-5/"), first);
+}

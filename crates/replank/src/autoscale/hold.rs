@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 use super::args::AutoscaleArgs;
 use super::others::{Another, another};
 use super::scene::{Scaled, named};
-use super::watch::{Figures, Watch};
+use super::watch::{Figures, Unplaced, Watch};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::handle::Screen;
@@ -85,7 +85,7 @@ pub(super) struct Held {
     /// Nodes that are being removed, as they were seen last.
     open: Rc<RefCell<Vec<NodeName>>>,
     /// Pods for which no group fits, each with the number of those like it.
-    unplaced: Rc<RefCell<Vec<(Key, u32)>>>,
+    unplaced: Rc<RefCell<Unplaced>>,
 }
 
 impl Held {

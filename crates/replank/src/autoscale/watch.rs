@@ -42,6 +42,9 @@ pub(super) struct Figures {
     pub(super) evicted: usize,
 }
 
+/// A pod of each kind for which no group fits, and how many are like it.
+pub(super) type Unplaced = Vec<(Key, u32)>;
+
 /// See the module's page.
 pub(super) struct Watch {
     core: Core,
@@ -49,8 +52,8 @@ pub(super) struct Watch {
     figures: Rc<Cell<Figures>>,
     /// Names of the nodes that are being removed, for whoever ends.
     shown: Rc<RefCell<Vec<NodeName>>>,
-    /// Pods for which no group fits, each with the number of those like it, for whoever ends.
-    unplaced: Rc<RefCell<Vec<(Key, u32)>>>,
+    /// Pods for which no group fits, for whoever ends.
+    unplaced: Rc<RefCell<Unplaced>>,
     idle: Option<Span>,
     /// When there was something to do for the last time.
     busy: Option<Time>,
@@ -88,7 +91,7 @@ impl Watch {
         idle: Option<Span>,
         screen: Rc<RefCell<Screen>>,
         figures: Rc<Cell<Figures>>,
-        (shown, unplaced): (Rc<RefCell<Vec<NodeName>>>, Rc<RefCell<Vec<(Key, u32)>>>),
+        (shown, unplaced): (Rc<RefCell<Vec<NodeName>>>, Rc<RefCell<Unplaced>>),
     ) -> Self {
         Self {
             core,

@@ -312,4 +312,43 @@ fn a_managed_node_group_grows_through_eks_and_shrinks_by_instance() {
     assert_eq!(wanted(&account)["desiredSize"], 4, "{ran:?}");
     assert_eq!(account.heard().0.len(), 2, "{ran:?}");
     wait(&account, "all pods have a node", |account| placed(account) == 30);
+    // The same change once more is asked for anew, and is no repetition of the first.
+    replicas(&account, 6);
+    wait(&account, "there is room", |account| placed(account) == 6);
+    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE]].concat()));
+    assert_eq!((ran.code, &wanted(&account)["desiredSize"]), (Some(0), &json!(2)), "{ran:?}");
+    replicas(&account, 30);
+    wait(&account, "pods wait for nodes once more", |account| placed(account) == 18);
+    let ran = account.run(&autoscale(&["--scale-down-enabled=false", "--idle", IDLE]));
+    assert_eq!((ran.code, &wanted(&account)["desiredSize"]), (Some(0), &json!(4)), "{ran:?}");
+    wait(&account, "all pods have a node once more", |account| placed(account) == 30);
+}
+
+#[test]
+fn groups_of_another_cluster_are_left_alone_and_pods_without_a_group_are_named() {
+    let account = begun("autoscale-others", "group");
+    bounds(&account, "web", 0, 3);
+    spare(&account);
+    let of = |group: &str, cluster: &str| {
+        account.auto_scaling(
+            "CreateOrUpdateTags",
+            &format!("&Tags.member.1.ResourceId={group}&Tags.member.1.ResourceType=auto-scaling-group&Tags.member.1.Key=kubernetes.io%2Fcluster%2F{cluster}&Tags.member.1.Value=owned&Tags.member.1.PropagateAtLaunch=false"),
+        );
+    };
+    of("web", "here");
+    of("spare", "elsewhere");
+    replicas(&account, 40);
+    wait(&account, "pods wait for nodes", |account| placed(account) == 27);
+    let ran = account.run(&autoscale(&["--scale-down-enabled=false", "--idle", IDLE]));
+    assert!(ran.stderr.contains("group spare is not scaled: its tags name cluster elsewhere"), "{ran:?}");
+    assert_eq!(
+        (desired(&account, "web"), desired(&account, "spare")),
+        ("3".to_owned(), "0".to_owned()),
+        "{ran:?}"
+    );
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(
+        ran.stderr.contains("nothing more can be done") && ran.stderr.contains("default/shop"),
+        "{ran:?}"
+    );
 }

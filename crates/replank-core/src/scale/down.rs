@@ -372,8 +372,11 @@ impl Tried<'_, '_, '_> {
             return Err(Keep::Awaited { pod: pod.clone() });
         }
         let size = self.sizes.get(&one.group.name).copied().unwrap_or(0);
-        if size <= one.group.size.min {
-            return Err(Keep::AtMinimum { min: one.group.size.min });
+        // The cloud takes no instance of a group that is at its own minimum, whatever a flag says.
+        let own = self.given.view.groups().get(&one.group.name).map_or(0, |group| group.size.min);
+        let min = one.group.size.min.max(own);
+        if size <= min {
+            return Err(Keep::AtMinimum { min });
         }
         self.totals.may_lose(one.node, self.given.options).map_err(Keep::AtLimit)?;
         let (mark, taken) = (self.trial.mark(), self.ledger.taken());

@@ -376,6 +376,10 @@ impl Scaler {
                 decision.wait(Subject::Node(one.node), WaitingOn::Scaling(ScalingWait::NotNeeded { hold }));
                 continue;
             }
+            if let Some(on) = stuck_on(given, node) {
+                decision.wait(Subject::Node(one.node), on);
+                continue;
+            }
             under_way += 1;
             let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
             let mark = Mark {
@@ -418,6 +422,22 @@ fn kept_by(why: Blocks) -> WaitingOn {
         | Blocks::Unrecorded
         | Blocks::ToleratesCordon) => WaitingOn::ScalingEnd(ScalingEnd::KeepsNode { why: Box::new(why) }),
     }
+}
+
+/// The pods that keep a Ready node from ever being emptied: deleted long ago, and still there. It would be released as soon as it was cordoned.
+fn stuck_on(given: Given<'_>, node: &Node) -> Option<WaitingOn> {
+    if !node.is_ready() {
+        return None;
+    }
+    let on = given.view.pods_on(&node.name()).iter().filter_map(|ix| given.view.pods.get(*ix));
+    let is_stuck = |pod: &Pod| {
+        let deleted = pod.meta.deletion_timestamp.filter(|_| !pod.is_mirror());
+        deleted.is_some_and(|deleted| deleted + EVICTION_MAX <= given.now)
+    };
+    let stuck: Vec<_> = on.filter(|pod| is_stuck(pod)).collect();
+    let longest = stuck.iter().map(|pod| pod.grace_seconds()).max()?;
+    let pods = u32::try_from(stuck.len()).unwrap_or(u32::MAX);
+    Some(WaitingOn::Pod(PodWait::Terminating { pods, grace_max: Span::from_secs(longest) }))
 }
 
 /// The key of an instance's termination.

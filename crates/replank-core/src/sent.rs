@@ -151,20 +151,6 @@ impl Sent {
         }
     }
 
-    /// A command whose key begins so, if it is on its way, or was refused and is to be tried again: what is sent once more is the same request.
-    pub(crate) fn is_tried(&self, now: Time, from: &str) -> Option<CommandKey> {
-        let mut tried = self.entries.iter().filter(|(key, entry)| {
-            key.0.starts_with(from)
-                && match entry.state {
-                    State::Flying { until } | State::Done { until } | State::Unknown { until } => {
-                        until >= now
-                    }
-                    State::Refused { .. } => true,
-                }
-        });
-        tried.next_back().map(|(key, _)| key.clone())
-    }
-
     /// Whether an answer has come to a command.
     pub(crate) fn is_answered(&self, key: &CommandKey) -> bool {
         match self.entries.get(key).map(|entry| &entry.state) {

@@ -6,6 +6,7 @@ use std::pin::Pin;
 
 use replank_model::object::cloud::{Instance, InstanceState, NodeGroup};
 use replank_model::text::{InstanceId, NodeName, Text};
+use replank_model::time::Time;
 use replank_protocol::command::{CommandKey, GroupEffect};
 use replank_protocol::outcome::Answer;
 
@@ -33,6 +34,8 @@ pub struct OfNode {
 /// On whose behalf something is done, and how long it may be.
 #[derive(Clone, Copy)]
 pub struct Order<'o> {
+    /// After this moment it must not be carried out any more: the same change at another time has another one.
+    pub deadline: Time,
     /// Names the effect: tokens follow from it.
     pub key: &'o CommandKey,
     /// Whether anything may be sent any more; asked before each call that changes something.

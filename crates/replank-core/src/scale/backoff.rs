@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::cloud::{self, LaunchFailure};
-use replank_model::text::{GroupName, InstanceId, NodeName, Text, Zone};
+use replank_model::text::{GroupName, NodeName, Text, Zone};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_protocol::scaling::Market;
@@ -14,7 +14,6 @@ use replank_protocol::scaling::Scope;
 
 use super::group::{Group, Groups};
 use super::options::Options;
-use replank_facts::groups::instance_id_of;
 
 /// How long something is not tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +53,6 @@ pub struct State {
     pub requests: BTreeMap<GroupName, Request>,
     /// Since when nodes have not been needed.
     pub unneeded: BTreeMap<NodeName, Time>,
-    /// Since when instances are seen without a node. A node that was deleted leaves its instance, and its pods may still run there.
-    pub loose: BTreeMap<InstanceId, Time>,
     /// What groups in a run's hands are to want in the end, where that is not written on them yet.
     pub owed: BTreeMap<GroupName, u32>,
     /// Groups whose last raise has not been answered: what they are to want in the end is not known yet.
@@ -157,19 +154,6 @@ impl State {
                 self.requests.entry(group.name.clone()).or_insert(fresh).count = missing(group);
             }
         }
-    }
-
-    /// Records which instances are seen without a node, and since when.
-    pub(super) fn see_loose(&mut self, view: &View, now: Time) {
-        let has_node = |node: &NodeName| view.node(node).is_some();
-        let nodes: BTreeSet<InstanceId> =
-            view.nodes.unordered().map(|(_, node)| instance_id_of(node)).collect();
-        let loose = view
-            .instances()
-            .values()
-            .filter(|one| !one.node.as_ref().is_some_and(has_node) && !nodes.contains(&one.id));
-        let since = |id: &InstanceId| self.loose.get(id).copied().unwrap_or(now);
-        self.loose = loose.map(|one| (one.id.clone(), since(&one.id))).collect();
     }
 
     /// Takes note of requests that have taken too long: the group has failed, and what it lacks is not waited for any more.

@@ -70,7 +70,6 @@ impl Scaler {
         decision.state.learn(given.view, given.options);
         decision.state.time_out(&given.groups.all, given.now, given.options);
         decision.state.wait_for(&given.groups.all, given.now);
-        decision.state.see_loose(given.view, given.now);
         self.end_late(given, sent, &mut decision);
         for (key, effect) in record_growth(given) {
             let what = Text::from("record of the requested group size");
@@ -136,18 +135,18 @@ impl Scaler {
             if count == 0 {
                 continue;
             }
-            let key = self.raise_key(given, sent, &format!("raise/{name}/{}-{desired}/", from.desired));
+            let key = format!("raise/{name}/{}-{desired}", from.desired);
             let id = given.view.group_id(&name);
             let effect = Effect::Group(match id.kind {
                 GroupKind::SelfManaged => GroupEffect::Resize { group: id, from, to },
                 GroupKind::EksManaged => GroupEffect::UpdateNodegroupConfig { group: id, from, to },
             });
-            let is_sent_before = sent.is_under_way(given.now, &key);
-            let _wish = decision.out.send(sent, (subject, what), key.clone(), effect);
-            let is_sent = !is_sent_before && sent.is_under_way(given.now, &key);
+            let is_sent_before = sent.is_under_way(given.now, &self.key(&key));
+            self.send((sent, decision), subject, &what, &key, effect);
+            let is_sent = !is_sent_before && sent.is_under_way(given.now, &self.key(&key));
             if let Some(kept) = in_the_end(given, group).filter(|_| is_sent) {
                 let raise = Raise { group: name.clone(), to: desired, kept: kept + count, at: given.now };
-                decision.raised.insert(key, raise);
+                decision.raised.insert(self.key(&key), raise);
             }
             decision.state.requests.insert(name, Request { at: given.now, count });
             decision.state.added = Some(given.now);
@@ -160,21 +159,13 @@ impl Scaler {
         }
     }
 
-    /// The key of a raise. One that is tried again is the same request; the same sizes at another time are another request, which the cloud must not take for
-    /// the one that it has carried out already.
-    fn raise_key(&self, given: Given<'_>, sent: &Sent, sizes: &str) -> CommandKey {
-        let known = sent.is_tried(given.now, &self.key(sizes).0);
-        known.unwrap_or_else(|| self.key(&format!("{sizes}{}", given.now.as_millis())))
-    }
-
     /// Terminates instances that have not become nodes in time and lowers the group's desired size by as many. Those of a group that a run is rolling are
-    /// the run's. The time counts from when an instance was first seen without a node: one that had a node may still run its pods.
+    /// the run's.
     fn end_late(&self, given: Given<'_>, sent: &mut Sent, decision: &mut ScaleDecision) {
         for instance in given.view.instances().values() {
             let Some(group) = given.groups.get(&instance.group) else { continue };
             let limit = group.own.provision_max.unwrap_or(given.options.provision_max);
-            let since = decision.state.loose.get(&instance.id).copied();
-            let due = instance.launched.zip(since).map(|(launched, since)| launched.max(since) + limit);
+            let due = instance.launched.map(|launched| launched + limit);
             let is_node = instance.node.as_ref().is_some_and(|node| given.view.node(node).is_some());
             if is_node
                 || !instance.is_counted()
@@ -199,17 +190,17 @@ impl Scaler {
         (sent, decision): (&mut Sent, &mut ScaleDecision),
         instance: InstanceId,
         group: GroupName,
-        node: Option<(NodeTarget, Vec<PodTarget>)>,
+        node: Option<NodeTarget>,
     ) {
-        let key = end_key(&instance);
+        let key = format!("end/{instance}");
         let subject = match &node {
-            Some((node, _)) => Subject::Node(node.name.clone()),
+            Some(node) => Subject::Node(node.name.clone()),
             None => Subject::Instance(instance.clone()),
         };
         let keep = given.view.groups().get(&group).map_or(0, |group| group.size.min);
         let replacement = Replacement::Decrement { keep };
         let expected = match node {
-            Some((node, remaining)) => drained(given.view, node, &self.run, remaining),
+            Some(node) => drained(given.view, node, &self.run, Vec::new()),
             None => Expected::Unregistered,
         };
         let effect = Effect::Group(GroupEffect::Terminate { instance, group, expected, replacement });
@@ -240,13 +231,6 @@ impl Scaler {
             return;
         }
         match owner(given, node) {
-            // The cloud would not let it go, and its termination is not what has made the group so small.
-            Some(group)
-                if is_at_minimum(given, group) && !sent.is_under_way(given.now, &self.key(&end_key(&id))) =>
-            {
-                self.release(given, node, sent, decision);
-                decision.state.failed = Some(given.now);
-            }
             Some(group) if group.ownership == RollOwnership::Free => {
                 self.empty(given, (node, group), ledger, sent, decision);
             }
@@ -270,7 +254,7 @@ impl Scaler {
         for ix in sorted_on(given, &name) {
             let Some(pod) = given.view.pods.get(ix) else { continue };
             if pod.is_terminating() && !pod.is_mirror() {
-                leaving.push(pod);
+                leaving.push(pod.grace_seconds());
                 continue;
             }
             let why =
@@ -287,33 +271,11 @@ impl Scaler {
         let since = mark::of(node).map_or(given.now, |found| found.mark.since);
         if !leaving.is_empty() {
             let pods = u32::try_from(leaving.len()).unwrap_or(u32::MAX);
-            let longest = leaving.iter().map(|pod| pod.grace_seconds()).max().unwrap_or(0);
+            let longest = leaving.into_iter().max().unwrap_or(0);
             let grace_max = Span::from_secs(longest.min(given.options.down.grace_max.as_secs()));
-            let on = WaitingOn::Pod(PodWait::Terminating { pods, grace_max });
-            decision.wait(Subject::Node(name.clone()), on);
-            let ends = leaving.iter().filter_map(|pod| pod.meta.deletion_timestamp).max();
-            let due = ends.unwrap_or(since) + EVICTION_MAX;
-            if given.now < due {
-                decision.wake(due);
-            } else if is_empty && !node.is_ready() {
-                // Its kubelet is not heard of: nobody but the machine's end ends them.
-                let remaining =
-                    leaving.iter().map(|pod| PodTarget { key: pod.meta.key(), uid: pod.meta.uid.clone() });
-                let target = (NodeTarget { name, uid: node.meta.uid.clone() }, remaining.collect());
-                self.terminate(
-                    given,
-                    (sent, decision),
-                    instance_id_of(node),
-                    group.name.clone(),
-                    Some(target),
-                );
-                decision.state.deleted = Some(given.now);
-            } else {
-                self.release(given, node, sent, decision);
-                decision.state.failed = Some(given.now);
-            }
+            decision.wait(Subject::Node(name), WaitingOn::Pod(PodWait::Terminating { pods, grace_max }));
         } else if is_empty {
-            let target = (NodeTarget { name, uid: node.meta.uid.clone() }, Vec::new());
+            let target = NodeTarget { name, uid: node.meta.uid.clone() };
             self.terminate(given, (sent, decision), instance_id_of(node), group.name.clone(), Some(target));
             decision.state.deleted = Some(given.now);
         } else if !kept.is_empty() && given.now >= since + EVICTION_MAX {
@@ -376,10 +338,6 @@ impl Scaler {
                 decision.wait(Subject::Node(one.node), WaitingOn::Scaling(ScalingWait::NotNeeded { hold }));
                 continue;
             }
-            if let Some(on) = stuck_on(given, node) {
-                decision.wait(Subject::Node(one.node), on);
-                continue;
-            }
             under_way += 1;
             let target = NodeTarget { name: node.name(), uid: node.meta.uid.clone() };
             let mark = Mark {
@@ -422,33 +380,6 @@ fn kept_by(why: Blocks) -> WaitingOn {
         | Blocks::Unrecorded
         | Blocks::ToleratesCordon) => WaitingOn::ScalingEnd(ScalingEnd::KeepsNode { why: Box::new(why) }),
     }
-}
-
-/// The pods that keep a Ready node from ever being emptied: deleted long ago, and still there. It would be released as soon as it was cordoned.
-fn stuck_on(given: Given<'_>, node: &Node) -> Option<WaitingOn> {
-    if !node.is_ready() {
-        return None;
-    }
-    let on = given.view.pods_on(&node.name()).iter().filter_map(|ix| given.view.pods.get(*ix));
-    let is_stuck = |pod: &Pod| {
-        let deleted = pod.meta.deletion_timestamp.filter(|_| !pod.is_mirror());
-        deleted.is_some_and(|deleted| deleted + EVICTION_MAX <= given.now)
-    };
-    let stuck: Vec<_> = on.filter(|pod| is_stuck(pod)).collect();
-    let longest = stuck.iter().map(|pod| pod.grace_seconds()).max()?;
-    let pods = u32::try_from(stuck.len()).unwrap_or(u32::MAX);
-    Some(WaitingOn::Pod(PodWait::Terminating { pods, grace_max: Span::from_secs(longest) }))
-}
-
-/// The key of an instance's termination.
-fn end_key(instance: &InstanceId) -> String {
-    format!("end/{instance}")
-}
-
-/// Whether the cloud takes no instance of a group without a replacement.
-fn is_at_minimum(given: Given<'_>, group: &Group) -> bool {
-    let known = given.view.groups().get(&group.name);
-    group.ownership == RollOwnership::Free && known.is_some_and(|known| known.size.desired <= known.size.min)
 }
 
 fn owner<'a>(given: Given<'a>, node: &Node) -> Option<&'a Group> {

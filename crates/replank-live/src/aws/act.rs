@@ -564,7 +564,10 @@ impl Aws {
             return Err(Stop::Done);
         }
         sizes_are(group, found, from)?;
-        let body = json!({"clientRequestToken": token_for(&nodegroup, order),
+        // EKS takes a token that it knows for the request that it has carried out: the same sizes at another time are another request.
+        let token =
+            request_token(&format!("{}/{}", token_for(&nodegroup, order), order.deadline.as_millis()));
+        let body = json!({"clientRequestToken": token,
             "scalingConfig": {"minSize": to.min, "maxSize": to.max, "desiredSize": to.desired}});
         let path = format!("/clusters/{}/node-groups/{}/update-config", escaped(&cluster), escaped(name));
         self.eks_twice("UpdateNodegroupConfig", &path, &body, order).await

@@ -30,7 +30,7 @@ pub(super) async fn carry(line: &Line, cloud: &dyn Cloud, command: &Command) -> 
         return Answer::Refused(refusal);
     }
     let may_send = || line.may_write() && line.clock.now() <= command.deadline;
-    cloud.act(effect, Order { key: &command.key, may_send: &may_send }).await
+    cloud.act(effect, Order { key: &command.key, may_send: &may_send, deadline: command.deadline }).await
 }
 
 /// Whether an instance is terminated: the only proof that the containers of its pods are.

@@ -365,7 +365,7 @@ impl<'w> Work<'w> {
                 let (line, queue, effect) = (self.line.clone(), mailbox.queue().clone(), effect.clone());
                 self.under_way.spawn(async move {
                     let may_send = || line.may_write() && line.clock.now() <= command.deadline;
-                    let order = Order { key: &command.key, may_send: &may_send };
+                    let order = Order { key: &command.key, may_send: &may_send, deadline: command.deadline };
                     let answer = queue.act(&effect, now, order).await;
                     (command, None, Carried { answer, version: None })
                 });

@@ -69,28 +69,28 @@ pub(super) async fn taken(
     scaler: Option<&Autoscaler>,
 ) -> Result<Vec<Lease>, Failure> {
     let mut held = Vec::new();
-    let handles = queue.map(|_| {
+    let receiving = queue.map(|_| {
         (
             LEASE,
             "--queue-url: messages are handled by",
             "leave --queue-url out: a node that it has marked is left to it",
         )
     });
-    let scales = scaler.map(|_| {
+    let scaling = scaler.map(|_| {
         (
             autoscale::LEASE,
             "--autoscale: the cluster is scaled by",
             "leave --autoscale out: nodes that it is removing are left to it",
         )
     });
-    for (name, words, or) in handles.into_iter().chain(scales) {
+    for (name, whose, or) in receiving.into_iter().chain(scaling) {
         match Lease::take(connection, (NAMESPACE, name), &identity()).await {
             Ok(Attempt::Taken(lease)) => held.push(*lease),
             Ok(Attempt::HeldBy(holder)) => {
                 give_up(held).await;
                 return Err(Failure {
                     exit: Exit::Refused,
-                    ..Failure::usage_message(format!("{words} {holder}"))
+                    ..Failure::usage_message(format!("{whose} {holder}"))
                 }
                 .next(format!(
                     "end that process; one that is gone is forgotten half a minute later. Or {or}"

@@ -100,12 +100,12 @@ pub(super) fn carry_out(
         Attempt::Taken(lease) => lease,
         Attempt::HeldBy(holder) => return Err(held_by(&task.run, &holder)),
     };
-    let handling = runtime.block_on(async {
+    let leases = runtime.block_on(async {
         is_as_known(connection, &namespace, task).await?;
         besides::taken(connection, task.queue.as_ref(), task.scaler.as_ref()).await
     });
-    let mut handling = match handling {
-        Ok(handling) => handling,
+    let mut leases = match leases {
+        Ok(leases) => leases,
         Err(failure) => {
             runtime.block_on(lease.release());
             return Err(failure);
@@ -144,7 +144,7 @@ pub(super) fn carry_out(
     let mut look = Look { screen: shared.screen.clone() };
     interrupt.hold();
     let mut driving = drive::Options::new(run.clone());
-    let terms = terms(&lease, &handling);
+    let terms = terms(&lease, &leases);
     // A Lease of what is done besides counts as much: one decision is about all of it.
     driving.terms = terms.iter().map(|(_, term)| term.clone()).collect();
     driving.records = Some(namespace.clone());
@@ -156,7 +156,7 @@ pub(super) fn carry_out(
             biased;
             never = told(connection, &terms, &shared) => match never {},
             holder = lease.keep() => Ok(Left::Lost(holder)),
-            holder = besides::kept(&mut handling) => Ok(Left::Lost(holder)),
+            holder = besides::kept(&mut leases) => Ok(Left::Lost(holder)),
             another = besides::scaled_by_another(connection, task.scaler.as_ref()) => Ok(Left::Another(another)),
             why = beyond(&shared) => Ok(Left::Beyond(why)),
             () = pressed(interrupt) => Ok(Left::Interrupted),
@@ -172,7 +172,7 @@ pub(super) fn carry_out(
         Ok(Left::End(_) | Left::Interrupted | Left::Lost(_) | Left::Another(_)) | Err(_) => Ok(()),
     };
     runtime.block_on(lease.release());
-    for other in handling {
+    for other in leases {
         runtime.block_on(other.release());
     }
     if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {

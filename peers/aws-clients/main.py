@@ -1,4 +1,4 @@
-"""AWS's clients on `replank cluster up --aws`: boto3, the command line, Cluster Autoscaler, the node termination handler."""
+"""AWS's clients on `replank cluster up --aws`: boto3, the command line, Cluster Autoscaler, the node termination handler; and the driver on moto."""
 
 import argparse
 import os
@@ -9,6 +9,7 @@ import traceback
 import autoscaler
 import calls
 import commands
+import elsewhere
 import interruptions
 import termination
 from cluster import Cluster
@@ -53,6 +54,7 @@ def main():
         "commands": of_commands,
         "autoscaler": lambda folder: autoscaler.run(asked.replank, asked.autoscaler, folder, check),
         "termination": lambda folder: termination.run(asked.replank, asked.handler, folder, check),
+        "moto": lambda folder: elsewhere.run(folder, check),
         "interruptions": lambda folder: interruptions.run(asked.replank, asked.handler, folder, asked.interrupted, check),
     }
     for name, part in parts.items():

@@ -16,7 +16,7 @@ const PEERS: &str = "REPLANK_PEERS";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only one part: `calls`, `commands`, `autoscaler`, `termination`; or `interruptions`, which measures and runs only where it is asked for.
+    /// Only one part: `calls`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions`, which measures and runs only where it is asked for.
     #[arg(long)]
     only: Option<String>,
     /// How many instances are interrupted at once.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Python with boto3 and the command line.
+/// Python with boto3, the command line and moto.
 fn environment() -> Result<PathBuf> {
     let wanted = root().join("peers/aws-clients/requirements.txt");
     let folder = root().join("target/aws/python");
@@ -61,7 +61,7 @@ fn environment() -> Result<PathBuf> {
         ensure!(made.success(), "python3 cannot make an environment: install Python 3 with venv");
         let pip = ["-m", "pip", "install", "--quiet", "--requirement"];
         let done = Command::new(&program).args(pip).arg(&wanted).status()?;
-        ensure!(done.success(), "boto3 and awscli cannot be installed");
+        ensure!(done.success(), "boto3, awscli and moto cannot be installed");
         std::fs::write(&installed, &list)?;
     }
     Ok(program)

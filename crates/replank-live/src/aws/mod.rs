@@ -76,3 +76,7 @@ impl Cloud for Aws {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "elsewhere_tests.rs"]
+mod elsewhere;

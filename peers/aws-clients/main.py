@@ -11,12 +11,13 @@ import calls
 import commands
 import elsewhere
 import interruptions
+import pending
 import termination
 from cluster import Cluster
 
 
 # Parts that measure and take minutes: only where they are asked for.
-MEASURES = ["interruptions"]
+MEASURES = ["interruptions", "pending"]
 
 
 def main():
@@ -27,6 +28,7 @@ def main():
     arguments.add_argument("--folder", required=True)
     arguments.add_argument("--only")
     arguments.add_argument("--interrupted", type=int, default=50)
+    arguments.add_argument("--pending", type=int, default=10_000)
     asked = arguments.parse_args()
     # No other account is reached, whatever this machine is set up for.
     for name in [name for name in os.environ if name.startswith("AWS_")]:
@@ -56,6 +58,7 @@ def main():
         "termination": lambda folder: termination.run(asked.replank, asked.handler, folder, check),
         "moto": lambda folder: elsewhere.run(folder, check),
         "interruptions": lambda folder: interruptions.run(asked.replank, asked.handler, folder, asked.interrupted, check),
+        "pending": lambda folder: pending.run(asked.replank, asked.autoscaler, folder, asked.pending, check),
     }
     for name, part in parts.items():
         if asked.only != name and (asked.only is not None or name in MEASURES):

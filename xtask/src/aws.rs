@@ -16,12 +16,15 @@ const PEERS: &str = "REPLANK_PEERS";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only one part: `calls`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions`, which measures and runs only where it is asked for.
+    /// Only one part: `calls`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
     #[arg(long)]
     only: Option<String>,
     /// How many instances are interrupted at once.
     #[arg(long, default_value_t = 50)]
     interrupted: u32,
+    /// How many pods wait for a node at once.
+    #[arg(long, default_value_t = 10_000)]
+    pending: u32,
     /// The program that serves; built if it is not given.
     #[arg(long)]
     replank: Option<PathBuf>,
@@ -40,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     command.arg("--autoscaler").arg(unpacked(&peers, AUTOSCALER)?);
     command.arg("--handler").arg(unpacked(&peers, HANDLER)?);
     command.arg("--folder").arg(root().join(&args.folder));
-    command.args(["--interrupted", &args.interrupted.to_string()]);
+    command.args(["--interrupted", &args.interrupted.to_string(), "--pending", &args.pending.to_string()]);
     if let Some(only) = &args.only {
         command.args(["--only", only]);
     }

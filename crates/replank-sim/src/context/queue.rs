@@ -47,14 +47,18 @@ pub(crate) struct WorkQueue {
 impl WorkQueue {
     /// Notes that an object is to be looked at; one that waits already is not put down twice.
     pub(crate) fn add(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
-        let key = (controller, slot);
+        self.add_within(agenda, (controller, slot), REACTION);
+    }
+
+    /// Looks at an object after the time that a controller takes to react to what happened.
+    pub(crate) fn add_within(&mut self, agenda: &mut Agenda<Event>, key: Key, reaction: Span) {
         if self.pending.insert(key) && !self.busy.contains(&key) {
-            self.put_down(agenda, key);
+            self.put_down(agenda, key, reaction);
         }
     }
 
-    fn put_down(&mut self, agenda: &mut Agenda<Event>, key: Key) {
-        let mut at = agenda.now() + REACTION;
+    fn put_down(&mut self, agenda: &mut Agenda<Event>, key: Key, reaction: Span) {
+        let mut at = agenda.now() + reaction;
         if let Some(until) = self.writing.get(&key).copied() {
             at = at.max(until);
             if until <= agenda.now() {
@@ -88,7 +92,7 @@ impl WorkQueue {
     pub(crate) fn done(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
         let key = (controller, slot);
         if self.busy.remove(&key) && self.pending.contains(&key) {
-            self.put_down(agenda, key);
+            self.put_down(agenda, key, REACTION);
         }
     }
 

@@ -14,6 +14,9 @@ use super::{
 use crate::ties::SharedTies;
 use replank_apiserver::ApiError;
 
+/// Time from the change of a revision to the look at its DaemonSet.
+const REVISION_REACTION: Span = Span::from_millis(1);
+
 /// What the workload controllers remember between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Workloads {
@@ -187,11 +190,12 @@ impl Workloads {
         }
     }
 
-    /// Has the DaemonSet of a revision looked at.
+    /// Has the DaemonSet of a revision looked at, before the next request of whoever changed it: on a real control plane a write takes longer than the controller
+    /// takes to react, and a client that goes on to make an equal revision finds both.
     fn revision_changed(&self, ctx: &mut Ctx<'_>, revision: &ControllerRevision) {
         let meta = &revision.meta;
         if let Some(slot) = resolve(ctx.view(), Kind::DaemonSet, &meta.namespace, meta.controller()) {
-            ctx.enqueue(Controller::DaemonSet, slot);
+            ctx.queue.add_within(ctx.agenda, (Controller::DaemonSet, slot), REVISION_REACTION);
         }
     }
 

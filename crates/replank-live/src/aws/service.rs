@@ -49,10 +49,11 @@ impl Service {
         }
     }
 
-    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too.
+    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too. EC2 documents 20 for what only describes.
     pub(super) fn per_second(self) -> u32 {
         match self {
-            Self::AutoScaling | Self::Ec2 => 5,
+            Self::Ec2 => 10,
+            Self::AutoScaling => 5,
             Self::Eks | Self::Ssm | Self::Sts => 3,
             // Standard queues take nearly any number.
             Self::Sqs => 50,

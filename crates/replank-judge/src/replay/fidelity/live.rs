@@ -54,10 +54,10 @@ pub(super) fn rolled(means: &Means, case: &Case, stage: &Stage, folder: &Path) -
     let result: Rehearsal = serde_json::from_slice(&printed).context("replank rehearse printed no result")?;
     let rehearsed = Rehearsed { result, journal, others: Vec::new() };
 
-    tell_stops(stage, &rehearsed);
     let observed = Observed::begin(stage.plane.client())?;
     let first =
         observed.lock().by_name.keys().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
+    tell_stops(stage, &rehearsed, &first);
     let names = rehearsed.result.new_nodes();
     let karpenter = karpenter.map(|karpenter| karpenter.naming(names.clone()));
     let (person, is_over) = (Person::of(stage, &case.scene, names), AtomicBool::new(false));
@@ -117,33 +117,28 @@ pub(super) fn other_seeds(
 }
 
 /// Has pods take as long to stop as in the rehearsal: those that are there by name, their successors in turn.
-pub(super) fn tell_stops(stage: &Stage, rehearsed: &Rehearsed) {
-    let mut named = BTreeSet::new();
-    for eviction in rehearsed.result.evictions.iter().filter(|one| one.refused.is_none()) {
-        let Some(gone) = eviction.gone else { continue };
-        if named.insert((&eviction.namespace, &eviction.pod)) {
-            stage.kubelets.stops_after(&eviction.namespace, &eviction.pod, gone.since(eviction.at));
-        }
-    }
-    for ((namespace, controller), spans) in stops(rehearsed) {
-        stage.kubelets.stop_in_turn(&namespace, &controller, spans);
-    }
-}
-
-/// How long pods of each controller took to stop in the rehearsal.
-pub(super) fn stops(rehearsed: &Rehearsed) -> BTreeMap<(String, String), VecDeque<Duration>> {
+fn tell_stops(stage: &Stage, rehearsed: &Rehearsed, first: &BTreeSet<String>) {
     let of = rehearsed.journal.moved.iter().filter_map(|one| {
         let (namespace, controller) = one.of.split_once('/')?;
-        Some(((namespace.to_owned(), one.pod.clone()), controller.to_owned()))
+        Some(((namespace, one.pod.as_str()), controller))
     });
-    let controllers: BTreeMap<(String, String), String> = of.collect();
-    let mut all: BTreeMap<(String, String), VecDeque<Duration>> = BTreeMap::new();
+    let controllers: BTreeMap<(&str, &str), &str> = of.collect();
+    let mut turns: BTreeMap<(&str, &str), VecDeque<Duration>> = BTreeMap::new();
+    let mut named = BTreeSet::new();
     for eviction in rehearsed.result.evictions.iter().filter(|one| one.refused.is_none()) {
-        let key = (eviction.namespace.clone(), eviction.pod.clone());
-        if let (Some(gone), Some(controller)) = (eviction.gone, controllers.get(&key)) {
-            let spans = all.entry((key.0, controller.clone())).or_default();
-            spans.push_back(gone.since(eviction.at));
+        let (namespace, pod) = (eviction.namespace.as_str(), eviction.pod.as_str());
+        let Some(gone) = eviction.gone else { continue };
+        let span = gone.since(eviction.at);
+        if first.contains(&format!("{namespace}/{pod}")) {
+            // One that keeps its name, as those of StatefulSets do, takes as long each time.
+            if named.insert((namespace, pod)) {
+                stage.kubelets.stops_after(namespace, pod, span);
+            }
+        } else if let Some(controller) = controllers.get(&(namespace, pod)) {
+            turns.entry((namespace, controller)).or_default().push_back(span);
         }
     }
-    all
+    for ((namespace, controller), spans) in turns {
+        stage.kubelets.stop_in_turn(namespace, controller, spans);
+    }
 }

@@ -97,17 +97,17 @@ fn rehearse(means: &Means, case: &Case, folder: &Path, seed: usize) -> Result<(V
     Ok((printed, Journal::read(&journal)?))
 }
 
-/// What other seeds come to, up to the one with which everything is found that is looked for.
+/// What other seeds come to, up to the one that agrees with the roll in everything.
 pub(super) fn other_seeds(
     means: &Means,
     case: &Case,
     folder: &Path,
-    mut is_all_found: impl FnMut(&Journal) -> bool,
+    agrees: impl Fn(&Journal) -> bool,
 ) -> Result<Vec<Journal>> {
     let mut others = Vec::new();
     for seed in 2..=SEEDS {
         let (_, journal) = rehearse(means, case, folder, seed)?;
-        let ends = is_all_found(&journal);
+        let ends = agrees(&journal);
         others.push(journal);
         if ends {
             break;

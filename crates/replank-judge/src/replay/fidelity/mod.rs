@@ -35,14 +35,10 @@ pub fn compare(means: &Means, case: &Case, by_hand: bool) -> Result<Outcome> {
             .with_context(|| format!("building {}", case.scene.name))?;
         live::rolled(means, case, &stage, &folder)?
     };
-    let mut left = compare::parts(&rehearsed.journal, &real);
-    let mut is_all_found = |journal: &journal::Journal| {
-        let alike = compare::alike(journal, &real);
-        left.retain(|part| !alike.contains(part));
-        left.is_empty()
-    };
-    if !is_all_found(&rehearsed.journal) {
-        rehearsed.others = live::other_seeds(means, case, &folder, is_all_found)?;
+    let all = compare::parts(&rehearsed.journal, &real);
+    let agrees = |journal: &journal::Journal| compare::alike(journal, &real) == all;
+    if !agrees(&rehearsed.journal) {
+        rehearsed.others = live::other_seeds(means, case, &folder, agrees)?;
     }
     let hand = (by_hand && !case.is_pool).then(|| {
         let folder = folder.join("by-hand");

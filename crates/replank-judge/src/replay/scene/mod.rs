@@ -213,7 +213,9 @@ pub fn scenes() -> Vec<Scene> {
             "never-ready",
             nodes("web", 3, 1, "2"),
             vec![
-                deployment("broken", 2, &template("broken", "100m", &[("start-after", "1"), ("ready-after", "never")], &none)),
+                // On a node of its own choice it might be in the way of the first, and no node at all could be replaced: such a roll is not begun.
+                deployment("broken", 2, &template("broken", "100m", &[("start-after", "1"), ("ready-after", "never")],
+                    &json!({"nodeSelector": {"kubernetes.io/hostname": "web-2"}}))),
                 budget("broken", json!({"maxUnavailable": 1})),
                 deployment("lenient", 2, &template("lenient", "100m", &[("start-after", "1"), ("ready-after", "never")], &none)),
                 budget("lenient", json!({"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"})),

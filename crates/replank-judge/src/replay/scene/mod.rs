@@ -97,6 +97,13 @@ fn apart(app: &str, key: &str) -> Value {
         {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}]}}})
 }
 
+/// A node that a pod prefers by far. Without it a pod that no budget lets go might be in the way of the first node, and a roll that can replace none is not begun.
+fn rather(node: &str) -> Value {
+    let term = json!({"matchExpressions": [{"key": HOST, "operator": "In", "values": [node]}]});
+    json!({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": 100, "preference": term}]}}})
+}
+
 const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -213,9 +220,7 @@ pub fn scenes() -> Vec<Scene> {
             "never-ready",
             nodes("web", 3, 1, "2"),
             vec![
-                // On a node of its own choice it might be in the way of the first, and no node at all could be replaced: such a roll is not begun.
-                deployment("broken", 2, &template("broken", "100m", &[("start-after", "1"), ("ready-after", "never")],
-                    &json!({"nodeSelector": {"kubernetes.io/hostname": "web-2"}}))),
+                deployment("broken", 2, &template("broken", "100m", &[("start-after", "1"), ("ready-after", "never")], &rather("web-2"))),
                 budget("broken", json!({"maxUnavailable": 1})),
                 deployment("lenient", 2, &template("lenient", "100m", &[("start-after", "1"), ("ready-after", "never")], &none)),
                 budget("lenient", json!({"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"})),

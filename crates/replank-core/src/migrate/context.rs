@@ -27,6 +27,9 @@ use crate::sent::Sent;
 pub(super) struct Memory {
     /// A record of ours has been seen.
     pub(super) has_begun: bool,
+    /// A Rollout serves in the Deployment's place, and the record is to go. Whoever deletes the Rollout from then on has deleted it: begun anew, it would be made again with
+    /// the size that the Deployment has by now, which is none.
+    pub(super) is_handed_over: bool,
     /// The twin did not come to serve, and goes again: it is not made once more.
     pub(super) given_up: Option<MigrationWait>,
     /// Until when a command that begins may be carried out that nobody has seen the effect of: one of this process, or of the

@@ -113,7 +113,7 @@ impl<'a> Context<'a> {
     /// Whether there is nothing left to do, though no record says so.
     fn is_done(&self, live: &Deployment, after: &Deployment) -> bool {
         match &self.request.goal {
-            Goal::Rollout(_) => argo::is_handed_over(self.view, live),
+            Goal::Rollout(_) => self.memory.is_handed_over || argo::is_handed_over(self.view, live),
             Goal::Selector(_) | Goal::Manifest(_) => {
                 live.spec.selector == after.spec.selector
                     && (self.memory.has_begun || target::makes_the_same(after, &live.spec.template))

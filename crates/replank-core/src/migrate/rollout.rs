@@ -25,6 +25,7 @@ use replank_protocol::waiting::migration::Copy;
 
 /// What is next.
 pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
+    ctx.memory.is_handed_over = false;
     let of = position.record.before.meta.key();
     let rollout = match argo::find(ctx.view, &of) {
         Some(rollout) if !rollout.refers_to(&of.name) => return Some(ctx.foreign()),
@@ -127,6 +128,7 @@ fn take_over(
         });
         return None;
     }
+    ctx.memory.is_handed_over = true;
     ctx.lift(&position.holder);
     None
 }

@@ -1,17 +1,21 @@
 use std::sync::Arc;
 
-use replank_model::object::Object;
+use replank_model::delta::Delta;
 use replank_model::object::meta::Key;
 use replank_model::object::workload::Deployment;
+use replank_model::object::{Object, render};
 use replank_model::selector::LabelSelector;
+use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use replank_protocol::command::{Command, Effect, KubernetesEffect};
+use replank_protocol::decision::End;
 use replank_protocol::hindrance::Hindrance;
 use replank_protocol::hindrance::Keeper;
 use replank_protocol::hindrance::Reconciliation;
 use replank_protocol::hindrance::ScaleDown;
 use serde_json::{Value, json};
 
-use super::{Choice, Goal, Judgement, Path, after, judge};
+use super::{Choice, Goal, Judgement, Migrated, Migration, Options, Path, Request, after, judge};
 
 fn deployment(labels: &Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -261,4 +265,58 @@ fn a_selector_that_stays_the_same_forbids_no_hand_over_and_one_node_s_claim_does
     let found = judge(&view, &live(&view), &Goal::Rollout(ScaleDown::Never));
     assert_eq!(found.both, []);
     assert_eq!(found.against(Path::Rollout), [Hindrance::Claim { claim: Key::new("shop", "data") }]);
+}
+
+/// What is sent and what the end is, once a Deployment was handed over and the record is gone; with it the Rollout, if somebody has deleted it.
+fn ends(is_deleted: bool) -> (usize, Option<End>) {
+    let options = Options { run: "r".into(), patience: Span::from_minutes(1) };
+    let goal = Goal::Rollout(ScaleDown::Never);
+    let key = Key::new("shop", "web");
+    let request = Request { kind: Migrated::Deployment, key, goal, choice: Choice::Auto };
+    let mut migration = Migration::new(request, options);
+    let mut web = deployment(&json!({"app": "web", "tier": "front"}));
+    web["status"] = json!({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2});
+    let object = |value: &Value| Object::from_json(value.clone()).expect("an object");
+    for value in [&web, &set(), &rollouts("v1alpha1", None)] {
+        migration.observe(object(value).into());
+    }
+    let at = |seconds: i64| Time::from_millis(seconds * 1_000);
+    let made = |migration: &mut Migration, now| match migration.decide(now).commands.first() {
+        Some(Command { effect: Effect::Kubernetes(KubernetesEffect::Create { object }), .. }) => {
+            object.clone()
+        }
+        other => panic!("nothing is made: {other:?}"),
+    };
+    let mut record = render(&made(&mut migration, at(1)));
+    record["metadata"]["uid"] = "record".into();
+    migration.observe(object(&record).into());
+    let mut rollout = render(&made(&mut migration, at(2)));
+    rollout["metadata"]["uid"] = "rollout".into();
+    rollout["status"] = json!({"replicas": 2, "readyReplicas": 2, "availableReplicas": 2, "updatedReplicas": 2,
+        "observedGeneration": "0", "workloadObservedGeneration": "0", "phase": "Healthy"});
+    web["spec"]["replicas"] = 0.into();
+    web["status"] = json!({});
+    let mut of_old = set();
+    of_old["spec"]["replicas"] = 0.into();
+    for value in [&rollout, &web, &of_old] {
+        migration.observe(object(value).into());
+    }
+    let over = migration.decide(at(300)).commands;
+    assert!(
+        matches!(&over[..], [Command { effect: Effect::Kubernetes(KubernetesEffect::Delete { .. }), .. }]),
+        "the record goes: {over:?}"
+    );
+    let gone = |value: &Value| Delta::Gone(object(value).reference());
+    migration.observe(gone(&record));
+    if is_deleted {
+        migration.observe(gone(&rollout));
+    }
+    let decision = migration.decide(at(301));
+    (decision.commands.len(), decision.end)
+}
+
+#[test]
+fn a_rollout_that_somebody_deletes_once_it_serves_is_not_made_again() {
+    assert_eq!(ends(false), (0, Some(End::Done)));
+    assert_eq!(ends(true), (0, Some(End::Done)));
 }

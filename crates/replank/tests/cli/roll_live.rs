@@ -152,9 +152,13 @@ fn a_run_is_told_what_to_do_from_another_terminal(ground: &Ground) {
     let resumed = run(&["roll", "resume"], config);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert!(resumed.stdout.contains("run test goes on: it is carried out by"), "{resumed:?}");
-    let cancelled = run(&["roll", "cancel"], config);
+    let cancelled = run(&["roll", "cancel", "-o", "json"], config);
     assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    let event = cancelled.json();
+    assert_eq!((&event["event"], &event["intent"]), (&json!("asked"), &json!("cancelled")), "{event}");
+    assert!(event["heldBy"].is_string(), "{event}");
     let ended = ends(child);
+    super::schemas::hold(&["roll", "-o", "json"], &ended.stdout);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     assert!(ended.stdout.contains("\"result\":\"cancelled\""), "{ended:?}");
     let status = run(&["roll", "status"], config);

@@ -14,9 +14,11 @@ pub mod finding;
 pub mod fresh;
 pub mod group_facts;
 pub mod groups;
+pub mod images;
 pub mod instance_types;
 pub mod kubectl;
 pub mod leftover;
+pub mod network;
 pub mod node_labels;
 pub mod node_pods;
 pub mod places;
@@ -33,5 +35,6 @@ pub mod target;
 pub mod target_groups;
 #[cfg(test)]
 mod testing;
+pub mod termination;
 pub mod why;
 pub mod workload;

@@ -7,6 +7,7 @@ use replank_facts::node_pods::{Bound, LeavingPod};
 use replank_facts::plan::StuckTerminating;
 use replank_facts::singleton::{is_being_replaced, is_restarted_by, is_singleton, surging};
 use replank_facts::stuck::{self, Census};
+use replank_model::object::pod::Pod;
 use replank_model::object::workload::Deployment;
 use replank_model::text::{RunId, Text};
 use replank_model::time::{Span, Time};
@@ -44,6 +45,11 @@ pub(crate) fn eviction(bound: &Bound, grace_seconds: Option<i64>) -> Effect {
     Effect::Kubernetes(KubernetesEffect::Evict { pod: target(bound), grace_seconds })
 }
 
+/// The key of the eviction of a pod.
+pub(crate) fn eviction_key(mover: &impl Mover, pod: &Pod) -> CommandKey {
+    mover.key("evict", pod.meta.uid.as_str())
+}
+
 /// A pod's incarnation.
 pub(crate) fn target(bound: &Bound) -> PodTarget {
     PodTarget { key: bound.pod.meta.key(), uid: bound.pod.meta.uid.clone() }
@@ -54,18 +60,22 @@ pub(crate) fn goes_on(
     mover: &mut impl Mover,
     ledger: &Ledger<'_>,
     bound: &Bound,
-    (key, effect): (&CommandKey, &Effect),
+    grace_seconds: Option<i64>,
 ) -> bool {
-    let (now, subject) = (mover.now(), Subject::Pod(bound.pod.meta.key()));
-    // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
-    if mover.sent().claims(now, key) || mover.sent().is_refused(now, key) {
-        mover.send(subject, "eviction", key.clone(), effect.clone());
-        return true;
+    let now = mover.now();
+    let subject = || Subject::Pod(bound.pod.meta.key());
+    if mover.sent().has_eviction(&bound.pod.meta.uid) {
+        let key = eviction_key(mover, &bound.pod);
+        // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
+        if mover.sent().claims(now, &key) || mover.sent().is_refused(now, &key) {
+            mover.send(subject(), "eviction", key, eviction(bound, grace_seconds));
+            return true;
+        }
     }
     let is_granted = ledger.is_granted(now, bound.ix, &bound.pod);
     if is_granted {
         let on = WaitingOn::Run(RunWait::Effect { what: Text::from("eviction") });
-        mover.wait_until(subject, on, now + GRANTED_SEEN);
+        mover.wait_until(subject(), on, now + GRANTED_SEEN);
     }
     is_granted
 }

@@ -12,6 +12,7 @@ use replank_model::object::cloud::GroupKind;
 use replank_model::text::{GroupName, NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use rustc_hash::FxHashSet;
 
 use replank_protocol::command::{Answer, Claim, CommandKey, Effect, Outcome, PodTarget, Refusal};
 use replank_protocol::waiting::{RunWait, WaitingOn};
@@ -34,6 +35,8 @@ const RETRY_MAX: Span = Span::from_secs(60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     entries: BTreeMap<CommandKey, Entry>,
+    /// The pods of all evictions among them. Hundreds of pods are asked about in a decision, and a key is a text that has to be made.
+    evicted: FxHashSet<Uid>,
     /// Evictions that may still be carried out, wanted or not, and until when.
     unanswered: BTreeMap<CommandKey, (PodTarget, Time)>,
     /// Groups whose Auto Scaling group EKS owns.
@@ -92,6 +95,9 @@ impl Sent {
     /// Asks whether a command that is wanted is to be sent, and notes it if so.
     pub(crate) fn offer(&mut self, now: Time, key: &CommandKey, what: &Text, claim: Claim) -> Offer {
         let pod = if let Claim::Eviction(pod) = &claim { Some(pod.clone()) } else { None };
+        if let Some(pod) = &pod {
+            self.evicted.insert(pod.uid.clone());
+        }
         let offer = self.look_up(now, key, what, claim);
         if let (Offer::Send, Some(pod)) = (&offer, pod) {
             self.unanswered.insert(key.clone(), (pod, now + COMMAND_LIFE));
@@ -234,7 +240,18 @@ impl Sent {
 
     /// Forgets what this decision did not want: it has been seen, or is wanted no more.
     pub(crate) fn sweep(&mut self) {
+        self.evicted.clear();
         self.entries.retain(|_, entry| std::mem::take(&mut entry.is_wanted));
+        let pods = self.entries.values().filter_map(|entry| match &entry.claim {
+            Claim::Eviction(pod) => Some(pod.uid.clone()),
+            Claim::Drain(..) | Claim::Size(_) | Claim::Nothing => None,
+        });
+        self.evicted.extend(pods);
+    }
+
+    /// Whether an eviction of a pod is remembered, whoever wanted it and whatever came of it. If none is, nothing that has its key is.
+    pub(crate) fn has_eviction(&self, pod: &Uid) -> bool {
+        self.evicted.contains(pod)
     }
 }
 
@@ -395,6 +412,35 @@ mod tests {
         assert_eq!(sent.may_be_evicted(at(11), &pod.uid), Some(at(60)));
         sent.outcome(&answer(12, Ok(())));
         assert_eq!(sent.may_be_evicted(at(13), &pod.uid), None);
+    }
+
+    #[test]
+    fn the_pods_of_all_evictions_are_known_whatever_comes_of_them() {
+        let pods: Vec<PodTarget> = ["a", "b", "c", "d", "e"]
+            .map(|name| PodTarget {
+                key: replank_model::object::meta::Key::new("shop", name),
+                uid: name.into(),
+            })
+            .into();
+        let key = |run: u64, pod: &PodTarget| CommandKey(Text::from(format!("{run}/evict/{}", pod.uid)));
+        let (mut sent, what, mut state) = (Sent::default(), Text::from("eviction"), 7_u64);
+        for second in 0..2_000 {
+            // Knuth's MMIX, of which the high bits are good.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let pod = &pods[usize::try_from(state >> 40).expect("24 bits") % pods.len()];
+            let key = key(state >> 62, pod);
+            match (state >> 33) % 8 {
+                0 => sent.sweep(),
+                1 => sent.keep(&key.0),
+                2 => sent.outcome(&Outcome { key, at: at(second), answer: Answer::Done }),
+                3 => sent = sent.clone(),
+                _ => _ = sent.offer(at(second), &key, &what, Claim::Eviction(pod.clone())),
+            }
+            for pod in &pods {
+                let is_in = |entry: &Entry| entry.claim == Claim::Eviction(pod.clone());
+                assert_eq!(sent.has_eviction(&pod.uid), sent.entries.values().any(is_in), "{pod:?}");
+            }
+        }
     }
 
     #[test]

@@ -82,15 +82,16 @@ impl<'r> Works<'r> {
     }
 
     fn evict(&mut self, ctx: &mut Context<'_>, bound: &Bound) -> Course {
-        let key = ctx.key("evict", bound.pod.meta.uid.as_str());
-        let effect = moving::eviction(bound, ctx.request.options.grace_seconds);
-        if moving::goes_on(ctx, &self.ledger, bound, (&key, &effect)) {
+        let grace_seconds = ctx.request.options.grace_seconds;
+        if moving::goes_on(ctx, &self.ledger, bound, grace_seconds) {
             return Course::Moving;
         }
         let subject = Subject::Pod(bound.pod.meta.key());
         match self.ledger.check(bound.ix, &bound.pod) {
             Ok(()) => {
                 self.ledger.charge(bound.ix, &bound.pod);
+                let (key, effect) =
+                    (moving::eviction_key(ctx, &bound.pod), moving::eviction(bound, grace_seconds));
                 ctx.send(subject, "eviction", key, effect);
                 Course::Moving
             }

@@ -134,9 +134,9 @@ impl<'r> Works<'r> {
         }
         for drain in acting {
             for bound in due(ctx, drain.since, drain.node_pods) {
-                let key = ctx.key("evict", &bound.pod.meta.uid);
-                let is_granted = ledger.is_granted(ctx.now, bound.ix, &bound.pod);
-                if ctx.sent.claims(ctx.now, &key) || is_granted {
+                let claims = || ctx.sent.claims(ctx.now, &moving::eviction_key(ctx, &bound.pod));
+                let is_claimed = ctx.sent.has_eviction(&bound.pod.meta.uid) && claims();
+                if is_claimed || ledger.is_granted(ctx.now, bound.ix, &bound.pod) {
                     ledger.charge(bound.ix, &bound.pod);
                     ahead.pods.push(bound.pod.clone());
                 }
@@ -207,12 +207,10 @@ pub(super) fn came_back(pod: &Pod, from: Time) -> bool {
 
 fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod } = bound;
-    let subject = Subject::Pod(pod.meta.key());
-    let key = ctx.key("evict", &pod.meta.uid);
-    let effect = moving::eviction(bound, None);
-    if moving::goes_on(ctx, &works.ledger, bound, (&key, &effect)) {
+    if moving::goes_on(ctx, &works.ledger, bound, None) {
         return;
     }
+    let subject = Subject::Pod(pod.meta.key());
     let allowed = works
         .ledger
         .check(*ix, pod)
@@ -221,6 +219,7 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
         Ok(()) => {
             works.ledger.charge(*ix, pod);
             works.before.push(pod.clone());
+            let (key, effect) = (moving::eviction_key(ctx, pod), moving::eviction(bound, None));
             ctx.send(subject, "eviction", key, effect);
         }
         Err(on) => ctx.wait(subject, on),

@@ -13,18 +13,18 @@ use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::back::Rollback;
 use super::causes;
-use super::course::Course;
 use super::holders;
 use super::outages;
-use super::recorder::{ReadyCount, Recorder};
+use super::recorder::Recorder;
 use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
+use super::served::Row;
 use super::standing;
 use super::{Rehearsal, Stop};
 use crate::finding_entry::FindingEntry;
-use replank_sim::{Assumption, Source, Workload};
+use replank_sim::{Assumption, Source};
 
 pub(super) fn result(
     rehearsal: &Rehearsal,
@@ -213,12 +213,10 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
 }
 
 fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
-    let concerned = |(workload, count): &(&Workload, &ReadyCount)| {
-        count.moved || outages::is_short(view, workload, count)
-    };
-    let moved = notes.workloads.iter().filter(concerned);
+    let rows = notes.served.sorted().into_iter();
+    let moved = rows.filter(|row| row.count.moved || outages::is_short(view, &row.workload, &row.count));
     moved
-        .map(|(workload, count)| WorkloadFigures {
+        .map(|Row { workload, count, course }| WorkloadFigures {
             kind: workload.kind.clone(),
             namespace: workload.namespace.text().clone(),
             name: workload.name.clone(),
@@ -229,7 +227,7 @@ fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
                 let covers = notes.covered.get(workload).into_iter().flatten();
                 covers.map(|key| key.name.text().clone()).collect()
             },
-            history: notes.ready.get(workload).map(Course::entries).unwrap_or_default(),
+            history: course.entries(),
         })
         .collect()
 }

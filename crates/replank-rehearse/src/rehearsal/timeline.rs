@@ -9,6 +9,7 @@ use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
 use replank_model::time::Time;
 use replank_model::view::Change;
 use replank_protocol::mark;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::shape::NodeShape;
@@ -83,7 +84,7 @@ impl NodeTimeline {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     nodes: BTreeMap<InstanceId, NodeTimeline>,
-    by_name: BTreeMap<NodeName, InstanceId>,
+    by_name: FxHashMap<NodeName, InstanceId>,
 }
 
 impl Timeline {

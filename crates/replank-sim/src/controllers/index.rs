@@ -104,6 +104,11 @@ impl Index {
         copied(self.orphans.get(&(kind, namespace.clone())))
     }
 
+    /// Whether there are such objects. A set of slots that becomes empty is taken out.
+    pub(crate) fn has_orphans(&self, kind: Kind, namespace: &Namespace) -> bool {
+        self.orphans.contains_key(&(kind, namespace.clone()))
+    }
+
     /// All objects of a kind in a namespace.
     pub(crate) fn namespaced(&self, kind: Kind, namespace: &Namespace) -> Vec<u32> {
         copied(self.namespaced.get(&(kind, namespace.clone())))

@@ -29,6 +29,7 @@ mod pods;
 pub(crate) mod quotas;
 mod replica_set;
 pub(crate) mod rollouts;
+mod selectors;
 mod stateful_set;
 pub(crate) mod taint_eviction;
 pub(crate) mod volumes;

@@ -8,6 +8,7 @@ use replank_model::view::{Change, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
+use super::selectors::Selectors;
 use super::{
     Controller, Ctx, Done, cron_job, daemon_set, deployment, endpoint_slice, job, replica_set, stateful_set,
 };
@@ -23,6 +24,8 @@ pub(crate) struct Workloads {
     index: Index,
     history: History,
     bursts: replica_set::Bursts,
+    /// Of ReplicaSets, and of Deployments.
+    selectors: [Selectors; 2],
     daemons: daemon_set::Daemons,
     jobs: job::Jobs,
     schedules: cron_job::Schedules,
@@ -106,7 +109,9 @@ impl Workloads {
     fn look(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
         let before = ctx.api.version();
         let done = match controller {
-            Controller::Deployment => deployment::sync(ctx, &self.index, slot).map(|()| Done::Yes),
+            Controller::Deployment => {
+                deployment::sync(ctx, &self.index, &mut self.selectors[1], slot).map(|()| Done::Yes)
+            }
             Controller::ReplicaSet => replica_set::sync::<ReplicaSet>(ctx, &mut self.parts(), slot),
             Controller::ReplicationController => {
                 replica_set::sync::<ReplicationController>(ctx, &mut self.parts(), slot)
@@ -139,7 +144,12 @@ impl Workloads {
     }
 
     fn parts(&mut self) -> replica_set::Parts<'_> {
-        replica_set::Parts { index: &self.index, bursts: &mut self.bursts, ties: &mut self.ties }
+        replica_set::Parts {
+            index: &self.index,
+            bursts: &mut self.bursts,
+            ties: &mut self.ties,
+            selectors: &mut self.selectors[0],
+        }
     }
 
     /// Lets somebody else draw the lots.

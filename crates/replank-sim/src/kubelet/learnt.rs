@@ -25,6 +25,7 @@ pub(super) fn delays(durations: &Durations, ctx: &Ctx<'_>, pod: &Pod) -> Delays 
     let since_bound = bound_at(pod).map_or(Span::ZERO, |bound| (now - bound).max(Span::ZERO));
     let elapsed = running_since(pod).map_or(Span::ZERO, |since| (now - since).max(Span::ZERO));
     let stop = Durations::stop(ctx.view(), pod, ctx.draws);
+    let run = durations.run(ctx.view(), pod, elapsed, ctx.draws);
     Delays {
         start: match trouble {
             Some(Trouble::NeverRuns) => None,
@@ -33,12 +34,12 @@ pub(super) fn delays(durations: &Durations, ctx: &Ctx<'_>, pod: &Pod) -> Delays 
             Some(Trouble::NeverReady) | None => Some(starting - since_bound),
         },
         ready: trouble.is_none().then(|| total - starting),
-        run: durations.run(ctx.view(), pod, elapsed, ctx.draws),
+        run,
         exit_code: 0,
         stop,
         unstarted_stop: Span::from_secs(1),
         // What ends by itself was not done (128 + SIGTERM); a service ends in peace.
-        term_exit_code: if durations.run(ctx.view(), pod, elapsed, ctx.draws).is_some() { 143 } else { 0 },
+        term_exit_code: if run.is_some() { 143 } else { 0 },
         is_stuck: fake::is_stuck(pod) || pod.meta.deletion_timestamp.is_some_and(|due| now - due > OVERDUE),
     }
 }

@@ -20,6 +20,7 @@ use replank_model::selector::Selector;
 use replank_model::view::Ix;
 
 use super::index::{Index, resolve};
+use super::selectors::Selectors;
 use super::{Controller, Ctx, pods};
 use replank_apiserver::ApiError;
 
@@ -30,9 +31,15 @@ use revision::present;
 pub(super) const RETRIES_MAX: u32 = 15;
 
 /// Looks at a Deployment.
-pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
+pub(super) fn sync(
+    ctx: &mut Ctx<'_>,
+    index: &Index,
+    selectors: &mut Selectors,
+    slot: u32,
+) -> Result<(), ApiError> {
     let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
-    let Some(selector) = selector(&deployment) else { return Ok(()) };
+    let said = deployment.spec.selector.as_ref();
+    let Some(selector) = said.and_then(|said| selectors.compiled(slot, said)) else { return Ok(()) };
     if selector.is_empty() || !selects_its_template(&deployment, &selector) {
         return observe_only(ctx, &deployment);
     }

@@ -7,12 +7,13 @@ mod victims;
 
 use std::sync::Arc;
 
+use super::index::Index;
 use super::{Controller, Ctx, Done, pods};
 use replank_apiserver::ApiError;
 use replank_model::object::Kind;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
-use replank_model::selector::Selector;
+use replank_model::selector::{LabelSelector, Selector};
 use replank_model::time::Span;
 use replank_model::view::{Ix, View};
 
@@ -21,6 +22,7 @@ pub(crate) use victims::{choose_plainly, compare_plainly};
 
 pub(crate) use replicated::Replicated;
 pub(super) use replicated::{Burst, Bursts, Parts};
+use status::Observed;
 
 /// Pods made or deleted in one look at most (`BurstReplicas`).
 const BURST: usize = 500;
@@ -33,6 +35,9 @@ impl Replicated for ReplicaSet {
     }
     fn selector(&self) -> Option<Selector> {
         self.spec.selector.as_ref()?.compile().ok()
+    }
+    fn label_selector(&self) -> Option<&LabelSelector> {
+        self.spec.selector.as_ref()
     }
     fn template(&self) -> Option<&PodTemplate> {
         Some(&self.spec.template)
@@ -56,6 +61,9 @@ impl Replicated for ReplicationController {
     }
     fn selector(&self) -> Option<Selector> {
         Some(Selector::from_set(self.spec.selector.pairs().iter().cloned()))
+    }
+    fn label_selector(&self) -> Option<&LabelSelector> {
+        None
     }
     fn template(&self) -> Option<&PodTemplate> {
         self.spec.template.as_ref()
@@ -82,10 +90,20 @@ pub(super) fn sync<R: Replicated>(
 ) -> Result<Done, ApiError> {
     let burst = parts.bursts.remove(&(R::CONTROLLER, slot));
     let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
-    let Some(selector) = set.selector() else { return Ok(Done::Yes) };
+    let selector = match set.label_selector() {
+        Some(said) => parts.selectors.compiled(slot, said),
+        None => set.selector().map(Arc::new),
+    };
+    let Some(selector) = selector else { return Ok(Done::Yes) };
     let burst = match burst.filter(|burst| burst.uid == set.meta().uid) {
         Some(burst) => burst,
         None => {
+            if let Some(observed) = undisputed(ctx, parts.index, &*set, &selector)
+                && (set.meta().is_terminating() || observed.replicas == set.replicas())
+            {
+                status::write(ctx, slot, &set, &observed, Ok(()))?;
+                return Ok(Done::Yes);
+            }
             let all = pods::own_and_orphaned(ctx, parts.index, &*set);
             let terminating = count_terminating(&*set, &selector, &all);
             let active = all.into_iter().filter(|pod| pod.is_active()).collect();
@@ -93,12 +111,16 @@ pub(super) fn sync<R: Replicated>(
             let wanted = usize::try_from(set.replicas()).unwrap_or(0);
             let excess = active.len().saturating_sub(wanted).min(BURST);
             if set.meta().is_terminating() || active.len() == wanted {
-                status::write(ctx, slot, &set, &active, terminating, Ok(()))?;
+                let observed =
+                    Observed::of(&*set, active.iter().map(|pod| &**pod), terminating, ctx.api.now());
+                status::write(ctx, slot, &set, &observed, Ok(()))?;
                 return Ok(Done::Yes);
             }
             if excess > 0 {
                 let done = delete(ctx, parts, &*set, active.clone(), excess);
-                status::write(ctx, slot, &set, &active, terminating, done)?;
+                let observed =
+                    Observed::of(&*set, active.iter().map(|pod| &**pod), terminating, ctx.api.now());
+                status::write(ctx, slot, &set, &observed, done)?;
                 return Ok(Done::Yes);
             }
             let remaining = (wanted - active.len()).min(BURST);
@@ -116,8 +138,38 @@ pub(super) fn sync<R: Replicated>(
     }
     // Meanwhile the set may have changed.
     let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
-    status::write(ctx, slot, &set, &active, terminating, made)?;
+    let observed = Observed::of(&*set, active.iter().map(|pod| &**pod), terminating, ctx.api.now());
+    status::write(ctx, slot, &set, &observed, made)?;
     Ok(Done::Yes)
+}
+
+/// What is seen of a set's pods where nobody could be adopted or let go: then they are counted as they are, in no order. That is nearly every look:
+/// each of a pod's changes asks for one.
+fn undisputed<R: Replicated>(ctx: &Ctx<'_>, index: &Index, set: &R, selector: &Selector) -> Option<Observed> {
+    let (meta, view) = (set.meta(), ctx.view());
+    if index.has_orphans(Kind::Pod, &meta.namespace) {
+        return None;
+    }
+    let pods = || view.pods_of(&meta.uid).iter().filter_map(|ix| view.pods.get(*ix)).map(|pod| &**pod);
+    let mut selects = pods::PerLabels::new(|labels| selector.matches(|key| labels.value(key)));
+    let mut terminating = 0;
+    for pod in pods() {
+        let is_selected = selects.answer(&pod.meta.labels);
+        if pod.is_active() && !is_selected {
+            return None;
+        }
+        terminating += i32::from(is_selected && pod.is_terminating() && !pod.is_terminal());
+    }
+    let observed = Observed::of(set, pods().filter(|pod| pod.is_active()), terminating, ctx.api.now());
+    debug_assert_eq!(observed, recounted(ctx, index, set, selector), "in whatever way pods are counted");
+    Some(observed)
+}
+
+/// The same as it is counted where pods may be adopted or let go.
+fn recounted<R: Replicated>(ctx: &Ctx<'_>, index: &Index, set: &R, selector: &Selector) -> Observed {
+    let all = pods::own_and_orphaned(ctx, index, set);
+    let active = all.iter().map(|pod| &**pod).filter(|pod| pod.is_active());
+    Observed::of(set, active, count_terminating(set, selector, &all), ctx.api.now())
 }
 
 /// Pods on their way out that the set still manages.

@@ -26,6 +26,7 @@ pub use by_hand::{BY_HAND, ByHand, cordoned_by_hand, uncordoned_by_hand};
 pub use tags::template_tag;
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
 pub use tags::{process_tag, read_followed, read_process, read_size, read_template, size_tag, size_text};
+pub use tags::{protected_by, protected_in, protected_key, protected_tag};
 pub use version::{OURS, VERSION, newer_on_group, newer_on_node};
 
 /// Annotation on a node: which part of Replank has it, as an [`Owner`].
@@ -77,6 +78,9 @@ pub const BEGUN: &str = "replank.dev/begun";
 pub const ORIGINAL_TEMPLATE: &str = "replank.dev/original-template";
 /// Tag on a group: the process that the run has suspended, and resumes when it is over. It names no run, like the size.
 pub const SUSPENDED: &str = "replank.dev/suspended";
+/// Tag on a group, with the id of an instance behind it: the run that protects the instance from scale-in, and ends that when nothing on it is waited for any
+/// more. It is written before the instance is protected, so that a protection without it is somebody else's.
+pub const PROTECTED: &str = "replank.dev/protected-";
 /// Tag on a group: what was wrong with the cluster's pods when the run began, as [`Before`].
 pub const HEALTH: &str = "replank.dev/health-before";
 /// Tag on a group, with the number of a stage behind it: until when the run stands still after that stage, as [`Until`].
@@ -418,11 +422,13 @@ mod tests {
     #[test]
     fn keys_fit_what_aws_and_kubernetes_take() {
         let stage = format!("{STAGE}{}", u32::MAX);
+        let protected = protected_key(&"i-0123456789abcdef0".into());
         for key in [
             ORIGINAL_SIZE,
             BEGUN,
             ORIGINAL_TEMPLATE,
             SUSPENDED,
+            &protected,
             HEALTH,
             &stage,
             RETAINED,

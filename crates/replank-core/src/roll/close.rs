@@ -17,6 +17,7 @@ use super::evict::{Spare, end_instance};
 use super::member::{NodeState, Scope};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
 use super::processes;
+use super::protection;
 use super::retain;
 use super::zones;
 use crate::sent::COMMAND_LIFE;
@@ -333,7 +334,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             return false;
         }
         // After the bounds: who may not resume a process gives these back all the same.
-        if !processes::resume_all(ctx, roll) {
+        if !protection::end_all(ctx, roll) || !processes::resume_all(ctx, roll) {
             return false;
         }
         if ctx.scope.is_way_back() && restore_others(ctx, roll) {
@@ -351,7 +352,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         untag(ctx, roll.name, mark::ORIGINAL_SIZE);
         return false;
     }
-    if !processes::resume_all(ctx, roll) {
+    if !protection::end_all(ctx, roll) || !processes::resume_all(ctx, roll) {
         return false;
     }
     // After the group's own: what moved into it is read off these.

@@ -82,6 +82,7 @@ mod postpone;
 mod prepare;
 mod processes;
 mod progress;
+mod protection;
 mod raise;
 pub(crate) mod record;
 mod rest;
@@ -501,6 +502,7 @@ fn advance<'a>(
         halt::aside(ctx, roll);
     }
     managed::kept(ctx);
+    protection::tend(ctx, rolls);
     stuck::force_delete(ctx, rolls);
     let drains = evict::drains(ctx, rolls);
     let mut spare = Spare::of(ctx, rolls);
@@ -645,7 +647,7 @@ fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
             waiting.on,
             WaitingOn::Roll(RollWait::Turn { .. })
                 | WaitingOn::RollEnd(RollEnd::ManagedBy { .. })
-                | WaitingOn::Roll(RollWait::Leftover { .. })
+                | WaitingOn::Roll(RollWait::Leftover { .. } | RollWait::Unprotected { .. })
         ),
         Hope::Moving => matches!(
             waiting.on,

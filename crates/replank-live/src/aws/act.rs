@@ -116,6 +116,9 @@ impl Aws {
             GroupEffect::SetProcess { group, process, is_active } => {
                 self.set_process(group, *process, *is_active, order).await
             }
+            GroupEffect::ProtectInstance { instance, group, is_protected } => {
+                self.protect(instance, group, *is_protected, order).await
+            }
             GroupEffect::Relieve { instance, group, hook, .. } => {
                 self.has_hook(group, hook).await?;
                 self.terminate((instance, group), (Replacement::Launch, Owned::ByUs), order).await
@@ -342,7 +345,7 @@ impl Aws {
         }
     }
 
-    async fn member(&self, id: &InstanceId) -> Result<Option<Value>, Stop> {
+    pub(super) async fn member(&self, id: &InstanceId) -> Result<Option<Value>, Stop> {
         let found = self.members(&[id]).await?.into_iter().next();
         Ok(found.filter(|member| {
             lifecycle(text(member, "LifecycleState").unwrap_or_default()) != Lifecycle::Terminated

@@ -25,6 +25,7 @@ mod machine;
 mod managed;
 mod processes;
 mod profile;
+mod protection;
 mod queue;
 mod scaled;
 mod service;

@@ -34,6 +34,7 @@ pub const AUTO_SCALING: &[&str] = &[
     "autoscaling:CreateOrUpdateTags",
     "autoscaling:DeleteTags",
     "autoscaling:ResumeProcesses",
+    "autoscaling:SetInstanceProtection",
     "autoscaling:SuspendProcesses",
     "autoscaling:TerminateInstanceInAutoScalingGroup",
     "autoscaling:UpdateAutoScalingGroup",
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     /// The rooms from which AWS is called.
-    const CALLS: [&str; 11] = [
+    const CALLS: [&str; 12] = [
         include_str!("account.rs"),
         include_str!("act.rs"),
         include_str!("client.rs"),
@@ -120,6 +121,7 @@ mod tests {
         include_str!("failures.rs"),
         include_str!("managed.rs"),
         include_str!("processes.rs"),
+        include_str!("protection.rs"),
         include_str!("queue.rs"),
         include_str!("scaled.rs"),
         include_str!("template.rs"),

@@ -151,6 +151,11 @@ pub enum RollWait {
         /// The Auto Scaling group.
         auto_scaling_group: Text,
     },
+    /// An instance with batch pods that the run waits for is not protected from scale-in: its group can have no more tags of ours, or the protection is refused.
+    Unprotected {
+        /// How many of the group's instances are protected, where these are all that can be.
+        limit: Option<u32>,
+    },
     /// Somebody else takes a node away: it is left to them, and counts no more.
     TakenAway {
         /// Who.
@@ -199,6 +204,7 @@ impl RollWait {
             Self::ClaimLeaving { .. } => ("claimLeaving", "Karpenter to terminate a node"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
             Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
+            Self::Unprotected { .. } => ("unprotected", "protection from scale-in"),
             Self::TakenAway { .. } => ("takenAway", "somebody else to take a node away"),
             Self::Replacement { .. } => ("replacement", "somebody else to replace a drained node"),
             Self::Successor { .. } => ("successor", "somebody else to bring a new node"),
@@ -230,8 +236,8 @@ impl RollWait {
             | Self::Suspended { .. }
             | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
-            // What keeps it from being removed has a reason of its own.
-            Self::Leftover { .. } => Hope::None,
+            // What keeps it from being removed, or what is waited for on the instance, has a reason of its own.
+            Self::Leftover { .. } | Self::Unprotected { .. } => Hope::None,
         }
     }
 }
@@ -306,6 +312,16 @@ impl fmt::Display for RollWait {
                     "process {process} of Auto Scaling group {auto_scaling_group}, which is suspended: resume it"
                 )
             }
+            Self::Unprotected { limit: Some(limit) } => {
+                write!(
+                    f,
+                    "protection from scale-in: {} protected, more tags do not fit the group",
+                    counted(*limit, "instance of its group")
+                )
+            }
+            Self::Unprotected { limit: None } => f.write_str(
+                "protection from scale-in, which is refused: somebody who lowers the group's size may end it",
+            ),
             Self::TakenAway { by } => write!(f, "the node to be taken away by {by}"),
             Self::Replacement { since, until } => {
                 write!(f, "somebody else to replace the node, empty since {since} (until {until})")

@@ -208,6 +208,7 @@ impl Watch {
                     | GroupEffect::SetTemplate { .. }
                     | GroupEffect::Resize { .. }
                     | GroupEffect::SetProcess { .. }
+                    | GroupEffect::ProtectInstance { .. }
                     | GroupEffect::UpdateNodegroupVersion { .. }
                     | GroupEffect::UpdateNodegroupConfig { .. }
                     | GroupEffect::ScaleNodegroupToZero { .. } => "group",

@@ -283,6 +283,10 @@ pub(crate) fn of_group(effect: &GroupEffect) -> String {
             let verb = if *is_active { "resuming" } else { "suspending" };
             format!("{verb} {process} of group {group}")
         }
+        GroupEffect::ProtectInstance { instance, group, is_protected } => {
+            let verb = if *is_protected { "protecting" } else { "no longer protecting" };
+            format!("{verb} instance {instance} of group {group} from scale-in")
+        }
         GroupEffect::Relieve { instance, group, .. } => {
             format!("replacing instance {instance} of group {group}")
         }

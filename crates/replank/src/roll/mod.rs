@@ -6,6 +6,7 @@ mod cloud;
 mod course;
 mod engine;
 mod hold;
+mod larger;
 mod nodes;
 mod of_step;
 mod records;

@@ -244,6 +244,8 @@ fn a_roll_handles_interruptions_besides() {
     let size = ["DesiredCapacity", "MinSize", "MaxSize"].map(|name| element(&answer, name));
     // What was launched in the place of the interrupted one goes again, unless pods have come to it by then.
     assert!([["3", "0", "3"], ["4", "0", "4"]].contains(&size), "{size:?} {rolled}");
+    let said = "group web stays larger than before the run: desired size 4 (before 3), maximum 4 (before 3)";
+    assert_eq!(rolled.contains(said), size[0] == "4", "{size:?} {rolled}");
     assert!(rolled.contains(&format!("replacing instance {INSTANCE}")), "{rolled}");
     let (_, ended) = account.heard();
     for number in 1..=3 {

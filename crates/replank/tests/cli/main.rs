@@ -60,6 +60,7 @@ mod roll_aws;
 mod roll_aws_live;
 mod roll_aws_managed;
 mod roll_aws_parity;
+mod roll_aws_protected;
 mod roll_live;
 mod sarif;
 mod scale;

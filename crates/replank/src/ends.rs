@@ -90,7 +90,15 @@ pub(crate) const ENDS: &[Ends] = &[
         refused: Some("another process was faster"),
         ..NOTHING
     },
-    Ends { command: "handle", passes: "nothing to do for as long as `--idle` says", ..NOTHING },
+    Ends {
+        command: "handle",
+        passes: "nothing to do for as long as `--idle` says",
+        findings: Some("`--autoscale`: a pod stays pending for which no group has nodes"),
+        refused: Some(
+            "`--autoscale`: another process scales the cluster, or its own Cluster Autoscaler is running",
+        ),
+        ..NOTHING
+    },
     Ends {
         command: "autoscale",
         passes: "nothing to do for as long as `--idle` says; `--dry-run`: every pod gets a node",

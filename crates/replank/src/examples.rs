@@ -43,6 +43,7 @@ const EXAMPLES: &[Rows] = &[
         &[
             "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod --dry-run",
             "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod",
+            "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod --autoscale=--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled",
         ],
     ),
     (

@@ -27,6 +27,11 @@ pub(crate) struct HandleArgs {
     #[arg(short = 'f', long = "filename", value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
 
+    /// Also scales groups, as `replank autoscale` does, within the same budgets and room: by Cluster Autoscaler's flags, such as
+    /// --autoscale='--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER'.
+    #[arg(long, value_name = "FLAGS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "dry_run")]
+    pub(crate) autoscale: Option<String>,
+
     /// How long a hook is kept waiting for pods other than batch pods.
     #[arg(long, value_name = "SPAN", value_parser = limit, default_value = "1h")]
     pub(crate) patience: Span,

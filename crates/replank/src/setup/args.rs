@@ -70,6 +70,8 @@ pub(crate) enum SetupMode {
     Roll,
     /// `replank autoscale`.
     Autoscale,
+    /// `replank handle --autoscale`.
+    HandleAutoscale,
     /// All of them.
     All,
 }

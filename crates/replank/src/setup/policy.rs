@@ -30,6 +30,7 @@ impl Uses {
             SetupMode::Handle => Self { handles: true, rolls: false, scales: false },
             SetupMode::Roll => Self { handles: false, rolls: true, scales: false },
             SetupMode::Autoscale => Self { handles: false, rolls: false, scales: true },
+            SetupMode::HandleAutoscale => Self { handles: true, rolls: false, scales: true },
             SetupMode::All => Self { handles: true, rolls: true, scales: true },
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn bounds(account: &Account, group: &str, min: u32, max: u32) {
 }
 
 /// A group without nodes, of another type.
-fn spare(account: &Account) {
+pub(crate) fn spare(account: &Account) {
     account
         .ec2("CreateLaunchTemplate", "&LaunchTemplateName=spare&LaunchTemplateData.InstanceType=c6i.xlarge");
     let answer = account.ec2("DescribeSubnets", "");
@@ -46,30 +46,30 @@ pub(crate) fn replicas(account: &Account, count: u32) {
 }
 
 /// How many a group wants.
-fn desired(account: &Account, group: &str) -> String {
+pub(crate) fn desired(account: &Account, group: &str) -> String {
     let answer = account
         .auto_scaling("DescribeAutoScalingGroups", &format!("&AutoScalingGroupNames.member.1={group}"));
     element(&answer, "DesiredCapacity").to_owned()
 }
 
 /// How many pods are on nodes.
-fn placed(account: &Account) -> usize {
+pub(crate) fn placed(account: &Account) -> usize {
     let all = account.get("/api/v1/namespaces/default/pods");
     let all = all["items"].as_array().expect("a list").iter();
     all.filter(|pod| pod["spec"]["nodeName"].is_string() && pod["metadata"]["deletionTimestamp"].is_null())
         .count()
 }
 
-const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/kube-system/deployments";
+pub(crate) const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/kube-system/deployments";
 
 /// A Cluster Autoscaler's Deployment.
-fn cluster_autoscaler(name: &str, replicas: u32) -> Value {
+pub(crate) fn cluster_autoscaler(name: &str, replicas: u32) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "kube-system"},
         "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}},
             "spec": {"containers": [{"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1", "command": ["./cluster-autoscaler", "--nodes=1:5:web"]}]}}}})
 }
 
-fn is_held(account: &Account) -> bool {
+pub(crate) fn is_held(account: &Account) -> bool {
     let lease = account.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/replank-autoscale");
     lease["spec"]["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty())
 }

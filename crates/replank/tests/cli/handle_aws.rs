@@ -51,7 +51,7 @@ fn send(account: &Account, url: &str, body: &str) {
 }
 
 /// Messages that are left in a queue, whether anybody hides them or not.
-fn left(account: &Account, url: &str) -> u64 {
+pub(crate) fn left(account: &Account, url: &str) -> u64 {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let asked = json!({"QueueUrl": url, "AttributeNames": names});
     let answer = account.json("sqs", "AmazonSQS.GetQueueAttributes", &asked);

@@ -27,6 +27,7 @@ mod fix;
 mod gate;
 mod github_action;
 mod handle_aws;
+mod handle_aws_autoscale;
 mod handle_aws_parity;
 mod hpa;
 mod input;

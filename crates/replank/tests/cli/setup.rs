@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::common::{replank, root};
 
-const MODES: [&str; 4] = ["handle", "roll", "autoscale", "all"];
+const MODES: [&str; 5] = ["handle", "roll", "autoscale", "handle-autoscale", "all"];
 /// Modes in which messages are received.
-const QUEUED: [&str; 2] = ["handle", "all"];
+const QUEUED: [&str; 3] = ["handle", "handle-autoscale", "all"];
 
 fn printed(mode: &str, form: &str, more: &[&str]) -> String {
     let ran =
@@ -137,6 +137,9 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
     let (handle, roll, scale, all) = (of("handle"), of("roll"), of("autoscale"), of("all"));
     let union: BTreeSet<String> = [&handle, &roll, &scale].into_iter().flatten().cloned().collect();
     assert_eq!(all, union);
+    let both: BTreeSet<String> = [&handle, &scale].into_iter().flatten().cloned().collect();
+    assert_eq!(of("handle-autoscale"), both);
+    assert!(roll.contains("autoscaling:SetInstanceProtection") && !both.contains("autoscaling:SetInstanceProtection"));
     let writes: Vec<&String> =
         scale.iter().filter(|action| !action.contains(":Describe") && !action.contains(":Get")).collect();
     assert_eq!(

@@ -994,12 +994,7 @@ impl Stage {
     }
 
     /// Everything about the protection of instances is written down first.
-    fn protect(
-        &mut self,
-        id: &InstanceId,
-        group: &GroupName,
-        is_protected: bool,
-    ) -> Result<(), Refusal> {
+    fn protect(&mut self, id: &InstanceId, group: &GroupName, is_protected: bool) -> Result<(), Refusal> {
         assert!(self.is_written(group, id), "{id} of {group}: {is_protected}");
         if self.refuses_protection {
             return Err(failed("not authorized"));

@@ -109,9 +109,8 @@ impl Aws {
     /// The same, beside the groups behind the cluster's nodes ([`Aws::follow_nodes`]).
     pub fn follow_sizes_besides(&self, groups: Vec<NodeGroup>) {
         let mut state = self.state();
-        let is_other = |base: &NodeGroup| {
-            groups.iter().all(|group| group.auto_scaling_group != base.auto_scaling_group)
-        };
+        let is_other =
+            |base: &NodeGroup| groups.iter().all(|group| group.auto_scaling_group != base.auto_scaling_group);
         state.bases.retain(is_other);
         let names: Vec<Text> = groups.iter().map(|group| group.auto_scaling_group.clone()).collect();
         state.found.get_or_insert_default().groups.extend(names);

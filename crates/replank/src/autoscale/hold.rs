@@ -97,9 +97,7 @@ impl Held {
         interrupt.heed_termination()?;
         let lease = runtime.block_on(taken(connection, printer, interrupt))?;
         let screen = Rc::new(RefCell::new(Screen::new(args.output, false)));
-        Ok(lease.map(|(lease, waited)| {
-            (Self { lease, journal, screen, shown: Shown::default() }, waited)
-        }))
+        Ok(lease.map(|(lease, waited)| (Self { lease, journal, screen, shown: Shown::default() }, waited)))
     }
 
     /// Scales until there is nothing to do for as long as is waited for, until Ctrl-C, or until other groups are to be scaled.
@@ -213,12 +211,7 @@ pub(crate) async fn changed(aws: &Aws, options: &Options, found: &BTreeSet<Text>
     }
 }
 
-fn end(
-    left: &Left,
-    now: Time,
-    shown: &Shown,
-    (screen, printer): (&RefCell<Screen>, &mut Printer),
-) -> Exit {
+fn end(left: &Left, now: Time, shown: &Shown, (screen, printer): (&RefCell<Screen>, &mut Printer)) -> Exit {
     let Figures { added, removed, evicted } = shown.figures.get();
     let (open, unplaced) = (shown.open.borrow(), shown.unplaced.borrow());
     let (told, stays) = (shown.done(), shown.stays());

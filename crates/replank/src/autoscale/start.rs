@@ -121,7 +121,11 @@ fn left(failure: Failure, held: Option<Held>, runtime: &Runtime) -> Result<Exit,
 ///
 /// # Errors
 /// Where it cannot be read.
-pub(crate) fn seen(live: &LiveArgs, priorities: Option<&str>, printer: &mut Printer) -> Result<Seen, Failure> {
+pub(crate) fn seen(
+    live: &LiveArgs,
+    priorities: Option<&str>,
+    printer: &mut Printer,
+) -> Result<Seen, Failure> {
     let read = ReadArgs {
         group_label: replank_model::object::node::LABEL_EKS_NODEGROUP.into(),
         allow_incomplete: Vec::new(),

@@ -57,7 +57,11 @@ impl Scales {
         let Seen { view, .. } = seen(live, with_priorities.then_some(NAMESPACE), printer)?;
         runtime.block_on(nobody_else(connection, &view))?;
         let found = scaled((runtime, aws), &view, (&self.flags, None), printer)?;
-        printer.story(&format!("{} scaled besides; {}", count(found.groups.all.len(), "group"), found.origin));
+        printer.story(&format!(
+            "{} scaled besides; {}",
+            count(found.groups.all.len(), "group"),
+            found.origin
+        ));
         aws.follow_sizes_besides(found.bases.clone());
         Ok(found)
     }
@@ -83,7 +87,9 @@ pub(super) async fn taken(
         }
         if !is_told {
             is_told = true;
-            printer.story(&format!("the cluster is scaled by {holder}; this process goes on when that one ends"));
+            printer.story(&format!(
+                "the cluster is scaled by {holder}; this process goes on when that one ends"
+            ));
         }
         tokio::select! {
             () = pressed(interrupt) => return Ok(None),

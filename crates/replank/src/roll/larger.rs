@@ -76,12 +76,16 @@ mod tests {
             what: Subject::Bounds("web".into()),
             on: WaitingOn::RollEnd(RollEnd::Bounds { size, original }),
         };
-        let skipped =
-            Waiting { what: Subject::Node("n".into()), on: WaitingOn::RollEnd(RollEnd::Skipped) };
+        let skipped = Waiting { what: Subject::Node("n".into()), on: WaitingOn::RollEnd(RollEnd::Skipped) };
         let found = larger(&view, &[bounds, skipped]);
         assert_eq!(found.len(), 1);
         let told = found[0].to_string();
-        assert!(told.starts_with("group web stays larger than before the run: desired size 4 (before 3), maximum 4 (before 3)"), "{told}");
+        assert!(
+            told.starts_with(
+                "group web stays larger than before the run: desired size 4 (before 3), maximum 4 (before 3)"
+            ),
+            "{told}"
+        );
         assert!(told.contains("--auto-scaling-group-name web-NodeGroup-1A2B --max-size 3"), "{told}");
         assert_eq!(found[0].to_json()["size"]["desired"], 4);
         assert_eq!(larger(&view, &[]), []);

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::aws_account::Account;
 use super::autoscale_aws::{
     DEPLOYMENTS, bounds, cluster_autoscaler, desired, is_held, placed, replicas, spare,
 };
+use super::aws_account::Account;
 use super::common::Ran;
 use super::handle_aws::{befalls, hook, left, queue};
 use super::roll_aws_live::{begin, begun, nodes, wait};
@@ -135,8 +135,7 @@ fn a_node_that_is_not_needed_goes_beside_an_interruption_within_one_budget() {
     befalls(&account, &format!("spot instance {NODE} is taken back"));
     let scales =
         format!("--autoscale={FOUND} --scale-down-unneeded-time=10s --scale-down-delay-after-add=0s");
-    let ran =
-        account.run(&["handle", "--queue-url", &url, &scales, "--idle", IDLE, "-o", "json"]);
+    let ran = account.run(&["handle", "--queue-url", &url, &scales, "--idle", IDLE, "-o", "json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let events: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();

@@ -6,7 +6,8 @@ use super::aws_account::Account;
 use super::common::plan;
 use super::roll_aws_live::{begin, begun, element, nodes, wait};
 
-const SPEC: &str = "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, batch: {wait: 4h}";
+const SPEC: &str =
+    "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, batch: {wait: 4h}";
 const NODE: &str = "ip-10-0-0-2.eu-west-1.compute.internal";
 const INSTANCE: &str = "i-00000000000000002";
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
@@ -48,7 +49,8 @@ fn members(account: &Account) -> Vec<(String, String, bool)> {
     all.map(|one| {
         // Names come in any order: the parts before belong to the one before.
         let id = one.split('<').next().unwrap_or_default().to_owned();
-        let own = account.auto_scaling("DescribeAutoScalingInstances", &format!("&InstanceIds.member.1={id}"));
+        let own =
+            account.auto_scaling("DescribeAutoScalingInstances", &format!("&InstanceIds.member.1={id}"));
         (id, text(&own, "LifecycleState"), text(&own, "ProtectedFromScaleIn") == "true")
     })
     .collect()

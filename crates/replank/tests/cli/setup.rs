@@ -139,7 +139,10 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
     assert_eq!(all, union);
     let both: BTreeSet<String> = [&handle, &scale].into_iter().flatten().cloned().collect();
     assert_eq!(of("handle-autoscale"), both);
-    assert!(roll.contains("autoscaling:SetInstanceProtection") && !both.contains("autoscaling:SetInstanceProtection"));
+    assert!(
+        roll.contains("autoscaling:SetInstanceProtection")
+            && !both.contains("autoscaling:SetInstanceProtection")
+    );
     let writes: Vec<&String> =
         scale.iter().filter(|action| !action.contains(":Describe") && !action.contains(":Get")).collect();
     assert_eq!(

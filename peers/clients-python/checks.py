@@ -248,10 +248,11 @@ def reviewed():
 
 
 def deleted():
-    gone = lambda: not core.list_namespaced_pod(NAMESPACE, label_selector="app=web").items
     apps.delete_namespaced_deployment("web", NAMESPACE, propagation_policy="Foreground")
-    eventually("its pods are gone", gone)
-    refused(404, apps.read_namespaced_deployment, "web", NAMESPACE)
+    # The Deployment goes last: after its ReplicaSet, which goes after its pods.
+    eventually("the Deployment is gone", lambda: not served(apps.read_namespaced_deployment, "web", NAMESPACE))
+    left = [one.metadata.name for one in core.list_namespaced_pod(NAMESPACE, label_selector="app=web").items]
+    assert not left, left
     core.delete_namespace(NAMESPACE)
     eventually("the namespace is gone", lambda: NAMESPACE not in [one.metadata.name for one in core.list_namespace().items])
 

@@ -110,10 +110,9 @@ fn scale(runs: usize) -> Result<()> {
 
 /// What no process of its own does is measured by the example `bench` of testkit.
 fn example(arguments: &[String]) -> Result<()> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let run =
         ["run", "--release", "--quiet", "--locked", "--package", "replank-testkit", "--example", "bench"];
-    let ran = Command::new(cargo)
+    let ran = crate::workspace::cargo()
         .args(run)
         .arg("--")
         .args(arguments)
@@ -152,8 +151,7 @@ fn line(row: &Row) -> String {
 }
 
 fn build() -> Result<PathBuf> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let built = Command::new(cargo)
+    let built = crate::workspace::cargo()
         .args(["build", "--release", "--package", "replank", "--locked"])
         .current_dir(crate::root())
         .status()

@@ -81,8 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn build() -> Result<PathBuf> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let built = Command::new(cargo)
+    let built = crate::workspace::cargo()
         .args(["build", "--package", "replank", "--locked", "--quiet"])
         .current_dir(crate::root())
         .status()

@@ -1,7 +1,6 @@
 //! What is judged, and what it is judged by: the program as a user builds it, and the programs of a control plane.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -35,8 +34,10 @@ pub(crate) fn replank(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = named {
         return Ok(path.to_owned());
     }
-    let done =
-        Command::new("cargo").args(["build", "-p", "replank", "--locked"]).current_dir(root()).status()?;
+    let done = crate::workspace::cargo()
+        .args(["build", "-p", "replank", "--locked"])
+        .current_dir(root())
+        .status()?;
     ensure!(done.success(), "cargo build failed");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     Ok(target.join("debug/replank"))

@@ -1,7 +1,5 @@
 //! A controller on kube-rs: `peers/kube-rs`, a project of its own.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use super::build::{build, folder};
@@ -9,7 +7,7 @@ use super::task::{Task, What};
 
 pub(super) fn tasks() -> Result<Vec<Task>> {
     let target = folder().join("kube-rs");
-    let mut command = Command::new("cargo");
+    let mut command = crate::workspace::cargo();
     command
         .args(["build", "--locked", "--manifest-path", "peers/kube-rs/Cargo.toml", "--target-dir"])
         .arg(&target);

@@ -9,7 +9,6 @@ mod rules;
 mod violation;
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -48,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// The dependencies of all crates along certain edges.
 fn tree(edges: &str) -> Result<Graph> {
-    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+    let output = crate::workspace::cargo()
         .args(["tree", "--workspace", "--locked", "--edges", edges, "--target", "all"])
         .args(["--prefix", "depth", "--format", "{p}"])
         .current_dir(super::root())

@@ -46,7 +46,11 @@ pub(super) fn tend(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
 
 /// Ends every protection that runs have written down on the groups of a roll; whether that is done.
 pub(super) fn end_all(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
-    own(roll).into_iter().fold(true, |is_done, group| end_but(ctx, group, &BTreeSet::new()) && is_done)
+    let mut is_done = true;
+    for group in own(roll) {
+        is_done &= end_but(ctx, group, &BTreeSet::new());
+    }
+    is_done
 }
 
 /// Whether a node's instance is to be kept until its protection has ended, which is said. Where ending it is refused, it keeps nothing: a termination by id does not ask for it.

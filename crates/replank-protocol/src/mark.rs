@@ -15,7 +15,7 @@ use replank_model::labels::Annotations;
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
-use replank_model::text::{RunId, Text};
+use replank_model::text::{InstanceId, RunId, Text};
 use replank_model::time::Time;
 
 use crate::cause::Cause;
@@ -26,7 +26,7 @@ pub use by_hand::{BY_HAND, ByHand, cordoned_by_hand, uncordoned_by_hand};
 pub use tags::template_tag;
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
 pub use tags::{process_tag, read_followed, read_process, read_size, read_template, size_tag, size_text};
-pub use tags::{protected_by, protected_in, protected_key, protected_tag};
+pub use tags::{protected_by, protected_tag};
 pub use version::{OURS, VERSION, newer_on_group, newer_on_node};
 
 /// Annotation on a node: which part of Replank has it, as an [`Owner`].
@@ -331,6 +331,18 @@ fn cleared(annotations: &Annotations) -> Annotations {
     .fold(annotations.clone(), |all, key| all.without(key))
 }
 
+/// The key of the tag that says that a run protects an instance from scale-in ([`PROTECTED`]).
+#[must_use]
+pub fn protected_key(instance: &InstanceId) -> Text {
+    Text::from(format!("{PROTECTED}{instance}"))
+}
+
+/// The instance that such a key names.
+#[must_use]
+pub fn protected_in(key: &str) -> Option<InstanceId> {
+    key.strip_prefix(PROTECTED).filter(|id| !id.is_empty()).map(InstanceId::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,6 +429,14 @@ mod tests {
         }
         node.meta.annotations = node.meta.annotations.with(VERSION, "1").with(OWNER, "somebody");
         assert_eq!(of(&node), None);
+    }
+
+    #[test]
+    fn the_key_of_a_protection_names_its_instance() {
+        let instance = InstanceId::from("i-0123456789abcdef0");
+        assert_eq!(protected_in(&protected_key(&instance)), Some(instance));
+        assert_eq!(protected_in(PROTECTED), None);
+        assert_eq!(protected_in(SUSPENDED), None);
     }
 
     #[test]

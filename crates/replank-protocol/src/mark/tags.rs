@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use replank_model::object::cloud::{GroupSize, LaunchTemplateRef, ScalingProcess, VersionWord};
-use replank_model::text::{InstanceId, RunId, Text};
+use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -342,19 +342,7 @@ pub fn read_process(text: &str) -> Option<ScalingProcess> {
     ScalingProcess::of(known(text)?)
 }
 
-/// The key of the tag that says that a run protects an instance from scale-in ([`super::PROTECTED`]).
-#[must_use]
-pub fn protected_key(instance: &InstanceId) -> Text {
-    Text::from(format!("{}{instance}", super::PROTECTED))
-}
-
-/// The instance that such a key names.
-#[must_use]
-pub fn protected_in(key: &str) -> Option<InstanceId> {
-    key.strip_prefix(super::PROTECTED).filter(|id| !id.is_empty()).map(InstanceId::from)
-}
-
-/// What such a tag says: the run.
+/// What [`super::PROTECTED`] says: the run.
 #[must_use]
 pub fn protected_tag(run: &RunId) -> Text {
     Text::from(written(run.as_str()))
@@ -452,9 +440,7 @@ mod tests {
         assert_eq!(Until::read(&until.to_text()), Some(until));
         let moment = Moment { run: "r s".into(), at: time("2026-01-01T01:00:00Z") };
         assert_eq!(Moment::read(&moment.to_text()), Some(moment));
-        let (instance, run) = (InstanceId::from("i-0123456789abcdef0"), RunId::from("r s"));
-        assert_eq!(protected_in(&protected_key(&instance)), Some(instance));
-        assert_eq!(protected_in("replank.dev/protected-"), None);
+        let run = RunId::from("r s");
         assert_eq!(protected_by(&protected_tag(&run)), Some(run));
         assert_eq!(protected_by("v2 r s"), None);
         let size = GroupSize { min: 0, max: 5, desired: 3 };

@@ -4,6 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use replank_judge::{Endpoint, Sent};
 use ring::{digest, hmac};
@@ -17,10 +21,13 @@ pub(crate) struct Account {
     kubeconfig: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
     endpoint: Endpoint,
+    /// Whether nobody has its clock go on any more.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
         drop(self.served.kill());
         drop(self.served.wait());
     }
@@ -73,7 +80,21 @@ impl Account {
             }
         }
         let endpoint = Endpoint::of_kubeconfig(&kubeconfig).expect("it names a server");
-        Self { served, kubeconfig, variables, endpoint }
+        Self { served, kubeconfig, variables, endpoint, stopped: Arc::default() }
+    }
+
+    /// One whose clock stands still, and goes on by half a second at a time: all that happens in between happens at one moment.
+    pub(crate) fn stepped(name: &str, snapshot: &Value, label: &str, speed: u32) -> Self {
+        let account = Self::served_with(name, snapshot, (label, speed), &["--clock", "step"]);
+        let (endpoint, stopped) = (account.endpoint.clone(), Arc::clone(&account.stopped));
+        thread::spawn(move || {
+            let asked = json!({"ask": "advance", "millis": 500}).to_string().into_bytes();
+            let sent = Sent::new("POST", "/replank.dev/v1/manage").typed("application/json", asked);
+            while !stopped.load(Ordering::SeqCst) && endpoint.exchange(&sent).is_ok() {
+                thread::sleep(Duration::from_millis(400));
+            }
+        });
+        account
     }
 
     pub(crate) fn variable(&self, name: &str) -> &str {

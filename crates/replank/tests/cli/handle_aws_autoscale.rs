@@ -11,7 +11,7 @@ use super::autoscale_aws::{
     DEPLOYMENTS, bounds, cluster_autoscaler, desired, is_held, placed, replicas, spare,
 };
 use super::aws_account::Account;
-use super::common::Ran;
+use super::common::{Ran, plan};
 use super::handle_aws::{befalls, hook, left, queue};
 use super::roll_aws_live::{begin, begun, nodes, wait};
 
@@ -150,6 +150,37 @@ fn a_node_that_is_not_needed_goes_beside_an_interruption_within_one_budget() {
     let budget = account.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop");
     assert_eq!(budget["status"]["currentHealthy"], 6, "{ran:?}");
     assert_eq!((left(&account, &url), leases(&account)), (0, String::new()), "{ran:?}");
+}
+
+#[test]
+fn a_roll_handles_interruptions_and_scales_in_one_process() {
+    let folder = "roll-handle-autoscale";
+    let account = begun(folder, "group");
+    let url = queue(&account);
+    hook(&account, "replank-drain", 300);
+    bounds(&account, "web", 0, 8);
+    let spec = "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}";
+    let file = plan(&format!("{folder}/plan.yaml"), spec);
+    let scales = format!("--autoscale={FOUND} --scale-down-enabled=false");
+    let roll = ["roll", "-f", &file, "--yes", "--group-label", "group", "--queue-url", &url, &scales];
+    let mut child = begin(&account, &roll);
+    let mut told = Told::by(&mut child);
+    told.until("evicting pod");
+    befalls(&account, &format!("spot instance {OTHER} is taken back"));
+    replicas(&account, 40);
+    let all = told.rest();
+    assert_eq!(child.wait().expect("it has ended").code(), Some(0), "{all}");
+    wait(&account, "all pods are on nodes", |account| placed(account) == 40);
+    let (_, ended) = account.heard();
+    for number in 1..=3 {
+        let old = format!("i-{number:017x}");
+        assert_eq!(ended.iter().filter(|id| **id == old).count(), 1, "{old}: {ended:?} {all}");
+    }
+    wait(&account, "all nodes are new, and nothing of ours is left", |account| {
+        let (_, kubelets, is_left) = nodes(account);
+        !is_left && kubelets.iter().all(|one| one.starts_with("v1.36."))
+    });
+    assert_eq!(leases(&account), "", "{all}");
 }
 
 #[test]

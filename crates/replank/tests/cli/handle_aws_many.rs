@@ -81,6 +81,8 @@ fn told(journal: &str) -> (BTreeMap<String, Vec<String>>, BTreeMap<String, usize
     }
     // Messages; and in which order pods of one workload leave different nodes depends on which message comes first.
     all.retain(|key, _| key.starts_with("node ") && key != "node null");
+    // What is refused because the node has changed since it was seen, or by a budget, is asked for once more.
+    all.values_mut().for_each(Vec::dedup);
     (all, group)
 }
 

@@ -15,7 +15,7 @@ const EXAMPLES: &[Rows] = &[
             "replank rehearse --roll default  # the cluster of the current kubeconfig context",
         ],
     ),
-    ("snapshot", &["replank snapshot -o cluster.json.gz"]),
+    ("snapshot", &["replank snapshot --write cluster.json.gz"]),
     ("cordon", &["replank cordon node-1"]),
     ("uncordon", &["replank uncordon node-1"]),
     (

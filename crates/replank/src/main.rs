@@ -26,6 +26,7 @@ mod live;
 mod memory;
 mod migrate;
 mod moment;
+mod output;
 mod place;
 mod printer;
 mod progress;

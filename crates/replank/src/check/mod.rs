@@ -10,6 +10,7 @@ mod markdown;
 mod preview;
 pub(crate) mod sarif;
 
+use crate::output::CheckFormat;
 use crate::report::words::grouped;
 pub(crate) use asked::Asked;
 use checked::{Checked, scope};
@@ -28,7 +29,7 @@ use replank_facts::plan::RunOptions;
 use replank_rehearse::count_budgets;
 use replank_rehearse::proof::Ground;
 
-use crate::cli::{CheckArgs, CheckFormat};
+use crate::cli::CheckArgs;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;

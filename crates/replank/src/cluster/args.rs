@@ -10,6 +10,7 @@ use replank_api::{Authorization, Release};
 use replank_model::time::Span;
 
 use crate::ends;
+use crate::output::AnswerFormat;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `cluster`.
@@ -51,9 +52,9 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// How the answer is printed.
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
-    pub(crate) output: Output,
+    /// Output format.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }
 
 /// Arguments of `cluster advance`.
@@ -100,15 +101,6 @@ pub(crate) enum FaultsCommand {
         #[command(flatten)]
         call: CallArgs,
     },
-}
-
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// Arguments of `cluster up`.

@@ -8,7 +8,8 @@ use replank_model::time::Span;
 use replank_protocol::record::NAMESPACE;
 
 use crate::args::limit;
-use crate::live::{Format, LiveArgs};
+use crate::live::LiveArgs;
+use crate::output::EventsFormat;
 use crate::roll::AwsArgs;
 
 /// Arguments of `handle`.
@@ -57,8 +58,8 @@ pub(crate) struct HandleArgs {
     pub(crate) journal: Option<PathBuf>,
 
     /// Output format: json is one event per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(crate) output: EventsFormat,
 
     /// The cluster.
     #[command(flatten)]

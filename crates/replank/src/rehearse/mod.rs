@@ -5,6 +5,7 @@ mod compare;
 mod connections;
 
 use crate::coverage;
+use crate::output::DocumentFormat;
 use crate::snapshot;
 use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
 use replank_facts::coverage::Question;
@@ -27,7 +28,7 @@ mod script;
 mod seeds;
 mod sweep;
 
-use crate::cli::{Format, RehearseArgs};
+use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -156,15 +157,15 @@ fn one(
         html::write(path, &rehearsed.result, &about, printer)?;
     }
     match args.output {
-        Format::Text => {
+        DocumentFormat::Text => {
             let look = printer.look();
             printer.data(&report::text(&rehearsed.result, &about, look))?;
         }
-        Format::Markdown => {
+        DocumentFormat::Markdown => {
             let Scene { plan, groups, .. } = scene;
             printer.data(&request(&Request { result: &rehearsed.result, plan, groups, about }))?;
         }
-        Format::Json => printer.data(&json(&rehearsed.result)?)?,
+        DocumentFormat::Json => printer.data(&json(&rehearsed.result)?)?,
     }
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the result is partial");
@@ -186,7 +187,7 @@ fn spread(
     interrupt: &Interrupt,
 ) -> Option<Summary> {
     let is_quick = rehearsed.stop == Stop::Ended && rehearsed.result.events <= SPREAD_EVENTS_MAX;
-    if args.seed.is_some() || args.output != Format::Text || !is_quick || interrupt.is_pressed() {
+    if args.seed.is_some() || args.output != DocumentFormat::Text || !is_quick || interrupt.is_pressed() {
         return None;
     }
     let mut tally = Tally::default();

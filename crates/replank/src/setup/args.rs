@@ -7,6 +7,7 @@ use replank_model::time::Span;
 
 use crate::args::limit;
 use crate::ends;
+use crate::output::SetupFormat;
 
 /// Arguments of `setup`.
 #[derive(Args, Debug)]
@@ -56,7 +57,7 @@ pub(crate) struct SetupAwsArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) write: Option<PathBuf>,
 
-    /// Form of what is printed.
+    /// Output format.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = SetupFormat::Cloudformation)]
     pub(crate) output: SetupFormat,
 }
@@ -74,15 +75,6 @@ pub(crate) enum SetupMode {
     HandleAutoscale,
     /// All of them.
     All,
-}
-
-/// Form of what is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SetupFormat {
-    /// A template of CloudFormation, in JSON.
-    Cloudformation,
-    /// Resources of Terraform.
-    Terraform,
 }
 
 /// What EKS takes for a name.

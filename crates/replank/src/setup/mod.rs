@@ -11,10 +11,11 @@ use std::io::Write;
 use anyhow::Context;
 
 pub(crate) use args::SetupArgs;
-use args::{SetupAwsArgs, SetupCommand, SetupFormat};
+use args::{SetupAwsArgs, SetupCommand};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::SetupFormat;
 use crate::printer::Printer;
 use parts::{OF_ALL, Setup};
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use replank_lifecycle::calendar::Policy;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
@@ -13,6 +13,7 @@ pub(crate) use super::values::{RouteWord, release};
 use super::values::{ahead, kubelet};
 use crate::cli::limit;
 use crate::ends;
+use crate::output::{AnswerFormat, DocumentFormat};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.
@@ -97,8 +98,8 @@ pub(crate) struct UpgradePlanArgs {
     pub(super) read: ReadArgs,
 
     /// Output format; docs/upgrade.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = UpgradeFormat::Text)]
-    pub(super) output: UpgradeFormat,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DocumentFormat::Text)]
+    pub(super) output: DocumentFormat,
 }
 
 /// Additional input about the cluster, and how to upgrade it.
@@ -186,17 +187,6 @@ impl UpgradeRehearsalArgs {
     }
 }
 
-/// Form of the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum UpgradeFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
-    /// Markdown for a ticket.
-    Markdown,
-}
-
 /// Arguments of `upgrade calendar`.
 #[derive(Args, Debug)]
 pub(crate) struct CalendarArgs {
@@ -231,17 +221,8 @@ pub(crate) struct CalendarArgs {
     pub(super) now: Option<Time>,
 
     /// Output format; docs/upgrade.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CalendarFormat::Text)]
-    pub(super) output: CalendarFormat,
-}
-
-/// Form of the calendar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum CalendarFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(super) output: AnswerFormat,
 }
 
 fn policy(text: &str) -> Result<Policy, String> {

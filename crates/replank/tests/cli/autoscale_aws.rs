@@ -298,11 +298,16 @@ fn a_managed_node_group_grows_through_eks_and_shrinks_by_instance() {
     };
     sizes(2, 4);
     wait(&account, "the node group has its bounds", |account| wanted(account)["maxSize"] == 4);
-    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE]].concat()));
+    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE, "-o", "json"]].concat()));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let (launched, ended) = account.heard();
     assert_eq!((launched.len(), ended.len()), (0, 1), "{ran:?}");
-    assert_eq!(ran.stdout.matches("evicting pod").count(), 2, "{ran:?}");
+    let events: Vec<Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();
+    assert_eq!(events.iter().filter(|event| event["event"] == "evicting").count(), 2, "{ran:?}");
+    let ends: Vec<_> = events.iter().filter(|event| event["event"] == "terminating").collect();
+    assert_eq!(ends.len(), 1, "{ran:?}");
+    assert_eq!((&ends[0]["instance"], &ends[0]["group"]), (&json!(ended[0]), &json!("web")), "{ran:?}");
     assert_eq!(wanted(&account)["desiredSize"], 2, "{ran:?}");
     wait(&account, "its node is gone", |account| nodes(account).0.len() == 2);
     replicas(&account, 30);

@@ -112,7 +112,9 @@ impl Account {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        self.call(arguments).output().expect("it can be run").into()
+        let ran: Ran = self.call(arguments).output().expect("it can be run").into();
+        super::schemas::hold(arguments, &ran.stdout);
+        ran
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {

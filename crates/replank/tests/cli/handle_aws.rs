@@ -227,17 +227,19 @@ fn a_roll_handles_interruptions_besides() {
     hook(&account, "replank-drain", 300);
     let spec = "groups: [web], target: {kubernetesVersion: '1.36'}";
     let file = plan(&format!("{folder}/plan.yaml"), spec);
-    let roll = ["roll", "-f", &file, "--yes", "--group-label", "group", "--queue-url", &url];
+    let roll = ["roll", "-f", &file, "--yes", "--group-label", "group", "--queue-url", &url, "-o", "json"];
     let mut rolls = begin(&account, &roll);
     let mut rolled = String::new();
     for line in BufReader::new(rolls.stdout.take().expect("it has an output")).lines() {
         let line = line.expect("it is text");
-        if line.contains("evicting pod") && !rolled.contains("evicting pod") {
+        let begins = r#""event":"evicting""#;
+        if line.contains(begins) && !rolled.contains(begins) {
             befalls(&account, &format!("spot instance {NODE} is taken back"));
         }
         rolled += &(line + "\n");
     }
     let rest = rolls.wait_with_output().expect("it ends");
+    super::schemas::hold(&roll, &rolled);
     rolled += &String::from_utf8_lossy(&rest.stderr);
     assert_eq!(rest.status.code(), Some(0), "{rolled}");
     let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");

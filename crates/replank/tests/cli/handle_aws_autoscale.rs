@@ -139,6 +139,8 @@ fn a_node_that_is_not_needed_goes_beside_an_interruption_within_one_budget() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let events: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();
+    let ends = events.iter().filter(|event| event["event"] == "terminating" && event["group"] == "web");
+    assert_eq!(ends.count(), 1, "{ran:?}");
     let end = events.last().expect("it ends");
     assert_eq!((&end["nodes"], &end["drained"], &end["lost"]), (&json!(1), &json!(1), &json!(0)), "{end}");
     assert_eq!(end["scaled"]["removed"], json!(1), "{end}");

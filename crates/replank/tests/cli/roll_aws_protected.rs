@@ -92,7 +92,8 @@ fn a_lower_size_does_not_end_the_instance_of_a_batch_pod() {
     let account = begun(folder, "group");
     crunch(&account);
     let file = plan(&format!("{folder}/plan.yaml"), SPEC);
-    let child = begin(&account, &["roll", "-f", &file, "--yes", "--group-label", "group"]);
+    let call = ["roll", "-f", &file, "--yes", "--group-label", "group", "-o", "json"];
+    let child = begin(&account, &call);
     wait(&account, "only the Job is waited for", waits_for_batch_only);
     assert_eq!(protected(&account), [INSTANCE]);
     assert!(tags(&account).contains(&format!("replank.dev/protected-{INSTANCE}")), "{:?}", tags(&account));
@@ -105,6 +106,7 @@ fn a_lower_size_does_not_end_the_instance_of_a_batch_pod() {
     over(&account);
     let ran: super::common::Ran = child.wait_with_output().expect("it ends").into();
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    super::schemas::hold(&call, &ran.stdout);
     let at = |words: &str| ran.stdout.find(words).unwrap_or_else(|| panic!("{words}: {ran:?}"));
     let begins = at(&format!("protecting instance {INSTANCE} of group web from scale-in"));
     let ends = at(&format!("no longer protecting instance {INSTANCE} of group web from scale-in"));

@@ -1,5 +1,16 @@
 //! AWS's services, as far as they are called.
 
+/// Whether a call changes something. AWS counts both apart, so what is read often does not delay what has to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    pub(super) const ALL: [Self; 2] = [Self::Read, Self::Write];
+}
+
 /// A service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Service {
@@ -49,14 +60,19 @@ impl Service {
         }
     }
 
-    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too. EC2 documents 20 for what only describes.
-    pub(super) fn per_second(self) -> u32 {
-        match self {
-            Self::Ec2 => 10,
-            Self::AutoScaling => 5,
-            Self::Eks | Self::Ssm | Self::Sts => 3,
+    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too.
+    ///
+    /// EC2 documents 20 for an action that only describes ("Request throttling for the Amazon EC2 API"). The others are chosen: for what changes little is enough, since a run has
+    /// few groups; of Auto Scaling, EKS, SSM and STS no rates were found in AWS's documentation.
+    pub(super) fn per_second(self, access: Access) -> u32 {
+        match (self, access) {
+            (Self::Ec2, Access::Read) => 10,
+            (Self::Ec2, Access::Write) => 2,
+            (Self::AutoScaling, Access::Read | Access::Write) => 5,
+            (Self::Eks | Self::Ssm | Self::Sts, Access::Read) => 3,
+            (Self::Eks | Self::Ssm | Self::Sts, Access::Write) => 2,
             // Standard queues take nearly any number.
-            Self::Sqs => 50,
+            (Self::Sqs, Access::Read | Access::Write) => 50,
         }
     }
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::error::{AwsError, is_denied, is_not_accepted};
 use super::found::Found;
 use super::profile::Profiles;
-use super::service::Service;
+use super::service::{Access, Service};
 use super::sign::{Unsigned, authorization, escaped};
 use super::xml;
 use crate::connect::{causes, date};
@@ -106,7 +106,7 @@ pub(super) struct Wire {
     pub(super) region: String,
     endpoints: BTreeMap<Service, String>,
     pub(super) clients: Mutex<BTreeMap<Service, Client>>,
-    pub(super) buckets: BTreeMap<Service, Bucket>,
+    buckets: BTreeMap<(Service, Access), Bucket>,
     /// Services that have answered, whatever it was.
     reached: Mutex<BTreeSet<Service>>,
     /// How many seconds AWS's clock is ahead of this machine's, where that matters.
@@ -143,9 +143,17 @@ impl Wire {
             said.unwrap_or_else(|| service.endpoint(&region))
         };
         let endpoints = Service::ALL.map(|service| (service, endpoint(service))).into();
-        let buckets = Service::ALL.map(|service| (service, Bucket::new(service.per_second()))).into();
+        let of = |service: Service| {
+            Access::ALL.map(|access| ((service, access), Bucket::new(service.per_second(access))))
+        };
+        let buckets = Service::ALL.into_iter().flat_map(of).collect();
         let (clients, reached) = (Mutex::default(), Mutex::default());
         Ok(Self { region, endpoints, clients, buckets, reached, ahead: AtomicI64::new(0) })
+    }
+
+    /// The budget of those calls of a service that change something, or of those that do not.
+    pub(super) fn bucket(&self, service: Service, access: Access) -> &Bucket {
+        &self.buckets[&(service, access)]
     }
 
     /// Whether a service has ever answered.

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::client::{Caller, Manner};
 use super::discovery::Discovery;
+use super::ended::Ended;
 use super::error::AwsError;
 use super::machine::Machine;
 use super::service::Service;
@@ -33,6 +34,7 @@ pub(super) struct State {
     /// Groups that are followed: names, and what nodes are expected to be.
     pub(super) bases: Vec<NodeGroup>,
     pub(super) templates: Cache,
+    pub(super) ended: Ended,
     pub(super) machines: BTreeMap<InstanceId, Machine>,
     /// Groups as they were seen last.
     pub(super) seen: Vec<NodeGroup>,
@@ -81,5 +83,13 @@ impl Aws {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl Aws {
+    /// An account behind a way that is there already.
+    pub(super) fn of_caller(caller: Caller) -> Self {
+        Self { caller, account: "111122223333".to_owned(), state: Mutex::default() }
     }
 }

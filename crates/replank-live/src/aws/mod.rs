@@ -16,6 +16,7 @@ mod credentials;
 mod discover;
 mod discovery;
 mod eks;
+mod ended;
 mod error;
 mod facts;
 mod failures;
@@ -30,6 +31,8 @@ mod queue;
 mod scaled;
 mod service;
 mod sign;
+#[cfg(test)]
+mod stand_in;
 mod statement;
 mod template;
 mod versions;

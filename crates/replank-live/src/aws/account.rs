@@ -14,6 +14,7 @@ use super::ended::Ended;
 use super::error::AwsError;
 use super::machine::Machine;
 use super::service::Service;
+use super::targets::Known;
 use super::versions::Cache;
 use super::wire::AwsAsked;
 
@@ -36,6 +37,8 @@ pub(super) struct State {
     pub(super) templates: Cache,
     pub(super) ended: Ended,
     pub(super) machines: BTreeMap<InstanceId, Machine>,
+    /// Target groups of load balancers.
+    pub(super) target_groups: Known,
     /// Groups as they were seen last.
     pub(super) seen: Vec<NodeGroup>,
     /// Where groups are found by the cluster's nodes, or are looked at for the sake of their sizes alone.

@@ -34,6 +34,7 @@ mod sign;
 #[cfg(test)]
 mod stand_in;
 mod statement;
+mod targets;
 mod template;
 mod versions;
 mod wire;

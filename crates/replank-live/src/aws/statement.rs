@@ -25,6 +25,9 @@ pub const READS: &[&str] = &[
     "eks:DescribeNodegroup",
     "eks:DescribeUpdate",
     "eks:ListUpdates",
+    "elasticloadbalancing:DescribeTargetGroupAttributes",
+    "elasticloadbalancing:DescribeTargetGroups",
+    "elasticloadbalancing:DescribeTargetHealth",
     "ssm:GetParameter",
     "sts:GetCallerIdentity",
 ];
@@ -125,6 +128,7 @@ mod tests {
         include_str!("protection.rs"),
         include_str!("queue.rs"),
         include_str!("scaled.rs"),
+        include_str!("targets.rs"),
         include_str!("template.rs"),
     ];
 
@@ -147,6 +151,7 @@ mod tests {
                 ("autoscaling", ".write(\""),
                 ("autoscaling", ".of_action(\""),
                 ("eks", ".eks(\""),
+                ("elasticloadbalancing", ".elb(\""),
                 ("eks", ".write_eks(\""),
                 ("eks", ".eks_twice(\""),
                 ("eks", ".pages_of(\""),

@@ -294,9 +294,12 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
             for (at, one) in all.iter().enumerate() {
                 let place = match service {
                     Service::Ec2 => (at + 1).to_string(),
-                    Service::AutoScaling | Service::Eks | Service::Sqs | Service::Ssm | Service::Sts => {
-                        format!("member.{}", at + 1)
-                    }
+                    Service::AutoScaling
+                    | Service::Eks
+                    | Service::Elb
+                    | Service::Sqs
+                    | Service::Ssm
+                    | Service::Sts => format!("member.{}", at + 1),
                 };
                 flatten(service, &under(&place), one, pairs);
             }
@@ -308,7 +311,7 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
 fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
     match draft.service {
         Service::Ec2 => xml::read(text),
-        Service::AutoScaling | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
+        Service::AutoScaling | Service::Elb | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
         Service::Eks | Service::Sqs | Service::Ssm if text.is_empty() => Ok(Value::Null),
         Service::Eks | Service::Sqs | Service::Ssm => {
             serde_json::from_str(text).map_err(|error| error.to_string())
@@ -319,7 +322,7 @@ fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
 /// Code and message of a refusal.
 fn fault(service: Service, kind: Option<&str>, text: &str) -> (String, String) {
     let is_xml = match service {
-        Service::AutoScaling | Service::Ec2 | Service::Sts => true,
+        Service::AutoScaling | Service::Ec2 | Service::Elb | Service::Sts => true,
         Service::Eks | Service::Sqs | Service::Ssm => false,
     };
     let read = if is_xml { xml::read(text).ok() } else { serde_json::from_str(text).ok() };

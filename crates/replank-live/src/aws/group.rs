@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::cloud::{
-    GroupKind, GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplateRef, Lifecycle, LifecycleHook,
-    NodeGroup, ScalingProcess, TerminationPolicy, Transition, Ways,
+    GroupKind, GroupSize, HealthStatus, HookResult, Instance, InstanceState, LaunchTemplateRef, Lifecycle,
+    LifecycleHook, NodeGroup, ScalingProcess, TerminationPolicy, Transition, Ways,
 };
 use replank_model::text::{InstanceId, Text, Zone};
 use replank_model::time::Span;
@@ -173,7 +173,11 @@ fn hook(one: &Value) -> Option<LifecycleHook> {
     };
     let seconds = one["HeartbeatTimeout"].as_u64().and_then(|seconds| i64::try_from(seconds).ok());
     let timeout = Span::from_secs(seconds.unwrap_or(3_600));
-    Some(LifecycleHook { name: Text::from(text(one, "LifecycleHookName")?), at, timeout })
+    let result = match at {
+        Transition::Launching => text(one, "DefaultResult").and_then(HookResult::of).unwrap_or_default(),
+        Transition::Terminating => HookResult::default(),
+    };
+    Some(LifecycleHook { name: Text::from(text(one, "LifecycleHookName")?), at, timeout, result })
 }
 
 /// A state in its group, as Auto Scaling writes it.

@@ -105,6 +105,7 @@ impl NodeGroup {
                 name: Text::from(Self::EKS_TERMINATION_HOOK),
                 at: Transition::Terminating,
                 timeout: Span::from_minutes(30),
+                result: HookResult::default(),
             });
             self.hooks.sort();
         }
@@ -472,6 +473,42 @@ pub struct LifecycleHook {
     pub at: Transition,
     /// How long it holds one after its beginning and after every heartbeat (HeartbeatTimeout: 30 s to 2 h).
     pub timeout: Span,
+    /// What a launch comes to when that time is over (DefaultResult). A termination goes on either way.
+    #[serde(default, skip_serializing_if = "HookResult::is_abandon")]
+    pub result: HookResult,
+}
+
+/// What a lifecycle action comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HookResult {
+    /// `ABANDON`: the instance that is launched is terminated.
+    #[default]
+    Abandon,
+    /// `CONTINUE`: it goes into service.
+    Continue,
+}
+
+impl HookResult {
+    /// As Auto Scaling writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Abandon => "ABANDON",
+            Self::Continue => "CONTINUE",
+        }
+    }
+
+    /// By Auto Scaling's word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Abandon, Self::Continue].into_iter().find(|one| one.as_str() == word)
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_abandon(&self) -> bool {
+        *self == Self::Abandon
+    }
 }
 
 impl LifecycleHook {

@@ -147,7 +147,7 @@ def run(check):
     t('param no', lambda: ssm.get_parameter(Name='/no'), 'ParameterNotFound')
     for s, want in (('sts','InvalidClientTokenId'),('ec2','AuthFailure'),('eks','UnrecognizedClientException'),('sqs','UnrecognizedClientException')):
         x = boto3.client(s, aws_access_key_id='AKIAX', aws_secret_access_key='y')
-    t('key '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'sqs':lambda: x.list_queues()}[s], want)
+        t('key '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'sqs':lambda: x.list_queues()}[s], want)
     for s, want in (('sts','SignatureDoesNotMatch'),('ec2','AuthFailure'),('eks','InvalidSignatureException'),('events','InvalidSignatureException')):
         x = boto3.client(s, aws_access_key_id=os.environ['AWS_ACCESS_KEY_ID'], aws_secret_access_key='y')
-    t('secret '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'events':lambda: x.list_rules()}[s], want)
+        t('secret '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'events':lambda: x.list_rules()}[s], want)

@@ -18,7 +18,7 @@ const PEERS: &str = "REPLANK_PEERS";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only one part: `signatures` (ours held against botocore's), `calls`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
+    /// Only one part: `signatures` (ours held against botocore's), `calls`, `identity`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
     #[arg(long)]
     only: Option<String>,
     /// How many instances are interrupted at once.

@@ -20,7 +20,7 @@ mod token_request;
 mod user;
 
 pub use attributes::{Attributes, Place};
-pub use authenticate::authenticate;
+pub use authenticate::{OutsideTokens, authenticate};
 pub use claims::{Account, Claims, Named};
 pub use escalation::{EscalationCheck, escalates, guards};
 pub use impersonate::impersonated;

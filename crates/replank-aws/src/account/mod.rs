@@ -1,15 +1,20 @@
 //! An account of AWS: what its services keep beside the machines, and their answers. Time and machines are the region's.
 
+mod access;
 mod activities;
 mod addons;
+mod associations;
 mod autoscaling;
 mod changes;
 mod cluster;
+mod config;
 mod deliver;
 mod ec2;
 mod eks;
+mod entries;
 mod events;
 mod extra;
+mod filter;
 mod groups;
 mod hooks;
 mod insights;
@@ -19,21 +24,25 @@ mod launch;
 mod md5;
 mod members;
 mod names;
+mod network;
 mod nodegroups;
 mod own;
 mod pattern;
+mod pod_identity;
 mod queues;
+mod resource_tags;
 mod rules;
 mod sqs;
 mod ssm;
-mod sts;
+pub(crate) mod sts;
 mod templates;
+mod traffic;
 mod types;
 mod unknown;
 mod updates;
 mod versions;
 
-use crate::call::{Answered, Call, Reply};
+use crate::call::{Answered, Call, FOR_POD, Reply};
 use crate::fault::Fault;
 use crate::input::Input;
 use crate::region::Region;
@@ -83,11 +92,12 @@ impl Account {
         let reply = match call.service {
             Service::AutoScaling => self.autoscaling(region, &call.action, input),
             Service::Ec2 => self.ec2(region, &call.action, input),
+            Service::Eks if call.action == FOR_POD => self.assume_for_pod(&call.caller),
             Service::Eks => self.eks(region, &call.action, input),
             Service::Sqs => self.sqs(region.now(), &call.action, input),
             Service::Events => self.events(region.now(), &call.action, input),
             Service::Ssm => ssm::answer(&self.names, &call.action, input),
-            Service::Sts => sts::answer(&self.names, &call.action),
+            Service::Sts => sts::answer(&self.names, call),
         };
         if !call.is_read() {
             self.touched += 1;
@@ -106,7 +116,7 @@ impl Account {
     fn denied(&self, call: &Call) -> Option<Fault> {
         let action = format!("{}:{}", call.service.signing_name(), call.action);
         self.names.setting.denied.iter().find(|denied| **denied == action)?;
-        let user = format!("arn:aws:iam::{}:user/rehearsal", self.names.account());
+        let user = call.caller.arn(self.names.account());
         let message = format!(
             "User: {user} is not authorized to perform: {action} because no identity-based policy allows the {action} action"
         );

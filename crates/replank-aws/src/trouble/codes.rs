@@ -38,9 +38,9 @@ pub(super) fn failed(call: &Call, is_away: bool) -> Fault {
 }
 
 /// Who asks is not believed any more.
-pub(super) fn expired(call: &Call) -> Fault {
+pub(crate) fn expired(service: Service) -> Fault {
     let words = "The security token included in the request is expired";
-    match call.service {
+    match service {
         Service::Ec2 => Fault::bad("RequestExpired", "Request has expired."),
         Service::AutoScaling | Service::Sts | Service::Sqs => Fault::new(403, "ExpiredToken", words),
         Service::Eks => Fault::new(403, "ExpiredTokenException", words),

@@ -1,5 +1,6 @@
 //! Words, and which calls they hit.
 
+use crate::caller::Caller;
 use serde_json::Value;
 
 use super::*;
@@ -7,7 +8,13 @@ use crate::service::Service;
 use crate::trouble::{FORMS, ending, read};
 
 fn call(service: Service, action: &str) -> Call {
-    Call { service, action: action.to_owned(), input: Value::Null, is_again: false }
+    Call {
+        service,
+        action: action.to_owned(),
+        input: Value::Null,
+        caller: Caller::default(),
+        is_again: false,
+    }
 }
 
 fn begun(words: &str) -> Troubles {

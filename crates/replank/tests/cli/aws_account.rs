@@ -128,6 +128,14 @@ impl Account {
         assert_eq!(answer.status, 201, "{path}");
     }
 
+    /// What a request to create something is answered.
+    pub(crate) fn posted(&self, path: &str, object: &Value) -> Value {
+        let sent = Sent::new("POST", path).typed("application/json", object.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert_eq!(answer.status, 201, "{path}");
+        answer.json()
+    }
+
     /// Deletes an object.
     pub(crate) fn delete(&self, path: &str) {
         let answer = self.endpoint.exchange(&Sent::new("DELETE", path)).expect("it answers");
@@ -213,7 +221,7 @@ impl Account {
     }
 
     /// A call that is answered: its body.
-    fn signed(
+    pub(crate) fn signed(
         &self,
         service: &str,
         method: &str,

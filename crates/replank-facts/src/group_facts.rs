@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_model::int_or_string::IntOrString;
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::cloud::{
     AmiType, GroupKind, GroupSize, HealthStatus, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
@@ -57,6 +58,8 @@ pub struct Facts {
     pub ami_type: AmiType,
     /// ARNs of the target groups that are attached to it, sorted.
     pub target_groups: Vec<Text>,
+    /// How many nodes EKS replaces at once in an update.
+    pub update_at_once: Option<IntOrString>,
 }
 
 /// What is said of an instance.
@@ -188,6 +191,7 @@ impl Facts {
         if self.ami_type.is_empty() {
             self.ami_type = more.ami_type;
         }
+        self.update_at_once = self.update_at_once.take().or(more.update_at_once);
         if self.target_groups.is_empty() {
             self.target_groups = more.target_groups;
         }
@@ -288,6 +292,7 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
         template: template.into_iter().find_map(|one| template_of(one, "LaunchTemplateId", "Version")),
         ami_type: AmiType::default(),
         target_groups: target_groups_of(group),
+        update_at_once: None,
     })
 }
 
@@ -378,7 +383,17 @@ fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
             .map(AmiType::new)
             .unwrap_or_default(),
         target_groups: Vec::new(),
+        update_at_once: at_once(&group["updateConfig"]),
     })
+}
+
+/// How many nodes an update replaces at once (`updateConfig`): a number, or a percentage.
+#[must_use]
+pub fn at_once(config: &Value) -> Option<IntOrString> {
+    let number = |member: &str| config[member].as_i64().and_then(|number| i32::try_from(number).ok());
+    let percent =
+        number("maxUnavailablePercentage").map(|share| IntOrString::String(format!("{share}%").into()));
+    number("maxUnavailable").map(IntOrString::Int).or(percent)
 }
 
 #[cfg(test)]
@@ -392,7 +407,7 @@ mod tests {
         let eks = json!({"nodegroup": {"nodegroupName": "web", "capacityType": "SPOT", "instanceTypes": ["m5.large", "m5a.large"], "amiType": "AL2023_x86_64_STANDARD",
             "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 3}, "labels": {"role": "web"},
             "taints": [{"key": "role", "value": "web", "effect": "NO_SCHEDULE"}], "tags": {"team": "a"},
-            "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
+            "updateConfig": {"maxUnavailablePercentage": 33}, "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
         let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
             "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large", "ProtectedFromScaleIn": true, "HealthStatus": "Unhealthy",
                 "LaunchTemplate": {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "eks-1", "Version": "6"}}],
@@ -405,6 +420,7 @@ mod tests {
             let web = &all[0];
             assert_eq!((web.name.as_str(), web.auto_scaling.as_deref()), ("web", Some("eks-web-1234")));
             assert_eq!(web.kind, GroupKind::EksManaged);
+            assert_eq!(web.update_at_once, Some(IntOrString::String("33%".into())));
             assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
             assert_eq!((web.market, web.zones.len(), web.taints.len()), (Some(Market::Spot), 2, 1));
             assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));

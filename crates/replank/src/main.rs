@@ -23,6 +23,7 @@ mod interrupt;
 mod journal;
 mod leftover;
 mod live;
+mod made_like;
 mod memory;
 mod migrate;
 mod moment;

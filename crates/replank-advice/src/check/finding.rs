@@ -27,6 +27,7 @@ rules! {
     PdbUnready = "pdb-unready", "a disruption budget that allows no eviction now because pods are not ready";
     PdbWaitsForBatch = "pdb-waits-for-batch", "a disruption budget that blocks evictions until batch pods have finished";
     PdbSlow = "pdb-slow", "a disruption budget that allows evictions so slowly that EKS' own update of a managed node group gives up";
+    EksEndsBatch = "eks-ends-batch", "batch pods that EKS' own update of a managed node group does not wait for";
     PdbWeak = "pdb-weak", "a disruption budget that allows most pods to be evicted at once";
     PdbSelectsNothing = "pdb-selects-nothing", "a disruption budget whose selector matches no pod";
     PdbSelectsAll = "pdb-selects-all", "a disruption budget that covers all pods of a namespace";

@@ -27,7 +27,7 @@ impl Rule {
             Self::PdbSeveral | Self::PdbSelectsNothing | Self::PdbSelectsAll | Self::PdbDaemonPods => {
                 &[Kind::Pod, Kind::PodDisruptionBudget, Kind::ReplicaSet]
             }
-            Self::PdbWaitsForBatch | Self::BatchUnprotected => {
+            Self::PdbWaitsForBatch | Self::BatchUnprotected | Self::EksEndsBatch => {
                 &[Kind::Pod, Kind::PodDisruptionBudget, Kind::Job, Kind::CronJob]
             }
             Self::NoBudget | Self::Singleton => &[

@@ -16,6 +16,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::int_or_string::IntOrString;
 use crate::labels::{Labels, TextMap};
 use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
@@ -62,6 +63,9 @@ pub struct NodeGroup {
     pub failures: Vec<LaunchFailure>,
     /// The last update of a managed node group that is known.
     pub update: Option<NodegroupUpdate>,
+    /// How many nodes EKS replaces at once in an update of a managed node group: `updateConfig.maxUnavailable`, or a percentage; EKS' default is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_at_once: Option<IntOrString>,
 }
 
 impl NodeGroup {
@@ -85,6 +89,7 @@ impl NodeGroup {
             target_groups: Vec::new(),
             failures: Vec::new(),
             update: None,
+            update_at_once: None,
         }
     }
 

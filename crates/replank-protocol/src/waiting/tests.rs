@@ -142,6 +142,9 @@ fn roll() -> Vec<WaitingOn> {
         RollWait::Unprotected { limit: Some(20) }.into(),
         RollWait::Unprotected { limit: None }.into(),
         RollWait::NodegroupUpdate { id: "u-1".into(), since: at(1), nodes: 2 }.into(),
+        RollWait::EksDrain { pods: 1, not_before: Some(at(15)), by: None }.into(),
+        RollWait::EksDrain { pods: 2, not_before: Some(at(15)), by: Some(at(20)) }.into(),
+        RollWait::EksDrain { pods: 2, not_before: Some(at(15)), by: Some(at(15)) }.into(),
         RollWait::OtherUpdate { id: "u-1".into(), since: at(1) }.into(),
         RollWait::TakenAway { by: Taker::ClusterAutoscaler }.into(),
         RollWait::Replacement { since: at(1), until: at(60) }.into(),
@@ -164,6 +167,7 @@ fn roll() -> Vec<WaitingOn> {
             left: vec![LeftPod {
                 pod: Key::new("shop", "web-abc"),
                 on: Some(PodWait::Budget { budget: Key::new("shop", "web"), healthy: 2, needed: 2 }),
+                end: None,
             }],
         }
         .into(),

@@ -9,6 +9,7 @@ use crate::output::DocumentFormat;
 use crate::snapshot;
 use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
 use replank_facts::coverage::Question;
+use replank_facts::groups::group_of;
 use replank_facts::plan::{Plan, Target};
 use replank_rehearse::{RehearsalResult, Stop};
 pub(crate) use scene::Scene;
@@ -34,9 +35,11 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
 use crate::live::LiveArgs;
+use crate::made_like;
 use crate::printer::Printer;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Summary, Tally, Timeline};
+use crate::scale::input;
 use crate::upgrade;
 use besides::Besides;
 pub(crate) use on_cluster::OnClusterArgs;
@@ -78,6 +81,12 @@ pub(crate) fn run(
     let scaled = args.scaled.apply((view, by), Some(&scene.plan), &mut scene.groups, false, printer)?;
     (scene.autoscaler, scene.assumptions, scene.facts) =
         (scaled.autoscaler, scaled.assumptions, scaled.facts);
+    let answers = input::answers(&args.scaled.groups)?;
+    let is_shown = scene.plan.target.group.as_ref().is_some_and(|name| {
+        let nodes = scene.view.nodes.unordered().map(|(_, node)| node);
+        nodes.filter_map(|node| group_of(node, &scene.group_by)).any(|group| group == *name)
+    });
+    made_like::tell(&answers, &scene.plan, is_shown, printer);
     connections::check(&scene)?;
     besides.join(&mut scene)?;
     let scene = remedies::made(scene, &args.with_remedies, printer)?;

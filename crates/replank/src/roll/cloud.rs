@@ -18,6 +18,7 @@ use super::args::AwsArgs;
 use crate::commit::Commit;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::made_like::{self, Made};
 use crate::printer::Printer;
 use crate::rehearse::Scene;
 
@@ -120,7 +121,8 @@ pub(super) fn connect(
         }
     })?;
     printer.story(&format!("AWS account {} in {}", aws.account(), aws.region()));
-    let told = group_facts::read(&answers).map_err(Failure::internal)?;
+    let answers = [answers];
+    let told = group_facts::read(&answers[0]).map_err(Failure::internal)?;
     let facts = scale::completed(group_facts::merged(told), &scene.plan.node_groups);
     let applied = scale::apply_facts(
         &mut scene.groups,
@@ -153,12 +155,20 @@ pub(super) fn connect(
                 followed.push(group.clone());
                 own_groups.extend(is_meant.then(|| group.clone()));
             }
-            (0 | 1, None) if is_meant => return Err(unknown(group.name.as_str(), &aws)),
+            (0 | 1, None) if is_meant => {
+                let is_landing = scene.plan.target.group.as_ref() == Some(&group.name);
+                let made = made_like::to_be_made(&answers, &scene.plan).filter(|_| is_landing);
+                return Err(made.map_or_else(
+                    || unknown(group.name.as_str(), &aws),
+                    |made| does_not_exist(group.name.as_str(), &made, &aws),
+                ));
+            }
             (0 | 1, None) => {}
             _ if is_meant => return Err(several(group.name.as_str(), &own)),
             _ => {}
         }
     }
+    made_like::tell(&answers, &scene.plan, true, printer);
     let begun = runtime.block_on(aws.begun_updates(&own_groups))?;
     aws.follow(followed.clone());
     Ok(Some(Cloud { aws: Arc::new(aws), followed, begun }))
@@ -177,6 +187,16 @@ fn is_as_meant(told: &group_facts::Facts, name: &GroupName, is_meant: bool) -> R
         "name the managed node group: spec.groups: [{}], with the label eks.amazonaws.com/nodegroup (--group-label)",
         told.name
     )))
+}
+
+/// Nodes are to move into a group that is not there.
+fn does_not_exist(name: &str, made: &Made, aws: &Aws) -> Failure {
+    Failure::usage_message(format!(
+        "node group {name}, which nodes are to move into, does not exist in account {} in {}",
+        aws.account(),
+        aws.region()
+    ))
+    .next(made.words())
 }
 
 fn unknown(name: &str, aws: &Aws) -> Failure {

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::output::SetupFormat;
 use crate::printer::Printer;
 use parts::{OF_ALL, Setup};
+pub(crate) use terraform::block;
 
 /// Prints or writes what is asked for.
 ///

@@ -148,7 +148,7 @@ fn role(setup: &Setup, out: &mut String) {
 }
 
 /// A block with its arguments, aligned as `terraform fmt` has them.
-fn block(out: &mut String, head: &[&str], arguments: &[(&str, Value)]) {
+pub(crate) fn block(out: &mut String, head: &[&str], arguments: &[(&str, Value)]) {
     let labels: String = head[1..].iter().map(|label| format!(" {label:?}")).collect();
     if arguments.is_empty() {
         let _written = writeln!(out, "\n{}{labels} {{}}", head[0]);

@@ -9,6 +9,7 @@ mod cron_skips;
 mod cron_soon;
 mod daemon_missing;
 mod daemon_on_delete;
+mod eks_ends_batch;
 mod gated;
 mod group_parity;
 mod host_port;
@@ -74,6 +75,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     pdb_unready::find,
     pdb_waits_for_batch::find,
     pdb_slow::find,
+    eks_ends_batch::find,
     pdb_weak::find,
     pdb_selects::find,
     no_budget::find,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::account::Aws;
 use super::answer::{list, managed, template_of, text};
+use super::changeable::unchangeable;
 use super::client::{LATE, Manner};
 use super::eks::request_token;
 use super::error::AwsError;
@@ -417,6 +418,9 @@ impl Aws {
             let (expected, found) = (from.to_string(), seen.current.to_string());
             let what = format!("launch template version of group {group}");
             return Err(mismatch(what, &expected, &found).into());
+        }
+        if let Some(refusal) = unchangeable(&found, group) {
+            return Err(refusal.into());
         }
         let spec = template_of(&found);
         let is_still = match seen.follows {

@@ -11,6 +11,7 @@
 mod account;
 mod act;
 mod answer;
+mod changeable;
 mod client;
 mod credentials;
 mod discover;
@@ -36,6 +37,7 @@ mod stand_in;
 mod statement;
 mod targets;
 mod template;
+mod types;
 mod versions;
 mod wire;
 mod xml;
@@ -57,7 +59,7 @@ pub use error::AwsError;
 pub use queue::AwsQueue;
 pub use scaled::Tag;
 pub use statement::{
-    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, UPGRADE,
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MANAGED, QUEUE, READS, UPGRADE,
     UPGRADE_READS, allowed, statement,
 };
 pub use wire::AwsAsked;

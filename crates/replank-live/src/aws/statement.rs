@@ -44,6 +44,13 @@ pub const AUTO_SCALING: &[&str] = &[
     "ec2:CreateLaunchTemplateVersion",
 ];
 
+/// What AWS checks of whoever names a launch template in UpdateAutoScalingGroup, or in UpdateNodegroupVersion, although Auto Scaling launches the instances: that they may launch them
+/// themselves (RunInstances), with the role of the template's instance profile (PassRole) and its tags (CreateTags). Without it: "You are not authorized to use launch template".
+///
+/// Sources: the user guide of EC2 Auto Scaling, "Control Amazon EC2 launch template usage in Auto Scaling groups" and "Amazon EC2 Auto Scaling API permissions"; of EKS, errors of users
+/// ("You are not authorized to launch instances with this launch template", e.g. aws-samples/terraform-eks-code#13).
+pub const LAUNCHES: &[&str] = &["ec2:CreateTags", "ec2:RunInstances", "iam:PassRole"];
+
 /// What changes managed node groups.
 pub const MANAGED: &[&str] = &[
     "eks:TagResource",
@@ -91,8 +98,11 @@ pub const AUTOSCALE_READS: &[&str] = &[
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeAutoScalingInstances",
     "autoscaling:DescribeScalingActivities",
+    "ec2:DescribeImages",
+    "ec2:DescribeInstanceTypes",
     "ec2:DescribeInstances",
     "ec2:DescribeLaunchTemplateVersions",
+    "ec2:GetInstanceTypesFromInstanceRequirements",
     "eks:DescribeNodegroup",
     "sts:GetCallerIdentity",
 ];
@@ -130,6 +140,7 @@ mod tests {
         include_str!("scaled.rs"),
         include_str!("targets.rs"),
         include_str!("template.rs"),
+        include_str!("types.rs"),
     ];
 
     /// What follows a piece of source, up to the next quote.

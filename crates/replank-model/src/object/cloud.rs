@@ -3,6 +3,7 @@
 //! These are not Kubernetes objects. They come from a cloud's API, or are derived from the nodes of a snapshot, and are
 //! observed through the View like everything else.
 
+mod eks_code;
 mod image;
 mod nodegroup;
 mod process;
@@ -20,6 +21,7 @@ use crate::int_or_string::IntOrString;
 use crate::labels::{Labels, TextMap};
 use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
+pub use eks_code::{EksSubject, explained};
 pub use image::AmiType;
 pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus};
 pub use process::ScalingProcess;

@@ -63,6 +63,8 @@ pub(super) struct Cloud {
     pub(super) aws: Arc<Aws>,
     /// The groups that are followed.
     pub(super) followed: Vec<NodeGroup>,
+    /// Those that the plan is about.
+    pub(super) meant: Vec<NodeGroup>,
     /// Updates of the plan's managed node groups that are in progress.
     begun: Vec<(String, EksUpdate)>,
 }
@@ -171,7 +173,7 @@ pub(super) fn connect(
     made_like::tell(&answers, &scene.plan, true, printer);
     let begun = runtime.block_on(aws.begun_updates(&own_groups))?;
     aws.follow(followed.clone());
-    Ok(Some(Cloud { aws: Arc::new(aws), followed, begun }))
+    Ok(Some(Cloud { aws: Arc::new(aws), followed, meant: own_groups, begun }))
 }
 
 /// EKS knows a node group by its own name only, and nothing goes through its Auto Scaling group.

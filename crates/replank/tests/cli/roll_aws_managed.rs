@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::aws_account::Account;
 use super::common::{Ran, plan};
+use super::handle_aws::befalls;
 use super::roll_aws_live::{begin, begun, nodes, wait};
 
 const LABEL: &str = "eks.amazonaws.com/nodegroup";
@@ -167,4 +168,26 @@ fn a_second_group_is_printed_like_the_first_and_once_made_takes_the_nodes() {
         (&json!(3), &json!("1.36")),
         "{green}"
     );
+}
+
+#[test]
+fn what_eks_says_is_wrong_with_the_group_is_told_before_the_update() {
+    let account = begun("roll-managed-unhealthy", LABEL);
+    befalls(&account, "any capacity of any in any runs out");
+    let change = json!({"scalingConfig": {"minSize": 0, "maxSize": 4, "desiredSize": 4}});
+    account.eks("POST", &format!("{BASE}/update-config"), &change);
+    wait(&account, "EKS reports an issue", |account| {
+        nodegroup(account)["health"]["issues"].as_array().is_some_and(|all| !all.is_empty())
+    });
+    let file = plan("roll-managed-unhealthy/plan.yaml", SPEC);
+    let ran = account.run(&["roll", "-f", &file, "--dry-run"]);
+    let told = flat(&ran.stderr);
+    assert!(told.contains("node group web has an issue: AsgInstanceLaunchFailures: "), "{ran:?}");
+    assert!(
+        told.contains(
+            "; the Auto Scaling group cannot launch instances: aws autoscaling describe-scaling-activities"
+        ),
+        "{ran:?}"
+    );
+    assert!(updates(&account).iter().all(|update| update.starts_with("ConfigUpdate")), "{ran:?}");
 }

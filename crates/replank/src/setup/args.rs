@@ -73,7 +73,9 @@ pub(crate) enum SetupMode {
     Autoscale,
     /// `replank handle --autoscale`.
     HandleAutoscale,
-    /// All of them.
+    /// `replank upgrade run`: what roll needs, and updates of the control plane and its add-ons.
+    Upgrade,
+    /// All of them but upgrade.
     All,
 }
 

@@ -57,7 +57,7 @@ impl Setup {
     pub(super) fn needs_queue(&self) -> bool {
         match self.mode {
             SetupMode::Handle | SetupMode::HandleAutoscale | SetupMode::All => true,
-            SetupMode::Roll | SetupMode::Autoscale => false,
+            SetupMode::Roll | SetupMode::Autoscale | SetupMode::Upgrade => false,
         }
     }
 

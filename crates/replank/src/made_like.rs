@@ -46,9 +46,9 @@ impl Made {
         );
         SAME.iter().for_each(|member| put(member, first[*member].clone()));
         let template = &first["launchTemplate"];
-        match &template["id"] {
-            Value::Null => WITHOUT_TEMPLATE.iter().for_each(|member| put(member, first[*member].clone())),
-            id => put("launchTemplate", json!({"id": id, "version": template["version"]})),
+        match template["id"].as_str() {
+            None => WITHOUT_TEMPLATE.iter().for_each(|member| put(member, first[*member].clone())),
+            Some(id) => put("launchTemplate", json!({"id": id, "version": template["version"]})),
         }
         if first["instanceTypes"].as_array().is_some_and(|types| !types.is_empty()) {
             put("instanceTypes", first["instanceTypes"].clone());
@@ -251,10 +251,10 @@ pub(crate) fn differences(first: &Value, other: &Value) -> Vec<String> {
             all.push(format!("{what}: {}, not {}", shown(other), shown(one)));
         }
     };
-    let plain = |value: &Value| match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+    let plain = |value: &Value| match value.as_str() {
+        Some(text) => text.to_owned(),
+        None if value.is_null() => String::new(),
+        None => value.to_string(),
     };
     let sorted = |value: &Value| {
         let all: BTreeSet<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -302,7 +302,7 @@ pub(crate) fn differences(first: &Value, other: &Value) -> Vec<String> {
 }
 
 /// The descriptions of managed node groups in answers of the CLI.
-fn described<'a>(answers: &'a [Value]) -> impl Iterator<Item = &'a Value> {
+fn described(answers: &[Value]) -> impl Iterator<Item = &Value> {
     let flat = answers
         .iter()
         .flat_map(|answer| answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice));

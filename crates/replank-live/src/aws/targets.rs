@@ -94,7 +94,9 @@ impl Aws {
 /// Whether a target group can be asked for here: it is named, or its ARN is of this account and region. Controllers can keep others' target groups.
 fn is_within(named: &str, account: &str, region: &str) -> bool {
     let mut parts = named.split(':');
-    let (Some("arn"), of_region, of_account) = (parts.next(), parts.nth(2), parts.next()) else { return true };
+    let (Some("arn"), of_region, of_account) = (parts.next(), parts.nth(2), parts.next()) else {
+        return true;
+    };
     (of_region, of_account) == (Some(region), Some(account))
 }
 
@@ -107,8 +109,7 @@ async fn looked(
 ) -> Result<Known, AwsError> {
     known.retain(|named, _| wanted.contains(named));
     let is_old = |at: Instant, lasts: Duration| now.saturating_duration_since(at) >= lasts;
-    let is_asked =
-        |named: &&Text| known.get(*named).is_none_or(|kept| is_old(kept.asked, SETTINGS_LAST));
+    let is_asked = |named: &&Text| known.get(*named).is_none_or(|kept| is_old(kept.asked, SETTINGS_LAST));
     let asked: Vec<Text> = wanted.iter().filter(is_asked).cloned().collect();
     let mut settings = described(balancing, &asked).await?;
     for named in asked {
@@ -138,13 +139,11 @@ async fn looked(
 }
 
 /// Target groups of instances, by what they were asked for as; those that are not there are absent.
-async fn described(
-    balancing: &impl Balancing,
-    asked: &[Text],
-) -> Result<BTreeMap<Text, Settings>, AwsError> {
+async fn described(balancing: &impl Balancing, asked: &[Text]) -> Result<BTreeMap<Text, Settings>, AwsError> {
     let (arns, names): (Vec<&Text>, Vec<&Text>) = asked.iter().partition(|named| named.starts_with("arn:"));
     let mut all = BTreeMap::new();
-    for (member, of) in [(("TargetGroupArns", "TargetGroupArn"), arns), (("Names", "TargetGroupName"), names)] {
+    for (member, of) in [(("TargetGroupArns", "TargetGroupArn"), arns), (("Names", "TargetGroupName"), names)]
+    {
         for some in of.chunks(NAMES_MAX) {
             for one in found(balancing, member.0, some).await? {
                 let (named, arn) = (text(&one, member.1), text(&one, "TargetGroupArn"));
@@ -162,11 +161,7 @@ async fn described(
 }
 
 /// All pages of some target groups. Where one of them is not there, nothing is said of the others: then each is asked for by itself.
-async fn found(
-    balancing: &impl Balancing,
-    member: &str,
-    some: &[&Text],
-) -> Result<Vec<Value>, AwsError> {
+async fn found(balancing: &impl Balancing, member: &str, some: &[&Text]) -> Result<Vec<Value>, AwsError> {
     let together = pages(balancing, member, some).await;
     match there(together)? {
         Some(found) => Ok(found),
@@ -181,11 +176,7 @@ async fn found(
     }
 }
 
-async fn pages(
-    balancing: &impl Balancing,
-    member: &str,
-    some: &[&Text],
-) -> Result<Vec<Value>, AwsError> {
+async fn pages(balancing: &impl Balancing, member: &str, some: &[&Text]) -> Result<Vec<Value>, AwsError> {
     let named: Vec<&str> = some.iter().map(|named| &***named).collect();
     let (mut all, mut params) = (Vec::new(), json!({ member: named }));
     for _ in 0..PAGES_MAX {
@@ -299,7 +290,8 @@ pub(super) fn target_groups(base: &NodeGroup, group: &Value) -> Vec<TargetGroup>
     let mut all: Vec<TargetGroup> = of_controllers.cloned().collect();
     let sources = list(&group["TrafficSources"]).iter();
     let sources = sources.filter(|one| text(one, "Type").is_none_or(|kind| kind == "elbv2"));
-    let sources = sources.filter_map(|one| text(one, "Identifier")).filter(|arn| arn.contains(":targetgroup/"));
+    let sources =
+        sources.filter_map(|one| text(one, "Identifier")).filter(|arn| arn.contains(":targetgroup/"));
     for arn in list(&group["TargetGroupARNs"]).iter().filter_map(Value::as_str).chain(sources) {
         if !all.iter().any(|known| *known.arn == *arn) {
             all.push(TargetGroup::attached(arn));

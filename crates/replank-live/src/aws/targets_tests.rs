@@ -58,9 +58,8 @@ impl Script {
         if self.throttled.as_ref().is_some_and(|(one, target)| *one == action && *target == of) {
             return Err(refused("ThrottlingException"));
         }
-        let own = |named: &str| {
-            self.groups.get_key_value(named).or_else(|| self.groups.get_key_value(&arn(named)))
-        };
+        let own =
+            |named: &str| self.groups.get_key_value(named).or_else(|| self.groups.get_key_value(&arn(named)));
         if action == "DescribeTargetGroups" {
             let found: Option<Vec<_>> = all.iter().map(|one| own(one)).collect();
             let found = found.ok_or_else(|| refused("TargetGroupNotFound"))?;
@@ -77,7 +76,8 @@ impl Script {
                 })
                 .collect();
             let more = from + self.page < found.len();
-            let next = if more { format!("<NextMarker>{}</NextMarker>", from + self.page) } else { String::new() };
+            let next =
+                if more { format!("<NextMarker>{}</NextMarker>", from + self.page) } else { String::new() };
             return Ok(result(action, &format!("<TargetGroups>{shown}</TargetGroups>{next}")));
         }
         let asked = named(&params["TargetGroupArn"]);
@@ -132,8 +132,7 @@ fn look(script: &Script, names: &[&str]) -> Result<Known, AwsError> {
 fn shown(known: &Known) -> Vec<String> {
     let one = |(named, kept): (&Text, &Kept)| {
         let delay = kept.settings.as_ref().map_or("-".to_owned(), |settings| settings.delay.to_string());
-        let targets: Vec<String> =
-            kept.targets.iter().map(|(id, health)| format!("{id}={health}")).collect();
+        let targets: Vec<String> = kept.targets.iter().map(|(id, health)| format!("{id}={health}")).collect();
         format!("{}({delay}): {}", TargetGroup::name_of(named), targets.join(" "))
     };
     known.iter().map(one).collect()

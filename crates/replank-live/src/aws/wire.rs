@@ -311,7 +311,9 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
 fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
     match draft.service {
         Service::Ec2 => xml::read(text),
-        Service::AutoScaling | Service::Elb | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
+        Service::AutoScaling | Service::Elb | Service::Sts => {
+            Ok(xml::read(text)?[format!("{}Result", draft.action)].take())
+        }
         Service::Eks | Service::Sqs | Service::Ssm if text.is_empty() => Ok(Value::Null),
         Service::Eks | Service::Sqs | Service::Ssm => {
             serde_json::from_str(text).map_err(|error| error.to_string())

@@ -10,7 +10,7 @@ use replank_aws::{
 use replank_facts::cluster_name::cluster_name;
 use replank_facts::instance_types::{Arch, all, instance_type};
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape};
+use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape, TargetGroup};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
@@ -235,6 +235,10 @@ impl Region for Machines<'_> {
 
     fn put_instance(&mut self, instance: Instance) {
         self.0.cloud(|cloud| cloud.put_instance(instance));
+    }
+
+    fn put_target(&mut self, instance: &InstanceId, target_group: &TargetGroup, is_registered: bool) {
+        self.0.cloud(|cloud| cloud.put_target(instance, target_group, is_registered));
     }
 
     fn terminate(&mut self, instance: &InstanceId, replacement: Replacement) -> Result<(), Refusal> {

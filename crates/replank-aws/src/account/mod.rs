@@ -11,6 +11,7 @@ mod config;
 mod deliver;
 mod ec2;
 mod eks;
+mod elb;
 mod entries;
 mod events;
 mod extra;
@@ -98,6 +99,7 @@ impl Account {
             Service::Events => self.events(region.now(), &call.action, input),
             Service::Ssm => ssm::answer(&self.names, &call.action, input),
             Service::Sts => sts::answer(&self.names, call),
+            Service::Elb => self.elb(region, &call.action, input),
         };
         if !call.is_read() {
             self.touched += 1;
@@ -123,7 +125,7 @@ impl Account {
         let (status, code) = match call.service {
             Service::Eks => (403, "AccessDeniedException"),
             Service::Ec2 => (403, "UnauthorizedOperation"),
-            Service::AutoScaling | Service::Sts => (403, "AccessDenied"),
+            Service::AutoScaling | Service::Sts | Service::Elb => (403, "AccessDenied"),
             Service::Sqs | Service::Events | Service::Ssm => (400, "AccessDeniedException"),
         };
         Some(Fault::new(status, code, message))
@@ -150,7 +152,12 @@ impl Account {
         let token = match call.service {
             Service::Eks => input.text("clientRequestToken"),
             Service::Ec2 => input.text("ClientToken"),
-            Service::AutoScaling | Service::Sqs | Service::Events | Service::Ssm | Service::Sts => None,
+            Service::AutoScaling
+            | Service::Sqs
+            | Service::Events
+            | Service::Ssm
+            | Service::Sts
+            | Service::Elb => None,
         };
         token
             .filter(|token| !token.is_empty())
@@ -169,7 +176,8 @@ fn other_request(service: Service) -> Fault {
         | Service::Sqs
         | Service::Events
         | Service::Ssm
-        | Service::Sts => Fault::bad(
+        | Service::Sts
+        | Service::Elb => Fault::bad(
             "IdempotentParameterMismatch",
             "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
         ),

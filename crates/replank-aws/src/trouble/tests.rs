@@ -78,7 +78,8 @@ fn each_service_has_its_own_codes() {
             "400 RequestThrottled",
             "400 ThrottlingException",
             "400 ThrottlingException",
-            "400 Throttling"
+            "400 Throttling",
+            "400 ThrottlingException"
         ]
     );
     assert_eq!(
@@ -90,6 +91,7 @@ fn each_service_has_its_own_codes() {
             "403 ExpiredToken",
             "400 ExpiredTokenException",
             "400 ExpiredTokenException",
+            "403 ExpiredToken",
             "403 ExpiredToken"
         ]
     );

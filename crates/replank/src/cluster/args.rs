@@ -138,7 +138,7 @@ pub(crate) struct UpArgs {
     #[arg(long)]
     pub(crate) call_webhooks: bool,
 
-    /// Serve AWS' APIs as well, over plain HTTP: EKS, EC2 Auto Scaling, EC2, SQS, EventBridge, SSM and STS, for the node groups of this cluster
+    /// Serve AWS' APIs as well, over plain HTTP: EKS, EC2 Auto Scaling, EC2, SQS, EventBridge, SSM, STS and Elastic Load Balancing, for the node groups of this cluster
     /// (docs/cluster-aws.md). Prints the variables that AWS' clients read.
     #[arg(long)]
     pub(crate) aws: bool,

@@ -100,7 +100,9 @@ impl Aws {
             ("AWS_DEFAULT_REGION", &region),
         ];
         let exports = exports.map(|(name, value)| format!("export {name}={value}\n")).concat();
-        let story = format!("serving EKS, Auto Scaling, EC2, SQS, EventBridge, SSM and STS on {own}");
+        let story = format!(
+            "serving EKS, Auto Scaling, EC2, SQS, EventBridge, SSM, STS and Elastic Load Balancing on {own}"
+        );
         Ok((server, Told { story, exports }))
     }
 }

@@ -15,6 +15,7 @@ use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::args::AwsArgs;
+use super::balanced::balanced;
 use crate::commit::Commit;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -136,6 +137,7 @@ pub(super) fn connect(
     );
     applied.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
     scene.facts = facts;
+    runtime.block_on(balanced(scene, &aws, &answers, printer))?;
     let by_instance: BTreeMap<&InstanceId, &GroupName> = scene
         .facts
         .iter()

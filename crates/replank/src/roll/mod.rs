@@ -1,6 +1,7 @@
 //! `replank roll`: a plan, carried out on a live cluster; and what can be done with a run from anywhere.
 
 mod args;
+mod balanced;
 mod besides;
 mod cloud;
 mod course;

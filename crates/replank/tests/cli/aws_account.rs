@@ -164,6 +164,13 @@ impl Account {
         self.signed("ec2", "POST", "/", &headers, &body)
     }
 
+    /// A call of Elastic Load Balancing, as `Name=value&…`; the answer's text.
+    pub(crate) fn elb(&self, action: &str, parameters: &str) -> String {
+        let body = format!("Action={action}&Version=2015-12-01{parameters}");
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        self.signed("elasticloadbalancing", "POST", "/", &headers, &body)
+    }
+
     /// A call of EKS, by its path, with at most one parameter behind it.
     pub(crate) fn eks(&self, method: &str, path: &str, body: &Value) -> Value {
         let body = if body.is_null() { String::new() } else { body.to_string() };

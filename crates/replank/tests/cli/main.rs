@@ -64,6 +64,7 @@ mod roll_aws_managed;
 mod roll_aws_managed_parity;
 mod roll_aws_parity;
 mod roll_aws_protected;
+mod roll_aws_targets;
 mod roll_live;
 mod sarif;
 mod scale;

@@ -8,13 +8,13 @@ use replank_model::object::cloud::{LaunchFailure, NodeGroup};
 use replank_model::text::{InstanceId, Text};
 use serde_json::json;
 
+use super::balanced::Known;
 use super::client::{Caller, Manner};
 use super::discovery::Discovery;
 use super::ended::Ended;
 use super::error::AwsError;
 use super::machine::Machine;
 use super::service::Service;
-use super::targets::Known;
 use super::versions::Cache;
 use super::wire::AwsAsked;
 

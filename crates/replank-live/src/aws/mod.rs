@@ -11,6 +11,7 @@
 mod account;
 mod act;
 mod answer;
+mod balanced;
 mod changeable;
 mod client;
 mod credentials;

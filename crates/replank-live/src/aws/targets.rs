@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::account::Aws;
 use super::answer::{list, text};
+use super::balanced::{Kept, Known, Settings};
 use super::client::Manner;
 use super::error::AwsError;
 use super::service::Service;
@@ -40,26 +41,6 @@ impl Balancing for Aws {
     fn elb(&self, action: &'static str, params: Value) -> Pending<'_, Result<Value, AwsError>> {
         Box::pin(async move { self.caller.query((Service::Elb, action), &params, Manner::Read).await })
     }
-}
-
-/// What is known of target groups, by the ARN or the name that somebody gave them.
-pub(super) type Known = BTreeMap<Text, Kept>;
-
-/// What is known of one, and since when.
-#[derive(Clone, Debug)]
-pub(super) struct Kept {
-    asked: Instant,
-    /// `None` where it is no target group of instances.
-    settings: Option<Settings>,
-    checked: Option<Instant>,
-    targets: BTreeMap<InstanceId, TargetHealth>,
-}
-
-/// A target group of instances.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Settings {
-    arn: String,
-    delay: Span,
 }
 
 impl Aws {

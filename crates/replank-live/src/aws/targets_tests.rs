@@ -7,11 +7,16 @@ use replank_model::object::cloud::{GroupSize, LaunchTemplate};
 use super::super::xml;
 use super::*;
 
+/// An instance, and its state.
+type State = (&'static str, &'static str);
+/// A target group's name, its delay in seconds, and its targets.
+type Shown<'s> = (&'s str, &'static str, &'s [State]);
+
 /// A region's target groups.
 #[derive(Default)]
 struct Script {
     /// By ARN: target type, deregistration delay, targets with their states.
-    groups: BTreeMap<String, (&'static str, &'static str, Vec<(&'static str, &'static str)>)>,
+    groups: BTreeMap<String, (&'static str, &'static str, Vec<State>)>,
     /// Target groups on a page.
     page: usize,
     /// Calls that are throttled for as long as anybody tries, by action and target group.
@@ -33,7 +38,7 @@ fn refused(code: &str) -> AwsError {
 }
 
 impl Script {
-    fn of(groups: &[(&str, &'static str, &[(&'static str, &'static str)])]) -> Self {
+    fn of(groups: &[Shown<'_>]) -> Self {
         let groups = groups.iter().map(|(name, delay, all)| (arn(name), ("instance", *delay, all.to_vec())));
         Self { groups: groups.collect(), page: 400, ..Self::default() }
     }
@@ -184,7 +189,7 @@ fn who_is_registered_on_several_ports_is_as_the_worst_of_them() {
 #[test]
 fn pages_are_read_to_the_end_within_what_one_call_takes() {
     let names: Vec<String> = (10..55).map(|number| format!("t{number}")).collect();
-    let groups: Vec<(&str, &'static str, &[(&'static str, &'static str)])> =
+    let groups: Vec<Shown<'_>> =
         names.iter().map(|name| (&**name, "300", &[("i-1", "healthy")][..])).collect();
     let script = Script { page: 7, ..Script::of(&groups) };
     let arns: Vec<String> = names.iter().map(|name| arn(name)).collect();

@@ -137,7 +137,7 @@ pub(super) fn connect(
     );
     applied.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
     scene.facts = facts;
-    runtime.block_on(balanced(scene, &aws, &answers, printer))?;
+    runtime.block_on(balanced(scene, &aws, &answers[0], printer))?;
     let by_instance: BTreeMap<&InstanceId, &GroupName> = scene
         .facts
         .iter()

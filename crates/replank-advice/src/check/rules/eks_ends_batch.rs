@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn one_that_a_budget_keeps_fails_the_update() {
         let told = with(true, None, vec![budget("etl", &json!({"minAvailable": 1}), (1, 1, 1))]);
-        assert!(told[0].contains("the update fails with one left 15m after"), "{told:?}");
+        assert!(told[0].contains("the update fails with a pod left 15m after"), "{told:?}");
     }
 
     #[test]

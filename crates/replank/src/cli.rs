@@ -277,6 +277,19 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) gate: GateArgs,
 
+    /// Also names the nodes at which EKS's own update of their managed group would give up after 15 minutes, or may, and why.
+    #[arg(long)]
+    pub(crate) managed_update: bool,
+
+    /// A list of machine images that must not be used: nodes with one are found, with the release to go back to; docs/check.md describes it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bad_images: Option<PathBuf>,
+
+    /// A directory with output of the AWS command line (lifecycle hooks, EventBridge rules, queue): also finds what is missing for nodes to be drained whose instance
+    /// AWS takes away; docs/termination.md describes it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) aws: Option<PathBuf>,
+
     /// Shows what the proved changes do to each object, before and after, instead of the findings. With -o json, the whole objects.
     #[arg(long)]
     pub(crate) fix_preview: bool,

@@ -145,6 +145,13 @@ pub(crate) const ENDS: &[Ends] = &[
         ..NOTHING
     },
     Ends {
+        command: "upgrade watch",
+        passes: "nothing needs attention",
+        findings: Some("support ends within `--within`, or what is installed does not go with the version"),
+        incomplete: true,
+        ..NOTHING
+    },
+    Ends {
         command: "upgrade plan",
         passes: "nothing stands in the way of a step",
         findings: Some("a step needs attention"),

@@ -84,6 +84,7 @@ const EXAMPLES: &[Rows] = &[
     ),
     ("data", &["replank data -o json"]),
     ("upgrade calendar", &["replank upgrade calendar --of 1.34 --fail-within 90d"]),
+    ("upgrade watch", &["replank upgrade watch cluster.json --within 90d"]),
     ("upgrade plan", &["replank upgrade plan cluster.json --to 1.36 --scan deploy/"]),
     (
         "upgrade run",

@@ -132,7 +132,7 @@ impl<'c> Listed<'c> {
 }
 
 /// Where nobody pays for extended support, the end of standard support is the end.
-fn support(row: &Row, today: Day, policy: Policy) -> Support {
+pub(super) fn support(row: &Row, today: Day, policy: Policy) -> Support {
     match (row.support(today), policy) {
         (Support::Extended { .. }, Policy::Standard) => match row.standard_end {
             Some(since) => Support::Over { since },

@@ -80,5 +80,6 @@ mod upgrade_calendar;
 mod upgrade_plan;
 mod upgrade_rehearse;
 mod upgrade_run;
+mod upgrade_watch;
 mod usage;
 mod wait_batch;

@@ -53,6 +53,7 @@ fn form(words: &[&str], stdout: &str) -> (&'static str, Layout) {
         ["migrate", ..] => "migration",
         ["upgrade", "plan", ..] => "upgrade-plan",
         ["upgrade", "calendar", ..] => "calendar",
+        ["upgrade", "watch", ..] => "upgrade-watch",
         ["upgrade", "status" | "cancel", ..] => return lines("upgrade-status"),
         ["upgrade", "run" | "resume" | "rollback", ..] => return lines("upgrade-events"),
         ["drain" | "cordon" | "uncordon", ..] => return lines("drain-events"),
@@ -127,7 +128,7 @@ fn hold_to(name: &str, layout: Layout, words: &[&str], text: &str) {
 }
 
 /// Calls of which each prints a form of its own.
-const CALLS: [&str; 15] = [
+const CALLS: [&str; 16] = [
     "rehearse --as eks,kubectl,replank",
     "rehearse examples/upgrade/cluster.yaml --upgrade-to 1.34 --eks examples/upgrade/eks/cluster.json",
     "check --fix-preview",
@@ -140,6 +141,7 @@ const CALLS: [&str; 15] = [
     "hpa simulate -f examples/hpa/hpa.yaml --load examples/hpa/load.csv --try examples/hpa/calm.yaml",
     "upgrade plan examples/upgrade/cluster.yaml --no-rehearsal --to 1.36 --eks examples/upgrade/eks/cluster.json",
     "upgrade calendar --all --fail-within 90d",
+    "upgrade watch examples/upgrade/cluster.yaml --eks examples/upgrade/eks/cluster.json",
     "explain",
     "data --table lifecycle",
     "data --table calendar",

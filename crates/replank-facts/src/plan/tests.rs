@@ -378,7 +378,10 @@ fn what_is_wrong_with_node_groups_is_named() {
     let told = |value: Value| errors_of("nodeGroups", &value);
     assert!(told(json!([{"max": 3}])).contains("spec.nodeGroups[0].name: found nothing"));
     let none = told(json!([{"name": "a", "maxUnavailable": 0}]));
-    assert!(none.contains("spec.nodeGroups[0].maxUnavailable: found the number 0, expected at least 1 node"), "{none}");
+    assert!(
+        none.contains("spec.nodeGroups[0].maxUnavailable: found the number 0, expected at least 1 node"),
+        "{none}"
+    );
     assert!(
         told(json!([{"name": "a", "min": 4, "max": 3}]))
             .contains("spec.nodeGroups[0].min: found 4 with a max of 3")

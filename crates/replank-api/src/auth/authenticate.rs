@@ -8,12 +8,6 @@ use super::user::User;
 use crate::mirror::Snapshot;
 use crate::pki::Identity;
 
-/// Whoever else knows tokens, as a webhook does for an API server (`--authentication-token-webhook-config-file`).
-pub trait OutsideTokens: std::fmt::Debug + Send + Sync {
-    /// Who a token is of, if it is one of theirs and worth something.
-    fn user(&self, token: &str) -> Option<User>;
-}
-
 /// Who a client is; `None` where it shows something that is worth nothing. Who shows nothing is anonymous.
 #[must_use]
 pub fn authenticate(

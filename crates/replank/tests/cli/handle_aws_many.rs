@@ -15,8 +15,8 @@ use super::roll_aws_parity::commands;
 
 /// How many instances one event of AWS Health names.
 const AT_ONCE: usize = 20;
-/// One node in so many is left alone, and has room for the pods of others.
-const LEFT: usize = 5;
+/// So many nodes are left alone, and have room for all pods of the others.
+const LEFT: usize = 10;
 
 fn name(number: usize) -> String {
     format!("ip-10-0-{}-{}.eu-west-1.compute.internal", number / 250, number % 250 + 1)
@@ -36,6 +36,13 @@ fn snapshot(count: usize) -> Value {
         node["metadata"]["name"] = json!(name(number));
         node["metadata"]["labels"]["kubernetes.io/hostname"] = json!(name(number));
         node["spec"]["providerID"] = json!(format!("aws:///{zone}/{}", instance(number)));
+        if number >= count {
+            // At first each pod gets a node of its own; then those that move prefer these, so that none comes to a node that is about to be interrupted.
+            node["spec"]["unschedulable"] = json!(true);
+            let large = json!({"cpu": "96", "memory": "384Gi", "pods": "737"});
+            node["status"]["capacity"] = large.clone();
+            node["status"]["allocatable"] = large;
+        }
         node
     };
     let labels = json!({"app": "shop"});
@@ -46,7 +53,7 @@ fn snapshot(count: usize) -> Value {
     let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": {"name": "shop", "namespace": "default"},
         "spec": {"maxUnavailable": "10%", "selector": {"matchLabels": labels}}});
-    list((0..count + count / LEFT).map(node).chain([deployment, budget]))
+    list((0..count + LEFT).map(node).chain([deployment, budget]))
 }
 
 /// What befalls them: half are retired, many by one event, and the other half may be taken back.
@@ -68,7 +75,7 @@ fn facts(account: &Account, count: usize) -> Value {
         one["InstanceId"] = json!(instance(number));
         one
     };
-    group["Instances"] = (0..count + count / LEFT).map(one).collect();
+    group["Instances"] = (0..count + LEFT).map(one).collect();
     facts
 }
 
@@ -99,6 +106,9 @@ fn hundreds_of_interruptions_are_handled_as_rehearsed() {
         let budget = account.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop");
         budget["status"]["currentHealthy"] == count
     });
+    for number in count..count + LEFT {
+        account.merge(&format!("/api/v1/nodes/{}", name(number)), &json!({"spec": {"unschedulable": null}}));
+    }
     let url = queue(&account);
     let at = |name: &str| {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder).join(name);

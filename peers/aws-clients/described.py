@@ -143,7 +143,9 @@ def of_templates(ec2, refused, is_so, by):
 
 
 def of_groups(asg, refused, is_so):
-    group = dict(AutoScalingGroupName=asg.describe_auto_scaling_groups()["AutoScalingGroups"][0]["AutoScalingGroupName"])
+    # One that is not being deleted.
+    own = next(one for one in asg.describe_auto_scaling_groups()["AutoScalingGroups"] if not one.get("Status"))
+    group = dict(AutoScalingGroupName=own["AutoScalingGroupName"])
     arn = f"arn:aws:elasticloadbalancing:{asg.meta.region_name}:111122223333:targetgroup/web/0123456789abcdef"
     source = dict(Identifier=arn, Type="elbv2")
     asg.attach_traffic_sources(TrafficSources=[source], **group)

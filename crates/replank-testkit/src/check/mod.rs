@@ -199,7 +199,8 @@ impl Checkers {
                     self.former.finish(&self.truth, last, &mut found);
                 }
                 let end = Some(end);
-                size::finish(&self.promised, (&self.truth, &self.capacity), end, last, &mut found);
+                let ended = self.records.ended(at);
+                size::finish(&self.promised, (&self.truth, &self.capacity), (end, ended), last, &mut found);
                 let (promised, marks, truth) = (&self.promised, &self.marks, &self.truth);
                 remains::Ended { promised, marks, truth, end, last }.check(&mut found);
             }
@@ -297,6 +298,7 @@ impl Checkers {
 
     fn decided(&mut self, at: Time, decision: &Decision) {
         self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
+        self.records.decided(at, decision);
         self.sights.decided(at, decision);
     }
 

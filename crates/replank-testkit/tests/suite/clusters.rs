@@ -28,11 +28,6 @@ const FOUND: [u64; 22] = [
     1180, 1477, 1593, 1599, 1910, 1954, 1966, 1982, 2787, 2986, 3526, 3829, 3925, 3975, 3979, 4419, 4526,
     4623, 5577, 6793, 6907, 8047,
 ];
-/// Seeds whose clusters break a promise, for a reason that is known and open.
-const OPEN: [(u64, &str); 1] = [(
-    224,
-    "another process takes over in the second between the size tag of the way back and its first command: it takes the tag for the run's own and removes it, and the group stays larger by one",
-)];
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.
@@ -153,10 +148,6 @@ fn roll_all(clusters: u64) {
                 }
             }
             if is_elastic_only {
-                continue;
-            }
-            if let Some((seed, why)) = OPEN.iter().find(|(open, _)| *open == seed) {
-                tell(format!("SKIPPED seed {seed}: {why}"));
                 continue;
             }
             let trial = trial::run(&Cluster::of(seed).disturbed());

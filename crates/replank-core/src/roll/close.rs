@@ -386,11 +386,13 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     notes.is_empty()
 }
 
-/// Whether a way back follows on this run. It goes by the sizes from before the run, so these stay written. They name no run: were they taken off and written anew,
-/// whoever takes over in between would take the way back's for this run's, and take them off once more, when the group may have been raised already.
+/// Whether a way back follows on this run ([`crate::run`]). It goes by the sizes from before the run, so these stay written. They name no run: were they taken off and
+/// written anew, whoever takes over in between would take the way back's for this run's, and take them off once more, when the group may have been raised already.
 fn is_taken_back(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let halted = roll.halted.as_ref().filter(|_| !ctx.scope.is_way_back());
-    halted.is_some_and(|halted| goes_back(halted.why, ctx.scope.plan.on_failure))
+    let is_changed = roll.group.is_some_and(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
+    let is_anything = is_changed || roll.is_moved_into();
+    halted.is_some_and(|halted| is_anything && goes_back(halted.why, ctx.scope.plan.on_failure))
 }
 
 /// On the way back into several groups, or from another one: gives these their bounds back as well; whether one is still to get them. EKS has lowered the minimum of a

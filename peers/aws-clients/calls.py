@@ -17,7 +17,7 @@ def run(check):
     def c(service):
         return boto3.client(service, config=cfg)
 
-    asg, ec2, eks, sqs, ev, ssm, sts = map(c, "autoscaling ec2 eks sqs events ssm sts".split())
+    asg, ec2, eks, sqs, ev, ssm, sts, elb = map(c, "autoscaling ec2 eks sqs events ssm sts elbv2".split())
 
     def t(name, call, want=None):
         try:
@@ -143,11 +143,69 @@ def run(check):
     t('lcs', lambda: asg.describe_launch_configurations())
     t('delete asg busy', lambda: asg.delete_auto_scaling_group(AutoScalingGroupName='a1'), 'ResourceInUse')
     t('delete asg', lambda: asg.delete_auto_scaling_group(AutoScalingGroupName='a1', ForceDelete=True))
+    balanced(t, check, asg, elb, subnets)
     t('params', lambda: ssm.get_parameters(Names=['/aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id','/no']))
     t('param no', lambda: ssm.get_parameter(Name='/no'), 'ParameterNotFound')
     for s, want in (('sts','InvalidClientTokenId'),('ec2','AuthFailure'),('eks','UnrecognizedClientException'),('sqs','UnrecognizedClientException')):
         x = boto3.client(s, aws_access_key_id='AKIAX', aws_secret_access_key='y')
-    t('key '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'sqs':lambda: x.list_queues()}[s], want)
+        t('key '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'sqs':lambda: x.list_queues()}[s], want)
     for s, want in (('sts','SignatureDoesNotMatch'),('ec2','AuthFailure'),('eks','InvalidSignatureException'),('events','InvalidSignatureException')):
         x = boto3.client(s, aws_access_key_id=os.environ['AWS_ACCESS_KEY_ID'], aws_secret_access_key='y')
-    t('secret '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'events':lambda: x.list_rules()}[s], want)
+        t('secret '+s, {'sts':lambda: x.get_caller_identity(),'ec2':lambda: x.describe_instances(),'eks':lambda: x.list_clusters(),'events':lambda: x.list_rules()}[s], want)
+
+
+def balanced(t, check, asg, elb, subnets):
+    """A group in a target group: its instances become healthy there, drain, and are gone."""
+    delay = "deregistration_delay.timeout_seconds"
+    account = asg.describe_auto_scaling_groups()['AutoScalingGroups'][0]['AutoScalingGroupARN'].split(':')
+    tg = f"arn:aws:elasticloadbalancing:{account[3]}:{account[4]}:targetgroup/web/73e2d6bc24d8a067"
+    t('target group absent', lambda: elb.describe_target_groups(TargetGroupArns=[tg]), 'TargetGroupNotFound')
+    t('health absent', lambda: elb.describe_target_health(TargetGroupArn=tg), 'TargetGroupNotFound')
+    t('create balanced asg', lambda: asg.create_auto_scaling_group(AutoScalingGroupName='b1', MinSize=2, MaxSize=3, DesiredCapacity=2, VPCZoneIdentifier=','.join(subnets), LaunchTemplate=dict(LaunchTemplateName='lt1', Version='$Latest'), TargetGroupARNs=[tg]))
+    own = asg.describe_auto_scaling_groups(AutoScalingGroupNames=['b1'])['AutoScalingGroups'][0]
+    check('target groups of the asg', own['TargetGroupARNs'] == [tg], str(own))
+    shown = t('target groups', lambda: elb.describe_target_groups(TargetGroupArns=[tg]))['TargetGroups']
+    whole = elb.meta.service_model.shape_for('TargetGroup').members.keys() - {'TargetControlPort'}
+    check('target group: all members', len(shown) == 1 and set(shown[0]) == whole, str(shown))
+    check('target group: by name', elb.describe_target_groups(Names=['web'])['TargetGroups'] == shown, str(shown))
+    pages = list(elb.get_paginator('describe_target_groups').paginate(PaginationConfig=dict(PageSize=1)))
+    check('target group: by pages', [one for page in pages for one in page['TargetGroups']] == shown, str(pages))
+    t('page too large', lambda: elb.describe_target_groups(PageSize=401), 'ValidationError')
+    balancers = t('load balancers', lambda: elb.describe_load_balancers(LoadBalancerArns=shown[0]['LoadBalancerArns']))['LoadBalancers']
+    check('load balancer of the target group', len(balancers) == 1 and balancers[0]['State']['Code'] == 'active', str(balancers))
+    t('load balancer absent', lambda: elb.describe_load_balancers(Names=['none']), 'LoadBalancerNotFound')
+    first = {one['Key']: one['Value'] for one in t('attributes', lambda: elb.describe_target_group_attributes(TargetGroupArn=tg))['Attributes']}
+    check('delay by default', first[delay] == '300', str(first))
+    t('delay too long', lambda: elb.modify_target_group_attributes(TargetGroupArn=tg, Attributes=[dict(Key=delay, Value='3601')]), 'ValidationError')
+    t('delay', lambda: elb.modify_target_group_attributes(TargetGroupArn=tg, Attributes=[dict(Key=delay, Value='2')]))
+
+    def states():
+        found = elb.describe_target_health(TargetGroupArn=tg)['TargetHealthDescriptions']
+        return {one['Target']['Id']: (one['TargetHealth']['State'], one['TargetHealth'].get('Reason')) for one in found}
+
+    def until(name, right):
+        for _ in range(240):
+            found = states()
+            if right(found):
+                break
+            time.sleep(0.25)
+        check(name, right(found), str(found))
+        return found
+
+    found = until('both are healthy', lambda found: len(found) == 2 and set(found.values()) == {('healthy', None)})
+    one = sorted(found)[0]
+    in_service = elb.get_waiter('target_in_service')
+    t('waiter in service', lambda: in_service.wait(TargetGroupArn=tg, Targets=[dict(Id=one)], WaiterConfig=dict(Delay=1, MaxAttempts=5)))
+    t('deregister', lambda: elb.deregister_targets(TargetGroupArn=tg, Targets=[dict(Id=one)]))
+    check('it drains', states()[one] == ('draining', 'Target.DeregistrationInProgress'), str(states()))
+    until('it is gone', lambda found: one not in found)
+    gone = elb.describe_target_health(TargetGroupArn=tg, Targets=[dict(Id=one)])['TargetHealthDescriptions'][0]['TargetHealth']
+    check('it is not registered', (gone['State'], gone['Reason']) == ('unused', 'Target.NotRegistered'), str(gone))
+    t('register', lambda: elb.register_targets(TargetGroupArn=tg, Targets=[dict(Id=one)]))
+    until('it is healthy again', lambda found: found.get(one) == ('healthy', None))
+    t('register absent', lambda: elb.register_targets(TargetGroupArn=tg, Targets=[dict(Id='i-0123456789abcdef0')]), 'InvalidTarget')
+    t('terminate a target', lambda: asg.terminate_instance_in_auto_scaling_group(InstanceId=one, ShouldDecrementDesiredCapacity=False))
+    until('it drains before it ends', lambda found: found.get(one, ('', ''))[0] == 'draining')
+    until('another takes its place', lambda found: one not in found and len(found) == 2 and {state for state, _ in found.values()} == {'healthy'})
+    t('elb unknown', lambda: elb.describe_listeners(LoadBalancerArn=balancers[0]['LoadBalancerArn']), 'InvalidAction')
+    t('delete balanced asg', lambda: asg.delete_auto_scaling_group(AutoScalingGroupName='b1', ForceDelete=True))

@@ -9,7 +9,9 @@ import traceback
 import autoscaler
 import calls
 import commands
+import described
 import elsewhere
+import identity
 import interruptions
 import pending
 import termination
@@ -46,6 +48,11 @@ def main():
     def of_calls(folder):
         with Cluster(asked.replank, folder, "--nodes", "3", "--speed", "20"):
             calls.run(check)
+            described.run(check)
+
+    def of_identity(folder):
+        with Cluster(asked.replank, folder, "--nodes", "3") as cluster:
+            identity.run(cluster, check)
 
     def of_commands(folder):
         with Cluster(asked.replank, folder, "--nodes", "3", "--clock", "fast") as cluster:
@@ -53,6 +60,7 @@ def main():
 
     parts = {
         "calls": of_calls,
+        "identity": of_identity,
         "commands": of_commands,
         "autoscaler": lambda folder: autoscaler.run(asked.replank, asked.autoscaler, folder, check),
         "termination": lambda folder: termination.run(asked.replank, asked.handler, folder, check),

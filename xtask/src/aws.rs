@@ -11,12 +11,14 @@ use crate::root;
 /// Programs of others, by the beginnings of their archives' names.
 const AUTOSCALER: &str = "cluster-autoscaler-";
 const HANDLER: &str = "node-termination-handler-";
+/// The part that needs nothing served.
+const SIGNATURES: &str = "signatures";
 /// Names the folder with their archives.
 const PEERS: &str = "REPLANK_PEERS";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only one part: `calls`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
+    /// Only one part: `signatures` (ours held against botocore's), `calls`, `identity`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
     #[arg(long)]
     only: Option<String>,
     /// How many instances are interrupted at once.
@@ -35,6 +37,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let python = environment()?;
+    if args.only.as_deref().is_none_or(|only| only == SIGNATURES) {
+        signatures(&python)?;
+    }
+    if args.only.as_deref() == Some(SIGNATURES) {
+        return Ok(());
+    }
     let peers = peers()?;
     let served = replank(args.replank.as_deref())?;
     let served = served.canonicalize().with_context(|| format!("{} is not there", served.display()))?;
@@ -49,6 +57,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let done = command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUNBUFFERED", "1").status()?;
     ensure!(done.success(), "what AWS's clients met is told above; logs are in {}", args.folder.display());
+    Ok(())
+}
+
+/// The driver's signatures of random requests, held against botocore's.
+fn signatures(python: &Path) -> Result<()> {
+    let mut cargo = crate::workspace::cargo();
+    cargo.args(["test", "-p", "replank-live", "--locked", "--lib", "botocore_signs", "--", "--nocapture"]);
+    let ran = cargo.current_dir(root()).env("REPLANK_PYTHON", python).output()?;
+    let told = String::from_utf8_lossy(&ran.stdout);
+    ensure!(
+        ran.status.success() && told.contains("1 passed") && !told.contains("not run"),
+        "signatures: {told}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    println!("ok     signatures: 300 random requests, as botocore signs them");
     Ok(())
 }
 

@@ -43,6 +43,7 @@ const PAGES: &[&str] = &[
     "docs/rehearsal-json.md",
     "docs/scale.md",
     "docs/scan.md",
+    "docs/termination.md",
     "docs/upgrade.md",
     "examples/bad-ami/README.md",
     "examples/elastic/README.md",

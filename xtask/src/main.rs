@@ -25,6 +25,7 @@ mod memory;
 mod openb;
 mod pictures;
 mod record;
+mod release;
 mod replay;
 mod several;
 mod workspace;
@@ -81,6 +82,8 @@ enum Task {
     Docs(docs::Args),
     /// Plays the tapes of docs/pictures in a terminal, and draws what it shows.
     Pictures(pictures::Args),
+    /// Builds what is published of a version: the program, an archive, an SBOM, the manifest of a kubectl plugin.
+    Release(release::Args),
     /// Fixes a copy of a directory of manifests and asks Kubernetes' own validation, and kustomize, what they say of it.
     ValidateFixes(fixes::Args),
 }
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Task::Differential(args) => differential::run(args),
         Task::Docs(args) => docs::run(args),
         Task::Pictures(args) => pictures::run(args),
+        Task::Release(args) => release::run(args),
         Task::ValidateFixes(args) => fixes::run(args),
     };
     match done {

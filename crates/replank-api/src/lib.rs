@@ -23,7 +23,7 @@ mod table;
 mod wire;
 pub mod x509;
 
-pub use auth::{Authorization, TokenSigner};
+pub use auth::{Authorization, OutsideTokens, TokenSigner, User};
 pub use client::{CallError, Client, Sent, call};
 pub use hyper::Method;
 pub use manage::Manage;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::auth::TokenSigner;
+use crate::auth::{OutsideTokens, TokenSigner};
 use crate::x509::Authority;
 
 /// An authority, a certificate that it has signed, and a token.
@@ -26,6 +26,8 @@ pub struct Identity {
     pub signer: Arc<TokenSigner>,
     /// Who signs certificates of clients.
     pub certificates: Arc<Authority>,
+    /// Who else knows tokens.
+    pub outside: Option<Arc<dyn OutsideTokens>>,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
 }
@@ -103,7 +105,8 @@ impl Identity {
         let chain = vec![params.signed_by(&key, &issuer)?.der().clone()];
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let certificates = Arc::new(certificates);
-        Ok(Self { authority: certificate, token, signer: Arc::new(signer), certificates, chain, key })
+        let (signer, outside) = (Arc::new(signer), None);
+        Ok(Self { authority: certificate, token, signer, certificates, outside, chain, key })
     }
 
     /// Whether a token is the one; takes as long for a wrong one as for the right one.

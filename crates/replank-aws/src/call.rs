@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::caller::Caller;
 use crate::fault::Fault;
 use crate::service::Service;
 
@@ -14,6 +15,8 @@ pub struct Call {
     pub action: String,
     /// Its members: with texts as leaves where it came by a query.
     pub input: Value,
+    /// Who asks it.
+    pub caller: Caller,
     /// Whether it was asked before, and waits for its answer since.
     pub is_again: bool,
 }
@@ -40,3 +43,9 @@ pub type Reply = Result<Value, Fault>;
 
 /// A member of an answer that says: nothing yet, ask again, for so many seconds.
 pub(crate) const WAIT: &str = "replank:wait";
+
+/// A member of an answer that says: credentials belong here, of this role, with this session's name, for so many seconds.
+pub(crate) const ASSUMED: &str = "replank:assumed";
+
+/// The operation by which a pod gets its role: the agent's, who asks for it (EKS Auth).
+pub(crate) const FOR_POD: &str = "AssumeRoleForPodIdentity";

@@ -5,7 +5,9 @@
 
 pub mod account;
 mod call;
+mod caller;
 mod fault;
+mod gate;
 mod image;
 mod input;
 mod page;
@@ -19,7 +21,9 @@ mod wire;
 
 pub use account::{Account, Setting, Takes};
 pub use call::{Answered, Call, Reply};
+pub use caller::{Caller, WebIdentity};
 pub use fault::Fault;
+pub use gate::{Gate, Temporary};
 pub use input::Input;
 pub use region::{InstanceType, Machine, Region};
 pub use server::{Backend, Server};

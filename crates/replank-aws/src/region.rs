@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape};
+use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape, TargetGroup};
 use replank_model::text::{GroupName, InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{Refusal, Replacement};
@@ -61,6 +61,9 @@ pub trait Region {
 
     /// Changes what is known of an instance: its protection, its health, its place in its group.
     fn put_instance(&mut self, instance: Instance);
+
+    /// Elastic Load Balancing RegisterTargets, or DeregisterTargets, of one instance. What follows takes its time: health checks, and the deregistration delay.
+    fn put_target(&mut self, instance: &InstanceId, target_group: &TargetGroup, is_registered: bool);
 
     /// Auto Scaling TerminateInstanceInAutoScalingGroup.
     ///

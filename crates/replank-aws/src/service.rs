@@ -17,6 +17,8 @@ pub enum Service {
     Ssm,
     /// Security Token Service.
     Sts,
+    /// Elastic Load Balancing, version 2.
+    Elb,
 }
 
 /// How requests and answers are written.
@@ -34,8 +36,8 @@ pub(crate) enum Protocol {
 
 impl Service {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Eks, Self::AutoScaling, Self::Ec2, Self::Sqs, Self::Events, Self::Ssm, Self::Sts];
+    pub const ALL: [Self; 8] =
+        [Self::Eks, Self::AutoScaling, Self::Ec2, Self::Sqs, Self::Events, Self::Ssm, Self::Sts, Self::Elb];
 
     /// The name that requests are signed for (the service of a credential's scope).
     #[must_use]
@@ -48,6 +50,7 @@ impl Service {
             Self::Events => "events",
             Self::Ssm => "ssm",
             Self::Sts => "sts",
+            Self::Elb => "elasticloadbalancing",
         }
     }
 
@@ -63,7 +66,7 @@ impl Service {
             Self::Sqs => Some("AmazonSQS"),
             Self::Events => Some("AWSEvents"),
             Self::Ssm => Some("AmazonSSM"),
-            Self::Eks | Self::AutoScaling | Self::Ec2 | Self::Sts => None,
+            Self::Eks | Self::AutoScaling | Self::Ec2 | Self::Sts | Self::Elb => None,
         }
     }
 
@@ -74,6 +77,7 @@ impl Service {
             Self::Ec2 => "http://ec2.amazonaws.com/doc/2016-11-15/",
             Self::Sqs => "http://queue.amazonaws.com/doc/2012-11-05/",
             Self::Sts => "https://sts.amazonaws.com/doc/2011-06-15/",
+            Self::Elb => "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
             Self::Eks | Self::Events | Self::Ssm => "",
         }
     }
@@ -83,7 +87,7 @@ impl Service {
         match self {
             Self::Eks => Protocol::Rest,
             Self::Ec2 => Protocol::Ec2,
-            Self::AutoScaling | Self::Sts => Protocol::Query,
+            Self::AutoScaling | Self::Sts | Self::Elb => Protocol::Query,
             Self::Sqs if has_target => Protocol::Json,
             Self::Sqs => Protocol::Query,
             Self::Events | Self::Ssm => Protocol::Json,
@@ -94,7 +98,9 @@ impl Service {
     pub(crate) fn json_version(self) -> &'static str {
         match self {
             Self::Sqs => "1.0",
-            Self::Eks | Self::AutoScaling | Self::Ec2 | Self::Events | Self::Ssm | Self::Sts => "1.1",
+            Self::Eks | Self::AutoScaling | Self::Ec2 | Self::Events | Self::Ssm | Self::Sts | Self::Elb => {
+                "1.1"
+            }
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use replank_model::time::Time;
+use replank_model::time::{Span, Time};
 use ring::rand::SecureRandom;
 use ring::{digest, hmac};
 
-use crate::text::{escape, unescape};
+use crate::text::{escape, pairs, unescape};
 
 /// How far a request's time may be from ours.
 const SKEW_MAX_SECS: i64 = 5 * 60;
@@ -74,6 +74,10 @@ pub enum Doubt {
     Mismatch,
     /// It was signed too long ago, or is from the future; in AWS' words.
     Skewed(String),
+    /// It is signed for something else than what it asks, or leaves out what has to be signed; in AWS' words.
+    Unfit(String),
+    /// Its key was handed out for a while, which is over.
+    Expired,
 }
 
 /// What a request says of its signature.
@@ -91,15 +95,38 @@ pub struct Authorization {
     pub headers: Vec<String>,
     /// The signature.
     pub signature: String,
+    /// What else a query says that has its signature in itself.
+    pub presigned: Option<Presigned>,
 }
 
+/// What a presigned query says of its signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presigned {
+    /// When it was signed, as it is written.
+    pub date: String,
+    /// How long it is to be taken.
+    pub expires: Span,
+    /// The session token.
+    pub token: Option<String>,
+}
+
+/// A week: so long may a presigned query be taken.
+const EXPIRES_MAX_SECS: i64 = 7 * 24 * 60 * 60;
+
 impl Authorization {
-    /// Reads the header `Authorization`.
+    /// Reads the header `Authorization`, or what stands for it in a query.
     ///
     /// # Errors
-    /// Where there is none, or it cannot be read.
-    pub fn read(headers: &[(String, String)]) -> Result<Self, Doubt> {
-        let header = find(headers, "authorization").ok_or(Doubt::Missing)?;
+    /// Where there is neither, or it cannot be read.
+    pub fn read(headers: &[(String, String)], query: &str) -> Result<Self, Doubt> {
+        match find(headers, "authorization") {
+            Some(header) => Self::of_header(header),
+            None if query.contains("X-Amz-Signature=") => Self::of_query(query),
+            None => Err(Doubt::Missing),
+        }
+    }
+
+    fn of_header(header: &str) -> Result<Self, Doubt> {
         let incomplete = |what: &str| {
             Doubt::Incomplete(format!(
                 "Authorization header requires '{what}' parameter. Authorization={}",
@@ -114,56 +141,120 @@ impl Authorization {
                 rest.split(',').filter_map(|part| part.trim().split_once('=')).find(|(key, _)| *key == name);
             found.map(|(_, value)| value).ok_or_else(|| incomplete(name))
         };
-        let scope: Vec<&str> = part("Credential")?.split('/').collect();
-        let [access_key, day, region, service, "aws4_request"] = scope.as_slice() else {
-            return Err(incomplete("Credential"));
+        Self::of_parts(part("Credential")?, part("SignedHeaders")?, part("Signature")?, None)
+            .ok_or_else(|| incomplete("Credential"))
+    }
+
+    /// A presigned query ("Authenticating Requests: Using Query Parameters").
+    fn of_query(query: &str) -> Result<Self, Doubt> {
+        let all = pairs(query);
+        let find = |name: &str| all.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let part = |name: &str| {
+            let missing = || Doubt::Incomplete(format!("AWS query-string parameters must include '{name}'."));
+            find(name).ok_or_else(missing)
         };
-        Ok(Self {
+        if part("X-Amz-Algorithm")? != ALGORITHM {
+            return Err(Doubt::Incomplete(format!("X-Amz-Algorithm has to be {ALGORITHM}.")));
+        }
+        // STS takes queries that do not say how long they are to be taken.
+        let expires = find("X-Amz-Expires").unwrap_or("900");
+        let expires = expires.parse().ok().filter(|seconds| (0..=EXPIRES_MAX_SECS).contains(seconds));
+        let expires = expires.ok_or_else(|| {
+            Doubt::Incomplete(
+                "X-Amz-Expires must be less than a week (in seconds); and not negative.".to_owned(),
+            )
+        })?;
+        let presigned = Presigned {
+            date: part("X-Amz-Date")?.to_owned(),
+            expires: Span::from_secs(expires),
+            token: find("X-Amz-Security-Token").map(str::to_owned),
+        };
+        let (credential, headers) = (part("X-Amz-Credential")?, part("X-Amz-SignedHeaders")?);
+        Self::of_parts(credential, headers, part("X-Amz-Signature")?, Some(presigned)).ok_or_else(|| {
+            Doubt::Incomplete("X-Amz-Credential is no key with the scope of a request.".to_owned())
+        })
+    }
+
+    fn of_parts(
+        credential: &str,
+        headers: &str,
+        signature: &str,
+        presigned: Option<Presigned>,
+    ) -> Option<Self> {
+        let scope: Vec<&str> = credential.split('/').collect();
+        let [access_key, day, region, service, "aws4_request"] = scope.as_slice() else { return None };
+        Some(Self {
             access_key: (*access_key).to_owned(),
             day: (*day).to_owned(),
             region: (*region).to_owned(),
             service: (*service).to_owned(),
-            headers: part("SignedHeaders")?.split(';').map(str::to_owned).collect(),
-            signature: part("Signature")?.to_owned(),
+            headers: headers.split(';').map(str::to_owned).collect(),
+            signature: signature.to_owned(),
+            presigned,
         })
     }
 
-    /// Whether the request is signed by whoever has a key, and not long ago.
+    /// The session token that comes with it.
+    #[must_use]
+    pub fn token<'r>(&'r self, request: &Signed<'r>) -> Option<&'r str> {
+        match &self.presigned {
+            Some(presigned) => presigned.token.as_deref(),
+            None => find(request.headers, "x-amz-security-token").filter(|token| !token.is_empty()),
+        }
+    }
+
+    /// Whether the request is signed by whoever has a key, and not long ago. A presigned one is taken as long as it says, and at least for a while.
     ///
     /// # Errors
     /// Why it is not believed.
-    pub fn verify(&self, request: &Signed<'_>, known: &Credentials, now: Time) -> Result<(), Doubt> {
+    pub fn verify(
+        &self,
+        request: &Signed<'_>,
+        known: &Credentials,
+        at_least: Span,
+        now: Time,
+    ) -> Result<(), Doubt> {
         if self.access_key != known.access_key {
             return Err(Doubt::UnknownKey);
         }
-        let date = find(request.headers, "x-amz-date").ok_or_else(|| {
-            Doubt::Incomplete(
-                "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
-                    .to_owned(),
-            )
-        })?;
+        if !self.headers.iter().any(|name| name == "host" || name == ":authority") {
+            return Err(Doubt::Unfit(
+                "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.".to_owned(),
+            ));
+        }
+        let date = match &self.presigned {
+            Some(presigned) => &*presigned.date,
+            None => find(request.headers, "x-amz-date").ok_or_else(|| {
+                Doubt::Incomplete(
+                    "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
+                        .to_owned(),
+                )
+            })?,
+        };
         let signed = moment(date).ok_or_else(|| {
             Doubt::Incomplete(format!("Date must be in ISO-8601 'basic format'. Got '{date}'."))
         })?;
         if !date.starts_with(&self.day) {
             return Err(Doubt::Mismatch);
         }
-        let apart = (now.as_millis() - signed.as_millis()) / 1000;
-        if apart.abs() > SKEW_MAX_SECS {
-            let basic = |time: Time| time.to_string().replace(['-', ':'], "");
-            let bound = |secs: i64| basic(Time::from_millis(now.as_millis() + secs * 1000));
-            return Err(Doubt::Skewed(match apart > 0 {
-                true => format!(
-                    "Signature expired: {date} is now earlier than {} ({} - 5 min.)",
-                    bound(-SKEW_MAX_SECS),
-                    basic(now)
-                ),
-                false => format!(
-                    "Signature not yet current: {date} is still later than {} ({} + 5 min.)",
-                    bound(SKEW_MAX_SECS),
-                    basic(now)
-                ),
-            }));
+        let ahead = Span::from_secs(SKEW_MAX_SECS);
+        let lasts = self.presigned.as_ref().map_or(ahead, |presigned| presigned.expires.max(at_least));
+        let basic = |time: Time| time.to_string().replace(['-', ':'], "");
+        let whole = |time: Time| time.floor_seconds();
+        if whole(now) - signed > lasts {
+            let minutes = lasts.as_millis() / 60_000;
+            let bound = basic(whole(now) - lasts);
+            return Err(Doubt::Skewed(format!(
+                "Signature expired: {date} is now earlier than {bound} ({} - {minutes} min.)",
+                basic(whole(now))
+            )));
+        }
+        if signed - whole(now) > ahead {
+            let bound = basic(whole(now) + ahead);
+            return Err(Doubt::Skewed(format!(
+                "Signature not yet current: {date} is still later than {bound} ({} + 5 min.)",
+                basic(whole(now))
+            )));
         }
         let payload = hex(digest::digest(&digest::SHA256, request.body).as_ref());
         let claimed = find(request.headers, "x-amz-content-sha256").unwrap_or(&payload);
@@ -171,7 +262,11 @@ impl Authorization {
             return Err(Doubt::Mismatch);
         }
         // Clients escape the query anew, as the rules say, or sign it as they send it (botocore, where a URL has one already).
-        let queries = [escaped(request.query), as_sent(request.query)];
+        let query = match &self.presigned {
+            Some(_) => without_signature(request.query),
+            None => request.query.to_owned(),
+        };
+        let queries = [escaped(&query), as_sent(&query)];
         let is_signed = queries.iter().any(|query| self.is_signed(request, query, (date, claimed), known));
         is_signed.then_some(()).ok_or(Doubt::Mismatch)
     }
@@ -216,6 +311,12 @@ impl Authorization {
         let method = request.method;
         format!("{method}\n{path}\n{}\n{headers}\n{}\n{payload}", query, self.headers.join(";"))
     }
+}
+
+/// A presigned query without its signature, which it cannot hold itself.
+fn without_signature(query: &str) -> String {
+    let parts: Vec<&str> = query.split('&').filter(|part| !part.starts_with("X-Amz-Signature=")).collect();
+    parts.join("&")
 }
 
 /// A query with its pairs in order, escaped as the rules say; a plus stands for itself there.

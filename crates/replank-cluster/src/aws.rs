@@ -3,12 +3,14 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use replank_api::Owner;
-use replank_aws::{Account, Answered, Backend, Call, InstanceType, Machine, Region};
+use replank_api::{OutsideTokens, Owner, Pace, TokenSigner, User};
+use replank_aws::{
+    Account, Answered, Backend, Call, Caller, Gate, InstanceType, Machine, Region, WebIdentity,
+};
 use replank_facts::cluster_name::cluster_name;
 use replank_facts::instance_types::{Arch, all, instance_type};
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape};
+use replank_model::object::cloud::{GroupSize, Instance, LaunchTemplate, NodeGroup, NodeShape, TargetGroup};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
@@ -30,13 +32,67 @@ const REPORTED: i64 = 95;
 
 /// Passes calls to the thread that owns the world.
 #[derive(Clone, Debug)]
-pub struct AwsBackend(pub Owner);
+pub struct AwsBackend {
+    /// The thread.
+    pub owner: Owner,
+    /// What the cluster signs tokens of service accounts with.
+    pub signer: Arc<TokenSigner>,
+}
 
 impl Backend for AwsBackend {
+    fn web_identity(&self, token: &str) -> Option<WebIdentity> {
+        let claims = self.signer.verify(token)?;
+        let text = |name: &str| claims[name].as_str().map(str::to_owned);
+        let audiences = claims["aud"].as_array().into_iter().flatten();
+        Some(WebIdentity {
+            issuer: text("iss")?,
+            subject: text("sub")?,
+            audiences: audiences.filter_map(|one| one.as_str().map(str::to_owned)).collect(),
+            until: claims["exp"].as_i64()?,
+            shown: Pace::outside().as_millis() / 1000,
+        })
+    }
+
     fn call(&self, call: Call) -> Pin<Box<dyn Future<Output = Option<Answered>> + Send + '_>> {
         Box::pin(async move {
-            let answer = self.0.beside(Box::new(call)).await?;
+            let answer = self.owner.beside(Box::new(call)).await?;
             answer.downcast::<Answered>().ok().map(|answered| *answered)
+        })
+    }
+}
+
+/// Tokens that `aws eks get-token` makes, as EKS takes them: whoever the account knows is the cluster's administrator. Access entries are not asked.
+#[derive(Debug)]
+pub struct IamTokens {
+    /// What the account knows.
+    pub gate: Gate,
+    /// The account's number.
+    pub account: String,
+    /// The cluster that tokens have to be made for.
+    pub cluster: String,
+}
+
+impl OutsideTokens for IamTokens {
+    fn user(&self, token: &str) -> Option<User> {
+        let caller = self.gate.of_kubernetes(token, &self.cluster, Pace::outside()).ok()?;
+        let (arn, id) = (caller.arn(&self.account), caller.id());
+        let (principal, session) = id.split_once(':').unwrap_or((&id, ""));
+        // Names as aws-iam-authenticator gives them (`pkg/server`).
+        let canonical = match &caller {
+            Caller::Role { role, .. } => format!("arn:aws:iam::{}:role/{role}", self.account),
+            Caller::User | Caller::Web(_) => arn.clone(),
+        };
+        let extra = [
+            ("arn", &*arn),
+            ("canonicalArn", &canonical),
+            ("principalId", principal),
+            ("sessionName", session),
+        ];
+        Some(User {
+            name: arn.clone(),
+            uid: format!("aws-iam-authenticator:{}:{principal}", self.account),
+            groups: vec!["system:masters".to_owned(), "system:authenticated".to_owned()],
+            extra: extra.map(|(key, value)| (key.to_owned(), vec![value.to_owned()])).into(),
         })
     }
 }
@@ -179,6 +235,10 @@ impl Region for Machines<'_> {
 
     fn put_instance(&mut self, instance: Instance) {
         self.0.cloud(|cloud| cloud.put_instance(instance));
+    }
+
+    fn put_target(&mut self, instance: &InstanceId, target_group: &TargetGroup, is_registered: bool) {
+        self.0.cloud(|cloud| cloud.put_target(instance, target_group, is_registered));
     }
 
     fn terminate(&mut self, instance: &InstanceId, replacement: Replacement) -> Result<(), Refusal> {

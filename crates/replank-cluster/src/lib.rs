@@ -16,7 +16,7 @@ mod start;
 mod trust;
 mod world;
 
-pub use aws::{AwsBackend, places};
+pub use aws::{AwsBackend, IamTokens, places};
 pub use journal::{Files, JournalError, Kept};
 pub use nodes::{Fleet, nodes};
 pub use start::Start;

@@ -126,6 +126,7 @@ impl ExternalChanges {
                 | Effect::Queue(QueueEffect::DeleteMessage { .. })
                 | Effect::Group(GroupEffect::SetTemplate { .. })
                 | Effect::Group(GroupEffect::SetProcess { .. })
+                | Effect::Group(GroupEffect::ProtectInstance { .. })
                 | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
             }
         }

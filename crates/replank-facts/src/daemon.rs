@@ -38,13 +38,22 @@ fn belongs_on(set: &DaemonSet, node: &Node) -> bool {
 
 /// Whether a pod's selector, required node affinity and tolerations let it run on a node, whatever else is there.
 pub fn is_eligible(spec: &PodSpec, node: &Node) -> bool {
+    is_selected(spec, node) && is_tolerated(spec, node)
+}
+
+/// Whether a pod's selector and required node affinity let it run on a node, whatever its taints.
+pub fn is_selected(spec: &PodSpec, node: &Node) -> bool {
     let labels = &node.meta.labels;
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     spec.node_selector.iter().all(|(key, value)| labels.value(key) == Some(value))
         && affinity
             .and_then(|affinity| affinity.required.as_ref())
             .is_none_or(|required| selects(required, node))
-        && node.spec.taints.iter().all(|taint| is_borne(spec, taint))
+}
+
+/// Whether a pod tolerates all taints of a node that do not go by themselves.
+pub fn is_tolerated(spec: &PodSpec, node: &Node) -> bool {
+    node.spec.taints.iter().all(|taint| is_borne(spec, taint))
 }
 
 fn is_borne(spec: &PodSpec, taint: &Taint) -> bool {

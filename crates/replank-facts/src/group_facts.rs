@@ -5,15 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_model::int_or_string::IntOrString;
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::cloud::{
     AmiType, GroupKind, GroupSize, HealthStatus, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
-    VersionWord,
+    UpdateError, VersionWord,
 };
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use serde_json::Value;
 
 use replank_protocol::scaling::Market;
+
+use crate::instance_types::Described;
 
 /// Tag that EKS puts on the Auto Scaling group behind a managed node group.
 const TAG_NODEGROUP: &str = "eks:nodegroup-name";
@@ -53,10 +56,22 @@ pub struct Facts {
     pub template: Option<LaunchTemplateRef>,
     /// The word by which it names that version, and the launch template's id.
     pub follows: Option<(Text, VersionWord)>,
+    /// The launch configuration that it makes instances from, where it has no launch template.
+    pub launch_configuration: Option<Text>,
+    /// Those of its mixed instances policy's overrides that have a launch template of their own, by their instance types.
+    pub own_templates: Vec<Text>,
+    /// What EKS says of a managed node group: `ACTIVE`, `DEGRADED`, …
+    pub status: Option<Text>,
+    /// What EKS says is wrong with it (`health.issues`).
+    pub issues: Vec<UpdateError>,
+    /// What EC2 says of its instance types, where it was asked.
+    pub described: BTreeMap<Text, Described>,
     /// The kind of its machine image.
     pub ami_type: AmiType,
     /// ARNs of the target groups that are attached to it, sorted.
     pub target_groups: Vec<Text>,
+    /// How many nodes EKS replaces at once in an update.
+    pub update_at_once: Option<IntOrString>,
 }
 
 /// What is said of an instance.
@@ -185,9 +200,19 @@ impl Facts {
         }
         self.template = self.template.take().or(more.template);
         self.follows = self.follows.take().or(more.follows);
+        self.launch_configuration = self.launch_configuration.take().or(more.launch_configuration);
+        if self.own_templates.is_empty() {
+            self.own_templates = more.own_templates;
+        }
+        self.status = self.status.take().or(more.status);
+        if self.issues.is_empty() {
+            self.issues = more.issues;
+        }
+        self.described.extend(more.described);
         if self.ami_type.is_empty() {
             self.ami_type = more.ami_type;
         }
+        self.update_at_once = self.update_at_once.take().or(more.update_at_once);
         if self.target_groups.is_empty() {
             self.target_groups = more.target_groups;
         }
@@ -286,9 +311,29 @@ fn auto_scaling(at: usize, group: &Value) -> Result<Facts, FactsError> {
         policies: texts(&group["TerminationPolicies"]).filter_map(TerminationPolicy::of).collect(),
         follows: template.into_iter().find_map(followed),
         template: template.into_iter().find_map(|one| template_of(one, "LaunchTemplateId", "Version")),
-        ami_type: AmiType::default(),
+        launch_configuration: text(group, "LaunchConfigurationName").map(Text::from),
+        own_templates: own_templates(overrides),
         target_groups: target_groups_of(group),
+        ..Facts::default()
     })
+}
+
+/// The overrides of a mixed instances policy that have a launch template of their own, by their types.
+fn own_templates(overrides: &Value) -> Vec<Text> {
+    let all = overrides.as_array().into_iter().flatten();
+    let own = all.filter(|one| one["LaunchTemplateSpecification"].is_object());
+    own.map(|one| Text::from(text(one, "InstanceType").unwrap_or("those of InstanceRequirements"))).collect()
+}
+
+/// What EKS says is wrong with a node group.
+fn issues(group: &Value) -> Vec<UpdateError> {
+    let all = group["health"]["issues"].as_array().into_iter().flatten();
+    all.map(|one| UpdateError {
+        code: text(one, "code").unwrap_or("Unknown").into(),
+        message: text(one, "message").unwrap_or_default().into(),
+        resources: texts(&one["resourceIds"]).map(Text::from).collect(),
+    })
+    .collect()
 }
 
 /// The target groups that are attached to a group: `TargetGroupARNs`, and `TrafficSources` of the type `elbv2`, which replaces it.
@@ -372,13 +417,24 @@ fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
         protects_new: false,
         policies: Vec::new(),
         template: template_of(&group["launchTemplate"], "id", "version"),
-        follows: None,
+        status: text(group, "status").map(Text::from),
+        issues: issues(group),
         ami_type: text(group, "amiType")
             .filter(|kind| *kind != "CUSTOM")
             .map(AmiType::new)
             .unwrap_or_default(),
-        target_groups: Vec::new(),
+        update_at_once: at_once(&group["updateConfig"]),
+        ..Facts::default()
     })
+}
+
+/// How many nodes an update replaces at once (`updateConfig`): a number, or a percentage.
+#[must_use]
+pub fn at_once(config: &Value) -> Option<IntOrString> {
+    let number = |member: &str| config[member].as_i64().and_then(|number| i32::try_from(number).ok());
+    let percent =
+        number("maxUnavailablePercentage").map(|share| IntOrString::String(format!("{share}%").into()));
+    number("maxUnavailable").map(IntOrString::Int).or(percent)
 }
 
 #[cfg(test)]
@@ -392,7 +448,7 @@ mod tests {
         let eks = json!({"nodegroup": {"nodegroupName": "web", "capacityType": "SPOT", "instanceTypes": ["m5.large", "m5a.large"], "amiType": "AL2023_x86_64_STANDARD",
             "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 3}, "labels": {"role": "web"},
             "taints": [{"key": "role", "value": "web", "effect": "NO_SCHEDULE"}], "tags": {"team": "a"},
-            "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
+            "updateConfig": {"maxUnavailablePercentage": 33}, "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
         let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
             "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large", "ProtectedFromScaleIn": true, "HealthStatus": "Unhealthy",
                 "LaunchTemplate": {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "eks-1", "Version": "6"}}],
@@ -405,6 +461,7 @@ mod tests {
             let web = &all[0];
             assert_eq!((web.name.as_str(), web.auto_scaling.as_deref()), ("web", Some("eks-web-1234")));
             assert_eq!(web.kind, GroupKind::EksManaged);
+            assert_eq!(web.update_at_once, Some(IntOrString::String("33%".into())));
             assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
             assert_eq!((web.market, web.zones.len(), web.taints.len()), (Some(Market::Spot), 2, 1));
             assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));
@@ -442,6 +499,33 @@ mod tests {
         assert!(read(json!({})).target_groups.is_empty());
         let mixed = json!({"MixedInstancesPolicy": {"LaunchTemplate": {"LaunchTemplateSpecification": {"LaunchTemplateId": "lt-1", "Version": "3"}}}});
         assert_eq!(read(mixed).template.map(|known| known.version), Some(3));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_and_what_is_wrong_is_read() {
+        let group = |more: Value| {
+            let mut group =
+                json!({"AutoScalingGroupName": "web", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0});
+            group.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            super::read(&json!({"AutoScalingGroups": [group]})).unwrap().remove(0)
+        };
+        let old = group(json!({"LaunchConfigurationName": "web-lc"}));
+        assert_eq!(old.launch_configuration.as_deref(), Some("web-lc"));
+        let own = json!({"LaunchTemplateId": "lt-2", "Version": "1"});
+        let mixed = group(
+            json!({"MixedInstancesPolicy": {"LaunchTemplate": {"LaunchTemplateSpecification": {"LaunchTemplateId": "lt-1", "Version": "3"},
+            "Overrides": [{"InstanceType": "m6i.large"}, {"InstanceType": "m6g.large", "LaunchTemplateSpecification": own}]}}}),
+        );
+        assert_eq!((mixed.launch_configuration, mixed.own_templates), (None, vec![Text::from("m6g.large")]));
+        let eks = json!({"nodegroup": {"nodegroupName": "web", "status": "DEGRADED", "scalingConfig": {"minSize": 0, "maxSize": 1, "desiredSize": 0},
+            "resources": {"autoScalingGroups": [{"name": "eks-web"}]},
+            "health": {"issues": [{"code": "AmiIdNotFound", "message": "m", "resourceIds": ["ami-1"]}]}}});
+        let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0,
+            "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}]}]});
+        let both = merged(read(&json!([asg, eks])).unwrap());
+        assert_eq!((both.len(), both[0].status.as_deref()), (1, Some("DEGRADED")));
+        assert_eq!(both[0].issues[0].to_string(), "AmiIdNotFound: m (ami-1)");
+        assert!(both[0].issues[0].explained().is_some());
     }
 
     #[test]

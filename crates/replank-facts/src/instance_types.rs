@@ -5,8 +5,12 @@
 //! instance-info.jsonl; aws/amazon-vpc-cni-k8s misc/eni-max-pods.txt; August 2026). Prefix delegation and own settings give other
 //! numbers: what a group really offers is believed before this.
 
+use std::collections::BTreeMap;
+
 use replank_model::object::resources::{CPU, MEMORY, PODS, Resources};
 use replank_model::quantity::{Format, Quantity};
+use replank_model::text::Text;
+use serde_json::Value;
 
 /// Instruction set of a machine, as label `kubernetes.io/arch` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +46,55 @@ pub struct InstanceType {
     /// Pods by interfaces and addresses, without prefix delegation.
     pub pods_max: i64,
 }
+
+/// What EC2 says of an instance type (`aws ec2 describe-instance-types`), of those that are not known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// What EKS makes of it, without a name.
+    pub offers: InstanceType,
+    /// How many GPUs it has.
+    pub gpus: i64,
+}
+
+/// What EC2 says of instance types, by their names. Pods are counted as EKS counts them: for each network interface of the default network card one address is its own; two pods
+/// use the node's network.
+#[must_use]
+pub fn described(answer: &Value) -> BTreeMap<Text, Described> {
+    let all = answer["InstanceTypes"].as_array().into_iter().flatten();
+    all.filter_map(|one| Some((Text::from(one["InstanceType"].as_str()?), describes(one)?))).collect()
+}
+
+fn describes(one: &Value) -> Option<Described> {
+    let mut archs = one["ProcessorInfo"]["SupportedArchitectures"].as_array()?.iter();
+    let arch = archs.find_map(|arch| match arch.as_str()? {
+        "x86_64" => Some(Arch::Amd64),
+        "arm64" => Some(Arch::Arm64),
+        _ => None,
+    })?;
+    let network = &one["NetworkInfo"];
+    let cards = network["NetworkCards"].as_array().into_iter().flatten();
+    let default = network["DefaultNetworkCardIndex"].as_i64().unwrap_or(0);
+    let of_card = cards.filter(|card| card["NetworkCardIndex"].as_i64() == Some(default));
+    let interfaces = of_card.filter_map(|card| card["MaximumNetworkInterfaces"].as_i64()).next();
+    let interfaces = interfaces.or_else(|| network["MaximumNetworkInterfaces"].as_i64());
+    let pods = interfaces
+        .zip(network["Ipv4AddressesPerInterface"].as_i64())
+        .map(|(interfaces, addresses)| interfaces * (addresses - 1) + 2);
+    let gpus = one["GpuInfo"]["Gpus"].as_array().into_iter().flatten();
+    // Those of other makers have another name on a node.
+    let gpus = gpus.filter(|gpu| gpu["Manufacturer"] == "NVIDIA").filter_map(|gpu| gpu["Count"].as_i64());
+    let offers = InstanceType {
+        name: "",
+        arch,
+        vcpu: one["VCpuInfo"]["DefaultVCpus"].as_i64()?,
+        memory_mib: one["MemoryInfo"]["SizeInMiB"].as_i64()?,
+        pods_max: pods.unwrap_or(PODS_UNKNOWN),
+    };
+    Some(Described { offers, gpus: gpus.sum() })
+}
+
+/// Pods of a node of whose network nothing is known: kubelet's default.
+const PODS_UNKNOWN: i64 = 110;
 
 /// All instance types that are known.
 #[must_use]
@@ -153,6 +206,19 @@ const TYPES: &[InstanceType] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ec2_says_of_a_type_is_what_the_table_has() {
+        let m6i = serde_json::json!({"InstanceTypes": [{"InstanceType": "m6i.xlarge", "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]},
+            "VCpuInfo": {"DefaultVCpus": 4}, "MemoryInfo": {"SizeInMiB": 16384},
+            "NetworkInfo": {"MaximumNetworkInterfaces": 8, "Ipv4AddressesPerInterface": 15, "DefaultNetworkCardIndex": 0,
+                "NetworkCards": [{"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 4}, {"NetworkCardIndex": 1, "MaximumNetworkInterfaces": 4}]}},
+            {"InstanceType": "mac2.metal", "ProcessorInfo": {"SupportedArchitectures": ["arm64_mac"]}}]});
+        let all = described(&m6i);
+        assert_eq!(all.len(), 1, "{all:?}");
+        let of_table = *instance_type("m6i.xlarge").expect("it is known");
+        assert_eq!(all["m6i.xlarge"], Described { offers: InstanceType { name: "", ..of_table }, gpus: 0 });
+    }
 
     #[test]
     fn reservations_follow_the_formula() {

@@ -201,6 +201,17 @@ pub enum GroupEffect {
         /// Whether it is to be active.
         is_active: bool,
     },
+    /// Protects an instance from scale-in, or ends that (SetInstanceProtection): nothing is changed where it is so already. What is protected is not chosen
+    /// when its group is to have fewer instances, be it that somebody lowers its size or that it balances its zones. It keeps an instance neither from a
+    /// termination by its id, nor from a replacement for its health, nor from an interruption.
+    ProtectInstance {
+        /// The instance.
+        instance: InstanceId,
+        /// Its group.
+        group: GroupId,
+        /// Whether it is to be protected.
+        is_protected: bool,
+    },
     /// Has a group launch another instance in the place of one, which its termination hook holds meanwhile: the instance is terminated
     /// without a decrement. Fails where the group has no such hook, for then the instance would be gone at once.
     Relieve {
@@ -446,7 +457,9 @@ impl Effect {
                 | GroupEffect::ScaleNodegroupToZero { .. } => true,
                 // The call is atomic; the proof that goes with it is a read.
                 GroupEffect::CompleteAction { expected, .. } => expected.is_some(),
-                GroupEffect::SetProcess { .. } | GroupEffect::Heartbeat { .. } => false,
+                GroupEffect::SetProcess { .. }
+                | GroupEffect::ProtectInstance { .. }
+                | GroupEffect::Heartbeat { .. } => false,
             },
             Self::Queue(QueueEffect::HoldMessage { .. } | QueueEffect::DeleteMessage { .. }) => false,
         }
@@ -497,6 +510,7 @@ impl GroupEffect {
             | Self::Untag { .. }
             | Self::SetTemplate { .. }
             | Self::SetProcess { .. }
+            | Self::ProtectInstance { .. }
             | Self::Relieve { .. }
             | Self::CompleteAction { .. }
             | Self::Heartbeat { .. }
@@ -512,9 +526,10 @@ impl GroupEffect {
     #[must_use]
     pub fn changes_auto_scaling_group(&self) -> Option<&GroupName> {
         match self {
-            Self::SetTemplate { group, .. } | Self::Resize { group, .. } | Self::SetProcess { group, .. } => {
-                Some(&group.node_group)
-            }
+            Self::SetTemplate { group, .. }
+            | Self::Resize { group, .. }
+            | Self::SetProcess { group, .. }
+            | Self::ProtectInstance { group, .. } => Some(&group.node_group),
             Self::Terminate { expected, replacement: Replacement::Decrement { .. }, .. }
                 if expected.is_of_autoscaler() =>
             {

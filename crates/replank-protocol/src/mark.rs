@@ -15,7 +15,7 @@ use replank_model::labels::Annotations;
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
-use replank_model::text::{RunId, Text};
+use replank_model::text::{InstanceId, RunId, Text};
 use replank_model::time::Time;
 
 use crate::cause::Cause;
@@ -26,6 +26,7 @@ pub use by_hand::{BY_HAND, ByHand, cordoned_by_hand, uncordoned_by_hand};
 pub use tags::template_tag;
 pub use tags::{Ailment, Before, Begun, Halt, Halted, Illness, Moment, Until, Whose};
 pub use tags::{process_tag, read_followed, read_process, read_size, read_template, size_tag, size_text};
+pub use tags::{protected_by, protected_tag};
 pub use version::{OURS, VERSION, newer_on_group, newer_on_node};
 
 /// Annotation on a node: which part of Replank has it, as an [`Owner`].
@@ -77,6 +78,9 @@ pub const BEGUN: &str = "replank.dev/begun";
 pub const ORIGINAL_TEMPLATE: &str = "replank.dev/original-template";
 /// Tag on a group: the process that the run has suspended, and resumes when it is over. It names no run, like the size.
 pub const SUSPENDED: &str = "replank.dev/suspended";
+/// Tag on a group, with the id of an instance behind it: the run that protects the instance from scale-in, and ends that when nothing on it is waited for any
+/// more. It is written before the instance is protected, so that a protection without it is somebody else's.
+pub const PROTECTED: &str = "replank.dev/protected-";
 /// Tag on a group: what was wrong with the cluster's pods when the run began, as [`Before`].
 pub const HEALTH: &str = "replank.dev/health-before";
 /// Tag on a group, with the number of a stage behind it: until when the run stands still after that stage, as [`Until`].
@@ -327,6 +331,18 @@ fn cleared(annotations: &Annotations) -> Annotations {
     .fold(annotations.clone(), |all, key| all.without(key))
 }
 
+/// The key of the tag that says that a run protects an instance from scale-in ([`PROTECTED`]).
+#[must_use]
+pub fn protected_key(instance: &InstanceId) -> Text {
+    Text::from(format!("{PROTECTED}{instance}"))
+}
+
+/// The instance that such a key names.
+#[must_use]
+pub fn protected_in(key: &str) -> Option<InstanceId> {
+    key.strip_prefix(PROTECTED).filter(|id| !id.is_empty()).map(InstanceId::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,13 +432,23 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_a_protection_names_its_instance() {
+        let instance = InstanceId::from("i-0123456789abcdef0");
+        assert_eq!(protected_in(&protected_key(&instance)), Some(instance));
+        assert_eq!(protected_in(PROTECTED), None);
+        assert_eq!(protected_in(SUSPENDED), None);
+    }
+
+    #[test]
     fn keys_fit_what_aws_and_kubernetes_take() {
         let stage = format!("{STAGE}{}", u32::MAX);
+        let protected = protected_key(&"i-0123456789abcdef0".into());
         for key in [
             ORIGINAL_SIZE,
             BEGUN,
             ORIGINAL_TEMPLATE,
             SUSPENDED,
+            &protected,
             HEALTH,
             &stage,
             RETAINED,

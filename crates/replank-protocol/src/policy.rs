@@ -27,6 +27,8 @@ pub enum Refused {
     Orphan,
     /// It has data in an emptyDir.
     LocalStorage,
+    /// Its author declares that its work must not be run again.
+    RerunUnsafe,
     /// It cannot be read: what it is, and whether it may go, nobody can say.
     Unreadable,
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Refused {
         f.write_str(match self {
             Self::Bare => "it has no controller that would recreate it (barePods: refuse)",
             Self::Orphan => "its DaemonSet is gone, so it would not be recreated",
+            Self::RerunUnsafe => "its work must not be run again (replank.dev/rerun: unsafe)",
             Self::Unreadable => "it cannot be read",
             Self::LocalStorage => "its emptyDir data would be lost (localStorage: refuse)",
         })

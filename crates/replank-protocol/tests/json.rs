@@ -195,6 +195,7 @@ fn group() -> Vec<Effect> {
         },
         GroupEffect::SetProcess { group: web(), process: ScalingProcess::AzRebalance, is_active: false },
         GroupEffect::UpdateNodegroupConfig { group: managed(), from: size(3), to: size(4) },
+        GroupEffect::ProtectInstance { instance: "i-2".into(), group: web(), is_protected: true },
         GroupEffect::ScaleNodegroupToZero {
             group: managed(),
             from: size(2),
@@ -217,8 +218,9 @@ fn group() -> Vec<Effect> {
         GroupEffect::UpdateNodegroupConfig { .. } => 9,
         GroupEffect::ScaleNodegroupToZero { .. } => 10,
         GroupEffect::SetProcess { .. } => 11,
+        GroupEffect::ProtectInstance { .. } => 12,
     };
-    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 12, "every effect has a sample");
+    assert_eq!(effects.iter().map(number).collect::<BTreeSet<_>>().len(), 13, "every effect has a sample");
     effects.into_iter().map(Effect::from).collect()
 }
 

@@ -23,6 +23,7 @@ use crate::hpa::HpaArgs;
 use crate::journal::{DiffArgs, ReportArgs};
 use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
+use crate::output::{AnswerFormat, CheckFormat, DocumentFormat, PlaceFormat};
 use crate::rehearse::OnClusterArgs;
 use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
@@ -235,17 +236,8 @@ pub(crate) struct LeftoverArgs {
     pub(crate) read: ReadArgs,
 
     /// Output format; docs/leftover.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = LeftoverFormat::Text)]
-    pub(crate) output: LeftoverFormat,
-}
-
-/// Form of what was left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LeftoverFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }
 
 /// The name of a run.
@@ -285,6 +277,19 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) gate: GateArgs,
 
+    /// Also names the nodes at which EKS's own update of their managed group would give up after 15 minutes, or may, and why.
+    #[arg(long)]
+    pub(crate) managed_update: bool,
+
+    /// A list of machine images that must not be used: nodes with one are found, with the release to go back to; docs/check.md describes it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bad_images: Option<PathBuf>,
+
+    /// A directory with output of the AWS command line (lifecycle hooks, EventBridge rules, queue): also finds what is missing for nodes to be drained whose instance
+    /// AWS takes away; docs/termination.md describes it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) aws: Option<PathBuf>,
+
     /// Shows what the proved changes do to each object, before and after, instead of the findings. With -o json, the whole objects.
     #[arg(long)]
     pub(crate) fix_preview: bool,
@@ -292,21 +297,6 @@ pub(crate) struct CheckArgs {
     /// Output format; docs/check.md describes the JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
     pub(crate) output: CheckFormat,
-}
-
-/// Form of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CheckFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
-    /// SARIF 2.1.0 for code scanning.
-    Sarif,
-    /// Markdown for a ticket or a pull request.
-    Markdown,
-    /// Annotations of files and lines in the log of a GitHub workflow.
-    Github,
 }
 
 /// Arguments of `scale`.
@@ -358,21 +348,12 @@ pub(crate) struct SimulateArgs {
     pub(crate) read: ReadArgs,
 
     /// Output format; docs/scale.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScaleFormat::Text)]
-    pub(crate) output: ScaleFormat,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 
     /// Flags of Cluster Autoscaler, after `--`: `-- --expander=price --max-nodes-total=50`.
     #[arg(last = true, value_name = "FLAG")]
     pub(crate) flags: Vec<String>,
-}
-
-/// Form of an answer about scaling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScaleFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
 }
 
 /// Arguments of `explain`.
@@ -383,19 +364,8 @@ pub(crate) struct ExplainArgs {
     pub(crate) id: Option<String>,
 
     /// Output format.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ExplainFormat::Text)]
-    pub(crate) output: ExplainFormat,
-}
-
-/// Form of an explanation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExplainFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
-    /// Markdown, as in docs/findings.md.
-    Markdown,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DocumentFormat::Text)]
+    pub(crate) output: DocumentFormat,
 }
 
 /// Which nodes must be replaced.
@@ -498,26 +468,13 @@ pub(crate) struct PlaceArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Output format; docs/place-json.md describes the JSON.
+    /// Output format; docs/place-json.md describes the JSON. Wide has scores and one row per node, name the nodes that fit, best first.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = PlaceFormat::Text)]
     pub(crate) output: PlaceFormat,
 
     /// One row per node, however many nodes there are.
     #[arg(long)]
     pub(crate) all_nodes: bool,
-}
-
-/// Form of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlaceFormat {
-    /// Text for people.
-    Text,
-    /// Text with scores and one row per node.
-    Wide,
-    /// JSON for programs.
-    Json,
-    /// Names of the nodes that fit, best first.
-    Name,
 }
 
 /// Arguments of `rehearse`.
@@ -603,9 +560,9 @@ pub(crate) struct RehearseArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Output format; docs/rehearsal-json.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    /// Output format; docs/rehearsal-json.md describes the JSON. Markdown is a change request: what, when, impact, risks, prerequisites, how to stop, how to roll back.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DocumentFormat::Text)]
+    pub(crate) output: DocumentFormat,
 
     /// Shows a timeline of every node.
     #[arg(long, conflicts_with = "seeds")]
@@ -678,17 +635,6 @@ fn sweep(text: &str) -> Result<Span, String> {
         true => Ok(span),
         false => Err(format!("expected more than 0 and at most {SWEEP_DAYS_MAX}d")),
     }
-}
-
-/// Form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
-    /// A change request: what, when, impact, risks, prerequisites, how to stop, how to roll back.
-    Markdown,
 }
 
 /// The same with values of options that may begin with a minus and a digit: it is the option that says what is wrong with `--surge -1`, not the parser, which would

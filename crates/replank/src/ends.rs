@@ -90,7 +90,15 @@ pub(crate) const ENDS: &[Ends] = &[
         refused: Some("another process was faster"),
         ..NOTHING
     },
-    Ends { command: "handle", passes: "nothing to do for as long as `--idle` says", ..NOTHING },
+    Ends {
+        command: "handle",
+        passes: "nothing to do for as long as `--idle` says",
+        findings: Some("`--autoscale`: a pod stays pending for which no group has nodes"),
+        refused: Some(
+            "`--autoscale`: another process scales the cluster, or its own Cluster Autoscaler is running",
+        ),
+        ..NOTHING
+    },
     Ends {
         command: "autoscale",
         passes: "nothing to do for as long as `--idle` says; `--dry-run`: every pod gets a node",
@@ -134,6 +142,13 @@ pub(crate) const ENDS: &[Ends] = &[
         command: "upgrade calendar",
         passes: "support lasts as long as asked",
         findings: Some("support ends within `--fail-within`"),
+        ..NOTHING
+    },
+    Ends {
+        command: "upgrade watch",
+        passes: "nothing needs attention",
+        findings: Some("support ends within `--within`, or what is installed does not go with the version"),
+        incomplete: true,
         ..NOTHING
     },
     Ends {

@@ -15,7 +15,7 @@ const EXAMPLES: &[Rows] = &[
             "replank rehearse --roll default  # the cluster of the current kubeconfig context",
         ],
     ),
-    ("snapshot", &["replank snapshot -o cluster.json.gz"]),
+    ("snapshot", &["replank snapshot --write cluster.json.gz"]),
     ("cordon", &["replank cordon node-1"]),
     ("uncordon", &["replank uncordon node-1"]),
     (
@@ -43,6 +43,7 @@ const EXAMPLES: &[Rows] = &[
         &[
             "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod --dry-run",
             "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod",
+            "replank handle --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/replank-prod --autoscale=--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled",
         ],
     ),
     (
@@ -83,6 +84,7 @@ const EXAMPLES: &[Rows] = &[
     ),
     ("data", &["replank data -o json"]),
     ("upgrade calendar", &["replank upgrade calendar --of 1.34 --fail-within 90d"]),
+    ("upgrade watch", &["replank upgrade watch cluster.json --within 90d"]),
     ("upgrade plan", &["replank upgrade plan cluster.json --to 1.36 --scan deploy/"]),
     (
         "upgrade run",

@@ -437,7 +437,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-schedule",
             "replank-testkit",
         ],
-        others: &["anyhow", "clap", "flate2", "serde_json"],
+        others: &["anyhow", "clap", "flate2", "ring", "serde_json"],
         below: &[],
         dev: &[],
         purity: Purity::Effects,

@@ -27,6 +27,7 @@ rules! {
     PdbUnready = "pdb-unready", "a disruption budget that allows no eviction now because pods are not ready";
     PdbWaitsForBatch = "pdb-waits-for-batch", "a disruption budget that blocks evictions until batch pods have finished";
     PdbSlow = "pdb-slow", "a disruption budget that allows evictions so slowly that EKS' own update of a managed node group gives up";
+    EksEndsBatch = "eks-ends-batch", "batch pods that EKS' own update of a managed node group does not wait for";
     PdbWeak = "pdb-weak", "a disruption budget that allows most pods to be evicted at once";
     PdbSelectsNothing = "pdb-selects-nothing", "a disruption budget whose selector matches no pod";
     PdbSelectsAll = "pdb-selects-all", "a disruption budget that covers all pods of a namespace";
@@ -36,6 +37,7 @@ rules! {
     WaitsInVain = "waits-in-vain", "pods treated as batch pods that never finish by themselves";
     BatchUnprotected = "batch-unprotected", "batch pods that would lose their work in an eviction";
     BatchWaitUnread = "batch-wait-unread", "an invalid batch-wait annotation";
+    RerunUnsafe = "rerun-unsafe", "batch pods whose work must not be run again, and that an eviction would have run again";
     ResultUnrecorded = "result-unrecorded", "workflow pods whose success a drain may lose before it is recorded";
     RetryWithoutLimit = "retry-without-limit", "a retry backoff without a limit, which Argo runs without pauses";
     ShortGrace = "short-grace", "workflow steps that save outputs and have a short grace period to do so";
@@ -79,6 +81,9 @@ rules! {
     OldImage = "old-image", "nodes of Amazon Linux 2, for which there are no new images";
     LeftToProvisioner = "left-to-provisioner", "externally managed nodes, left to their provisioner: Karpenter, EKS Auto Mode, Fargate";
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
+    ImageRelease = "image-release", "nodes with a machine image that is on the list of bad ones, or whose release was abandoned";
+    TerminationSetup = "termination-setup", "a set-up that does not drain every node whose instance AWS takes away";
+    ManagedUpdate = "managed-update", "nodes at which EKS' own update of their managed group would give up";
     StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, if no other finding explains it";
     Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, if no other finding explains it";
 }

@@ -15,8 +15,11 @@ use replank_model::view::View;
 pub use finding::{Finding, ObjectName, Rule, Severity};
 
 use replank_facts::group_facts::Facts;
+use replank_facts::images::BadImage;
+use replank_facts::network::Network;
 use replank_facts::plan::Plan;
 use replank_facts::plan::RunOptions;
+use replank_facts::termination::account::Account;
 use survey::Survey;
 
 /// Everything that is found, the worst first, then by rule and object.
@@ -31,6 +34,53 @@ pub fn run(view: &View, plan: Option<&Plan>, options: &RunOptions) -> Vec<Findin
 pub fn impossible(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Finding> {
     let survey = Survey::of(view, Some(plan), options);
     let mut findings: Vec<Finding> = rules::IMPOSSIBLE.iter().flat_map(|rule| rule(&survey)).collect();
+    Finding::sort(&mut findings);
+    findings
+}
+
+/// At which nodes EKS' own update of their managed group would give up after 15 minutes, or may.
+#[must_use]
+pub fn managed_update(view: &View, plan: Option<&Plan>, options: &RunOptions) -> Vec<Finding> {
+    let mut findings = rules::managed_update(&Survey::of(view, plan, options));
+    Finding::sort(&mut findings);
+    findings
+}
+
+/// What is missing of what tells the cluster of instances that go: hooks, rules, the queue, aws-node-termination-handler.
+#[must_use]
+pub fn termination_setup(
+    view: &View,
+    plan: Option<&Plan>,
+    options: &RunOptions,
+    account: &Account,
+) -> Vec<Finding> {
+    let mut findings = rules::termination_setup(&Survey::of(view, plan, options), account);
+    Finding::sort(&mut findings);
+    findings
+}
+
+/// What nodes of the group that nodes move into do not reach, or who does not reach them, by their security groups.
+#[must_use]
+pub fn group_network(
+    view: &View,
+    plan: Option<&Plan>,
+    options: &RunOptions,
+    network: &Network,
+) -> Vec<Finding> {
+    let mut findings = rules::group_network(&Survey::of(view, plan, options), network);
+    Finding::sort(&mut findings);
+    findings
+}
+
+/// Nodes that run an image which is on a list, or a release that was abandoned.
+#[must_use]
+pub fn image_releases(
+    view: &View,
+    plan: Option<&Plan>,
+    options: &RunOptions,
+    bad: &[BadImage],
+) -> Vec<Finding> {
+    let mut findings = rules::image_releases(&Survey::of(view, plan, options), bad);
     Finding::sort(&mut findings);
     findings
 }

@@ -24,10 +24,19 @@ impl Rule {
                     Kind::CustomResourceDefinition,
                 ]
             }
+            Self::TerminationSetup => &[Kind::Node, Kind::Pod, Kind::Deployment, Kind::DaemonSet],
+            Self::ManagedUpdate => &[
+                Kind::Node,
+                Kind::Pod,
+                Kind::PodDisruptionBudget,
+                Kind::ReplicaSet,
+                Kind::Job,
+                Kind::CronJob,
+            ],
             Self::PdbSeveral | Self::PdbSelectsNothing | Self::PdbSelectsAll | Self::PdbDaemonPods => {
                 &[Kind::Pod, Kind::PodDisruptionBudget, Kind::ReplicaSet]
             }
-            Self::PdbWaitsForBatch | Self::BatchUnprotected => {
+            Self::PdbWaitsForBatch | Self::BatchUnprotected | Self::EksEndsBatch | Self::RerunUnsafe => {
                 &[Kind::Pod, Kind::PodDisruptionBudget, Kind::Job, Kind::CronJob]
             }
             Self::NoBudget | Self::Singleton => &[
@@ -57,6 +66,7 @@ impl Rule {
             | Self::OwnTaint
             | Self::Leftover
             | Self::OldImage
+            | Self::ImageRelease
             | Self::LeftToProvisioner
             | Self::VersionSkew => &[Kind::Node],
             Self::BarePod => &[Kind::Pod, Kind::DaemonSet, Kind::ReplicaSet, Kind::StatefulSet, Kind::Job],

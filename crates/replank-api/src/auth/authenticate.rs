@@ -38,6 +38,9 @@ pub(crate) fn token_user(
     if identity.accepts(token) {
         return Ok((User::admin(), Vec::new()));
     }
+    if let Some(user) = identity.outside.as_ref().and_then(|outside| outside.user(token)) {
+        return Ok((user, Vec::new()));
+    }
     let claims = identity.signer.verify(token).ok_or_else(String::new)?;
     let claims: Claims = serde_json::from_value(claims).map_err(|_| String::new())?;
     claims.user(audiences, snapshot, now)

@@ -51,6 +51,24 @@ fn versions(addon: &str, minor: &str) -> Vec<String> {
 }
 
 impl Account {
+    /// What can be configured of an add-on: whatever it is, the simulated one takes it.
+    pub(crate) fn describe_addon_configuration(&self, input: Input<'_>) -> Reply {
+        let (name, version) =
+            (input.text("addonName").unwrap_or_default(), input.text("addonVersion").unwrap_or_default());
+        if !KNOWN.iter().any(|(known, ..)| *known == name) {
+            return Err(Fault::new(404, "ResourceNotFoundException", format!("Addon {name} not found"))
+                .with("addonName", name));
+        }
+        if !VERSIONS.iter().any(|(minor, _)| versions(name, minor).iter().any(|known| known == version)) {
+            return Err(invalid(format!("Addon version specified is not supported: {version}")));
+        }
+        let schema =
+            json!({"$schema": "http://json-schema.org/draft-06/schema#", "title": name, "type": "object"});
+        Ok(
+            json!({"addonName": name, "addonVersion": version, "configurationSchema": schema.to_string(), "podIdentityConfiguration": []}),
+        )
+    }
+
     pub(crate) fn describe_addon_versions(&mut self, input: Input<'_>) -> Reply {
         let (name, version) = (input.text("addonName"), input.text("kubernetesVersion"));
         let found = KNOWN.iter().filter(|(known, ..)| name.is_none_or(|name| name == *known));

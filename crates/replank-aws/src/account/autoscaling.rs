@@ -2,9 +2,11 @@
 
 use serde_json::json;
 
+use super::members::known_group;
 use super::own::Account;
 use super::unknown::unknown;
 use crate::call::Reply;
+use crate::fault::Fault;
 use crate::input::Input;
 use crate::region::Region;
 use crate::service::Service;
@@ -22,7 +24,27 @@ impl Account {
             "DescribeScheduledActions" => Ok(json!({"ScheduledUpdateGroupActions": []})),
             "DescribeNotificationConfigurations" => Ok(json!({"NotificationConfigurations": []})),
             "DescribeLoadBalancers" => Ok(json!({"LoadBalancers": []})),
-            "DescribeTrafficSources" => Ok(json!({"TrafficSources": []})),
+            "DescribeTrafficSources" => self.describe_traffic(region, input),
+            "AttachTrafficSources" | "AttachLoadBalancerTargetGroups" => self.attach_traffic(region, input),
+            "DetachTrafficSources" | "DetachLoadBalancerTargetGroups" => self.detach_traffic(region, input),
+            "AttachLoadBalancers" | "DetachLoadBalancers" => {
+                known_group(region, input.required("AutoScalingGroupName")?)?;
+                Err(super::traffic::no_load_balancers())
+            }
+            "CreateLaunchConfiguration" => Err(no_configurations()),
+            "DeleteLaunchConfiguration" => {
+                let name = input.required("LaunchConfigurationName")?;
+                Err(Fault::validation(format!(
+                    "Launch configuration name not found - Launch configuration {name} not found"
+                )))
+            }
+            "DescribeAdjustmentTypes" => {
+                let all = ["ChangeInCapacity", "ExactCapacity", "PercentChangeInCapacity"];
+                Ok(json!({"AdjustmentTypes": all.map(|name| json!({"AdjustmentType": name})).to_vec()}))
+            }
+            "DescribeAutoScalingNotificationTypes" => Ok(json!({"AutoScalingNotificationTypes": [
+                "autoscaling:EC2_INSTANCE_LAUNCH", "autoscaling:EC2_INSTANCE_LAUNCH_ERROR", "autoscaling:EC2_INSTANCE_TERMINATE",
+                "autoscaling:EC2_INSTANCE_TERMINATE_ERROR", "autoscaling:TEST_NOTIFICATION"]})),
             "DescribeWarmPool" => Ok(json!({"Instances": []})),
             "DescribeInstanceRefreshes" => Ok(json!({"InstanceRefreshes": []})),
             "DescribeLoadBalancerTargetGroups" => self.describe_target_groups(region, input),
@@ -63,4 +85,12 @@ impl Account {
             _ => Err(unknown(Service::AutoScaling, action)),
         }
     }
+}
+
+/// Accounts that are newer than October 2024 have no launch configurations: so AWS refuses to make one.
+fn no_configurations() -> Fault {
+    Fault::bad(
+        "UnsupportedOperation",
+        "The Launch Configuration creation operation is not available in your account. Use launch templates to create configuration templates for your Auto Scaling groups.",
+    )
 }

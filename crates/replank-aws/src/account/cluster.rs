@@ -28,7 +28,7 @@ impl Account {
         let setting = &self.names.setting;
         let subnets: Vec<String> = zones(self, region).iter().map(|zone| self.names.subnet(zone)).collect();
         let arn = self.names.cluster_arn();
-        json!({
+        let mut shown = json!({
             "name": self.names.cluster(), "arn": arn, "createdAt": self.eks.created.map(epoch), "version": self.eks.version,
             "endpoint": setting.endpoint, "roleArn": self.names.role_arn("rehearsal-cluster"),
             "resourcesVpcConfig": {"subnetIds": subnets, "securityGroupIds": [], "clusterSecurityGroupId": self.names.security_group(), "vpcId": self.names.vpc(),
@@ -39,7 +39,11 @@ impl Account {
             "certificateAuthority": {"data": STANDARD.encode(&setting.authority)}, "platformVersion": "eks.12",
             "tags": self.eks.tags.get(&arn).cloned().unwrap_or_default(), "health": {"issues": []},
             "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}, "upgradePolicy": {"supportType": "EXTENDED"}, "deletionProtection": false,
-        })
+        });
+        for (member, value) in &self.eks.config {
+            shown[member] = value.clone();
+        }
+        shown
     }
 
     pub(crate) fn update_cluster_version(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use replank_model::object::cloud::{Instance, InstanceState, Lifecycle, Market};
 use serde_json::{Value, json};
 
-use super::members::{tags, zones};
+use super::filter::{Filters, Known, Pages, bad_token, listed};
+use super::members::tags;
+use super::network::zone_id;
 use super::own::Account;
 use super::unknown::unknown;
 use crate::call::Reply;
@@ -16,14 +18,103 @@ use crate::region::Region;
 use crate::service::Service;
 use crate::text::{ec2_id, moment};
 
+const INSTANCES: Known = &[
+    ("architecture", "architecture"),
+    ("availability-zone", "placement.availabilityZone"),
+    ("availability-zone-id", "placement.availabilityZoneId"),
+    ("client-token", "clientToken"),
+    ("dns-name", "dnsName"),
+    ("ebs-optimized", "ebsOptimized"),
+    ("ena-support", "enaSupport"),
+    ("hypervisor", "hypervisor"),
+    ("iam-instance-profile.arn", "iamInstanceProfile.arn"),
+    ("iam-instance-profile.id", "iamInstanceProfile.id"),
+    ("image-id", "imageId"),
+    ("instance-id", "instanceId"),
+    ("instance-lifecycle", "instanceLifecycle"),
+    ("instance-state-code", "instanceState.code"),
+    ("instance-state-name", "instanceState.name"),
+    ("instance-type", "instanceType"),
+    ("instance.group-id", "groupSet.groupId"),
+    ("instance.group-name", "groupSet.groupName"),
+    ("launch-index", "amiLaunchIndex"),
+    ("launch-time", "launchTime"),
+    ("metadata-options.http-endpoint", "metadataOptions.httpEndpoint"),
+    ("metadata-options.http-put-response-hop-limit", "metadataOptions.httpPutResponseHopLimit"),
+    ("metadata-options.http-tokens", "metadataOptions.httpTokens"),
+    ("metadata-options.state", "metadataOptions.state"),
+    ("monitoring-state", "monitoring.state"),
+    ("network-interface.addresses.primary", "networkInterfaceSet.privateIpAddressesSet.primary"),
+    (
+        "network-interface.addresses.private-ip-address",
+        "networkInterfaceSet.privateIpAddressesSet.privateIpAddress",
+    ),
+    ("network-interface.attachment.attachment-id", "networkInterfaceSet.attachment.attachmentId"),
+    ("network-interface.attachment.status", "networkInterfaceSet.attachment.status"),
+    ("network-interface.group-id", "networkInterfaceSet.groupSet.groupId"),
+    ("network-interface.group-name", "networkInterfaceSet.groupSet.groupName"),
+    ("network-interface.mac-address", "networkInterfaceSet.macAddress"),
+    ("network-interface.network-interface-id", "networkInterfaceSet.networkInterfaceId"),
+    ("network-interface.owner-id", "networkInterfaceSet.ownerId"),
+    ("network-interface.private-dns-name", "networkInterfaceSet.privateDnsName"),
+    ("network-interface.status", "networkInterfaceSet.status"),
+    ("network-interface.subnet-id", "networkInterfaceSet.subnetId"),
+    ("network-interface.vpc-id", "networkInterfaceSet.vpcId"),
+    ("private-dns-name", "privateDnsName"),
+    ("private-ip-address", "privateIpAddress"),
+    ("root-device-name", "rootDeviceName"),
+    ("root-device-type", "rootDeviceType"),
+    ("source-dest-check", "sourceDestCheck"),
+    ("subnet-id", "subnetId"),
+    ("tenancy", "placement.tenancy"),
+    ("virtualization-type", "virtualizationType"),
+    ("vpc-id", "vpcId"),
+];
+const STATUSES: Known = &[
+    ("availability-zone", "availabilityZone"),
+    ("availability-zone-id", "availabilityZoneId"),
+    ("instance-state-code", "instanceState.code"),
+    ("instance-state-name", "instanceState.name"),
+    ("instance-status.reachability", "instanceStatus.details.status"),
+    ("instance-status.status", "instanceStatus.status"),
+    ("system-status.reachability", "systemStatus.details.status"),
+    ("system-status.status", "systemStatus.status"),
+];
+/// What is served: a dry run of anything else is refused as the call is.
+const SERVED: &[&str] = &[
+    "CreateLaunchTemplate",
+    "CreateLaunchTemplateVersion",
+    "CreateTags",
+    "DeleteLaunchTemplate",
+    "DeleteLaunchTemplateVersions",
+    "DeleteTags",
+    "DescribeAccountAttributes",
+    "DescribeAvailabilityZones",
+    "DescribeImages",
+    "DescribeInstanceAttribute",
+    "DescribeInstanceStatus",
+    "DescribeInstanceTypeOfferings",
+    "DescribeInstanceTypes",
+    "DescribeInstances",
+    "DescribeLaunchTemplateVersions",
+    "DescribeLaunchTemplates",
+    "DescribeNetworkInterfaces",
+    "DescribeRegions",
+    "DescribeRouteTables",
+    "DescribeSecurityGroups",
+    "DescribeSubnets",
+    "DescribeTags",
+    "DescribeVpcAttribute",
+    "DescribeVpcs",
+    "GetInstanceTypesFromInstanceRequirements",
+    "ModifyLaunchTemplate",
+    "TerminateInstances",
+];
+
 impl Account {
     pub(crate) fn ec2(&mut self, region: &mut dyn Region, action: &str, input: Input<'_>) -> Reply {
-        if input.flag("DryRun")?.unwrap_or(false) {
-            return Err(Fault::new(
-                412,
-                "DryRunOperation",
-                "Request would have succeeded, but DryRun flag is set.",
-            ));
+        if input.flag("DryRun")?.unwrap_or(false) && action != "RunInstances" {
+            return Err(if SERVED.contains(&action) { dry_run() } else { unknown(Service::Ec2, action) });
         }
         match action {
             "DescribeInstances" => self.describe_instances(region, input),
@@ -39,48 +130,27 @@ impl Account {
             "DeleteLaunchTemplate" => self.delete_template(region, input),
             "DescribeLaunchTemplates" => self.describe_templates(input),
             "DescribeLaunchTemplateVersions" => self.describe_versions(input),
-            "DescribeRegions" => Ok(
-                json!({"regionInfo": [{"regionName": self.names.region(), "regionEndpoint": format!("ec2.{}.amazonaws.com", self.names.region()), "optInStatus": "opt-in-not-required"}]}),
-            ),
-            "DescribeAvailabilityZones" => {
-                let all = zones(self, region);
-                let shown: Vec<Value> = all.iter().map(|zone| json!({"zoneName": zone.as_str(), "zoneState": "available", "regionName": self.names.region(),
-                    "zoneId": zone_id(zone.as_str()), "zoneType": "availability-zone", "groupName": self.names.region(), "optInStatus": "opt-in-not-required", "messageSet": []})).collect();
-                Ok(json!({"availabilityZoneInfo": shown}))
-            }
-            "DescribeSubnets" => {
-                let asked = input.texts("SubnetId");
-                let all = zones(self, region);
-                let shown: Vec<Value> = all.iter().enumerate().map(|(at, zone)| json!({"subnetId": self.names.subnet(zone), "state": "available", "vpcId": self.names.vpc(),
-                    "cidrBlock": format!("10.0.{}.0/19", at * 32), "availableIpAddressCount": 8000, "availabilityZone": zone.as_str(), "availabilityZoneId": zone_id(zone.as_str()),
-                    "ownerId": self.names.account(), "mapPublicIpOnLaunch": false, "tagSet": [{"key": format!("kubernetes.io/cluster/{}", self.names.cluster()), "value": "shared"}]})).collect();
-                let shown: Vec<Value> = shown
-                    .into_iter()
-                    .filter(|one| asked.is_empty() || asked.iter().any(|id| one["subnetId"] == **id))
-                    .collect();
-                if let Some(missing) =
-                    asked.iter().find(|id| !shown.iter().any(|one| one["subnetId"] == ***id))
-                {
-                    return Err(Fault::bad(
-                        "InvalidSubnetID.NotFound",
-                        format!("The subnet ID '{missing}' does not exist"),
-                    ));
-                }
-                Ok(json!({"subnetSet": shown}))
-            }
-            "DescribeVpcs" => Ok(
-                json!({"vpcSet": [{"vpcId": self.names.vpc(), "state": "available", "cidrBlock": "10.0.0.0/16", "isDefault": false, "ownerId": self.names.account()}]}),
-            ),
-            "DescribeSecurityGroups" => Ok(
-                json!({"securityGroupInfo": [{"groupId": self.names.security_group(), "groupName": format!("eks-cluster-sg-{}", self.names.cluster()),
-                "vpcId": self.names.vpc(), "ownerId": self.names.account(), "groupDescription": "EKS created security group", "ipPermissions": [], "ipPermissionsEgress": []}]}),
-            ),
+            "DeleteLaunchTemplateVersions" => self.delete_versions(region, input),
+            "DescribeRegions" => self.describe_regions(input),
+            "DescribeAvailabilityZones" => self.describe_zones(region, input),
+            "DescribeAccountAttributes" => super::network::describe_account(input),
+            "DescribeVpcs" => self.describe_vpcs(input),
+            "DescribeVpcAttribute" => self.describe_vpc_attribute(input),
+            "DescribeSubnets" => self.describe_subnets(region, input),
+            "DescribeSecurityGroups" => self.describe_security_groups(input),
+            "DescribeRouteTables" => self.describe_route_tables(region, input),
+            "DescribeNetworkInterfaces" => self.describe_interfaces(region, input),
+            "DescribeTags" => self.describe_resource_tags(region, input),
+            "CreateTags" => self.create_resource_tags(region, input),
+            "DeleteTags" => self.delete_resource_tags(region, input),
+            "DescribeInstanceAttribute" => self.describe_instance_attribute(region, input),
+            "RunInstances" => self.run_instances(region, input),
             _ => Err(unknown(Service::Ec2, action)),
         }
     }
 
     /// Instances that EC2 shows: those that were launched a moment ago may not be among them yet.
-    fn seen_instances(&self, region: &dyn Region) -> Vec<Arc<Instance>> {
+    pub(crate) fn seen_instances(&self, region: &dyn Region) -> Vec<Arc<Instance>> {
         let (now, unseen) = (region.now(), self.troubles.unseen);
         let is_seen = |one: &Arc<Instance>| one.launched.is_none_or(|launched| launched + unseen <= now);
         region.instances().into_iter().filter(is_seen).collect()
@@ -88,7 +158,7 @@ impl Account {
 
     fn describe_instances(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let ids = input.texts("InstanceId");
-        let filters: Vec<Input<'_>> = input.inputs("Filter").collect();
+        let filters = Filters::read(input, INSTANCES)?;
         let all = self.seen_instances(region);
         if let Some(wrong) = ids.iter().find(|id| !all.iter().any(|one| one.id == ***id)) {
             return Err(missing(wrong));
@@ -97,17 +167,12 @@ impl Account {
         let mut found = Vec::new();
         for instance in asked {
             let shown = self.shown_instance(region, instance);
-            let mut passed = true;
-            for filter in &filters {
-                passed &= passes(*filter, &shown)?;
-            }
-            if passed {
+            if filters.pass(&shown) {
                 found.push((instance.id.to_string(), shown));
             }
         }
-        let size = input.number("MaxResults")?.map_or(1000, |size| size.clamp(5, 1000));
-        let size = usize::try_from(size).unwrap_or(1000);
-        let (instances, next) = page(found, size, input.text("NextToken"), &super::types::bad_token())?;
+        let size = Pages::MANY.size(input)?;
+        let (instances, next) = page(found, size, input.text("NextToken"), &bad_token())?;
         let reservations: Vec<Value> = instances
             .into_iter()
             .map(|instance| {
@@ -118,7 +183,7 @@ impl Account {
         Ok(json!({"reservationSet": reservations, "nextToken": next}))
     }
 
-    fn shown_instance(&self, region: &dyn Region, instance: &Instance) -> Value {
+    pub(crate) fn shown_instance(&self, region: &dyn Region, instance: &Instance) -> Value {
         let machine = region.machine(instance);
         let group = region.groups().into_iter().find(|group| group.name == instance.group);
         let template = group.as_ref().and_then(|group| group.made_from(instance));
@@ -139,22 +204,23 @@ impl Account {
         }
         own.push(("aws:ec2launchtemplate:id".to_owned(), instance.template.id.to_string()));
         own.push(("aws:ec2launchtemplate:version".to_owned(), instance.template.version.to_string()));
-        let shown_tags: Vec<Value> =
-            own.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let shown_tags = self.tagged(instance.id.as_str(), own);
         let is_up = instance.state.is_alive();
         // EKS names nodes by their instances' private names.
         let dns = instance.node.as_ref().map_or_else(
             || format!("{}.{}.compute.internal", instance.id, self.names.region()),
             ToString::to_string,
         );
+        let interfaces: Vec<Value> =
+            is_up.then(|| self.interface(instance, machine.address.as_deref())).into_iter().collect();
         let mut shown = json!({
             "instanceId": instance.id.as_str(), "imageId": image, "instanceState": {"code": code_of(instance.state), "name": instance.state.as_str()},
             "privateDnsName": if is_up { dns } else { String::new() }, "dnsName": "", "reason": "", "amiLaunchIndex": 0, "productCodes": [],
-            "instanceType": &*machine.instance_type, "launchTime": instance.launched.map(moment), "placement": {"availabilityZone": instance.zone.as_str(), "groupName": "", "tenancy": "default"},
+            "instanceType": &*machine.instance_type, "launchTime": instance.launched.map(moment), "placement": {"availabilityZone": instance.zone.as_str(), "availabilityZoneId": zone_id(instance.zone.as_str()), "groupName": "", "tenancy": "default"},
             "monitoring": {"state": "disabled"}, "subnetId": self.names.subnet(&instance.zone), "vpcId": self.names.vpc(),
-            "privateIpAddress": machine.address.as_deref().filter(|_| is_up), "groupSet": [{"groupId": self.names.security_group(), "groupName": format!("eks-cluster-sg-{}", self.names.cluster())}],
+            "privateIpAddress": machine.address.as_deref().filter(|_| is_up), "groupSet": [{"groupId": self.names.security_group(), "groupName": self.security_group_name()}],
             "architecture": if is_arm { "arm64" } else { "x86_64" }, "rootDeviceType": "ebs", "rootDeviceName": "/dev/xvda", "blockDeviceMapping": [], "virtualizationType": "hvm",
-            "clientToken": "", "tagSet": shown_tags, "hypervisor": "xen", "networkInterfaceSet": [], "ebsOptimized": false, "enaSupport": true,
+            "clientToken": "", "tagSet": shown_tags, "hypervisor": "xen", "networkInterfaceSet": interfaces, "sourceDestCheck": true, "ebsOptimized": false, "enaSupport": true,
             "iamInstanceProfile": {"arn": format!("arn:aws:iam::{}:instance-profile/rehearsal-node", self.names.account()), "id": "AIPAREHEARSALREHEARSA"},
             "metadataOptions": {"state": "applied", "httpTokens": "required", "httpPutResponseHopLimit": 1, "httpEndpoint": "enabled"},
         });
@@ -178,17 +244,96 @@ impl Account {
         let shown = asked.map(|one| {
             let word = if region.machine(one).is_ready { "ok" } else { "initializing" };
             let status = json!({"status": word, "details": [{"name": "reachability", "status": if word == "ok" { "passed" } else { "initializing" }}]});
-            (one.id.to_string(), json!({"instanceId": one.id.as_str(), "availabilityZone": one.zone.as_str(), "instanceState": {"code": code_of(one.state), "name": one.state.as_str()},
+            (one.id.to_string(), json!({"instanceId": one.id.as_str(), "availabilityZone": one.zone.as_str(), "availabilityZoneId": zone_id(one.zone.as_str()), "instanceState": {"code": code_of(one.state), "name": one.state.as_str()},
                 "systemStatus": status, "instanceStatus": status}))
         });
-        let size =
-            usize::try_from(input.number("MaxResults")?.unwrap_or(1000).clamp(5, 1000)).unwrap_or(1000);
-        let (found, next) = page(shown.collect(), size, input.text("NextToken"), &super::types::bad_token())?;
-        Ok(json!({"instanceStatusSet": found, "nextToken": next}))
+        listed(input, "instanceStatusSet", shown.collect(), STATUSES, Pages::MANY)
     }
 }
 
-fn missing(id: &str) -> Fault {
+impl Account {
+    fn describe_instance_attribute(&self, region: &dyn Region, input: Input<'_>) -> Reply {
+        let id = input.text("InstanceId").unwrap_or_default();
+        let instance =
+            self.seen_instances(region).into_iter().find(|one| one.id == *id).ok_or_else(|| missing(id))?;
+        let shown = self.shown_instance(region, &instance);
+        let attribute = input.text("Attribute").unwrap_or_default();
+        let value = match attribute {
+            "instanceType" | "ebsOptimized" | "sourceDestCheck" | "rootDeviceName" | "enaSupport" => {
+                json!({"value": shown[attribute]})
+            }
+            "disableApiTermination" | "disableApiStop" => json!({"value": false}),
+            // Instances of groups are terminated when they shut themselves down: the group replaces them.
+            "instanceInitiatedShutdownBehavior" => json!({"value": "terminate"}),
+            "blockDeviceMapping" | "productCodes" | "groupSet" => shown[attribute].clone(),
+            "kernel" | "ramdisk" | "sriovNetSupport" => json!({}),
+            "userData" => {
+                let data = self.templates.data(&instance.template);
+                json!({"value": data.and_then(|data| data["UserData"].as_str())})
+            }
+            other => {
+                return Err(Fault::bad(
+                    "InvalidParameterValue",
+                    format!("Value ({other}) for parameter attribute is invalid. Unknown attribute."),
+                ));
+            }
+        };
+        Ok(json!({"instanceId": id, attribute: value}))
+    }
+
+    /// Instances outside of groups: what is asked is read as EC2 reads it, and a dry run is answered. There is no room for them here, which is said.
+    fn run_instances(&self, region: &dyn Region, input: Input<'_>) -> Reply {
+        let missing = |what: &str| {
+            Fault::bad("MissingParameter", format!("The request must contain the parameter {what}"))
+        };
+        let (min, max) = (input.number("MinCount")?, input.number("MaxCount")?);
+        let (min, max) = (min.ok_or_else(|| missing("MinCount"))?, max.ok_or_else(|| missing("MaxCount"))?);
+        if min < 1 || min > max {
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                format!(
+                    "Value ({min}) for parameter minCount is invalid. It is at least 1, and at most maxCount ({max})."
+                ),
+            ));
+        }
+        let spec = input.inner("LaunchTemplate");
+        let named = if spec.0.is_null() { None } else { Some(self.templates.named(spec)?) };
+        let data = named.and_then(|named| self.templates.data(&named.version)).cloned().unwrap_or_default();
+        let of = |member: &str| input.text(member).or(data[member].as_str());
+        let image = of("ImageId").ok_or_else(|| missing("ImageId"))?;
+        if crate::image::image(image).is_none() {
+            return Err(Fault::bad(
+                "InvalidAMIID.NotFound",
+                format!("The image id '[{image}]' does not exist"),
+            ));
+        }
+        // EC2 launches its smallest type of old where none is named.
+        let kind = of("InstanceType").unwrap_or("m1.small");
+        if region.shape(kind).is_none() {
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                format!("Invalid value '{kind}' for InstanceType."),
+            ));
+        }
+        if let Some(subnet) = of("SubnetId")
+            && !self.subnets(region).iter().any(|(id, _)| id == subnet)
+        {
+            return Err(Fault::bad(
+                "InvalidSubnetID.NotFound",
+                format!("The subnet ID '{subnet}' does not exist"),
+            ));
+        }
+        if input.flag("DryRun")?.unwrap_or(false) {
+            return Err(dry_run());
+        }
+        Err(Fault::bad(
+            "UnsupportedOperation",
+            "The simulated cloud launches instances for Auto Scaling groups and managed node groups only: raise the desired size of a group instead.",
+        ))
+    }
+}
+
+pub(crate) fn missing(id: &str) -> Fault {
     let is_id = id.strip_prefix("i-").is_some_and(|rest| {
         [8, 17].contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
     });
@@ -207,51 +352,8 @@ fn code_of(state: InstanceState) -> u32 {
     }
 }
 
-fn zone_id(zone: &str) -> String {
-    let letter = zone.bytes().last().map_or(1, |byte| i32::from(byte) - i32::from(b'a') + 1);
-    let short: String = zone.split('-').map(|part| part.get(..1).unwrap_or_default()).collect();
-    format!("{short}1-az{letter}")
-}
-
-/// Whether an instance is one that a filter asks for. Values may have stars.
-fn passes(filter: Input<'_>, shown: &Value) -> Result<bool, Fault> {
-    let name = filter.text("Name").unwrap_or_default();
-    let values = filter.texts("Value");
-    let is_one = |text: &str| values.iter().any(|value| super::pattern::is_like(text, value));
-    let at = |pointer: &str| is_one(shown.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
-    let of_tag = |key: &str| {
-        shown["tagSet"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .find(|tag| tag["key"] == *key)
-            .and_then(|tag| tag["value"].as_str())
-    };
-    Ok(match name {
-        "instance-id" => at("/instanceId"),
-        "instance-state-name" => at("/instanceState/name"),
-        "instance-state-code" => is_one(&shown["instanceState"]["code"].to_string()),
-        "instance-type" => at("/instanceType"),
-        "availability-zone" => at("/placement/availabilityZone"),
-        "private-dns-name" => at("/privateDnsName"),
-        "private-ip-address" => at("/privateIpAddress"),
-        "image-id" => at("/imageId"),
-        "subnet-id" => at("/subnetId"),
-        "vpc-id" => at("/vpcId"),
-        "instance-lifecycle" => at("/instanceLifecycle"),
-        "architecture" => at("/architecture"),
-        "tag-key" => shown["tagSet"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .any(|tag| is_one(tag["key"].as_str().unwrap_or_default())),
-        _ => match name.strip_prefix("tag:") {
-            Some(key) => of_tag(key).is_some_and(is_one),
-            None => {
-                return Err(Fault::bad("InvalidParameterValue", format!("The filter '{name}' is invalid")));
-            }
-        },
-    })
+fn dry_run() -> Fault {
+    Fault::new(412, "DryRunOperation", "Request would have succeeded, but DryRun flag is set.")
 }
 
 fn terminate(all: &[Arc<Instance>], region: &mut dyn Region, input: Input<'_>) -> Reply {

@@ -47,12 +47,36 @@ impl Account {
             "ListInsights" => self.list_insights(region, input),
             "DescribeInsight" => self.describe_insight(region, input),
             "ListFargateProfiles" => Ok(json!({"fargateProfileNames": []})),
-            "ListAccessEntries" => Ok(json!({"accessEntries": []})),
-            "ListPodIdentityAssociations" => Ok(json!({"associations": []})),
+            "UpdateClusterConfig" => self.update_cluster_config(region, input),
+            "DescribeAddonConfiguration" => self.describe_addon_configuration(input),
+            "ListAccessEntries"
+            | "ListAccessPolicies"
+            | "CreateAccessEntry"
+            | "DescribeAccessEntry"
+            | "UpdateAccessEntry"
+            | "DeleteAccessEntry"
+            | "ListAssociatedAccessPolicies"
+            | "AssociateAccessPolicy"
+            | "DisassociateAccessPolicy" => self.access(region.now(), action, input),
+            "ListPodIdentityAssociations"
+            | "CreatePodIdentityAssociation"
+            | "DescribePodIdentityAssociation"
+            | "UpdatePodIdentityAssociation"
+            | "DeletePodIdentityAssociation" => self.pod_identity(region.now(), action, input),
+            "CancelUpdate" => {
+                // Only nodes of EKS Auto Mode can be kept from being rolled back.
+                let asked = json!({"name": self.names.cluster(), "updateId": input.text("updateId")});
+                self.describe_update(region, Input(&asked))?;
+                Err(Fault::bad(
+                    "InvalidRequestException",
+                    "Update cannot be cancelled: it is no VersionRollback of a cluster with EKS Auto Mode",
+                ))
+            }
             "ListIdentityProviderConfigs" => Ok(json!({"identityProviderConfigs": []})),
-            "ListTagsForResource" => Ok(
-                json!({"tags": self.eks.tags.get(input.text("resourceArn").unwrap_or_default()).cloned().unwrap_or_default()}),
-            ),
+            "ListTagsForResource" => {
+                let arn = self.resource(region, input)?;
+                Ok(json!({"tags": self.eks.tags.get(&arn).cloned().unwrap_or_default()}))
+            }
             "TagResource" => {
                 let arn = self.resource(region, input)?;
                 let tags = input.get("tags").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -98,9 +122,14 @@ impl Account {
     /// The ARN of a resource that is there.
     fn resource(&self, region: &dyn Region, input: Input<'_>) -> Result<String, Fault> {
         let arn = input.text("resourceArn").unwrap_or_default();
-        let is_addon = arn.contains(":addon/");
+        let of_addon = |name: &String| {
+            arn.starts_with(&self.names.arn("eks", &format!("addon/{}/{name}/", self.names.cluster())))
+        };
+        let is_addon = self.eks.addons.keys().any(of_addon);
         let is_known = arn == self.names.cluster_arn()
             || is_addon
+            || self.is_entry(arn)
+            || self.is_association(arn)
             || region.groups().iter().any(|group| self.names.nodegroup_arn(group.name.as_str()) == arn);
         is_known.then(|| arn.to_owned()).ok_or_else(|| {
             Fault::new(404, "NotFoundException", format!("The resource {arn} does not exist."))

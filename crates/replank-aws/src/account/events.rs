@@ -1,5 +1,7 @@
 //! The calls of EventBridge.
 
+use std::collections::BTreeMap;
+
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
@@ -88,7 +90,22 @@ impl Account {
                 let bus = json!({"Name": "default", "Arn": self.names.arn("events", "event-bus/default")});
                 Ok(if action == "DescribeEventBus" { bus } else { json!({"EventBuses": [bus]}) })
             }
-            "ListTagsForResource" => Ok(json!({"Tags": []})),
+            "ListTagsForResource" => {
+                let rule = self.tagged_rule(input)?;
+                let tags: Vec<Value> =
+                    rule.tags.iter().map(|(key, value)| json!({"Key": key, "Value": value})).collect();
+                Ok(json!({"Tags": tags}))
+            }
+            "TagResource" => {
+                let tags = tags_of(input)?;
+                self.tagged_rule(input)?.tags.extend(tags);
+                Ok(json!({}))
+            }
+            "UntagResource" => {
+                let keys = input.texts("TagKeys");
+                self.tagged_rule(input)?.tags.retain(|key, _| !keys.contains(key));
+                Ok(json!({}))
+            }
             _ => Err(unknown(Service::Events, action)),
         }
     }
@@ -99,6 +116,13 @@ impl Account {
 
     fn rule_mut(&mut self, name: &str) -> Result<&mut Rule, Fault> {
         self.rules.by_name.get_mut(name).ok_or_else(|| no_rule(name))
+    }
+
+    /// The rule of an ARN.
+    fn tagged_rule(&mut self, input: Input<'_>) -> Result<&mut Rule, Fault> {
+        let arn = input.text("ResourceARN").unwrap_or_default();
+        let name = arn.strip_prefix(&self.names.arn("events", "rule/")).unwrap_or(arn).to_owned();
+        self.rule_mut(name.strip_prefix("default/").unwrap_or(&name))
     }
 
     fn put_rule(&mut self, input: Input<'_>) -> Reply {
@@ -141,9 +165,12 @@ impl Account {
                 )
             })?;
         }
-        let targets = self.rules.by_name.get(name).map(|rule| rule.targets.clone()).unwrap_or_default();
+        let known = self.rules.by_name.get(name);
+        let targets = known.map(|rule| rule.targets.clone()).unwrap_or_default();
+        // A rule that is there keeps its tags ("PutRule": tags of an update are ignored).
+        let tags = known.map_or_else(|| tags_of(input), |rule| Ok(rule.tags.clone()))?;
         let is_enabled = input.text("State") != Some("DISABLED");
-        let rule = Rule { pattern, schedule, description: text("Description"), is_enabled, targets };
+        let rule = Rule { pattern, schedule, description: text("Description"), is_enabled, targets, tags };
         self.rules.by_name.insert(name.to_owned(), rule);
         Ok(json!({"RuleArn": self.names.arn("events", &format!("rule/{name}"))}))
     }
@@ -236,6 +263,17 @@ impl Account {
         }
         shown
     }
+}
+
+fn tags_of(input: Input<'_>) -> Result<BTreeMap<String, String>, Fault> {
+    let own = |tag: Input<'_>| {
+        let (key, value) = (tag.text("Key").unwrap_or_default(), tag.text("Value").unwrap_or_default());
+        if key.is_empty() || key.starts_with("aws:") {
+            return Err(Fault::bad("ValidationException", format!("The tag key '{key}' is not valid.")));
+        }
+        Ok((key.to_owned(), value.to_owned()))
+    };
+    input.inputs("Tags").map(own).collect()
 }
 
 fn no_rule(name: &str) -> Fault {

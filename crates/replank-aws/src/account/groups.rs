@@ -58,10 +58,25 @@ fn passes(filters: &[Input<'_>], tags: &[(String, String)]) -> bool {
     })
 }
 
+/// Refuses filters that there are not.
+fn known_filters(filters: &[Input<'_>], known: &[&str]) -> Result<(), Fault> {
+    let name = |filter: &Input<'_>| filter.text("Name").unwrap_or_default().to_owned();
+    let is_known =
+        |name: &String| known.iter().any(|one| one == name || (*one == "tag:" && name.starts_with(one)));
+    match filters.iter().map(name).find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(other) => Err(Fault::validation(format!(
+            "Filter type {other} is not correct. Allowed Filter types are: {}",
+            known.join(" ")
+        ))),
+    }
+}
+
 impl Account {
     pub(crate) fn describe_groups(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let names = input.texts("AutoScalingGroupNames");
         let filters: Vec<Input<'_>> = input.inputs("Filters").collect();
+        known_filters(&filters, &["tag-key", "tag-value", "tag:"])?;
         let size = size_of(input, 50, GROUPS_MAX)?;
         let all = region.groups().into_iter().filter(|group| {
             (names.is_empty() || names.iter().any(|name| **name == *group.auto_scaling_group))
@@ -123,7 +138,7 @@ impl Account {
             "NewInstancesProtectedFromScaleIn": group.ways.protects_new,
             "ServiceLinkedRoleARN": format!("arn:aws:iam::{}:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling", self.names.account()),
             "CapacityRebalance": extra.is_some_and(|extra| extra.rebalances),
-            "TrafficSources": [],
+            "TrafficSources": self.traffic_sources(group),
         });
         if extra.is_some_and(|extra| extra.is_going) {
             shown["Status"] = json!("Delete in progress");
@@ -184,6 +199,7 @@ impl Account {
 
     pub(crate) fn describe_group_tags(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
         let filters: Vec<Input<'_>> = input.inputs("Filters").collect();
+        known_filters(&filters, &["auto-scaling-group", "key", "value", "propagate-at-launch"])?;
         let size = size_of(input, 50, 100)?;
         let mut all = Vec::new();
         for group in region.groups() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::cloud::{Instance, Lifecycle, LifecycleHook, NodeGroup, Transition};
+use replank_model::object::cloud::{HookResult, Instance, Lifecycle, LifecycleHook, NodeGroup, Transition};
 use replank_model::text::{InstanceId, Text};
 use replank_model::time::Span;
 use replank_protocol::lifecycle::{Action, Place};
@@ -93,7 +93,13 @@ impl Account {
             return Err(Fault::validation("Invalid default result: it is ABANDON or CONTINUE."));
         }
         group.hooks.retain(|hook| &*hook.name != name);
-        group.hooks.push(LifecycleHook { name: Text::from(name), at, timeout });
+        let kept = self.groups.get(&*group.auto_scaling_group).and_then(|extra| extra.hooks.get(name));
+        let word = result.or(kept.and_then(|hook| hook.result.as_deref()));
+        let result = match at {
+            Transition::Launching => word.and_then(HookResult::of).unwrap_or_default(),
+            Transition::Terminating => HookResult::default(),
+        };
+        group.hooks.push(LifecycleHook { name: Text::from(name), at, timeout, result });
         group.hooks.sort();
         if group.hooks.len() > HOOKS_MAX {
             return Err(Fault::bad(

@@ -6,6 +6,8 @@ use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::associations::Associations;
+use super::entries::Entries;
 use super::names::Setting;
 
 /// What EKS keeps of the cluster.
@@ -25,6 +27,15 @@ pub(crate) struct Eks {
     pub(crate) tags: BTreeMap<String, BTreeMap<String, String>>,
     /// How many ids were drawn.
     pub(crate) count: u64,
+    /// What somebody has changed of the cluster's configuration, as DescribeCluster shows it.
+    #[serde(default)]
+    pub(crate) config: BTreeMap<String, Value>,
+    /// Who may come to the cluster.
+    #[serde(default)]
+    pub(crate) access: Entries,
+    /// Which roles pods have.
+    #[serde(default)]
+    pub(crate) pods: Associations,
 }
 
 /// What is kept of a node group.
@@ -90,6 +101,6 @@ pub(crate) struct Update {
 
 impl Eks {
     pub(crate) fn new(setting: &Setting) -> Self {
-        Self { version: setting.version.clone(), ..Self::default() }
+        Self { version: setting.version.clone(), access: Entries::new(setting), ..Self::default() }
     }
 }

@@ -1,15 +1,21 @@
 //! An account of AWS: what its services keep beside the machines, and their answers. Time and machines are the region's.
 
+mod access;
 mod activities;
 mod addons;
+mod associations;
 mod autoscaling;
 mod changes;
 mod cluster;
+mod config;
 mod deliver;
 mod ec2;
 mod eks;
+mod elb;
+mod entries;
 mod events;
 mod extra;
+mod filter;
 mod groups;
 mod hooks;
 mod insights;
@@ -19,21 +25,25 @@ mod launch;
 mod md5;
 mod members;
 mod names;
+mod network;
 mod nodegroups;
 mod own;
 mod pattern;
+mod pod_identity;
 mod queues;
+mod resource_tags;
 mod rules;
 mod sqs;
 mod ssm;
-mod sts;
+pub(crate) mod sts;
 mod templates;
+mod traffic;
 mod types;
 mod unknown;
 mod updates;
 mod versions;
 
-use crate::call::{Answered, Call, Reply};
+use crate::call::{Answered, Call, FOR_POD, Reply};
 use crate::fault::Fault;
 use crate::input::Input;
 use crate::region::Region;
@@ -83,11 +93,13 @@ impl Account {
         let reply = match call.service {
             Service::AutoScaling => self.autoscaling(region, &call.action, input),
             Service::Ec2 => self.ec2(region, &call.action, input),
+            Service::Eks if call.action == FOR_POD => self.assume_for_pod(&call.caller),
             Service::Eks => self.eks(region, &call.action, input),
             Service::Sqs => self.sqs(region.now(), &call.action, input),
             Service::Events => self.events(region.now(), &call.action, input),
             Service::Ssm => ssm::answer(&self.names, &call.action, input),
-            Service::Sts => sts::answer(&self.names, &call.action),
+            Service::Sts => sts::answer(&self.names, call),
+            Service::Elb => self.elb(region, &call.action, input),
         };
         if !call.is_read() {
             self.touched += 1;
@@ -106,14 +118,14 @@ impl Account {
     fn denied(&self, call: &Call) -> Option<Fault> {
         let action = format!("{}:{}", call.service.signing_name(), call.action);
         self.names.setting.denied.iter().find(|denied| **denied == action)?;
-        let user = format!("arn:aws:iam::{}:user/rehearsal", self.names.account());
+        let user = call.caller.arn(self.names.account());
         let message = format!(
             "User: {user} is not authorized to perform: {action} because no identity-based policy allows the {action} action"
         );
         let (status, code) = match call.service {
             Service::Eks => (403, "AccessDeniedException"),
             Service::Ec2 => (403, "UnauthorizedOperation"),
-            Service::AutoScaling | Service::Sts => (403, "AccessDenied"),
+            Service::AutoScaling | Service::Sts | Service::Elb => (403, "AccessDenied"),
             Service::Sqs | Service::Events | Service::Ssm => (400, "AccessDeniedException"),
         };
         Some(Fault::new(status, code, message))
@@ -140,7 +152,12 @@ impl Account {
         let token = match call.service {
             Service::Eks => input.text("clientRequestToken"),
             Service::Ec2 => input.text("ClientToken"),
-            Service::AutoScaling | Service::Sqs | Service::Events | Service::Ssm | Service::Sts => None,
+            Service::AutoScaling
+            | Service::Sqs
+            | Service::Events
+            | Service::Ssm
+            | Service::Sts
+            | Service::Elb => None,
         };
         token
             .filter(|token| !token.is_empty())
@@ -159,7 +176,8 @@ fn other_request(service: Service) -> Fault {
         | Service::Sqs
         | Service::Events
         | Service::Ssm
-        | Service::Sts => Fault::bad(
+        | Service::Sts
+        | Service::Elb => Fault::bad(
             "IdempotentParameterMismatch",
             "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
         ),

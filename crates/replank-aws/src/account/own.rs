@@ -13,6 +13,9 @@ use super::rules::Rules;
 use super::templates::Templates;
 use crate::trouble::{Trouble, Troubles};
 
+/// What somebody has changed of a resource's tags: the value of each key, or that it is gone.
+pub(crate) type Changed = BTreeMap<String, Option<String>>;
+
 /// An account.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Account {
@@ -25,6 +28,9 @@ pub struct Account {
     pub(crate) rules: Rules,
     /// Requests by their tokens: what was asked, and what was answered.
     pub(crate) tokens: Vec<(String, Value, Value)>,
+    /// Tags of EC2's resources that somebody has changed, by the resources' ids.
+    #[serde(default)]
+    pub(crate) resource_tags: BTreeMap<String, Changed>,
     /// What is made to go wrong.
     #[serde(default)]
     pub(crate) troubles: Troubles,
@@ -45,6 +51,7 @@ impl Account {
             queues: Queues::default(),
             rules: Rules::default(),
             tokens: Vec::new(),
+            resource_tags: BTreeMap::new(),
             troubles: Troubles::default(),
             touched: 0,
         }

@@ -22,6 +22,8 @@ pub(crate) struct Rule {
     pub(crate) description: Option<String>,
     pub(crate) is_enabled: bool,
     pub(crate) targets: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub(crate) tags: BTreeMap<String, String>,
 }
 
 /// The token of the action by which a hook holds an instance.

@@ -51,6 +51,8 @@ pub(crate) fn answer(names: &Names, action: &str, input: Input<'_>) -> Reply {
             }
             Ok(answer)
         }
+        // Public parameters are not listed among an account's own, of which there are none.
+        "DescribeParameters" => Ok(json!({"Parameters": []})),
         _ => Err(unknown(Service::Ssm, action)),
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::filter::{Known, Pages, bad_token, listed};
 use super::members::zones;
+use super::network::zone_id;
 use super::own::Account;
 use crate::call::Reply;
 use crate::fault::Fault;
@@ -11,13 +13,54 @@ use crate::input::Input;
 use crate::page::page;
 use crate::region::{InstanceType, Region};
 
-/// The refusal of a token of EC2's pages.
-pub(crate) fn bad_token() -> Fault {
-    Fault::bad(
-        "InvalidParameterValue",
-        "Value for parameter NextToken is invalid. Reason: it is none of ours.",
-    )
-}
+/// The account that publishes EKS' images.
+const OWNER: &str = "602401143452";
+const IMAGES: Known = &[
+    ("architecture", "architecture"),
+    ("block-device-mapping.delete-on-termination", "blockDeviceMapping.ebs.deleteOnTermination"),
+    ("block-device-mapping.device-name", "blockDeviceMapping.deviceName"),
+    ("block-device-mapping.encrypted", "blockDeviceMapping.ebs.encrypted"),
+    ("block-device-mapping.volume-size", "blockDeviceMapping.ebs.volumeSize"),
+    ("block-device-mapping.volume-type", "blockDeviceMapping.ebs.volumeType"),
+    ("creation-date", "creationDate"),
+    ("description", "description"),
+    ("ena-support", "enaSupport"),
+    ("hypervisor", "hypervisor"),
+    ("image-id", "imageId"),
+    ("image-type", "imageType"),
+    ("is-public", "isPublic"),
+    ("manifest-location", "imageLocation"),
+    ("name", "name"),
+    ("owner-alias", "imageOwnerAlias"),
+    ("owner-id", "imageOwnerId"),
+    ("root-device-name", "rootDeviceName"),
+    ("root-device-type", "rootDeviceType"),
+    ("state", "imageState"),
+    ("virtualization-type", "virtualizationType"),
+];
+const OFFERINGS: Known = &[("instance-type", "instanceType"), ("location", "location")];
+const TYPES: Known = &[
+    ("auto-recovery-supported", "autoRecoverySupported"),
+    ("bare-metal", "bareMetal"),
+    ("burstable-performance-supported", "burstablePerformanceSupported"),
+    ("current-generation", "currentGeneration"),
+    ("dedicated-hosts-supported", "dedicatedHostsSupported"),
+    ("ebs-info.ebs-optimized-support", "ebsInfo.ebsOptimizedSupport"),
+    ("ebs-info.encryption-support", "ebsInfo.encryptionSupport"),
+    ("ebs-info.nvme-support", "ebsInfo.nvmeSupport"),
+    ("free-tier-eligible", "freeTierEligible"),
+    ("hypervisor", "hypervisor"),
+    ("instance-storage-supported", "instanceStorageSupported"),
+    ("instance-type", "instanceType"),
+    ("memory-info.size-in-mib", "memoryInfo.sizeInMiB"),
+    ("processor-info.supported-architecture", "processorInfo.supportedArchitectures"),
+    ("supported-root-device-type", "supportedRootDeviceTypes"),
+    ("supported-usage-class", "supportedUsageClasses"),
+    ("supported-virtualization-type", "supportedVirtualizationTypes"),
+    ("vcpu-info.default-cores", "vCpuInfo.defaultCores"),
+    ("vcpu-info.default-threads-per-core", "vCpuInfo.defaultThreadsPerCore"),
+    ("vcpu-info.default-vcpus", "vCpuInfo.defaultVCpus"),
+];
 
 pub(crate) fn describe(region: &dyn Region, input: Input<'_>) -> Reply {
     let asked = input.texts("InstanceType");
@@ -30,9 +73,7 @@ pub(crate) fn describe(region: &dyn Region, input: Input<'_>) -> Reply {
     }
     let found = all.iter().filter(|one| asked.is_empty() || asked.iter().any(|name| **name == *one.name));
     let shown = found.map(|one| (one.name.to_string(), shown(one))).collect();
-    let size = usize::try_from(input.number("MaxResults")?.unwrap_or(100).clamp(5, 100)).unwrap_or(100);
-    let (found, next) = page(shown, size, input.text("NextToken"), &bad_token())?;
-    Ok(json!({"instanceTypeSet": found, "nextToken": next}))
+    listed(input, "instanceTypeSet", shown, TYPES, Pages { max: 100, default: 100, ..Pages::MANY })
 }
 
 fn shown(one: &InstanceType) -> Value {
@@ -48,34 +89,29 @@ fn shown(one: &InstanceType) -> Value {
 }
 
 pub(crate) fn offerings(account: &Account, region: &dyn Region, input: Input<'_>) -> Reply {
-    let by_zone = input.text("LocationType") == Some("availability-zone");
-    let places = if by_zone {
-        zones(account, region).iter().map(ToString::to_string).collect()
-    } else {
-        vec![account.names.region().to_owned()]
+    let kind = input.text("LocationType").unwrap_or("region");
+    let of_zones = || zones(account, region).into_iter().map(|zone| zone.to_string());
+    let places: Vec<String> = match kind {
+        "region" => vec![account.names.region().to_owned()],
+        "availability-zone" => of_zones().collect(),
+        "availability-zone-id" => of_zones().map(|zone| zone_id(&zone)).collect(),
+        other => {
+            return Err(Fault::bad(
+                "InvalidParameterValue",
+                format!("Value ({other}) for parameter locationType is invalid."),
+            ));
+        }
     };
-    let filters: Vec<Input<'_>> = input.inputs("Filter").collect();
     let mut all = Vec::new();
     for place in places {
         for one in region.instance_types() {
-            let is_asked = filters.iter().all(|filter| {
-                let wanted = match filter.text("Name") {
-                    Some("location") => &*place,
-                    _ => &*one.name,
-                };
-                filter.texts("Value").iter().any(|value| super::pattern::is_like(wanted, value))
-            });
-            if is_asked {
-                let kind = if by_zone { "availability-zone" } else { "region" };
-                all.push((
-                    format!("{place}/{}", one.name),
-                    json!({"instanceType": &*one.name, "locationType": kind, "location": place}),
-                ));
-            }
+            all.push((
+                format!("{place}/{}", one.name),
+                json!({"instanceType": &*one.name, "locationType": kind, "location": place}),
+            ));
         }
     }
-    let (found, next) = page(all, 1000, input.text("NextToken"), &bad_token())?;
-    Ok(json!({"instanceTypeOfferingSet": found, "nextToken": next}))
+    listed(input, "instanceTypeOfferingSet", all, OFFERINGS, Pages::MANY)
 }
 
 /// Types that have as many cores and as much memory as is asked for.
@@ -101,35 +137,27 @@ pub(crate) fn by_requirements(region: &dyn Region, input: Input<'_>) -> Reply {
 impl Account {
     pub(crate) fn describe_images(&mut self, input: Input<'_>) -> Reply {
         let ids = input.texts("ImageId");
-        let filters: Vec<Input<'_>> = input.inputs("Filter").collect();
         if let Some(wrong) = ids.iter().find(|id| crate::image::image(id).is_none()) {
             return Err(Fault::bad(
                 "InvalidAMIID.NotFound",
                 format!("The image id '[{wrong}]' does not exist"),
             ));
         }
-        let found = images().filter(|image| {
-            (ids.is_empty() || ids.contains(&image.id))
-                && filters.iter().all(|filter| {
-                    let values = filter.texts("Value");
-                    let is_one = |text: &str| values.iter().any(|value| super::pattern::is_like(text, value));
-                    match filter.text("Name").unwrap_or_default() {
-                        "name" => is_one(&image.name()),
-                        "image-id" => is_one(&image.id),
-                        "architecture" => is_one(image.arch()),
-                        "state" => is_one("available"),
-                        _ => true,
-                    }
-                })
-        });
-        let shown: Vec<Value> = found.map(|image| shown_image(&image)).collect();
-        Ok(json!({"imagesSet": shown}))
+        // All of them are Amazon's, and public.
+        let owners = input.texts("Owner");
+        let is_owned = owners.is_empty() || owners.iter().any(|one| one == "amazon" || one == OWNER);
+        let users = input.texts("ExecutableBy");
+        let is_shared = users.is_empty() || users.iter().any(|one| one == "all");
+        let found = images()
+            .filter(|image| is_owned && is_shared && (ids.is_empty() || ids.contains(&image.id)))
+            .map(|image| (image.id.clone(), shown_image(&image)));
+        listed(input, "imagesSet", found.collect(), IMAGES, Pages { min: 1, ..Pages::MANY })
     }
 }
 
 fn shown_image(image: &Image) -> Value {
-    json!({"imageId": image.id, "imageLocation": format!("amazon/{}", image.name()), "imageState": "available", "imageOwnerId": "602401143452", "isPublic": true,
+    json!({"imageId": image.id, "imageLocation": format!("amazon/{}", image.name()), "imageState": "available", "imageOwnerId": OWNER, "isPublic": true,
         "architecture": image.arch(), "imageType": "machine", "name": image.name(), "description": format!("EKS-optimized Kubernetes node {} ({})", image.version, image.release),
-        "rootDeviceType": "ebs", "rootDeviceName": "/dev/xvda", "virtualizationType": "hvm", "hypervisor": "xen", "imageOwnerAlias": "amazon", "creationDate": image.created(),
+        "rootDeviceType": "ebs", "rootDeviceName": "/dev/xvda", "virtualizationType": "hvm", "hypervisor": "xen", "enaSupport": true, "platformDetails": "Linux/UNIX", "usageOperation": "RunInstances", "imageOwnerAlias": "amazon", "creationDate": image.created(),
         "blockDeviceMapping": [{"deviceName": "/dev/xvda", "ebs": {"volumeSize": 20, "volumeType": "gp3", "deleteOnTermination": true, "encrypted": false}}]})
 }

@@ -9,7 +9,7 @@ pub(crate) fn unknown(service: Service, action: &str) -> Fault {
         "The action {action} is not valid for this web service: Replank's simulated cloud does not serve it (docs/cluster-aws.md names what it serves)."
     );
     match service {
-        Service::Ec2 | Service::AutoScaling | Service::Sts | Service::Sqs => {
+        Service::Ec2 | Service::AutoScaling | Service::Sts | Service::Sqs | Service::Elb => {
             Fault::bad("InvalidAction", what)
         }
         Service::Eks | Service::Events | Service::Ssm => Fault::bad("UnknownOperationException", what),

@@ -2,23 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::cloud::{NodeGroup, VersionWord};
+use replank_model::object::cloud::{LaunchTemplateRef, NodeGroup, VersionWord};
 use serde_json::{Map, Value, json};
 
+use super::filter::{Known, Pages, listed};
 use super::launch::Wish;
 use super::own::Account;
 use super::templates::{Template, Version};
 use crate::call::Reply;
 use crate::fault::Fault;
 use crate::input::Input;
-use crate::page::page;
 use crate::region::Region;
 use crate::text::moment;
 
+const PAGES: Pages = Pages { min: 1, max: 200, default: 200 };
+const TEMPLATES: Known = &[("create-time", "createTime"), ("launch-template-name", "launchTemplateName")];
+const VERSIONS: Known = &[
+    ("create-time", "createTime"),
+    ("ebs-optimized", "launchTemplateData.ebsOptimized"),
+    ("http-endpoint", "launchTemplateData.metadataOptions.httpEndpoint"),
+    ("http-tokens", "launchTemplateData.metadataOptions.httpTokens"),
+    ("iam-instance-profile", "launchTemplateData.iamInstanceProfile.arn"),
+    ("image-id", "launchTemplateData.imageId"),
+    ("instance-type", "launchTemplateData.instanceType"),
+    ("is-default-version", "defaultVersion"),
+    ("kernel-id", "launchTemplateData.kernelId"),
+    ("ram-disk-id", "launchTemplateData.ramDiskId"),
+];
+
 impl Account {
     fn shown_template(&self, template: &Template) -> Value {
-        let tags: Vec<Value> =
-            template.tags.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let tags = self.tagged(&template.id, template.tags.clone().into_iter().collect());
         json!({"launchTemplateId": template.id, "launchTemplateName": template.name, "createTime": moment(template.created),
             "createdBy": format!("arn:aws:iam::{}:user/rehearsal", self.names.account()), "defaultVersionNumber": template.default,
             "latestVersionNumber": template.latest(), "tagSet": tags})
@@ -141,9 +155,7 @@ impl Account {
             (ids.is_empty() && names.is_empty()) || ids.contains(&one.id) || names.contains(&one.name)
         });
         let all = all.map(|one| (one.id.clone(), self.shown_template(one))).collect();
-        let size = usize::try_from(input.number("MaxResults")?.unwrap_or(200).clamp(1, 200)).unwrap_or(200);
-        let (found, next) = page(all, size, input.text("NextToken"), &super::types::bad_token())?;
-        Ok(json!({"launchTemplates": found, "nextToken": next}))
+        listed(input, "launchTemplates", all, TEMPLATES, PAGES)
     }
 
     pub(crate) fn describe_versions(&mut self, input: Input<'_>) -> Reply {
@@ -154,6 +166,15 @@ impl Account {
             // Versions of all templates are found by words alone.
             self.templates.by_id.values().collect()
         };
+        let bound = |member: &str, template: &Template| -> Result<Option<u64>, Fault> {
+            let Some(word) = input.text(member) else { return Ok(None) };
+            let wrong = || Fault::bad("InvalidParameterValue", format!("{member} is no number: {word}"));
+            match VersionWord::of(word) {
+                Some(VersionWord::Latest) => Ok(Some(template.latest())),
+                Some(VersionWord::Default) => Ok(Some(template.default)),
+                None => word.parse().map(Some).map_err(|_| wrong()),
+            }
+        };
         let mut found: BTreeMap<String, Value> = BTreeMap::new();
         for template in templates {
             let mut numbers = Vec::new();
@@ -161,8 +182,10 @@ impl Account {
                 let asked = json!({"LaunchTemplateId": template.id, "Version": word});
                 numbers.push(self.templates.named(Input(&asked))?.version.version);
             }
+            let (min, max) = (bound("MinVersion", template)?, bound("MaxVersion", template)?);
             for (number, version) in &template.versions {
-                if words.is_empty() || numbers.contains(number) {
+                let is_within = min.is_none_or(|min| min <= *number) && max.is_none_or(|max| *number <= max);
+                if is_within && (words.is_empty() || numbers.contains(number)) {
                     found.insert(
                         format!("{}/{:020}", template.id, u64::MAX - number),
                         self.shown_version(template, *number, version),
@@ -170,10 +193,59 @@ impl Account {
                 }
             }
         }
-        let size = usize::try_from(input.number("MaxResults")?.unwrap_or(200).clamp(1, 200)).unwrap_or(200);
-        let (found, next) =
-            page(found.into_iter().collect(), size, input.text("NextToken"), &super::types::bad_token())?;
-        Ok(json!({"launchTemplateVersionSet": found, "nextToken": next}))
+        listed(input, "launchTemplateVersionSet", found.into_iter().collect(), VERSIONS, PAGES)
+    }
+
+    /// Deletes versions, one by one: each is told of alone. The default version stays, and so do those that a group has instances of, or launches.
+    pub(crate) fn delete_versions(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
+        let template = self.templates.find(input)?.clone();
+        let words = input.texts("LaunchTemplateVersion");
+        if words.is_empty() {
+            return Err(Fault::bad(
+                "MissingParameter",
+                "The request must contain the parameter LaunchTemplateVersion",
+            ));
+        }
+        let is_used = |number: u64| {
+            let version = LaunchTemplateRef { id: template.id.as_str().into(), version: number };
+            region.groups().iter().any(|group| group.templates.contains_key(&version))
+        };
+        let (mut done, mut failed) = (Vec::new(), Vec::new());
+        for word in words {
+            let number = word.parse().ok().filter(|number| template.versions.contains_key(number));
+            let why = match number {
+                None => Some((
+                    "launchTemplateVersionDoesNotExist",
+                    format!("The specified launch template version {word} does not exist"),
+                )),
+                Some(number) if number == template.default => Some((
+                    "unexpectedError",
+                    "The default version of a launch template cannot be deleted".to_owned(),
+                )),
+                Some(number) if is_used(number) => Some((
+                    "unexpectedError",
+                    "An Auto Scaling group has launched instances from the version: the simulated cloud keeps it"
+                        .to_owned(),
+                )),
+                Some(_) => None,
+            };
+            let mut shown = json!({"launchTemplateId": template.id, "launchTemplateName": template.name, "versionNumber": number});
+            match why {
+                Some((code, message)) => {
+                    shown["responseError"] = json!({"code": code, "message": message});
+                    failed.push(shown);
+                }
+                None => {
+                    if let (Some(own), Some(number)) = (self.templates.by_id.get_mut(&template.id), number) {
+                        own.versions.remove(&number);
+                    }
+                    done.push(shown);
+                }
+            }
+        }
+        Ok(
+            json!({"successfullyDeletedLaunchTemplateVersionSet": done, "unsuccessfullyDeletedLaunchTemplateVersionSet": failed}),
+        )
     }
 }
 

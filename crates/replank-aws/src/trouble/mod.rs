@@ -8,6 +8,7 @@ mod present;
 mod what;
 mod words;
 
+pub(crate) use codes::expired;
 pub(crate) use present::{Deliveries, Fate, Troubles};
 pub use what::Trouble;
 pub use words::{FORMS, ending, read};

@@ -81,7 +81,7 @@ impl Troubles {
     pub(crate) fn fate(&mut self, call: &Call) -> Fate {
         self.calls += 1;
         if self.is_expired {
-            return Fate::Refused(codes::expired(call));
+            return Fate::Refused(codes::expired(call.service));
         }
         let (seed, number) = (self.seed, self.calls);
         let mut hit = None;

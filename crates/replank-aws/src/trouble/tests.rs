@@ -1,5 +1,6 @@
 //! Words, and which calls they hit.
 
+use crate::caller::Caller;
 use serde_json::Value;
 
 use super::*;
@@ -7,7 +8,13 @@ use crate::service::Service;
 use crate::trouble::{FORMS, ending, read};
 
 fn call(service: Service, action: &str) -> Call {
-    Call { service, action: action.to_owned(), input: Value::Null, is_again: false }
+    Call {
+        service,
+        action: action.to_owned(),
+        input: Value::Null,
+        caller: Caller::default(),
+        is_again: false,
+    }
 }
 
 fn begun(words: &str) -> Troubles {
@@ -71,7 +78,8 @@ fn each_service_has_its_own_codes() {
             "400 RequestThrottled",
             "400 ThrottlingException",
             "400 ThrottlingException",
-            "400 Throttling"
+            "400 Throttling",
+            "400 ThrottlingException"
         ]
     );
     assert_eq!(
@@ -83,6 +91,7 @@ fn each_service_has_its_own_codes() {
             "403 ExpiredToken",
             "400 ExpiredTokenException",
             "400 ExpiredTokenException",
+            "403 ExpiredToken",
             "403 ExpiredToken"
         ]
     );

@@ -48,7 +48,8 @@ pub(super) fn fault(service: Service, fault: &Fault, id: &str) -> Answer {
         | Service::Ec2
         | Service::Events
         | Service::Ssm
-        | Service::Sts => fault.code.clone(),
+        | Service::Sts
+        | Service::Elb => fault.code.clone(),
     };
     value["__type"] = json!(shape);
     value["message"] = json!(fault.message);

@@ -8,6 +8,7 @@ mod sqs;
 mod xml;
 
 use crate::call::{Call, Reply};
+use crate::caller::Caller;
 use crate::fault::Fault;
 use crate::service::{Protocol, Service};
 pub(crate) use message::{Answer, Request};
@@ -27,7 +28,7 @@ pub(crate) fn read(service: Service, request: &Request<'_>) -> Result<Call, Faul
     } else {
         input
     };
-    Ok(Call { service, action, input, is_again: false })
+    Ok(Call { service, action, input, caller: Caller::default(), is_again: false })
 }
 
 /// Writes an answer.

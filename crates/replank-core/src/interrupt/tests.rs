@@ -1,7 +1,7 @@
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle,
-    LifecycleHook, Market, Message, NodeGroup, Transition,
+    GroupSize, HealthStatus, HookResult, Instance, InstanceState, LaunchTemplate, LaunchTemplateRef,
+    Lifecycle, LifecycleHook, Market, Message, NodeGroup, Transition,
 };
 use replank_model::object::node::Node;
 use replank_model::object::{Object, ObjectRef};
@@ -119,7 +119,8 @@ impl Frame {
 
     fn hook(&mut self, timeout: i64) {
         let timeout = Span::from_secs(timeout);
-        self.group.hooks = vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
+        let (at, result) = (Transition::Terminating, HookResult::default());
+        self.group.hooks = vec![LifecycleHook { name: "drain".into(), at, timeout, result }];
         self.core.observe(Delta::Group(self.group.clone().into()));
     }
 

@@ -1,7 +1,7 @@
 //! What runs that are over have left on the nodes and groups of this one ([`replank_facts::leftover`]): cleared before anything is begun.
 //!
-//! Nothing of a run is touched that still holds. Four things are not cleared but taken over: a group's size from before tells the true one
-//! until this run is over, too; so does the process that was suspended; so does its launch template from before, as long as it is the current one; and a node that is to be
+//! Nothing of a run is touched that still holds. Five things are not cleared but taken over: a group's size from before tells the true one
+//! until this run is over, too; so does the process that was suspended; so do the instances that are protected from scale-in; so does its launch template from before, as long as it is the current one; and a node that is to be
 //! replaced gets this run's mark in place of the other in one write, when all are cordoned, lest pods move onto it meanwhile.
 
 use replank_model::object::cloud::NodeGroup;
@@ -30,8 +30,10 @@ pub(super) fn clear(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         let mut left = holds.on_group(group);
         left.retain(|leftover| is_over(ctx, leftover));
         for leftover in &left {
-            let is_taken_over =
-                |key: &str| [mark::ORIGINAL_SIZE, mark::ORIGINAL_TEMPLATE, mark::SUSPENDED].contains(&key);
+            let is_taken_over = |key: &str| {
+                let is_one = [mark::ORIGINAL_SIZE, mark::ORIGINAL_TEMPLATE, mark::SUSPENDED].contains(&key);
+                is_one || mark::protected_in(key).is_some()
+            };
             for key in leftover.keys.iter().filter(|key| !is_taken_over(key)) {
                 say(ctx, Subject::Group(group.name.clone()), leftover);
                 untag(ctx, &group.name, key);

@@ -14,9 +14,11 @@ use super::balancer;
 use super::clear;
 use super::context::{Context, GroupRoll, Source, Watched};
 use super::evict::{Spare, end_instance};
+use super::halt::goes_back;
 use super::member::{NodeState, Scope};
 use super::prepare::{LATE_AFTER, MARK_LIFE, arrivals, last_failure, resize, untag};
 use super::processes;
+use super::protection;
 use super::retain;
 use super::zones;
 use crate::sent::COMMAND_LIFE;
@@ -306,6 +308,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     if clear::is_held_by_another(ctx, roll) {
         return true;
     }
+    let is_for_way_back = is_taken_back(ctx, roll);
     if let Some(original) = roll.original {
         if ctx.awaits_raise(roll.subject(), roll.name) {
             return false;
@@ -333,7 +336,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             return false;
         }
         // After the bounds: who may not resume a process gives these back all the same.
-        if !processes::resume_all(ctx, roll) {
+        if !protection::end_all(ctx, roll) || !processes::resume_all(ctx, roll) {
             return false;
         }
         if ctx.scope.is_way_back() && restore_others(ctx, roll) {
@@ -348,14 +351,17 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
             ctx.wait(Subject::Bounds(roll.name.clone()), on);
             return true;
         }
-        untag(ctx, roll.name, mark::ORIGINAL_SIZE);
-        return false;
+        if !is_for_way_back {
+            untag(ctx, roll.name, mark::ORIGINAL_SIZE);
+            return false;
+        }
     }
-    if !processes::resume_all(ctx, roll) {
+    if !protection::end_all(ctx, roll) || !processes::resume_all(ctx, roll) {
         return false;
     }
     // After the group's own: what moved into it is read off these.
-    if let Some(source) = roll.sources.iter().chain(&roll.further).find(|source| source.original.is_some()) {
+    let mut others = roll.sources.iter().chain(&roll.further).filter(|_| !is_for_way_back);
+    if let Some(source) = others.find(|source| source.original.is_some()) {
         untag(ctx, source.name, mark::ORIGINAL_SIZE);
         return false;
     }
@@ -378,6 +384,15 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         untag(ctx, roll.name, key);
     }
     notes.is_empty()
+}
+
+/// Whether a way back follows on this run ([`crate::run`]). It goes by the sizes from before the run, so these stay written. They name no run: were they taken off and
+/// written anew, whoever takes over in between would take the way back's for this run's, and take them off once more, when the group may have been raised already.
+fn is_taken_back(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
+    let halted = roll.halted.as_ref().filter(|_| !ctx.scope.is_way_back());
+    let is_changed = roll.group.is_some_and(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
+    let is_anything = is_changed || roll.is_moved_into();
+    halted.is_some_and(|halted| is_anything && goes_back(halted.why, ctx.scope.plan.on_failure))
 }
 
 /// On the way back into several groups, or from another one: gives these their bounds back as well; whether one is still to get them. EKS has lowered the minimum of a

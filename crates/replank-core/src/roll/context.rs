@@ -414,6 +414,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Sends a command that the run does not wait for, unless it is under way; `false` where it was refused, and is tried again later.
+    pub(super) fn try_to(&mut self, what: &str, key: &CommandKey, effect: Effect) -> bool {
+        self.builder.send_silently(self.sent, &Text::from(what), key.clone(), effect);
+        !self.sent.is_refused(self.now, key)
+    }
+
     /// The key of an effect on something; see [`CommandKey`].
     pub(super) fn key(&self, effect: &str, on: impl fmt::Display) -> CommandKey {
         self.builder.key(effect, on)

@@ -37,6 +37,7 @@ use super::external;
 use super::last_pending;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
+use super::protection;
 use super::retain;
 use super::singleton;
 use super::stalled;
@@ -361,6 +362,9 @@ pub(super) fn end_instance(
 ) {
     let takes_place = matches!(replacement, Replacement::Decrement { .. });
     if takes_place && ctx.awaits_raise(Subject::Node(member.name.clone()), &member.group) {
+        return;
+    }
+    if protection::is_held(ctx, member) {
         return;
     }
     let effect = Effect::Group(GroupEffect::Terminate {

@@ -11,6 +11,7 @@
 //! - new nodes on which nothing runs are ended where enough others are left (nodes whose drain was begun do not count: they take
 //!   no pods any more), and the group's bounds are given back as far as its nodes allow. Where they do not, the tag with the
 //!   original size stays, and the report says so;
+//! - protections of instances from scale-in end;
 //! - what is refused meanwhile is tried again for some minutes.
 //!
 //! Groups on which another run is at work are left as they are: what is written there is its own, and so are the new nodes.
@@ -36,6 +37,7 @@ use super::external;
 use super::member::{Member, NodeState};
 use super::prepare::{arrivals, queue, set_template};
 use super::processes;
+use super::protection;
 use super::raise::raise;
 use super::retain;
 use super::stuck;
@@ -193,6 +195,8 @@ pub(super) fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Halt {
         if clear::is_held_by_another(ctx, roll) || is_awaited {
             continue;
         }
+        // Nothing is waited for any more, and what is protected could not be scaled in by anybody.
+        protection::end_all(ctx, roll);
         if goes_back {
             former_template(ctx, roll);
         }

@@ -36,7 +36,7 @@
 //!
 //! # Managed node groups
 //!
-//! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one. All other modules are given the groups that are
+//! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one; [`eks_drain`] says what keeps a node that EKS drains, and does what the plan allows about it. All other modules are given the groups that are
 //! self-managed. [`external`] is a run over nodes that somebody else replaces. [`pool`] does the same for node pools of Karpenter. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
 //!
 //! # What ends a run
@@ -62,6 +62,7 @@ mod context;
 mod dead;
 mod departure;
 mod drain;
+mod eks_drain;
 mod evict;
 mod external;
 mod fleet;
@@ -82,6 +83,7 @@ mod postpone;
 mod prepare;
 mod processes;
 mod progress;
+mod protection;
 mod raise;
 pub(crate) mod record;
 mod rest;
@@ -484,6 +486,12 @@ fn advance<'a>(
         nodegroup::follow(ctx, of_eks, rest.is_none()),
         pool::follow(ctx, pools, rest.is_none(), &mut Ledger::new(ctx.view, gear.healths)),
     ];
+    if eks_drain::is_any(ctx, of_eks) {
+        if rest.is_none() && eks_drain::surges(ctx) {
+            eks_drain::surge(ctx, of_eks, &mut gear.works(ctx, &[]));
+        }
+        eks_drain::report(ctx, of_eks, &mut Ledger::new(ctx.view, gear.healths));
+    }
     if let Some(rest) = rest {
         ctx.rested = Some(ctx.now);
         let is_begun = rolls.iter().any(GroupRoll::is_touched);
@@ -501,6 +509,7 @@ fn advance<'a>(
         halt::aside(ctx, roll);
     }
     managed::kept(ctx);
+    protection::tend(ctx, rolls);
     stuck::force_delete(ctx, rolls);
     let drains = evict::drains(ctx, rolls);
     let mut spare = Spare::of(ctx, rolls);
@@ -645,7 +654,7 @@ fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
             waiting.on,
             WaitingOn::Roll(RollWait::Turn { .. })
                 | WaitingOn::RollEnd(RollEnd::ManagedBy { .. })
-                | WaitingOn::Roll(RollWait::Leftover { .. })
+                | WaitingOn::Roll(RollWait::Leftover { .. } | RollWait::Unprotected { .. })
         ),
         Hope::Moving => matches!(
             waiting.on,

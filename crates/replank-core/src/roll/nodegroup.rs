@@ -11,15 +11,14 @@
 //! An update cannot be paused or cancelled. So a run that rests begins none, and follows the one that it has begun.
 
 use replank_facts::budget::{Healths, Ledger};
-use replank_model::object::cloud::{
-    GroupKind, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus,
-};
+use replank_model::object::cloud::{GroupKind, NodeGroup, NodegroupUpdate, UpdateError, UpdateStatus};
 use replank_model::text::{NodeName, Text};
 use replank_protocol::command::{Effect, GroupEffect, Refusal};
 use replank_protocol::proof::goes_with_its_node;
 use replank_protocol::waiting::{LeftPod, RollEnd, RollWait, WaitingOn};
 
 use super::context::{Context, GroupRoll};
+use super::eks_drain;
 use super::prepare::{is_suspended, other_kubelet};
 use replank_facts::target;
 
@@ -60,7 +59,7 @@ pub(super) fn leave(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
 fn follow_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, may_begin: bool) -> Followed {
     let Some(group) = roll.group else { return Followed::Open };
     if let Some(update) = group.update_in_progress() {
-        if leads_there(ctx, group, update) {
+        if eks_drain::leads_there(ctx, group, update) {
             say(ctx, roll, update);
         } else {
             let (id, since) = (update.id.clone(), update.created);
@@ -105,18 +104,23 @@ fn left(ctx: &Context<'_>, errors: &[UpdateError]) -> Vec<LeftPod> {
     let nodes = not_emptied.flat_map(|error| &error.resources).map(|name| NodeName::from(&**name));
     let mut healths = Healths::default();
     let mut ledger = Ledger::new(ctx.view, &mut healths);
-    let mut left = Vec::new();
+    let (mut left, mut census) = (Vec::new(), None);
     for name in nodes {
         for ix in ctx.view.pods_on(&name) {
             let pod = &ctx.view.pods[*ix];
             if goes_with_its_node(pod) {
                 continue;
             }
-            let on = match ledger.check(*ix, pod) {
-                Err(WaitingOn::Pod(on)) => Some(on),
-                Ok(()) | Err(_) => None,
+            let kept = match eks_drain::leaving(pod) {
+                Some(leaving) => Err(eks_drain::leaves(ctx, &mut census, &leaving)),
+                None => ledger.check(*ix, pod),
             };
-            left.push(LeftPod { pod: pod.meta.key(), on });
+            let (on, end) = match kept {
+                Err(WaitingOn::Pod(on)) => (Some(on), None),
+                Err(WaitingOn::PodEnd(end)) => (None, Some(end)),
+                Ok(()) | Err(_) => (None, None),
+            };
+            left.push(LeftPod { pod: pod.meta.key(), on, end });
         }
     }
     left.sort_by(|a, b| a.pod.cmp(&b.pod));
@@ -148,17 +152,6 @@ fn say(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, update: &NodegroupUpdate) {
     ctx.wait(roll.subject(), on.into());
 }
 
-/// Whether an update makes nodes as the plan says.
-fn leads_there(ctx: &Context<'_>, group: &NodeGroup, update: &NodegroupUpdate) -> bool {
-    match &update.change {
-        NodegroupChange::Version { to } => group
-            .templates
-            .get(to)
-            .is_some_and(|template| target::meets_template(&ctx.scope.plan.target, group, template)),
-        NodegroupChange::Config { .. } => false,
-    }
-}
-
 /// The update that was asked for since the run began, leads where the plan says, and has failed.
 fn failed<'g>(ctx: &Context<'_>, group: &'g NodeGroup) -> Option<&'g NodegroupUpdate> {
     let update = group.update.as_ref().filter(|update| update.created >= ctx.scope.options.started)?;
@@ -166,7 +159,7 @@ fn failed<'g>(ctx: &Context<'_>, group: &'g NodeGroup) -> Option<&'g NodegroupUp
         UpdateStatus::Failed | UpdateStatus::Cancelled => true,
         UpdateStatus::InProgress | UpdateStatus::Successful => false,
     };
-    (has_failed && leads_there(ctx, group, update)).then_some(update)
+    (has_failed && eks_drain::leads_there(ctx, group, update)).then_some(update)
 }
 
 #[cfg(test)]

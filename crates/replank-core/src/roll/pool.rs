@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use replank_facts::batch::wait;
 use replank_facts::budget::Ledger;
+use replank_facts::drain::Otherwise;
 use replank_facts::groups::zone_of;
 use replank_facts::node_pods::NodePods;
 use replank_facts::plan::{OnDeadline, Order};
@@ -388,6 +389,7 @@ fn is_held(ctx: &mut Context<'_>, pool: &Pool<'_>, old: &Candidate<'_>, ledger: 
         let (subject, since) = (Subject::Pod(pod.meta.key()), pod.status.start_time);
         // Karpenter evicts no pod that is annotated so: its drain would wait in the run's place.
         let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict
+            && batch.otherwise == Otherwise::Moves
             && pod.meta.annotations.value(DO_NOT_DISRUPT) != Some("true");
         if ctx.now < deadline {
             ctx.wait_until(subject, PodWait::Batch { since, deadline }.into(), deadline);

@@ -16,6 +16,7 @@ use replank_protocol::mark::{self, Moment};
 use super::context::Context;
 use super::dead;
 use super::member::{Member, NodeState};
+use super::stuck;
 
 /// A drain that moves at all does so every few minutes: a pod has its grace, its successor has to become Ready.
 const PATIENCE: Span = Span::from_minutes(10);
@@ -36,7 +37,7 @@ pub(super) fn until(ctx: &Context<'_>, member: &Member) -> Option<Time> {
     };
     let (paused, resumed) = (moment(ctx, member, mark::PAUSED), moment(ctx, member, mark::RESUMED));
     let is_paused = paused.is_some() && resumed.is_none();
-    if node_pods.is_empty() || is_paused || dead::is_dead(ctx, member) || is_moving() {
+    if stuck::may_end(ctx, member, node_pods) || is_paused || dead::is_dead(ctx, member) || is_moving() {
         return None;
     }
     // Where the plan's patience is shorter, so is this.

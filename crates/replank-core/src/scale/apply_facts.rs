@@ -146,6 +146,7 @@ fn owned(group: &mut NodeGroup, told: &Facts) {
     if let Some(name) = &told.auto_scaling {
         group.auto_scaling_group = name.clone();
     }
+    group.update_at_once.clone_from(&told.update_at_once);
     match told.kind {
         GroupKind::SelfManaged => {}
         GroupKind::EksManaged => *group = group.clone().managed_by_eks(),

@@ -100,14 +100,14 @@ pub(super) fn computed(
         return Err(LeftOut::NoZones);
     }
     let shapes: Vec<NodeShape> = match facts.types.as_slice() {
-        [] => shape(&Text::default(), tags, ground).into_iter().collect(),
-        types => types.iter().filter_map(|name| shape(name, tags, ground)).collect(),
+        [] => shape(&Text::default(), &facts, tags, ground).into_iter().collect(),
+        types => types.iter().filter_map(|name| shape(name, &facts, tags, ground)).collect(),
     };
     if shapes.is_empty() {
         return Err(LeftOut::UnknownType(facts.types));
     }
-    let arch =
-        facts.types.iter().find_map(|name| instance_type(name)).map(|known| Text::from(known.arch.as_str()));
+    let arch = facts.types.iter().find_map(|name| known(name, &facts));
+    let arch = arch.map(|(known, _)| Text::from(known.arch.as_str()));
     let mut labels: BTreeMap<Text, Text> = BTreeMap::new();
     labels.insert("kubernetes.io/os".into(), "linux".into());
     labels.extend(arch.map(|arch| (Text::from("kubernetes.io/arch"), arch)));
@@ -141,9 +141,14 @@ pub(super) fn computed(
     Ok(LaunchTemplate { profile, ami_type: facts.ami_type, ..LaunchTemplate::default() })
 }
 
-fn shape(name: &Text, tags: &Tags, ground: &Ground) -> Option<NodeShape> {
-    let known = instance_type(name);
-    let mut capacity = known.map(nominal).unwrap_or_default();
+/// What a type offers, and its GPUs: what is known of it, else what EC2 says.
+fn known(name: &Text, facts: &Facts) -> Option<(InstanceType, i64)> {
+    let of_table = instance_type(name).map(|known| (*known, gpus(known.name).unwrap_or(0)));
+    of_table.or_else(|| facts.described.get(name).map(|said| (said.offers, said.gpus)))
+}
+
+fn shape(name: &Text, facts: &Facts, tags: &Tags, ground: &Ground) -> Option<NodeShape> {
+    let mut capacity = known(name, facts).map(nominal).unwrap_or_default();
     for (resource, quantity) in tags.resources.iter() {
         capacity.set(resource.clone(), quantity.clone());
     }
@@ -165,13 +170,13 @@ fn shape(name: &Text, tags: &Tags, ground: &Ground) -> Option<NodeShape> {
 }
 
 /// What a machine of a type reports.
-fn nominal(known: &InstanceType) -> Resources {
+fn nominal((known, gpus): (InstanceType, i64)) -> Resources {
     let memory = (known.memory_mib << 20) / 1_000 * (1_000 - MEMORY_OVERHEAD_MILLI);
     let mut all = Resources::default();
     all.set(CPU, Quantity::from_units(known.vcpu, Format::DecimalSi));
     all.set(MEMORY, Quantity::from_units(memory, Format::BinarySi));
     all.set(PODS, Quantity::from_units(known.pods_max, Format::DecimalSi));
-    if let Some(gpus) = gpus(known.name) {
+    if gpus > 0 {
         all.set("nvidia.com/gpu", Quantity::from_units(gpus, Format::DecimalSi));
     }
     all

@@ -9,6 +9,7 @@ mod intents;
 mod leftover;
 mod managed;
 mod moves;
+mod protection;
 mod random;
 mod record;
 mod restart;

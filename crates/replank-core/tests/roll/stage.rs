@@ -150,6 +150,8 @@ pub(crate) struct Stage {
     pub(crate) prefers_last_zone: bool,
     /// Commands are lost of which the key begins so, and nobody knows it.
     pub(crate) loses: Option<&'static str>,
+    /// Nobody may protect an instance from scale-in.
+    pub(crate) refuses_protection: bool,
     /// Pods of Jobs and when they end.
     pub(crate) jobs: Vec<(String, Time)>,
     /// Size of the group `web` before the run.
@@ -216,6 +218,7 @@ impl Stage {
             taint_lag: Span::ZERO,
             prefers_last_zone: false,
             loses: None,
+            refuses_protection: false,
             jobs: Vec::new(),
             original,
             replaces_after: None,
@@ -852,6 +855,9 @@ impl Stage {
                 });
                 Ok(())
             }
+            Effect::Group(GroupEffect::ProtectInstance { instance, group, is_protected }) => {
+                self.protect(instance, &group.node_group, *is_protected)
+            }
             Effect::Group(GroupEffect::Untag { group, key }) => {
                 self.group(&group.node_group, |group| group.tags = group.tags.without(key));
                 Ok(())
@@ -987,6 +993,25 @@ impl Stage {
         Ok(())
     }
 
+    /// Everything about the protection of instances is written down first.
+    fn protect(&mut self, id: &InstanceId, group: &GroupName, is_protected: bool) -> Result<(), Refusal> {
+        assert!(self.is_written(group, id), "{id} of {group}: {is_protected}");
+        if self.refuses_protection {
+            return Err(failed("not authorized"));
+        }
+        let Some(instance) = self.truth.instances().get(id).cloned() else {
+            return Err(Refusal::Gone { message: "no such instance".into() });
+        };
+        assert_eq!(instance.group, *group);
+        self.change(Delta::Instance(Instance { is_protected, ..Instance::clone(&instance) }.into()));
+        Ok(())
+    }
+
+    /// Whether a tag says that an instance is protected for a run's sake.
+    pub(crate) fn is_written(&self, group: &GroupName, id: &InstanceId) -> bool {
+        self.truth.groups()[group].tags.contains_key(&mark::protected_key(id))
+    }
+
     fn terminate(
         &mut self,
         id: &InstanceId,
@@ -1006,6 +1031,8 @@ impl Stage {
         if !instance.state.is_alive() {
             return Ok(());
         }
+        let is_ours = instance.is_protected && self.is_written(group, id);
+        assert!(!is_ours || self.refuses_protection, "the protection of {id} ends before it does");
         if let Some(node) = &known {
             assert!(node.spec.unschedulable, "an instance is ended cordoned");
             for pod in self.truth.sorted_pods_on(&node.name()) {

@@ -277,6 +277,28 @@ fn a_batch_pod_past_its_deadline_is_held_evicted_or_left_out_as_the_plan_says() 
 }
 
 #[test]
+fn a_batch_pod_that_must_not_be_run_again_is_not_evicted_at_its_deadline_either() {
+    let run = |rerun: &str| {
+        let mut objects = shop();
+        let mut job = job_pod("crunch-1", "n0");
+        merge(&mut job, json!({"metadata": {"annotations": {"replank.dev/rerun": rerun}}}));
+        objects.push(job);
+        let mut stage =
+            Stage::new(web_plan(json!({"batch": {"wait": "2h", "onDeadline": "evict"}})), objects);
+        let end = stage.run(DAY);
+        (stage, end)
+    };
+    let (stage, end) = run("unsafe");
+    assert_eq!(
+        *on(&blockers(end), &pod_subject("crunch-1")),
+        WaitingOn::PodEnd(PodEnd::Refused { reason: Refused::RerunUnsafe })
+    );
+    assert_eq!(stage.when("/evict/crunch-1"), None, "{}", stage.story());
+    let (stage, end) = run("safe");
+    assert_eq!(end, End::Done, "{}", stage.story());
+}
+
+#[test]
 fn a_workflow_pod_is_kept_until_its_result_is_recorded() {
     let mut objects = shop();
     objects.push(pod("step", "n0", ("argoproj.io/v1alpha1", "Workflow", "etl"),

@@ -3,6 +3,7 @@
 //!
 //! | module | question |
 //! |---|---|
+//! | [`rerun`] | may work be run again, as its author declares |
 //! | [`retry`] | is a step whose pod is lost run again |
 //! | [`expression`] | what a retry strategy's expression says |
 //! | [`starts`] | when do CronJobs and CronWorkflows begin their next runs, and on which nodes |
@@ -13,6 +14,7 @@
 
 pub mod expression;
 pub mod past;
+pub mod rerun;
 pub mod retry;
 pub mod starts;
 pub mod templates;

@@ -10,7 +10,7 @@
 //! | finished (Succeeded, Failed) | nothing is left to move; it goes with the node |
 //! | finished, of a Workflow, label `workflows.argoproj.io/completed: "false"` | waited for: its result is not recorded, and would be lost as "pod deleted" |
 //! | on its way out | waited for |
-//! | batch (see [`BatchKind`]) | waited for until the plan's deadline; then as if it were none |
+//! | batch (see [`BatchKind`]) | waited for until the plan's deadline; then as if it were none, but refused if its work must not be run again |
 //! | with an emptyDir, where the plan says `localStorage: refuse` | refused |
 //! | without a controller, unless the plan says `barePods: evict` | refused: nothing would recreate it |
 //! | any other | moved, by eviction |
@@ -27,6 +27,7 @@ use replank_model::view::View;
 
 pub use batch::{DO_NOT_DISRUPT, SAFE_TO_EVICT, WORKFLOW_COMPLETED, batch_kind, is_unrecorded};
 
+use crate::batch::rerun;
 use crate::plan::{BarePods, LocalStorage, Plan};
 use replank_protocol::policy::{BatchKind, Refused};
 
@@ -85,6 +86,9 @@ pub fn fate(view: &View, plan: &Plan, pod: &Pod) -> Fate {
     }
     let otherwise = otherwise(plan, pod, is_daemon);
     match batch_kind(pod, plan.batch.selector.as_ref()) {
+        Some(kind) if rerun::is_unsafe(pod) => {
+            Fate::Batch { kind, otherwise: Otherwise::Refused(Refused::RerunUnsafe) }
+        }
         Some(kind) => Fate::Batch { kind, otherwise },
         None => Fate::Plain(otherwise),
     }

@@ -84,6 +84,19 @@ fn batch_pods_are_known_by_owner_annotation_or_selector() {
 }
 
 #[test]
+fn work_that_must_not_be_run_again_is_refused_after_the_wait_and_what_is_no_batch_work_moves() {
+    let declared = |owner, value: &str| {
+        fate_of(&pod(owner, json!({"metadata": {"annotations": {"replank.dev/rerun": value}}})))
+    };
+    let job = Some(("batch/v1", "Job"));
+    let of = |otherwise| Fate::Batch { kind: BatchKind::Job, otherwise };
+    assert_eq!(declared(job, "unsafe"), of(Otherwise::Refused(Refused::RerunUnsafe)));
+    assert_eq!(declared(job, "nein"), of(Otherwise::Refused(Refused::RerunUnsafe)), "no leave to");
+    assert_eq!(declared(job, "safe"), of(Otherwise::Moves));
+    assert_eq!(declared(REPLICA_SET, "unsafe"), Fate::Plain(Otherwise::Moves));
+}
+
+#[test]
 fn a_finished_workflow_pod_is_kept_until_its_result_is_recorded() {
     let finished = |completed: &str| {
         let labels = json!({"metadata": {"labels": {"workflows.argoproj.io/completed": completed}},

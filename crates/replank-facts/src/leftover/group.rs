@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::cloud::{GroupSize, NodeGroup, ScalingProcess};
-use replank_model::text::{RunId, Text};
+use replank_model::text::{InstanceId, RunId, Text};
 use replank_model::time::Time;
 
 use super::{Holds, Leftover, On, State};
@@ -36,6 +36,7 @@ fn says(key: &str, value: &str) -> Says {
         mark::HALTED => Halted::read(value).map(|halted| (halted.run, Some(halted.at), None)),
         mark::PAUSED => Moment::read(value).map(|moment| (moment.run, Some(moment.at), None)),
         mark::RESUMED => Moment::read(value).map(|moment| (moment.run, None, None)),
+        key if mark::protected_in(key).is_some() => mark::protected_by(value).map(|run| (run, None, None)),
         key if key == mark::RETAINED || key.starts_with(mark::STAGE) => {
             Until::read(value).map(|until| (until.run, None, Some(until.until)))
         }
@@ -77,11 +78,11 @@ pub(super) fn of(holds: &Holds, group: &NodeGroup) -> Vec<Leftover> {
         .into_iter()
         .map(|(run, tags)| {
             let state = holds.state(run.as_ref(), tags.until);
-            leftover(group, tags.keys, run, tags.since, state)
+            leftover(holds, group, tags.keys, (run, tags.since), state)
         })
         .collect();
     if !unread.is_empty() {
-        all.push(leftover(group, unread, None, None, State::Unreadable));
+        all.push(leftover(holds, group, unread, (None, None), State::Unreadable));
     }
     all.extend(newer.into_iter().map(|(version, keys)| left_alone(group, keys, version)));
     all
@@ -118,10 +119,10 @@ fn owner(group: &NodeGroup, by_run: &BTreeMap<Option<RunId>, Tags>) -> Option<Ru
 }
 
 fn leftover(
+    holds: &Holds,
     group: &NodeGroup,
     mut keys: Vec<Text>,
-    run: Option<RunId>,
-    since: Option<Time>,
+    (run, since): (Option<RunId>, Option<Time>),
     state: State,
 ) -> Leftover {
     keys.sort();
@@ -148,6 +149,21 @@ fn leftover(
             "aws autoscaling resume-processes --auto-scaling-group-name {name} --scaling-processes {process}"
         )
     });
+    let protected = protected(holds, &keys);
+    let unprotect = protected.iter().map(|instance| {
+        Effect::Group(GroupEffect::ProtectInstance {
+            instance: instance.clone(),
+            group: group.id(),
+            is_protected: false,
+        })
+    });
+    let ids: Vec<&str> = protected.iter().map(InstanceId::as_str).collect();
+    let unprotected = (!ids.is_empty()).then(|| {
+        let ids = ids.join(" ");
+        format!(
+            "aws autoscaling set-instance-protection --instance-ids {ids} --auto-scaling-group-name {name} --no-protected-from-scale-in"
+        )
+    });
     let line = lowered.map(|to| {
         let max = to.max;
         format!("aws autoscaling update-auto-scaling-group --auto-scaling-group-name {name} --max-size {max}")
@@ -163,8 +179,8 @@ fn leftover(
         run,
         since,
         state,
-        effects: resize.into_iter().chain(resume).chain(untag).collect(),
-        lines: line.into_iter().chain(resumed).chain(delete).collect(),
+        effects: resize.into_iter().chain(resume).chain(unprotect).chain(untag).collect(),
+        lines: line.into_iter().chain(resumed).chain(unprotected).chain(delete).collect(),
         keys,
         stays,
     }
@@ -178,6 +194,12 @@ fn original(group: &NodeGroup) -> Option<GroupSize> {
 fn suspended(group: &NodeGroup) -> Option<ScalingProcess> {
     let process = mark::read_process(group.tags.value(mark::SUSPENDED)?)?;
     (!group.ways.is_active(process)).then_some(process)
+}
+
+/// Instances that the run has protected from scale-in, as far as they are there.
+fn protected(holds: &Holds, keys: &[Text]) -> Vec<InstanceId> {
+    let named = keys.iter().filter_map(|key| mark::protected_in(key));
+    named.filter(|id| holds.in_service.contains(id)).collect()
 }
 
 /// The most that the run can have raised the group to, where it has written that down.

@@ -1,10 +1,11 @@
 //! What a leftover is, and who stands behind it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use replank_model::object::cloud::Lifecycle;
 use replank_model::object::meta::Key;
-use replank_model::text::{GroupName, NodeName, RunId, Text};
+use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::Effect;
@@ -120,15 +121,17 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// Until when the marks of each run hold.
+/// Until when the marks of each run hold, and what else tells what is left.
 #[derive(Debug)]
 pub struct Holds {
     pub(super) now: Time,
     pub(super) until: BTreeMap<RunId, Time>,
+    /// Instances of which Auto Scaling changes the protection from scale-in.
+    pub(super) in_service: BTreeSet<InstanceId>,
 }
 
 impl Holds {
-    /// Reads the marks of runs on all nodes.
+    /// Reads the marks of runs on all nodes, and which instances there are.
     pub fn of(view: &View, now: Time) -> Self {
         let mut until = BTreeMap::new();
         let found = view.nodes.unordered().filter_map(|(_, node)| mark::of(node));
@@ -136,7 +139,10 @@ impl Holds {
             let last = until.entry(found.run).or_insert(found.mark.expires);
             *last = found.mark.expires.max(*last);
         }
-        Self { now, until }
+        let instances = view.instances().values().filter(|one| one.state.is_alive());
+        let in_service =
+            instances.filter(|one| matches!(one.lifecycle, Lifecycle::InService | Lifecycle::Standby));
+        Self { now, until, in_service: in_service.map(|one| one.id.clone()).collect() }
     }
 
     /// Whether something of a run's holds that has no moment of its own, or has the given one.

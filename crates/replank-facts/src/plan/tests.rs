@@ -377,6 +377,11 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
 fn what_is_wrong_with_node_groups_is_named() {
     let told = |value: Value| errors_of("nodeGroups", &value);
     assert!(told(json!([{"max": 3}])).contains("spec.nodeGroups[0].name: found nothing"));
+    let none = told(json!([{"name": "a", "maxUnavailable": 0}]));
+    assert!(
+        none.contains("spec.nodeGroups[0].maxUnavailable: found the number 0, expected at least 1 node"),
+        "{none}"
+    );
     assert!(
         told(json!([{"name": "a", "min": 4, "max": 3}]))
             .contains("spec.nodeGroups[0].min: found 4 with a max of 3")
@@ -436,7 +441,8 @@ fn some() -> Vec<Value> {
         json!({"kubeletVersion": "<1.36", "provider": "external", "budget": {"surge": 0, "maxUnavailable": "10%"}}),
         json!({"groups": ["web"], "retain": {"capacity": "cordoned"}, "stuckTerminating": {"action": "replaceNode"}, "singletons": "skip",
             "nodeGroups": [{"name": "web", "min": 1, "max": 9, "instanceTypes": ["m6i.large", "m6a.large"], "capacityType": "spot",
-                "zones": ["b", "a"], "tags": {"team": "shop", "empty": ""}}, {"name": "batch", "capacityType": "on-demand"}]}),
+                "zones": ["b", "a"], "tags": {"team": "shop", "empty": ""}}, {"name": "batch", "capacityType": "on-demand"},
+                {"name": "gpu", "managedBy": "eks", "maxUnavailable": "33%"}]}),
     ];
     let mut all: Vec<Value> = specs.iter().map(with_spec).collect();
     all.push(whole());

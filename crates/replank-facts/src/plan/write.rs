@@ -2,6 +2,7 @@
 
 use replank_model::int_or_string::IntOrString;
 use replank_model::object::affinity::Taint;
+use replank_model::object::cloud::GroupKind;
 use replank_model::selector::Selector;
 use replank_model::selector::label::{Operator, Requirement};
 use replank_model::text::{GroupName, Zone};
@@ -227,6 +228,14 @@ fn node_group(group: &Facts) -> Value {
     }
     if !group.zones.is_empty() {
         value["zones"] = group.zones.iter().map(Zone::as_str).collect();
+    }
+    match group.kind {
+        GroupKind::EksManaged => value["managedBy"] = "eks".into(),
+        // The default.
+        GroupKind::SelfManaged => {}
+    }
+    if let Some(nodes) = &group.update_at_once {
+        value["maxUnavailable"] = json!(nodes);
     }
     if !group.tags.is_empty() {
         let tags = group.tags.iter().map(|(key, tag)| (key.to_string(), Value::from(&**tag)));

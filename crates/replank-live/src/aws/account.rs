@@ -8,8 +8,10 @@ use replank_model::object::cloud::{LaunchFailure, NodeGroup};
 use replank_model::text::{InstanceId, Text};
 use serde_json::json;
 
+use super::balanced::Known;
 use super::client::{Caller, Manner};
 use super::discovery::Discovery;
+use super::ended::Ended;
 use super::error::AwsError;
 use super::machine::Machine;
 use super::service::Service;
@@ -33,7 +35,10 @@ pub(super) struct State {
     /// Groups that are followed: names, and what nodes are expected to be.
     pub(super) bases: Vec<NodeGroup>,
     pub(super) templates: Cache,
+    pub(super) ended: Ended,
     pub(super) machines: BTreeMap<InstanceId, Machine>,
+    /// Target groups of load balancers.
+    pub(super) target_groups: Known,
     /// Groups as they were seen last.
     pub(super) seen: Vec<NodeGroup>,
     /// Where groups are found by the cluster's nodes, or are looked at for the sake of their sizes alone.
@@ -81,5 +86,13 @@ impl Aws {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl Aws {
+    /// An account behind a way that is there already.
+    pub(super) fn of_caller(caller: Caller) -> Self {
+        Self { caller, account: "111122223333".to_owned(), state: Mutex::default() }
     }
 }

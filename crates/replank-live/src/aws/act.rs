@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::account::Aws;
 use super::answer::{list, managed, template_of, text};
+use super::changeable::unchangeable;
 use super::client::{LATE, Manner};
 use super::eks::request_token;
 use super::error::AwsError;
@@ -115,6 +116,9 @@ impl Aws {
             GroupEffect::Resize { group, from, to } => self.resize(group, (*from, *to), order).await,
             GroupEffect::SetProcess { group, process, is_active } => {
                 self.set_process(group, *process, *is_active, order).await
+            }
+            GroupEffect::ProtectInstance { instance, group, is_protected } => {
+                self.protect(instance, group, *is_protected, order).await
             }
             GroupEffect::Relieve { instance, group, hook, .. } => {
                 self.has_hook(group, hook).await?;
@@ -342,7 +346,7 @@ impl Aws {
         }
     }
 
-    async fn member(&self, id: &InstanceId) -> Result<Option<Value>, Stop> {
+    pub(super) async fn member(&self, id: &InstanceId) -> Result<Option<Value>, Stop> {
         let found = self.members(&[id]).await?.into_iter().next();
         Ok(found.filter(|member| {
             lifecycle(text(member, "LifecycleState").unwrap_or_default()) != Lifecycle::Terminated
@@ -414,6 +418,9 @@ impl Aws {
             let (expected, found) = (from.to_string(), seen.current.to_string());
             let what = format!("launch template version of group {group}");
             return Err(mismatch(what, &expected, &found).into());
+        }
+        if let Some(refusal) = unchangeable(&found, group) {
+            return Err(refusal.into());
         }
         let spec = template_of(&found);
         let is_still = match seen.follows {

@@ -12,7 +12,7 @@ use super::credentials::find;
 use super::error::AwsError;
 use super::found::Found;
 use super::profile::Profiles;
-use super::service::Service;
+use super::service::{Access, Service};
 use super::wire::{AwsAsked, Draft, Wire, query_draft};
 use crate::drive::backoff::Backoff;
 
@@ -28,6 +28,15 @@ pub(super) enum Manner<'m> {
     Read,
     /// It changes something; whether it may still be sent is asked before each attempt.
     Write(&'m (dyn Fn() -> bool + Sync)),
+}
+
+impl Manner<'_> {
+    fn access(self) -> Access {
+        match self {
+            Self::Read => Access::Read,
+            Self::Write(_) => Access::Write,
+        }
+    }
 }
 
 /// A way to AWS, with credentials.
@@ -126,7 +135,7 @@ impl Caller {
 
     async fn call(&self, draft: &Draft, manner: Manner<'_>) -> Result<Value, AwsError> {
         let mut backoff = Backoff::new(format!("{}/{}", draft.service.name(), draft.action));
-        let bucket = &self.wire.buckets[&draft.service];
+        let bucket = self.wire.bucket(draft.service, manner.access());
         let (mut tries, mut is_renewed) = (0, false);
         loop {
             while let Err(wait) = bucket.take() {
@@ -182,4 +191,12 @@ pub(super) const LATE: &str = "Late";
 fn late(draft: &Draft) -> AwsError {
     let action = format!("{}:{}", draft.service.name(), draft.action);
     AwsError::Refused { action, status: 0, code: LATE.to_owned(), message: "its time is over".to_owned() }
+}
+
+#[cfg(test)]
+impl Caller {
+    /// One with credentials of its own.
+    pub(super) fn with(asked: &AwsAsked, found: Found) -> Result<Self, AwsError> {
+        Ok(Self { found: tokio::sync::Mutex::new(Some(found)), ..Self::new(asked)? })
+    }
 }

@@ -149,7 +149,7 @@ impl Aws {
     }
 
     /// All pages of a list of EKS.
-    async fn pages_of(
+    pub(super) async fn pages_of(
         &self,
         action: &str,
         (path, query): (&str, &str),

@@ -136,6 +136,12 @@ impl<'a> Elsewhere<'a> {
         let ids: Vec<InstanceId> =
             seen.instances.values().filter(|one| one.group == web.name).map(|one| one.id.clone()).collect();
         assert_eq!(ids.len(), 3);
+        for is_protected in [true, false] {
+            let (instance, group) = (ids[0].clone(), self.web.clone());
+            self.done(&GroupEffect::ProtectInstance { instance, group, is_protected }).await;
+            let seen = self.aws.observe(&BTreeMap::new()).await.expect("everything can be read");
+            assert_eq!(seen.instances[&ids[0]].is_protected, is_protected);
+        }
         // The first goes and comes back, the second goes for good.
         self.terminates(&ids[0], Replacement::Launch).await;
         self.terminates(&ids[1], Replacement::Decrement { keep: 2 }).await;

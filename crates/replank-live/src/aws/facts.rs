@@ -197,6 +197,7 @@ impl Aws {
         }
         self.learn_failures(&mut observed).await?;
         observed.instances.extend(self.left(&ids, &machines, &observed));
+        self.learn_targets(&mut observed).await?;
         self.state().seen.clone_from(&observed.groups);
         Ok(observed)
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::cloud::{
-    GroupKind, GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplateRef, Lifecycle, LifecycleHook,
-    NodeGroup, ScalingProcess, TargetGroup, TerminationPolicy, Transition, Ways,
+    GroupKind, GroupSize, HealthStatus, HookResult, Instance, InstanceState, LaunchTemplateRef, Lifecycle,
+    LifecycleHook, NodeGroup, ScalingProcess, TerminationPolicy, Transition, Ways,
 };
 use replank_model::text::{InstanceId, Text, Zone};
 use replank_model::time::Span;
@@ -15,6 +15,7 @@ use super::answer::{list, managed as owned_by, text, version};
 use super::error::AwsError;
 use super::machine::Machine;
 use super::managed::Managed;
+use super::targets::target_groups;
 use super::template::Templates;
 use crate::cloud::{Observed, OfNode};
 
@@ -133,6 +134,7 @@ impl Seen<'_> {
                     Some("Unhealthy") => HealthStatus::Unhealthy,
                     Some(_) | None => HealthStatus::Healthy,
                 },
+                // What load balancers say of all groups' instances is joined with them at once.
                 targets: Vec::new(),
                 id,
             })
@@ -163,18 +165,6 @@ fn ways(group: &Value) -> Ways {
     }
 }
 
-/// Target groups that are attached, and those in which a controller of the cluster registers its nodes.
-fn target_groups(base: &NodeGroup, group: &Value) -> Vec<TargetGroup> {
-    let mut all = base.target_groups.clone();
-    for arn in list(&group["TargetGroupARNs"]).iter().filter_map(Value::as_str) {
-        if !all.iter().any(|known| *known.arn == *arn) {
-            all.push(TargetGroup::attached(arn));
-        }
-    }
-    all.sort_by(|a, b| a.arn.cmp(&b.arn));
-    all
-}
-
 fn hook(one: &Value) -> Option<LifecycleHook> {
     let at = match text(one, "LifecycleTransition")? {
         "autoscaling:EC2_INSTANCE_LAUNCHING" => Transition::Launching,
@@ -183,7 +173,11 @@ fn hook(one: &Value) -> Option<LifecycleHook> {
     };
     let seconds = one["HeartbeatTimeout"].as_u64().and_then(|seconds| i64::try_from(seconds).ok());
     let timeout = Span::from_secs(seconds.unwrap_or(3_600));
-    Some(LifecycleHook { name: Text::from(text(one, "LifecycleHookName")?), at, timeout })
+    let result = match at {
+        Transition::Launching => text(one, "DefaultResult").and_then(HookResult::of).unwrap_or_default(),
+        Transition::Terminating => HookResult::default(),
+    };
+    Some(LifecycleHook { name: Text::from(text(one, "LifecycleHookName")?), at, timeout, result })
 }
 
 /// A state in its group, as Auto Scaling writes it.

@@ -52,34 +52,24 @@ impl Aws {
         Ok(all)
     }
 
-    /// The update that was asked for last.
+    /// The update that was asked for last. Those that are known to have ended are not read again.
     async fn last_update(&self, cluster: &str, name: &str) -> Result<Option<Value>, AwsError> {
         let base = format!("/clusters/{}/updates", escaped(cluster));
         let of = format!("nodegroupName={}", escaped(name));
-        let (mut ids, mut token) = (Vec::new(), String::new());
-        loop {
-            let query = match &*token {
-                "" => of.clone(),
-                token => format!("nextToken={}&{of}", escaped(token)),
-            };
-            let answer =
-                self.caller.eks("ListUpdates", (Method::GET, &base, &query), None, Manner::Read).await?;
-            ids.extend(list(&answer["updateIds"]).iter().filter_map(Value::as_str).map(str::to_owned));
-            let Some(next) = text(&answer, "nextToken") else { break };
-            next.clone_into(&mut token);
-        }
-        let mut last: Option<Value> = None;
-        // EKS does not say in which order it lists them; what it keeps is few.
-        for id in ids {
+        let ids = self.pages_of("ListUpdates", (&base, &of), "updateIds").await?;
+        let ids: Vec<String> = ids.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let place = (Text::from(cluster), Text::from(name));
+        // EKS does not say in which order it lists them.
+        let (mut all, open) = self.state().ended.split(&place, &ids);
+        for id in open {
             let path = format!("{base}/{}", escaped(&id));
-            let answer =
+            let mut answer =
                 self.caller.eks("DescribeUpdate", (Method::GET, &path, &of), None, Manner::Read).await?;
-            let update = answer["update"].clone();
-            if last.as_ref().is_none_or(|known| created(known) < created(&update)) {
-                last = Some(update);
-            }
+            let update = answer["update"].take();
+            self.state().ended.learn(&place, &id, &update);
+            all.push(update);
         }
-        Ok(last)
+        Ok(all.into_iter().max_by_key(created))
     }
 }
 
@@ -206,7 +196,39 @@ fn is_of(node: &str, release: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use super::super::stand_in::StandIn;
     use super::*;
+
+    /// Three updates on two pages; the last of them goes on.
+    fn three_updates(line: &str) -> Value {
+        let update = |id: &str, status: &str, at: f64| json!({"update": {"id": id, "type": "VersionUpdate", "status": status, "createdAt": at}});
+        match line.split(['?', ' ']).nth(1).unwrap_or_default() {
+            "/clusters/shop/updates" if line.contains("nextToken=n") => json!({"updateIds": ["c"]}),
+            "/clusters/shop/updates" => json!({"updateIds": ["a", "b"], "nextToken": "n"}),
+            "/clusters/shop/updates/a" => update("a", "Successful", 1.0),
+            "/clusters/shop/updates/b" => update("b", "InProgress", 3.0),
+            "/clusters/shop/updates/c" => update("c", "Failed", 2.0),
+            path => panic!("{path}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_second_look_reads_only_the_updates_that_have_not_ended() {
+        let eks = StandIn::new(|line, _| three_updates(line).to_string());
+        let aws = eks.account();
+        let looked = async || {
+            let last = aws.last_update("shop", "web").await.expect("it answers").expect("there is one");
+            assert_eq!(last["id"], "b", "the one that was asked for last");
+            eks.asked().iter().filter_map(|line| line.split("/updates").nth(1)).map(str::to_owned).collect()
+        };
+        let of = "nodegroupName=web";
+        let list = [format!("?{of}"), format!("?nextToken=n&{of}")];
+        let read = |id: &str| format!("/{id}?{of}");
+        let first: Vec<String> = looked().await;
+        assert_eq!(first, [&list[..], &[read("a"), read("b"), read("c")]].concat());
+        let second: Vec<String> = looked().await;
+        assert_eq!(second, [&list[..], &[read("b")]].concat());
+    }
 
     #[test]
     fn an_update_leads_to_the_version_that_the_group_has_or_to_the_next() {

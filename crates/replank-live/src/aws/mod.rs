@@ -11,11 +11,14 @@
 mod account;
 mod act;
 mod answer;
+mod balanced;
+mod changeable;
 mod client;
 mod credentials;
 mod discover;
 mod discovery;
 mod eks;
+mod ended;
 mod error;
 mod facts;
 mod failures;
@@ -25,12 +28,17 @@ mod machine;
 mod managed;
 mod processes;
 mod profile;
+mod protection;
 mod queue;
 mod scaled;
 mod service;
 mod sign;
+#[cfg(test)]
+mod stand_in;
 mod statement;
+mod targets;
 mod template;
+mod types;
 mod versions;
 mod wire;
 mod xml;
@@ -52,7 +60,7 @@ pub use error::AwsError;
 pub use queue::AwsQueue;
 pub use scaled::Tag;
 pub use statement::{
-    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, UPGRADE,
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MANAGED, QUEUE, READS, UPGRADE,
     UPGRADE_READS, allowed, statement,
 };
 pub use wire::AwsAsked;

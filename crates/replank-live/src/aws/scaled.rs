@@ -7,8 +7,7 @@ use replank_model::text::Text;
 use serde_json::{Value, json};
 
 use super::account::Aws;
-use super::answer::{list, managed, template_of, text};
-use super::client::Manner;
+use super::answer::{list, managed, text};
 use super::error::AwsError;
 use super::service::Service;
 
@@ -54,21 +53,23 @@ impl Aws {
         Ok(found.iter().filter_map(|group| text(group, "AutoScalingGroupName")).map(Text::from).collect())
     }
 
-    /// What AWS says of Auto Scaling groups: answers as the CLI prints them, of describe-auto-scaling-groups and describe-nodegroup; and the instance type of the launch
-    /// templates of those that tell none otherwise. Groups that are not there are absent.
+    /// What AWS says of Auto Scaling groups: answers as the CLI prints them, of describe-auto-scaling-groups and describe-nodegroup; and the instance types of those that
+    /// tell none otherwise, by what they require or by their launch templates. Groups that are not there are absent.
     ///
     /// # Errors
     /// Where not everything can be read.
     pub async fn answers_of(
         &self,
         names: &BTreeSet<Text>,
-    ) -> Result<(Value, BTreeMap<Text, Text>), AwsError> {
+    ) -> Result<(Value, BTreeMap<Text, Vec<Text>>), AwsError> {
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         let groups = if names.is_empty() { Vec::new() } else { self.groups(&names).await? };
         let (mut answers, mut types) = (Vec::new(), BTreeMap::new());
         for group in &groups {
             let mut is_told = list(&group["Instances"]).iter().any(|one| text(one, "InstanceType").is_some())
-                || !list(&group["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"]).is_empty();
+                || list(&group["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"])
+                    .iter()
+                    .any(|one| text(one, "InstanceType").is_some());
             if let Some((cluster, name)) = managed(group) {
                 let nodegroup = self.nodegroup(cluster, name).await?;
                 is_told |= !list(&nodegroup["instanceTypes"]).is_empty();
@@ -77,22 +78,11 @@ impl Aws {
             if is_told {
                 continue;
             }
-            let own = text(group, "AutoScalingGroupName").map(Text::from);
-            types.extend(own.zip(self.type_of(template_of(group)).await?));
+            let own = Text::from(text(group, "AutoScalingGroupName").unwrap_or_default());
+            types.insert(own, self.types_of(group).await?);
         }
         answers.push(json!({ "AutoScalingGroups": groups }));
         Ok((Value::Array(answers), types))
-    }
-
-    /// The instance type that a launch template version names, if it names one.
-    async fn type_of(&self, spec: &Value) -> Result<Option<Text>, AwsError> {
-        let Some(id) = text(spec, "LaunchTemplateId") else { return Ok(None) };
-        let version = text(spec, "Version").unwrap_or("$Default");
-        let params = json!({"LaunchTemplateId": id, "LaunchTemplateVersion": [version]});
-        let call = (Service::Ec2, "DescribeLaunchTemplateVersions");
-        let answer = self.caller.query(call, &params, Manner::Read).await?;
-        let found = list(&answer["launchTemplateVersionSet"]).first();
-        Ok(found.and_then(|one| text(&one["launchTemplateData"], "instanceType")).map(Text::from))
     }
 
     /// From now on these groups are looked at, for the sake of their sizes and instances: of their launch templates no more is asked than is known, and of those that EKS owns
@@ -102,6 +92,20 @@ impl Aws {
         self.follow(groups);
         self.state().found.get_or_insert_default().groups.extend(names);
         self.follow_failures();
+    }
+}
+
+impl Aws {
+    /// The same, beside the groups behind the cluster's nodes ([`Aws::follow_nodes`]).
+    pub fn follow_sizes_besides(&self, groups: Vec<NodeGroup>) {
+        let mut state = self.state();
+        let is_other =
+            |base: &NodeGroup| groups.iter().all(|group| group.auto_scaling_group != base.auto_scaling_group);
+        state.bases.retain(is_other);
+        let names: Vec<Text> = groups.iter().map(|group| group.auto_scaling_group.clone()).collect();
+        state.found.get_or_insert_default().groups.extend(names);
+        state.bases.extend(groups);
+        state.failures.get_or_insert_default();
     }
 }
 

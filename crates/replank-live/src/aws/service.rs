@@ -1,19 +1,31 @@
 //! AWS's services, as far as they are called.
 
+/// Whether a call changes something. AWS counts both apart, so what is read often does not delay what has to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    pub(super) const ALL: [Self; 2] = [Self::Read, Self::Write];
+}
+
 /// A service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Service {
     AutoScaling,
     Ec2,
     Eks,
+    Elb,
     Sqs,
     Ssm,
     Sts,
 }
 
 impl Service {
-    pub(super) const ALL: [Self; 6] =
-        [Self::AutoScaling, Self::Ec2, Self::Eks, Self::Sqs, Self::Ssm, Self::Sts];
+    pub(super) const ALL: [Self; 7] =
+        [Self::AutoScaling, Self::Ec2, Self::Eks, Self::Elb, Self::Sqs, Self::Ssm, Self::Sts];
 
     /// In signatures, in names of hosts, and in IAM actions: one word for all of them.
     pub(super) fn name(self) -> &'static str {
@@ -21,6 +33,7 @@ impl Service {
             Self::AutoScaling => "autoscaling",
             Self::Ec2 => "ec2",
             Self::Eks => "eks",
+            Self::Elb => "elasticloadbalancing",
             Self::Sqs => "sqs",
             Self::Ssm => "ssm",
             Self::Sts => "sts",
@@ -33,6 +46,7 @@ impl Service {
             Self::AutoScaling => "AWS_ENDPOINT_URL_AUTO_SCALING",
             Self::Ec2 => "AWS_ENDPOINT_URL_EC2",
             Self::Eks => "AWS_ENDPOINT_URL_EKS",
+            Self::Elb => "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2",
             Self::Sqs => "AWS_ENDPOINT_URL_SQS",
             Self::Ssm => "AWS_ENDPOINT_URL_SSM",
             Self::Sts => "AWS_ENDPOINT_URL_STS",
@@ -44,19 +58,25 @@ impl Service {
         match self {
             Self::AutoScaling => "2011-01-01",
             Self::Ec2 => "2016-11-15",
+            Self::Elb => "2015-12-01",
             Self::Sts => "2011-06-15",
             Self::Eks | Self::Sqs | Self::Ssm => "",
         }
     }
 
-    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too. EC2 documents 20 for what only describes.
-    pub(super) fn per_second(self) -> u32 {
-        match self {
-            Self::Ec2 => 10,
-            Self::AutoScaling => 5,
-            Self::Eks | Self::Ssm | Self::Sts => 3,
+    /// Requests in a second: below the rates at which accounts are throttled, which others in the account need, too.
+    ///
+    /// EC2 documents 20 for an action that only describes ("Request throttling for the Amazon EC2 API"), Elastic Load Balancing 10. The others are chosen: for what changes little is
+    /// enough, since a run has few groups; of Auto Scaling, EKS, SSM and STS no rates were found in AWS's documentation.
+    pub(super) fn per_second(self, access: Access) -> u32 {
+        match (self, access) {
+            (Self::Ec2, Access::Read) => 10,
+            (Self::Ec2, Access::Write) => 2,
+            (Self::AutoScaling | Self::Elb, Access::Read | Access::Write) => 5,
+            (Self::Eks | Self::Ssm | Self::Sts, Access::Read) => 3,
+            (Self::Eks | Self::Ssm | Self::Sts, Access::Write) => 2,
             // Standard queues take nearly any number.
-            Self::Sqs => 50,
+            (Self::Sqs, Access::Read | Access::Write) => 50,
         }
     }
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::error::{AwsError, is_denied, is_not_accepted};
 use super::found::Found;
 use super::profile::Profiles;
-use super::service::Service;
+use super::service::{Access, Service};
 use super::sign::{Unsigned, authorization, escaped};
 use super::xml;
 use crate::connect::{causes, date};
@@ -106,7 +106,7 @@ pub(super) struct Wire {
     pub(super) region: String,
     endpoints: BTreeMap<Service, String>,
     pub(super) clients: Mutex<BTreeMap<Service, Client>>,
-    pub(super) buckets: BTreeMap<Service, Bucket>,
+    buckets: BTreeMap<(Service, Access), Bucket>,
     /// Services that have answered, whatever it was.
     reached: Mutex<BTreeSet<Service>>,
     /// How many seconds AWS's clock is ahead of this machine's, where that matters.
@@ -143,9 +143,17 @@ impl Wire {
             said.unwrap_or_else(|| service.endpoint(&region))
         };
         let endpoints = Service::ALL.map(|service| (service, endpoint(service))).into();
-        let buckets = Service::ALL.map(|service| (service, Bucket::new(service.per_second()))).into();
+        let of = |service: Service| {
+            Access::ALL.map(|access| ((service, access), Bucket::new(service.per_second(access))))
+        };
+        let buckets = Service::ALL.into_iter().flat_map(of).collect();
         let (clients, reached) = (Mutex::default(), Mutex::default());
         Ok(Self { region, endpoints, clients, buckets, reached, ahead: AtomicI64::new(0) })
+    }
+
+    /// The budget of those calls of a service that change something, or of those that do not.
+    pub(super) fn bucket(&self, service: Service, access: Access) -> &Bucket {
+        &self.buckets[&(service, access)]
     }
 
     /// Whether a service has ever answered.
@@ -286,9 +294,12 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
             for (at, one) in all.iter().enumerate() {
                 let place = match service {
                     Service::Ec2 => (at + 1).to_string(),
-                    Service::AutoScaling | Service::Eks | Service::Sqs | Service::Ssm | Service::Sts => {
-                        format!("member.{}", at + 1)
-                    }
+                    Service::AutoScaling
+                    | Service::Eks
+                    | Service::Elb
+                    | Service::Sqs
+                    | Service::Ssm
+                    | Service::Sts => format!("member.{}", at + 1),
                 };
                 flatten(service, &under(&place), one, pairs);
             }
@@ -300,7 +311,9 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
 fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
     match draft.service {
         Service::Ec2 => xml::read(text),
-        Service::AutoScaling | Service::Sts => Ok(xml::read(text)?[format!("{}Result", draft.action)].take()),
+        Service::AutoScaling | Service::Elb | Service::Sts => {
+            Ok(xml::read(text)?[format!("{}Result", draft.action)].take())
+        }
         Service::Eks | Service::Sqs | Service::Ssm if text.is_empty() => Ok(Value::Null),
         Service::Eks | Service::Sqs | Service::Ssm => {
             serde_json::from_str(text).map_err(|error| error.to_string())
@@ -311,7 +324,7 @@ fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
 /// Code and message of a refusal.
 fn fault(service: Service, kind: Option<&str>, text: &str) -> (String, String) {
     let is_xml = match service {
-        Service::AutoScaling | Service::Ec2 | Service::Sts => true,
+        Service::AutoScaling | Service::Ec2 | Service::Elb | Service::Sts => true,
         Service::Eks | Service::Sqs | Service::Ssm => false,
     };
     let read = if is_xml { xml::read(text).ok() } else { serde_json::from_str(text).ok() };

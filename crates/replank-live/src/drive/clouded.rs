@@ -81,6 +81,7 @@ async fn prove(line: &Line, effect: &GroupEffect) -> Result<(), Refusal> {
         | GroupEffect::SetTemplate { .. }
         | GroupEffect::Resize { .. }
         | GroupEffect::SetProcess { .. }
+        | GroupEffect::ProtectInstance { .. }
         | GroupEffect::UpdateNodegroupVersion { .. }
         | GroupEffect::UpdateNodegroupConfig { .. } => Ok(()),
     }

@@ -12,8 +12,7 @@ use crate::queue::Queue;
 /// How a driver works.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// On whose behalf it works. What is written carries the run of its command ([`replank_protocol::command::Command::run`]); pauses are drawn from this one, so that two runs do not come
-    /// back to a server at the same time.
+    /// On whose behalf it works. What is written carries the run of its command ([`replank_protocol::command::Command::run`]).
     pub run: RunId,
     /// How many requests it sends in a second at most, besides lists and watches: writes, and reads of what became of them. As many may come at once after a pause.
     pub requests_per_second: u32,

@@ -83,7 +83,9 @@ fn in_words(effect: &GroupEffect) -> &'static str {
         | GroupEffect::UpdateNodegroupVersion { .. }
         | GroupEffect::UpdateNodegroupConfig { .. }
         | GroupEffect::ScaleNodegroupToZero { .. } => "a node group",
-        GroupEffect::Relieve { .. } | GroupEffect::Terminate { .. } => "an instance",
+        GroupEffect::ProtectInstance { .. } | GroupEffect::Relieve { .. } | GroupEffect::Terminate { .. } => {
+            "an instance"
+        }
         GroupEffect::CompleteAction { .. } | GroupEffect::Heartbeat { .. } => "a lifecycle action",
     }
 }

@@ -100,6 +100,7 @@ fn urgency(effect: &Effect) -> Urgency {
             | GroupEffect::SetTemplate { .. }
             | GroupEffect::Resize { .. }
             | GroupEffect::SetProcess { .. }
+            | GroupEffect::ProtectInstance { .. }
             | GroupEffect::UpdateNodegroupVersion { .. }
             | GroupEffect::UpdateNodegroupConfig { .. } => Urgency::Usual,
             GroupEffect::Terminate { .. } | GroupEffect::ScaleNodegroupToZero { .. } => Urgency::Last,
@@ -137,6 +138,7 @@ fn destroys(effect: &Effect) -> bool {
             | GroupEffect::SetTemplate { .. }
             | GroupEffect::Resize { .. }
             | GroupEffect::SetProcess { .. }
+            | GroupEffect::ProtectInstance { .. }
             | GroupEffect::Relieve { .. }
             | GroupEffect::CompleteAction { expected: None, .. }
             | GroupEffect::Heartbeat { .. }

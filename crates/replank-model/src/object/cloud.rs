@@ -3,6 +3,7 @@
 //! These are not Kubernetes objects. They come from a cloud's API, or are derived from the nodes of a snapshot, and are
 //! observed through the View like everything else.
 
+mod eks_code;
 mod image;
 mod nodegroup;
 mod process;
@@ -16,9 +17,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::int_or_string::IntOrString;
 use crate::labels::{Labels, TextMap};
 use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
+pub use eks_code::{EksSubject, explained};
 pub use image::AmiType;
 pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus};
 pub use process::ScalingProcess;
@@ -62,6 +65,9 @@ pub struct NodeGroup {
     pub failures: Vec<LaunchFailure>,
     /// The last update of a managed node group that is known.
     pub update: Option<NodegroupUpdate>,
+    /// How many nodes EKS replaces at once in an update of a managed node group: `updateConfig.maxUnavailable`, or a percentage; EKS' default is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_at_once: Option<IntOrString>,
 }
 
 impl NodeGroup {
@@ -85,6 +91,7 @@ impl NodeGroup {
             target_groups: Vec::new(),
             failures: Vec::new(),
             update: None,
+            update_at_once: None,
         }
     }
 
@@ -105,6 +112,7 @@ impl NodeGroup {
                 name: Text::from(Self::EKS_TERMINATION_HOOK),
                 at: Transition::Terminating,
                 timeout: Span::from_minutes(30),
+                result: HookResult::default(),
             });
             self.hooks.sort();
         }
@@ -472,6 +480,42 @@ pub struct LifecycleHook {
     pub at: Transition,
     /// How long it holds one after its beginning and after every heartbeat (HeartbeatTimeout: 30 s to 2 h).
     pub timeout: Span,
+    /// What a launch comes to when that time is over (DefaultResult). A termination goes on either way.
+    #[serde(default, skip_serializing_if = "HookResult::is_abandon")]
+    pub result: HookResult,
+}
+
+/// What a lifecycle action comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HookResult {
+    /// `ABANDON`: the instance that is launched is terminated.
+    #[default]
+    Abandon,
+    /// `CONTINUE`: it goes into service.
+    Continue,
+}
+
+impl HookResult {
+    /// As Auto Scaling writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Abandon => "ABANDON",
+            Self::Continue => "CONTINUE",
+        }
+    }
+
+    /// By Auto Scaling's word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Abandon, Self::Continue].into_iter().find(|one| one.as_str() == word)
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_abandon(&self) -> bool {
+        *self == Self::Abandon
+    }
 }
 
 impl LifecycleHook {

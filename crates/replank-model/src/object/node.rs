@@ -5,6 +5,7 @@ use crate::object::condition::{self, Condition, ConditionStatus};
 use crate::object::meta::Meta;
 use crate::object::resources::Resources;
 use crate::text::{NodeName, Text};
+use crate::time::Time;
 use crate::wire::wire;
 
 /// Label with the availability zone.
@@ -19,6 +20,9 @@ pub const LABEL_INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 pub const LABEL_EKS_NODEGROUP: &str = "eks.amazonaws.com/nodegroup";
 /// Label with the AMI of an EKS managed node.
 pub const LABEL_EKS_IMAGE: &str = "eks.amazonaws.com/nodegroup-image";
+
+/// Taint of a cordoned node (pkg/controller/nodelifecycle).
+pub const TAINT_UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 wire! {
     /// core/v1 Node.
@@ -110,6 +114,13 @@ impl Node {
     pub fn ready(&self) -> ConditionStatus {
         condition::find(&self.status.conditions, "Ready")
             .map_or(ConditionStatus::Unknown, |ready| ready.status)
+    }
+
+    /// Since when it is cordoned: the node life cycle controller writes it when it taints a cordoned node.
+    #[must_use]
+    pub fn cordoned_since(&self) -> Option<Time> {
+        let taint = self.spec.taints.iter().find(|taint| &*taint.key == TAINT_UNSCHEDULABLE);
+        taint.filter(|_| self.spec.unschedulable)?.time_added
     }
 
     /// The zone label.

@@ -342,6 +342,18 @@ pub fn read_process(text: &str) -> Option<ScalingProcess> {
     ScalingProcess::of(known(text)?)
 }
 
+/// What [`super::PROTECTED`] says: the run.
+#[must_use]
+pub fn protected_tag(run: &RunId) -> Text {
+    Text::from(written(run.as_str()))
+}
+
+/// The run that such a tag names; `None` where another version wrote it.
+#[must_use]
+pub fn protected_by(text: &str) -> Option<RunId> {
+    known(text).filter(|run| !run.is_empty()).map(RunId::from)
+}
+
 /// A launch template's version as [`super::ORIGINAL_TEMPLATE`] has it.
 #[must_use]
 pub fn template_tag(version: &LaunchTemplateRef, follows: Option<VersionWord>) -> Text {
@@ -428,6 +440,9 @@ mod tests {
         assert_eq!(Until::read(&until.to_text()), Some(until));
         let moment = Moment { run: "r s".into(), at: time("2026-01-01T01:00:00Z") };
         assert_eq!(Moment::read(&moment.to_text()), Some(moment));
+        let run = RunId::from("r s");
+        assert_eq!(protected_by(&protected_tag(&run)), Some(run));
+        assert_eq!(protected_by("v2 r s"), None);
         let size = GroupSize { min: 0, max: 5, desired: 3 };
         assert_eq!(&*size_tag(size), "v1 0/5/3");
         assert_eq!(read_size(&size_tag(size)), Some(size));

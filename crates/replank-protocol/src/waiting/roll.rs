@@ -9,7 +9,7 @@ use replank_model::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use super::finality::{Finality, counted};
-use super::pod::PodWait;
+use super::pod::{PodEnd, PodWait};
 use crate::provisioner::Provisioner;
 use crate::subject::Hope;
 use crate::taker::Taker;
@@ -128,6 +128,15 @@ pub enum RollWait {
         /// Nodes that are still to be replaced.
         nodes: u32,
     },
+    /// EKS drains a node of a managed node group by its own rules, and gives up on it with a pod left after a quarter of an hour.
+    EksDrain {
+        /// Pods that are still to leave.
+        pods: u32,
+        /// Before when EKS does not give up on the node, where that is known: it began to drain it no sooner than the cordon.
+        not_before: Option<Time>,
+        /// By when it does, where that is known: it had begun when a pod of the node was asked to go.
+        by: Option<Time>,
+    },
     /// A NodeClaim is on its way out: Karpenter drains its node and terminates the machine.
     ClaimLeaving {
         /// Since when.
@@ -150,6 +159,11 @@ pub enum RollWait {
         process: ScalingProcess,
         /// The Auto Scaling group.
         auto_scaling_group: Text,
+    },
+    /// An instance with batch pods that the run waits for is not protected from scale-in: its group can have no more tags of ours, or the protection is refused.
+    Unprotected {
+        /// How many of the group's instances are protected, where these are all that can be.
+        limit: Option<u32>,
     },
     /// Somebody else takes a node away: it is left to them, and counts no more.
     TakenAway {
@@ -196,9 +210,11 @@ impl RollWait {
             Self::NoInstance => ("noInstance", "the cloud to list an instance"),
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
             Self::NodegroupUpdate { .. } => ("nodegroupUpdate", "the EKS update of a managed node group"),
+            Self::EksDrain { .. } => ("eksDrain", "EKS to drain a node"),
             Self::ClaimLeaving { .. } => ("claimLeaving", "Karpenter to terminate a node"),
             Self::OtherUpdate { .. } => ("otherUpdate", "another EKS update to finish"),
             Self::Suspended { .. } => ("suspended", "a suspended process of an Auto Scaling group"),
+            Self::Unprotected { .. } => ("unprotected", "protection from scale-in"),
             Self::TakenAway { .. } => ("takenAway", "somebody else to take a node away"),
             Self::Replacement { .. } => ("replacement", "somebody else to replace a drained node"),
             Self::Successor { .. } => ("successor", "somebody else to bring a new node"),
@@ -226,12 +242,13 @@ impl RollWait {
             | Self::ZoneMinimum { .. }
             | Self::OtherUpdate { .. }
             | Self::ClaimLeaving { .. }
+            | Self::EksDrain { .. }
             | Self::TakenAway { .. }
             | Self::Suspended { .. }
             | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
-            // What keeps it from being removed has a reason of its own.
-            Self::Leftover { .. } => Hope::None,
+            // What keeps it from being removed, or what is waited for on the instance, has a reason of its own.
+            Self::Leftover { .. } | Self::Unprotected { .. } => Hope::None,
         }
     }
 }
@@ -289,6 +306,16 @@ impl fmt::Display for RollWait {
                     counted(*nodes, "node")
                 )
             }
+            Self::EksDrain { pods, not_before, by } => {
+                write!(f, "EKS to drain the node: {} left", counted(*pods, "pod"))?;
+                match (not_before, by) {
+                    (Some(at), Some(by)) if at == by => write!(f, ", EKS gives up at {by}"),
+                    (Some(at), Some(by)) => write!(f, ", EKS gives up between {at} and {by}"),
+                    (Some(at), None) => write!(f, ", EKS gives up at {at} at the earliest"),
+                    (None, Some(by)) => write!(f, ", EKS gives up by {by}"),
+                    (None, None) => Ok(()),
+                }
+            }
             Self::ClaimLeaving { since, pods, by } => {
                 write!(
                     f,
@@ -306,6 +333,16 @@ impl fmt::Display for RollWait {
                     "process {process} of Auto Scaling group {auto_scaling_group}, which is suspended: resume it"
                 )
             }
+            Self::Unprotected { limit: Some(limit) } => {
+                write!(
+                    f,
+                    "protection from scale-in: {} protected, more tags do not fit the group",
+                    counted(*limit, "instance of its group")
+                )
+            }
+            Self::Unprotected { limit: None } => f.write_str(
+                "protection from scale-in, which is refused: somebody who lowers the group's size may end it",
+            ),
             Self::TakenAway { by } => write!(f, "the node to be taken away by {by}"),
             Self::Replacement { since, until } => {
                 write!(f, "somebody else to replace the node, empty since {since} (until {until})")
@@ -328,13 +365,17 @@ pub struct LeftPod {
     /// What keeps it, as far as that is seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<PodWait>,
+    /// Why it would never have been evicted, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<PodEnd>,
 }
 
 impl fmt::Display for LeftPod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.on {
-            Some(on) => write!(f, "pod {} waits for {on}", self.pod),
-            None => write!(f, "pod {} is left", self.pod),
+        match (&self.on, &self.end) {
+            (Some(on), _) => write!(f, "pod {} waits for {on}", self.pod),
+            (None, Some(end)) => write!(f, "pod {}: {end}", self.pod),
+            (None, None) => write!(f, "pod {} is left", self.pod),
         }
     }
 }

@@ -139,7 +139,12 @@ fn roll() -> Vec<WaitingOn> {
         RollWait::Leaving { instances: 1 }.into(),
         RollWait::Suspended { process: ScalingProcess::Launch, auto_scaling_group: "eks-web-1".into() }
             .into(),
+        RollWait::Unprotected { limit: Some(20) }.into(),
+        RollWait::Unprotected { limit: None }.into(),
         RollWait::NodegroupUpdate { id: "u-1".into(), since: at(1), nodes: 2 }.into(),
+        RollWait::EksDrain { pods: 1, not_before: Some(at(15)), by: None }.into(),
+        RollWait::EksDrain { pods: 2, not_before: Some(at(15)), by: Some(at(20)) }.into(),
+        RollWait::EksDrain { pods: 2, not_before: Some(at(15)), by: Some(at(15)) }.into(),
         RollWait::OtherUpdate { id: "u-1".into(), since: at(1) }.into(),
         RollWait::TakenAway { by: Taker::ClusterAutoscaler }.into(),
         RollWait::Replacement { since: at(1), until: at(60) }.into(),
@@ -162,6 +167,7 @@ fn roll() -> Vec<WaitingOn> {
             left: vec![LeftPod {
                 pod: Key::new("shop", "web-abc"),
                 on: Some(PodWait::Budget { budget: Key::new("shop", "web"), healthy: 2, needed: 2 }),
+                end: None,
             }],
         }
         .into(),
@@ -253,7 +259,7 @@ fn every_reason_has_words_and_its_json_is_read_back() {
         let reason = Waiting { what: Subject::Object("X".into()), on: on.clone() };
         text += &format!("{:<16} {:<48} {reason}\n", on.kind(), on.label());
     }
-    assert_eq!(labels.len(), 93, "every kind has a sample: {:?}", labels.keys());
+    assert_eq!(labels.len(), 95, "every kind has a sample: {:?}", labels.keys());
     assert_eq!(labels.values().collect::<BTreeSet<_>>().len(), labels.len(), "no two kinds have one label");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/waiting.golden");
     if std::env::var("UPDATE_GOLDEN").is_ok() {

@@ -158,14 +158,16 @@ fn tells_of(kind: &str) -> &'static [&'static str] {
         ],
         "budgetUncounted" => &["pdb-not-counted", "pdb-never-allows"],
         "budgets" => &["pdb-several"],
-        "batch" | "batchOver" => &["waits-in-vain", "pdb-waits-for-batch", "batch-unprotected", "cron-soon"],
+        "batch" | "batchOver" => {
+            &["waits-in-vain", "pdb-waits-for-batch", "batch-unprotected", "rerun-unsafe", "cron-soon"]
+        }
         "unrecorded" => &["result-unrecorded"],
         "room" => {
             &["no-room", "zone-bound", "placed-apart", "host-port", "pinned-to-group", "hpa-beyond-nodes"]
         }
         "terminating" | "stuck" => &["stuck-before", "long-grace", "node-not-ready"],
         "restart" | "skipped" => &["singleton", "pdb-never-allows", "waits-in-vain", "batch-unprotected"],
-        "refused" => &["bare-pod", "local-storage"],
+        "refused" => &["bare-pod", "local-storage", "rerun-unsafe"],
         "cameBack" => &["tolerates-everything"],
         "notReady" | "noInstance" => &["node-not-ready"],
         "suspended" => &["suspended-process"],

@@ -409,6 +409,7 @@ impl Observer for Recorder {
             | Effect::Group(GroupEffect::SetTemplate { .. })
             | Effect::Group(GroupEffect::Resize { .. })
             | Effect::Group(GroupEffect::SetProcess { .. })
+            | Effect::Group(GroupEffect::ProtectInstance { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. })
             | Effect::Group(GroupEffect::ScaleNodegroupToZero { .. })

@@ -50,6 +50,17 @@ pub trait Cloud: DescribeCloud {
         is_active: bool,
     ) -> Result<(), Refusal>;
 
+    /// Protects an instance from scale-in, or ends that (Auto Scaling SetInstanceProtection).
+    ///
+    /// # Errors
+    /// Gone, and 400 where the instance is neither in service nor in standby.
+    fn set_instance_protection(
+        &mut self,
+        group: &GroupName,
+        instance: &InstanceId,
+        is_protected: bool,
+    ) -> Result<(), Refusal>;
+
     /// Makes a version of a group's launch template (EC2 CreateLaunchTemplateVersion with a ClientToken): the equal one, where there is one at that place.
     ///
     /// # Errors

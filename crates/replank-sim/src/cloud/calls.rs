@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, ScalingProcess,
+    GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, Lifecycle, NodeGroup, ScalingProcess,
 };
 use replank_model::text::{GroupName, InstanceId, MessageId, Text};
 use replank_model::time::Time;
@@ -82,6 +82,27 @@ impl Cloud for Calls<'_, '_> {
             }
             Ok(())
         })
+    }
+
+    fn set_instance_protection(
+        &mut self,
+        group: &GroupName,
+        id: &InstanceId,
+        is_protected: bool,
+    ) -> Result<(), Refusal> {
+        let instance = known_instance(self, id)?;
+        let refused = |message| Err(Refusal::Failed { code: 400, message: Text::from(message) });
+        if instance.group != *group {
+            return refused(format!("The instance {id} is not part of Auto Scaling group {group}."));
+        }
+        if !matches!(instance.lifecycle, Lifecycle::InService | Lifecycle::Standby) {
+            return refused(format!("The instance {id} is not in InService or Standby."));
+        }
+        if instance.is_protected != is_protected {
+            let changed = Instance { is_protected, ..Instance::clone(&instance) };
+            self.ctx.api.apply_cloud(Delta::Instance(Arc::new(changed)));
+        }
+        Ok(())
     }
 
     fn create_launch_template_version(

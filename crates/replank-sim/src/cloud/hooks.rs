@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::cloud::{LifecycleHook, Transition};
+use replank_model::object::cloud::{HookResult, LifecycleHook, Transition};
 use replank_model::text::{InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::Refusal;
@@ -37,7 +37,7 @@ pub(super) enum Released {
     Terminating,
     /// It goes into service.
     Launching,
-    /// Nobody completed its launch: it is ended (the default result ABANDON).
+    /// Nobody completed its launch, and a hook's default result is ABANDON: it is ended.
     Abandoned,
 }
 
@@ -67,9 +67,13 @@ impl Holds {
     /// Removes actions that are over; how the instance continues if no hook holds it.
     pub(super) fn expire(&mut self, id: &InstanceId, now: Time) -> Option<Released> {
         let hold = self.by_instance.get_mut(id)?;
-        let before = hold.open.len();
+        let is_given_up = |open: &Open| open.until <= now && open.hook.result == HookResult::Abandon;
+        hold.is_abandoned |= hold.open.values().any(is_given_up);
         hold.open.retain(|_, open| open.until > now);
-        hold.is_abandoned |= hold.open.len() < before;
+        if hold.is_abandoned && hold.at == Transition::Launching {
+            // Other hooks have nothing to wait for.
+            hold.open.clear();
+        }
         self.release(id)
     }
 
@@ -104,4 +108,39 @@ impl Holds {
 fn none(action: &Action) -> Refusal {
     let message = format!("No active Lifecycle Action found with instance ID {}", action.instance);
     Refusal::Failed { code: 400, message: Text::from(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::time::Span;
+
+    use super::*;
+
+    fn hook(name: &str, at: Transition, seconds: i64, result: HookResult) -> LifecycleHook {
+        LifecycleHook { name: name.into(), at, timeout: Span::from_secs(seconds), result }
+    }
+
+    #[test]
+    fn a_launch_whose_time_is_over_comes_to_what_its_hook_says() {
+        let (begun, id) = (Time::from_millis(0), InstanceId::from("i-1"));
+        let over = |hooks: &[LifecycleHook], seconds: i64| {
+            let mut holds = Holds::default();
+            holds.hold(&id, hooks.to_vec(), begun);
+            holds.expire(&id, begun + Span::from_secs(seconds))
+        };
+        let launching = |name: &str, seconds, result| hook(name, Transition::Launching, seconds, result);
+        let goes_on = launching("a", 60, HookResult::Continue);
+        let ends = launching("b", 60, HookResult::Abandon);
+        let later = launching("c", 600, HookResult::Continue);
+        assert_eq!(over(std::slice::from_ref(&goes_on), 59), None);
+        assert_eq!(over(std::slice::from_ref(&goes_on), 60), Some(Released::Launching));
+        assert_eq!(over(std::slice::from_ref(&ends), 60), Some(Released::Abandoned));
+        assert_eq!(over(&[goes_on.clone(), ends.clone()], 60), Some(Released::Abandoned));
+        assert_eq!(over(&[goes_on, later.clone()], 60), None);
+        assert_eq!(over(&[ends, later], 60), Some(Released::Abandoned));
+        for result in [HookResult::Abandon, HookResult::Continue] {
+            let own = hook("t", Transition::Terminating, 60, result);
+            assert_eq!(over(&[own], 60), Some(Released::Terminating));
+        }
+    }
 }

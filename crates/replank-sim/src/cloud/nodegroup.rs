@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use replank_facts::drain::is_daemon;
 use replank_model::delta::Delta;
+use replank_model::int_or_string::Rounding;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
     GroupKind, GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, NodegroupChange,
@@ -42,6 +43,8 @@ use replank_apiserver::draw::Purpose;
 
 /// Nodes that are replaced at once where the group does not say (`updateConfig.maxUnavailable`).
 const MAX_UNAVAILABLE: u32 = 1;
+/// The most that EKS takes (`updateConfig.maxUnavailable` in the EKS API).
+const AT_ONCE_MAX: u32 = 100;
 
 impl SimulatedCloud {
     /// UpdateNodegroupVersion.
@@ -56,7 +59,7 @@ impl SimulatedCloud {
         group.current = group.version_of(to);
         group.templates.entry(group.current.clone()).or_insert_with(|| to.clone());
         let before = group.size;
-        let size = surged(&group, self.at_once(&group.name));
+        let size = surged(&group, self.at_once(&group, before));
         group.size = size;
         let change = NodegroupChange::Version { to: group.current.clone() };
         let phase = Phase::ScaleUp { since: ctx.api.now() };
@@ -114,9 +117,15 @@ impl SimulatedCloud {
         ctx.api.apply_cloud(Delta::Group(Arc::new(group)));
     }
 
-    /// How many nodes of a group are replaced at once.
-    fn at_once(&self, group: &GroupName) -> u32 {
-        self.nodegroups.max_unavailable.get(group).copied().unwrap_or(MAX_UNAVAILABLE)
+    /// How many nodes of a group are replaced at once, by its size before the update.
+    fn at_once(&self, group: &NodeGroup, before: GroupSize) -> u32 {
+        let told = || {
+            let nodes =
+                group.update_at_once.as_ref()?.scaled(i64::from(before.desired), Rounding::Down).ok()?;
+            u32::try_from(nodes.max(1)).ok()
+        };
+        let set = self.nodegroups.max_unavailable.get(&group.name).copied();
+        set.or_else(told).unwrap_or(MAX_UNAVAILABLE).min(AT_ONCE_MAX)
     }
 
     fn look_again(&mut self, ctx: &mut Ctx<'_>, group: &GroupName) {
@@ -152,7 +161,8 @@ impl SimulatedCloud {
                 }
             }
             Phase::Upgrade { drains } => {
-                let errors = self.upgrade(ctx, (&group, replaces), drains, update.force);
+                let at_once = self.at_once(&group, update.before);
+                let errors = self.upgrade(ctx, (&group, replaces, at_once), drains, update.force);
                 if errors.is_empty() && drains.is_empty() && old(ctx, &group, replaces).is_empty() {
                     update.phase = Phase::ScaleDown;
                 }
@@ -179,7 +189,7 @@ impl SimulatedCloud {
     fn upgrade(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (group, replaces): (&NodeGroup, Replaces),
+        (group, replaces, at_once): (&NodeGroup, Replaces, u32),
         drains: &mut BTreeMap<InstanceId, Drain>,
         force: bool,
     ) -> Vec<UpdateError> {
@@ -187,7 +197,7 @@ impl SimulatedCloud {
         drains.retain(|id, _| ctx.view().instances().get(id).is_some_and(|one| one.is_counted()));
         let mut left: Vec<Arc<Instance>> = old(ctx, group, replaces);
         left.retain(|instance| !drains.contains_key(&instance.id));
-        while drains.len() < self.at_once(&group.name) as usize && !left.is_empty() {
+        while drains.len() < at_once as usize && !left.is_empty() {
             let count = u64::try_from(left.len()).unwrap_or(u64::MAX);
             let draw = ctx.draws.draw(group.name.as_str(), Purpose::Order, count);
             let chosen = left.swap_remove(usize::try_from(draw.below(count)).expect("a position"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
-use replank_model::object::cloud::{Instance, NodeGroup};
+use replank_model::object::cloud::{Instance, NodeGroup, TargetGroup};
 use replank_model::text::{GroupName, InstanceId};
 
 use super::api::Cloud;
@@ -20,6 +20,9 @@ pub trait OwnCloud: Cloud {
 
     /// Changes what is known of an instance (Auto Scaling SetInstanceProtection, SetInstanceHealth, EnterStandby, DetachInstances).
     fn put_instance(&mut self, instance: Instance);
+
+    /// Registers an instance in a target group, or deregisters it there (Elastic Load Balancing RegisterTargets, DeregisterTargets), whoever keeps it otherwise.
+    fn put_target(&mut self, instance: &InstanceId, target_group: &TargetGroup, is_registered: bool);
 
     /// Ends an instance at once (EC2 TerminateInstances): no hook holds it, and its group launches another.
     fn end_instance(&mut self, instance: &InstanceId);
@@ -39,6 +42,13 @@ impl OwnCloud for Calls<'_, '_> {
 
     fn put_instance(&mut self, instance: Instance) {
         self.ctx.api.apply_cloud(Delta::Instance(Arc::new(instance)));
+    }
+
+    fn put_target(&mut self, instance: &InstanceId, target_group: &TargetGroup, is_registered: bool) {
+        let known = self.ctx.view().instances().get(instance).filter(|one| one.state.is_alive()).cloned();
+        if let Some(known) = known {
+            self.cloud.set_target(self.ctx, &known, target_group, is_registered);
+        }
     }
 
     fn end_instance(&mut self, instance: &InstanceId) {

@@ -70,6 +70,23 @@ impl SimulatedCloud {
         apply(ctx, instance, changed);
     }
 
+    /// RegisterTargets or DeregisterTargets, of one instance in one target group.
+    pub(super) fn set_target(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        instance: &Instance,
+        target_group: &TargetGroup,
+        is_registered: bool,
+    ) {
+        let mut changed = instance.clone();
+        if is_registered {
+            self.registered(ctx, &mut changed, target_group);
+        } else {
+            self.deregistered(ctx, &mut changed, target_group);
+        }
+        apply(ctx, instance, changed);
+    }
+
     /// An instance's group puts it into service: it registers it first.
     pub(super) fn add_to_load_balancers(&mut self, ctx: &mut Ctx<'_>, instance: &mut Instance) {
         let Some(group) = ctx.view().groups().get(&instance.group).cloned() else { return };

@@ -70,7 +70,9 @@ fn check_command(ctx: &Ctx<'_>, command: &Command, bug: Option<DriverBug>) -> Re
             GroupEffect::Tag { group, key, from, value } => {
                 check_tag(ctx.view(), (&group.node_group, key), from.as_ref(), value)
             }
-            GroupEffect::Untag { group, .. } | GroupEffect::SetProcess { group, .. } => {
+            GroupEffect::Untag { group, .. }
+            | GroupEffect::SetProcess { group, .. }
+            | GroupEffect::ProtectInstance { group, .. } => {
                 known_group(ctx.view(), &group.node_group).map(drop)
             }
             GroupEffect::SetTemplate { group, from, .. } => {

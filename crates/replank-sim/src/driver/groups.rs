@@ -35,6 +35,9 @@ pub(super) fn act_on_group(
         GroupEffect::SetProcess { group, process, is_active } => {
             cloud.set_process(&group.node_group, *process, *is_active)
         }
+        GroupEffect::ProtectInstance { instance, group, is_protected } => {
+            cloud.set_instance_protection(&group.node_group, instance, *is_protected)
+        }
         GroupEffect::Relieve { instance, .. } => cloud.terminate_instance(instance, Replacement::Launch),
         GroupEffect::CompleteAction { action, .. } => cloud.complete_lifecycle_action(action),
         GroupEffect::Heartbeat { action } => cloud.record_lifecycle_action_heartbeat(action),

@@ -1,7 +1,9 @@
 //! Lets something happen in a world.
 
 use replank_model::object::Kind;
-use replank_model::object::cloud::{LaunchTemplate, LifecycleHook, Market, NodeGroup, VersionWord, Ways};
+use replank_model::object::cloud::{
+    HookResult, LaunchTemplate, LifecycleHook, Market, NodeGroup, VersionWord, Ways,
+};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName, Text, Zone};
@@ -167,7 +169,8 @@ fn by_hand(world: &mut World, names: &dyn Names, hand: &Hand) -> Result<(), NotP
         }),
         Hand::Hook(group, at, hook, timeout) => change_group(world, group, |group| {
             group.hooks.retain(|known| known.name != *hook);
-            group.hooks.push(LifecycleHook { name: hook.clone(), at: *at, timeout: *timeout });
+            let (name, timeout, result) = (hook.clone(), *timeout, HookResult::default());
+            group.hooks.push(LifecycleHook { name, at: *at, timeout, result });
             group.hooks.sort();
         }),
         Hand::NewVersion(group, image) => change_group(world, group, |group| {

@@ -48,6 +48,13 @@ impl Batches {
             found.broken(Promise::S2, format!("batch pod {key} is terminated; the plan never allows that"));
             return;
         }
+        if must_not_run_again(pod) {
+            found.broken(
+                Promise::S2,
+                format!("batch pod {key} is terminated; its author forbids to run it again"),
+            );
+            return;
+        }
         self.waited(promised, pod, None, found);
     }
 
@@ -100,6 +107,11 @@ pub(super) fn is_batch(promised: &Promised, pod: &Pod) -> bool {
         .as_ref()
         .is_some_and(|selector| selector.matches(|key| pod.meta.labels.value(key)));
     by_plan || is_said_to_be_batch(pod)
+}
+
+/// Whether a pod says that its work must not be run again; whatever is not `safe` does.
+pub(super) fn must_not_run_again(pod: &Pod) -> bool {
+    pod.meta.annotations.value("replank.dev/rerun").is_some_and(|value| value != "safe")
 }
 
 /// Whether a pod belongs to a Job or a Workflow, or is annotated not to be moved: then it is batch without any plan.

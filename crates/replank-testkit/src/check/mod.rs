@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | S1 | no action takes a healthy count below what a budget wants; no plain deletion of a pod | [`budget`] |
 //! | S2 | no batch pod is ended before its deadline, or at all where the plan says so | [`batch`] |
-//! | S3 | every cordon names its run and its expiry, what is left at the end, too; nobody else's is undone | [`marks`], [`remains`] |
+//! | S3 | every cordon names its run and its expiry, what is left at the end, too; nobody else's is undone; the same of protections from scale-in | [`marks`], [`remains`], [`protected`] |
 //! | S4 | Ready capacity per group and zone stays; sizes stay within bounds, which are written down and given back | [`capacity`], [`size`] |
 //! | S5 | instances end by id, cordoned and empty; groups shrink by that alone; pods are moved from old nodes, to new ones | [`ending`], [`moves`] |
 //! | S6 | no workload is restarted twice by one run | [`Checkers::executed`] |
@@ -44,6 +44,7 @@ mod moves;
 mod owned;
 mod promise;
 mod promised;
+mod protected;
 mod record;
 mod refusal;
 mod remains;
@@ -96,6 +97,7 @@ pub struct Checkers {
     former: back::Former,
     refusal: refusal::Refusal,
     records: record::Records,
+    protections: protected::Protections,
     interrupted: interrupted::Interrupted,
     scaled: scaled::Scaled,
     sights: Sights,
@@ -146,6 +148,7 @@ impl Checkers {
             former: back::Former::begin(&promised, &truth),
             refusal,
             records: record::Records::default(),
+            protections: protected::Protections::default(),
             moves: moves::Moves::default(),
             budget: budget::Budgets::default(),
             batch: batch::Batches::default(),
@@ -191,11 +194,13 @@ impl Checkers {
                 self.gate.finish(end, &mut found);
                 self.refusal.finish(&self.promised, end, &mut found);
                 self.records.finish(&self.truth, end, &mut found);
+                self.protections.finish(&self.truth, end, &mut found);
                 if matches!(end, End::RolledBack(_)) {
                     self.former.finish(&self.truth, last, &mut found);
                 }
                 let end = Some(end);
-                size::finish(&self.promised, (&self.truth, &self.capacity), end, last, &mut found);
+                let ended = self.records.ended(at);
+                size::finish(&self.promised, (&self.truth, &self.capacity), (end, ended), last, &mut found);
                 let (promised, marks, truth) = (&self.promised, &self.marks, &self.truth);
                 remains::Ended { promised, marks, truth, end, last }.check(&mut found);
             }
@@ -293,6 +298,7 @@ impl Checkers {
 
     fn decided(&mut self, at: Time, decision: &Decision) {
         self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
+        self.records.decided(at, decision);
         self.sights.decided(at, decision);
     }
 
@@ -430,6 +436,7 @@ impl Checkers {
         self.gate.look(at, &self.promised, &self.truth, &mut self.sights);
         let mut found = Found { at, list: &mut self.found };
         self.records.executed(sent, &mut found);
+        self.protections.executed(&self.truth, sent, &mut found);
         self.gate.executed(&self.promised, &self.truth, sent, &mut found);
         match &sent.command.effect {
             Effect::Kubernetes(KubernetesEffect::Evict { pod, .. }) | Effect::Kubernetes(KubernetesEffect::DeletePod { pod, .. }) => {
@@ -517,6 +524,7 @@ impl Checkers {
             | Effect::Group(GroupEffect::Untag { .. })
             | Effect::Group(GroupEffect::SetTemplate { .. })
             | Effect::Group(GroupEffect::SetProcess { .. })
+            | Effect::Group(GroupEffect::ProtectInstance { .. })
             | Effect::Group(GroupEffect::UpdateNodegroupVersion { .. }) => {}
         }
     }

@@ -25,6 +25,9 @@ fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
         }
         Effect::Group(GroupEffect::Resize { group, .. }) => Some((&group.node_group, "a size")),
         Effect::Group(GroupEffect::SetProcess { group, .. }) => Some((&group.node_group, "a process")),
+        Effect::Group(GroupEffect::ProtectInstance { group, .. }) => {
+            Some((&group.node_group, "the protection of an instance"))
+        }
         Effect::Group(GroupEffect::Relieve { group, .. }) => Some((group, "another instance")),
         Effect::Group(GroupEffect::Terminate {
             expected: Expected::Drained { marked_by, remaining, .. },

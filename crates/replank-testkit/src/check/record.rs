@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object};
+use replank_model::time::Time;
 use replank_protocol::command::{Effect, KubernetesEffect};
-use replank_protocol::decision::End;
+use replank_protocol::decision::{Decision, End};
+use replank_protocol::waiting::{RunWait, Waiting, WaitingOn};
 use replank_sim::Sent;
 
 use super::size::VERSION;
@@ -21,11 +23,16 @@ const HALTED: &str = "replank.dev/halted";
 /// What the name of a way back ends with: it goes by the record of the run that it takes back.
 const BACK: &str = "-back";
 
+/// What a run waits for when its record is being deleted.
+const END: &str = "record of the run to be deleted";
+
 /// The records that are there.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// Whose each is.
     there: BTreeMap<Key, String>,
+    /// Since when a run has come to its end, but for its record: it looks at nothing else any more.
+    closing: Option<Time>,
 }
 
 impl Records {
@@ -37,6 +44,21 @@ impl Records {
         if let Some((key, run)) = new.and_then(record) {
             self.there.insert(key, run);
         }
+    }
+
+    /// Something was decided: a run that waits for nothing but the end of its record has come to its own.
+    pub(super) fn decided(&mut self, at: Time, decision: &Decision) {
+        let is_end = |waiting: &Waiting| matches!(&waiting.on, WaitingOn::Run(RunWait::Effect { what }) if **what == *END);
+        if decision.waiting.iter().any(is_end) {
+            self.closing.get_or_insert(at);
+        } else if decision.end.is_none() {
+            self.closing = None;
+        }
+    }
+
+    /// When a run that is over by then had come to its end: that its record is gone may be seen later, as when an answer is lost.
+    pub(super) fn ended(&self, at: Time) -> Time {
+        self.closing.unwrap_or(at)
     }
 
     /// A command of a run took effect.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_model::object::cloud::{GroupKind, NodeGroup};
 use replank_model::object::node::Node;
 use replank_model::text::{GroupName, NodeName};
+use replank_model::time::Time;
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::waiting::{RollEnd, Subject, WaitingOn};
 
@@ -151,11 +152,11 @@ fn idle<'t>(
     nodes.filter(|name| !truth.pods_on(name).any(|pod| !goes_with_its_node(truth, pod)))
 }
 
-/// The run is over: sizes are as they were, or it is said why not.
+/// The run is over: sizes are as they were, or it is said why not. What has become idle after it `ended` it did not look at.
 pub(super) fn finish(
     promised: &Promised,
     (truth, capacity): (&Truth, &Capacity),
-    end: Option<&End>,
+    (end, ended): (Option<&End>, Time),
     last: &Decision,
     found: &mut Found<'_>,
 ) {
@@ -182,7 +183,7 @@ pub(super) fn finish(
         // Where the number of nodes is kept to what is needed, what is idle goes by that.
         if is_said && more > retained(truth, name) && !promised.is_scaled {
             let is_seen =
-                |node: &NodeName| truth.is_quiet(node, found.at) && capacity.can_spare(promised, truth, node);
+                |node: &NodeName| truth.is_quiet(node, ended) && capacity.can_spare(promised, truth, node);
             let idle: Vec<NodeName> = idle(promised, truth, name).filter(is_seen).collect();
             for node in idle {
                 found.broken(

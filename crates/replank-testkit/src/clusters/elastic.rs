@@ -2,7 +2,7 @@
 //!
 //! Drawn from a stream of its own, so that clusters are otherwise what they were without it.
 
-use replank_model::object::cloud::{LifecycleHook, Transition};
+use replank_model::object::cloud::{HookResult, LifecycleHook, Transition};
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
 use replank_sim::TERMINATION_HOOK;
@@ -48,8 +48,8 @@ impl Cluster {
         for group in &mut cluster.groups {
             if random.percent(HOOKED) {
                 let timeout = Span::from_minutes(random.one(&[2, 10, 60]));
-                group.hooks =
-                    vec![LifecycleHook { name: "drain".into(), at: Transition::Terminating, timeout }];
+                let (at, result) = (Transition::Terminating, HookResult::default());
+                group.hooks = vec![LifecycleHook { name: "drain".into(), at, timeout, result }];
             }
         }
         cluster.plan.lifecycle_hooks = ["drain".into()].into();

@@ -99,6 +99,7 @@ fn words(effect: &Effect, names: &Names) -> Option<String> {
         | Effect::Group(GroupEffect::Untag { .. })
         | Effect::Group(GroupEffect::Resize { .. })
         | Effect::Group(GroupEffect::SetProcess { .. })
+        | Effect::Group(GroupEffect::ProtectInstance { .. })
         | Effect::Group(GroupEffect::UpdateNodegroupConfig { .. }) => return None,
     })
 }

@@ -270,14 +270,18 @@ impl Story {
                 ("restarts ".into(), format!("{kind} {}", workload.key), String::new())
             }
             Effect::Group(GroupEffect::Tag { group, key, from: _, value }) => {
-                ("tags ".into(), format!("group {group}"), format!(": {}={value}", short(key)))
+                ("tags ".into(), format!("group {group}"), format!(": {}={value}", tag(names, key)))
             }
             Effect::Group(GroupEffect::Untag { group, key }) => {
-                ("untags ".into(), format!("group {group}"), format!(": {}", short(key)))
+                ("untags ".into(), format!("group {group}"), format!(": {}", tag(names, key)))
             }
             Effect::Group(GroupEffect::SetProcess { group, process, is_active }) => {
                 let verb = if *is_active { "resumes " } else { "suspends " };
                 (verb.into(), process.to_string(), format!(" of group {group}"))
+            }
+            Effect::Group(GroupEffect::ProtectInstance { instance, is_protected, .. }) => {
+                let verb = if *is_protected { "protects " } else { "unprotects " };
+                (verb.into(), names.instance(instance), " from scale-in".into())
             }
             Effect::Group(GroupEffect::SetTemplate { group, to, follow, .. }) => {
                 let word = follow.map(|word| format!(", version {word}")).unwrap_or_default();
@@ -350,6 +354,12 @@ pub(super) fn size(size: GroupSize) -> String {
 
 fn short(key: &str) -> &str {
     key.rsplit('/').next().unwrap_or(key)
+}
+
+/// A tag's key; where it names an instance, by the name of its node.
+fn tag(names: &Names, key: &str) -> String {
+    let protected = mark::protected_in(key);
+    protected.map_or_else(|| short(key).to_owned(), |id| format!("protected-{}", names.instance(&id)))
 }
 
 /// What new nodes are.

@@ -3,7 +3,7 @@
 //! Each does what a careless tool does and the eviction API cannot stop. Nothing of this is in the product.
 
 use replank_facts::plan::{BlockingFindings, Health, OnFailure, Singletons};
-use replank_model::object::cloud::{LifecycleHook, Transition};
+use replank_model::object::cloud::{HookResult, LifecycleHook, Transition};
 use replank_model::text::RunId;
 use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
@@ -193,7 +193,8 @@ impl Bug {
                 for group in &mut cluster.groups {
                     let timeout = Span::from_minutes(30);
                     let name = TERMINATION_HOOK.into();
-                    group.hooks = vec![LifecycleHook { name, at: Transition::Terminating, timeout }];
+                    let (at, result) = (Transition::Terminating, HookResult::default());
+                    group.hooks = vec![LifecycleHook { name, at, timeout, result }];
                 }
             }
             Self::EarlyUncordon | Self::KeptMarks => {

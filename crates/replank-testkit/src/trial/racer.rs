@@ -148,6 +148,7 @@ fn group_of(world: &World, effect: &Effect) -> Option<GroupName> {
             | GroupEffect::SetTemplate { group, .. }
             | GroupEffect::Resize { group, .. }
             | GroupEffect::SetProcess { group, .. }
+            | GroupEffect::ProtectInstance { group, .. }
             | GroupEffect::UpdateNodegroupVersion { group, .. }
             | GroupEffect::UpdateNodegroupConfig { group, .. }
             | GroupEffect::ScaleNodegroupToZero { group, .. },

@@ -24,7 +24,7 @@ const fn by_second(scenario: &'static str, after: &'static [usize], why: &'stati
     BySecond { scenario, after, why }
 }
 
-const BY_SECOND: [BySecond; 10] = [
+const BY_SECOND: [BySecond; 11] = [
     by_second(
         "interrupt-after-the-run",
         &[],
@@ -74,6 +74,11 @@ const BY_SECOND: [BySecond; 10] = [
         "undo-target-groups-gone",
         &[11, 21],
         "the drain begins some seconds later, and a pod goes to the node that the target group had before, where it stays",
+    ),
+    by_second(
+        "workflow-pod-gc",
+        &[7, 8, 9, 10, 11, 13, 14],
+        "a new node is Ready in the second in which the last batch pod is recorded: one or the other of the two last nodes is drained first",
     ),
 ];
 

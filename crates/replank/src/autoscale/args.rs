@@ -9,7 +9,8 @@ use replank_protocol::record::NAMESPACE;
 
 use super::flags::ScalerFlags;
 use crate::args::limit;
-use crate::live::{Format, LiveArgs};
+use crate::live::LiveArgs;
+use crate::output::EventsFormat;
 use crate::roll::AwsArgs;
 
 /// Arguments of `autoscale`.
@@ -41,8 +42,8 @@ pub(crate) struct AutoscaleArgs {
     pub(crate) journal: Option<PathBuf>,
 
     /// Output format: json is one event per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(crate) output: EventsFormat,
 
     /// The cluster.
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! A cluster is scaled by one process at a time.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use replank_live::aws::Aws;
 use replank_live::cloud::Cloud;
 use replank_live::drive::{self, Driver, Event, Observer};
 use replank_live::{Attempt, Connection, Holder, Lease, LiveError};
-use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
@@ -26,7 +25,8 @@ use tokio::runtime::Runtime;
 use super::args::AutoscaleArgs;
 use super::others::{Another, another};
 use super::scene::{Scaled, named};
-use super::watch::{Figures, Unplaced, Watch};
+use super::told::{Figures, Shown};
+use super::watch::Watch;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::handle::Screen;
@@ -34,7 +34,6 @@ use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
 use crate::live::{lost_on_the_way, pressed};
 use crate::printer::Printer;
-use crate::report::words::count;
 use crate::roll::identity;
 
 /// The name of the Lease. It is in one namespace whoever asks: a cluster is scaled by one process.
@@ -47,9 +46,6 @@ const GROUPS_EVERY: Duration = Duration::from_secs(60);
 const SIGHT_MAX: Duration = Duration::from_secs(1);
 /// Commands that may be under way at a time.
 const IN_FLIGHT: usize = 32;
-
-/// How many pods that stay pending are named at the end.
-const NAMED: usize = 5;
 
 /// What it is done on.
 pub(super) struct Ground<'c> {
@@ -81,11 +77,7 @@ pub(super) struct Held {
     lease: Box<Lease>,
     journal: Option<JournalFile>,
     screen: Rc<RefCell<Screen>>,
-    figures: Rc<Cell<Figures>>,
-    /// Nodes that are being removed, as they were seen last.
-    open: Rc<RefCell<Vec<NodeName>>>,
-    /// Pods for which no group fits, each with the number of those like it.
-    unplaced: Rc<RefCell<Unplaced>>,
+    shown: Shown,
 }
 
 impl Held {
@@ -105,17 +97,7 @@ impl Held {
         interrupt.heed_termination()?;
         let lease = runtime.block_on(taken(connection, printer, interrupt))?;
         let screen = Rc::new(RefCell::new(Screen::new(args.output, false)));
-        Ok(lease.map(|(lease, waited)| {
-            let held = Self {
-                lease,
-                journal,
-                screen,
-                figures: Rc::default(),
-                open: Rc::default(),
-                unplaced: Rc::default(),
-            };
-            (held, waited)
-        }))
+        Ok(lease.map(|(lease, waited)| (Self { lease, journal, screen, shown: Shown::default() }, waited)))
     }
 
     /// Scales until there is nothing to do for as long as is waited for, until Ctrl-C, or until other groups are to be scaled.
@@ -132,8 +114,7 @@ impl Held {
         let Ground { connection, aws, args } = ground;
         let (options, found) = (scaled.autoscaler.options.clone(), scaled.found.clone());
         let core = Core::without_run().with_autoscaler(scaled.autoscaler);
-        let shown = (self.open.clone(), self.unplaced.clone());
-        let watch = Watch::new(core, args.idle, self.screen.clone(), self.figures.clone(), shown);
+        let watch = Watch::new(core, args.idle, self.screen.clone(), self.shown.clone());
         let mut sink = self.journal.as_ref().map(JournalFile::sink);
         let sink = Box::new(move |entry: &replank_journal::Entry| {
             if let Some(sink) = &mut sink {
@@ -182,15 +163,14 @@ impl Held {
         connection: &Connection,
         printer: &mut Printer,
     ) -> Result<Exit, Failure> {
-        let Self { lease, journal, screen, figures, open, unplaced } = self;
+        let Self { lease, journal, screen, shown } = self;
         runtime.block_on(lease.release());
         if let Some(Err(failure)) = journal.as_ref().map(JournalFile::finish) {
             // What was done is done: that there is no whole evidence of it is said.
             printer.failure(&failure);
         }
         let left = left.map_err(lost_on_the_way)?;
-        let shown = (&**open.borrow(), &**unplaced.borrow());
-        Ok(end(&left, connection.now(), shown, (&screen, figures.get(), printer)))
+        Ok(end(&left, connection.now(), &shown, (&screen, printer)))
     }
 }
 
@@ -219,7 +199,7 @@ async fn taken(
 }
 
 /// Returns when other groups are to be scaled: somebody has tagged one, or made or deleted one.
-async fn changed(aws: &Aws, options: &Options, found: &BTreeSet<Text>) {
+pub(crate) async fn changed(aws: &Aws, options: &Options, found: &BTreeSet<Text>) {
     loop {
         tokio::time::sleep(GROUPS_EVERY).await;
         // What cannot be asked for now is asked for again.
@@ -231,28 +211,18 @@ async fn changed(aws: &Aws, options: &Options, found: &BTreeSet<Text>) {
     }
 }
 
-fn end(
-    left: &Left,
-    now: Time,
-    (open, unplaced): (&[NodeName], &[(Key, u32)]),
-    (screen, figures, printer): (&RefCell<Screen>, Figures, &mut Printer),
-) -> Exit {
-    let Figures { added, removed, evicted } = figures;
-    let told =
-        format!("{} added, {removed} removed, {} evicted", count(added, "node"), count(evicted, "pod"));
+fn end(left: &Left, now: Time, shown: &Shown, (screen, printer): (&RefCell<Screen>, &mut Printer)) -> Exit {
+    let Figures { added, removed, evicted } = shown.figures.get();
+    let (open, unplaced) = (shown.open.borrow(), shown.unplaced.borrow());
+    let (told, stays) = (shown.done(), shown.stays());
     let names: Vec<&str> = open.iter().map(NodeName::as_str).collect();
-    let stays = match names.as_slice() {
-        [] => "no node is being removed".to_owned(),
-        names => format!(
-            "these nodes stay cordoned and marked, and the next process goes on with them: {}",
-            names.join(" ")
-        ),
-    };
     let (word, exit, line) = match left {
-        Left::Idle | Left::Changed if !unplaced.is_empty() => {
-            ("pending", Exit::Findings, format!("nothing more can be done ({told}): {}", pending(unplaced)))
-        }
-        Left::Idle | Left::Changed => ("idle", Exit::Passes, format!("nothing is left to do: {told}")),
+        Left::Idle | Left::Changed => match shown.pending() {
+            Some(pending) => {
+                ("pending", Exit::Findings, format!("nothing more can be done ({told}): {pending}"))
+            }
+            None => ("idle", Exit::Passes, format!("nothing is left to do: {told}")),
+        },
         Left::Interrupted => ("interrupted", Exit::Interrupted, format!("interrupted ({told}): {stays}")),
         Left::Another(another) => (
             "left",
@@ -288,16 +258,6 @@ fn end(
         drop(printer.data(&format!("{event}\n")));
     }
     exit
-}
-
-/// Pods that stay pending, in words: a few by their names.
-fn pending(unplaced: &[(Key, u32)]) -> String {
-    let all: u32 = unplaced.iter().map(|(_, pods)| pods).sum();
-    let names: Vec<String> = unplaced.iter().take(NAMED).map(|(pod, _)| pod.to_string()).collect();
-    let more = usize::try_from(all).unwrap_or_default().saturating_sub(names.len());
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let all = count(usize::try_from(all).unwrap_or_default(), "pod");
-    format!("no group has nodes for {all} pending: {}{more}", names.join(", "))
 }
 
 /// Hears what happens on the way to the cluster.

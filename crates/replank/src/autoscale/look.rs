@@ -4,10 +4,9 @@ use replank_facts::coverage::Coverage;
 use replank_model::time::Time;
 
 use super::scene::Scaled;
-use crate::cli::ScaleFormat;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::live::Format;
+use crate::output::{AnswerFormat, EventsFormat};
 use crate::printer::Printer;
 use crate::scale::{Shown, show};
 
@@ -18,13 +17,13 @@ use crate::scale::{Shown, show};
 pub(super) fn look(
     scaled: Scaled,
     (name, now, coverage): (String, Time, Coverage),
-    output: Format,
+    output: EventsFormat,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let Scaled { autoscaler, origin, view, groups, .. } = scaled;
     let format = match output {
-        Format::Text => ScaleFormat::Text,
-        Format::Json => ScaleFormat::Json,
+        EventsFormat::Text => AnswerFormat::Text,
+        EventsFormat::Json => AnswerFormat::Json,
     };
     show(Shown { name, now, origin, view, groups, autoscaler, coverage }, format, printer)
 }

@@ -8,10 +8,12 @@ mod others;
 mod own;
 mod scene;
 mod start;
+mod told;
 mod watch;
 
 pub(crate) use args::AutoscaleArgs;
-pub(crate) use hold::LEASE;
+pub(crate) use hold::{LEASE, changed};
 pub(crate) use others::{Another, another, nobody_else};
 pub(crate) use scene::{Scaled, scaled};
-pub(crate) use start::run;
+pub(crate) use start::{Seen, run, seen};
+pub(crate) use told::{Figures, Shown, Told};

@@ -6,6 +6,7 @@ use std::path::Path;
 use replank_core::scale::{self, Autoscaler, Group, Groups, Options};
 use replank_facts::group_facts::{self, Facts};
 use replank_facts::groups::{GroupBy, LearntGroup, from_instances};
+use replank_facts::instance_types::{described, instance_type};
 use replank_live::aws::Aws;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{GroupKind, NodeGroup, ScalingProcess};
@@ -60,8 +61,9 @@ pub(crate) fn scaled(
     let mut facts = group_facts::merged(told);
     for one in facts.iter_mut().filter(|one| one.types.is_empty()) {
         let own = one.auto_scaling.as_ref().unwrap_or(one.name.text());
-        one.types.extend(types.get(own).cloned());
+        one.types.extend(types.get(own).into_iter().flatten().cloned());
     }
+    runtime.block_on(describe(aws, &mut facts))?;
     if facts.is_empty() && !others.is_empty() {
         return Err(Failure::usage_message("no group that is named or tagged is one of this cluster's").next(
             "check context, account and region; name the cluster's own tag, too: --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER",
@@ -84,6 +86,19 @@ pub(crate) fn scaled(
     let autoscaler = Autoscaler { options, facts, prices, priorities, group_by: by };
     let bases = learnt.into_iter().map(|one| one.group).collect();
     Ok(Scaled { autoscaler, origin: settings.origin, bases, view, groups, found })
+}
+
+/// Asks for the types of groups without instances of which nothing is known: what others launch, their nodes show.
+async fn describe(aws: &Aws, facts: &mut [Facts]) -> Result<(), Failure> {
+    let is_unknown = |name: &&Text| instance_type(name).is_none();
+    let empty = facts.iter_mut().filter(|one| one.instances.is_empty());
+    for one in empty {
+        let unknown: BTreeSet<Text> = one.types.iter().filter(is_unknown).cloned().collect();
+        if !unknown.is_empty() {
+            one.described = described(&aws.instance_types(&unknown).await?);
+        }
+    }
+    Ok(())
 }
 
 /// Scaling everything that is there is nobody's wish by the way.

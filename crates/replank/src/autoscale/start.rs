@@ -22,7 +22,7 @@ use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::{self, permitted, runtime};
+use crate::live::{self, LiveArgs, permitted, runtime};
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::roll::account_asked;
@@ -30,11 +30,11 @@ use crate::scale::input;
 use crate::snapshot::{self, ReadArgs};
 
 /// A live cluster, as it was read.
-struct Seen {
-    name: String,
-    view: View,
-    now: Time,
-    coverage: Coverage,
+pub(crate) struct Seen {
+    pub(super) name: String,
+    pub(crate) view: View,
+    pub(super) now: Time,
+    pub(super) coverage: Coverage,
 }
 
 /// Scales a cluster.
@@ -67,7 +67,8 @@ pub(crate) fn run(
     let ground = Ground { connection: &connection, aws: aws.clone(), args };
     let mut held = None;
     loop {
-        let seen = match seen(args, with_priorities, printer) {
+        let priorities = with_priorities.then(|| args.namespace.as_str());
+        let seen = match seen(&args.live, priorities, printer) {
             Ok(seen) => seen,
             Err(failure) => return left(failure, held, &runtime),
         };
@@ -116,14 +117,22 @@ fn left(failure: Failure, held: Option<Held>, runtime: &Runtime) -> Result<Exit,
     Err(failure)
 }
 
-fn seen(args: &AutoscaleArgs, with_priorities: bool, printer: &mut Printer) -> Result<Seen, Failure> {
+/// Reads a live cluster, with the ConfigMap of priorities in a namespace where one is named.
+///
+/// # Errors
+/// Where it cannot be read.
+pub(crate) fn seen(
+    live: &LiveArgs,
+    priorities: Option<&str>,
+    printer: &mut Printer,
+) -> Result<Seen, Failure> {
     let read = ReadArgs {
         group_label: replank_model::object::node::LABEL_EKS_NODEGROUP.into(),
         allow_incomplete: Vec::new(),
         strict: false,
     };
-    let maps = with_priorities.then(|| (args.namespace.to_string(), CONFIG_MAP.to_owned()));
-    let live::Read { name, bytes } = live::read_with(&args.live, maps.into_iter().collect(), printer)?;
+    let maps = priorities.map(|namespace| (namespace.to_owned(), CONFIG_MAP.to_owned()));
+    let live::Read { name, bytes } = live::read_with(live, maps.into_iter().collect(), printer)?;
     let sources = vec![Source::bytes(name.as_str(), bytes)];
     let mut cluster = snapshot::read_at(sources, &read, None, Question::Scaling, printer)?;
     count_budgets(&mut cluster.view, cluster.now);

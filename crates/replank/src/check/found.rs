@@ -6,13 +6,28 @@ use replank_advice::check::{self, Finding};
 use replank_core::scale;
 use replank_facts::coverage::Coverage;
 use replank_facts::groups::GroupBy;
+use replank_facts::images::BadImage;
+use replank_facts::network::Network;
 use replank_facts::plan::RunOptions;
+use replank_facts::termination::account::Account;
 use replank_model::delta::Delta;
+use replank_model::view::View;
 use replank_rehearse::FindingEntry;
 use replank_rehearse::proof::{Ground, Proofs, Trials, prove};
 
 /// Pods up to which a roll is rehearsed again with the remedies of what blocks it.
 const REHEARSED_MAX: usize = 20_000;
+
+/// Questions that are asked only on request.
+#[derive(Debug, Default)]
+pub(crate) struct Besides {
+    /// At which nodes EKS' own update of their managed group would give up.
+    pub(crate) managed_update: bool,
+    /// Whether what tells the cluster of instances that go is sufficient in this account, and what the group that nodes move into lacks by its security groups.
+    pub(crate) account: Option<(Account, Network)>,
+    /// Which nodes have an image of this list.
+    pub(crate) bad_images: Option<Vec<BadImage>>,
+}
 
 /// Findings, the worst first, each with what was proved of its remedy.
 pub(crate) struct Found {
@@ -34,6 +49,32 @@ impl Found {
         Self { ground, findings, proofs }
     }
 
+    /// With what was asked for besides.
+    pub(crate) fn with(self, by: &GroupBy, besides: &Besides) -> Self {
+        let Self { ground, findings, proofs } = self;
+        let options = RunOptions { started: ground.now, group_by: by.clone() };
+        let (view, plan) = (grouped(&ground, by), ground.plan.as_ref());
+        let mut more = Vec::new();
+        if besides.managed_update {
+            more.extend(check::managed_update(&view, plan, &options));
+        }
+        if let Some((account, network)) = &besides.account {
+            more.extend(check::termination_setup(&view, plan, &options, account));
+            more.extend(check::group_network(&view, plan, &options, network));
+        }
+        if let Some(bad) = &besides.bad_images {
+            more.extend(check::image_releases(&view, plan, &options, bad));
+        }
+        let none = std::iter::repeat_with(Proofs::default);
+        let mut all: Vec<(Finding, Proofs)> =
+            findings.into_iter().zip(proofs).chain(more.into_iter().zip(none)).collect();
+        all.sort_by(|(a, _), (b, _)| {
+            (a.severity, a.rule, &a.object, &a.reason).cmp(&(b.severity, b.rule, &b.object, &b.reason))
+        });
+        let (findings, proofs) = all.into_iter().unzip();
+        Self { ground, findings, proofs }
+    }
+
     /// As reports show them, with what could not be seen.
     pub(crate) fn entries(&self, coverage: &Coverage) -> Vec<FindingEntry> {
         let all = self.findings.iter().zip(&self.proofs);
@@ -47,6 +88,11 @@ impl Found {
 /// What is found in a cluster with its node groups, the worst first.
 pub(crate) fn find(ground: &Ground, by: &GroupBy) -> Vec<Finding> {
     let options = RunOptions { started: ground.now, group_by: by.clone() };
+    check::run_beside(&grouped(ground, by), ground.plan.as_ref(), &options, &ground.facts)
+}
+
+/// The cluster with its node groups.
+fn grouped(ground: &Ground, by: &GroupBy) -> View {
     let mut view = ground.view.clone();
     let mut groups = ground.groups.clone();
     if !ground.facts.is_empty() {
@@ -56,5 +102,5 @@ pub(crate) fn find(ground: &Ground, by: &GroupBy) -> Vec<Finding> {
     for learnt in groups {
         view.apply(Delta::Group(learnt.group.into()));
     }
-    check::run_beside(&view, ground.plan.as_ref(), &options, &ground.facts)
+    view
 }

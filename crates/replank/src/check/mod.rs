@@ -1,5 +1,6 @@
 //! `replank check`: findings without a rehearsal.
 
+mod account;
 mod asked;
 mod checked;
 mod found;
@@ -10,25 +11,30 @@ mod markdown;
 mod preview;
 pub(crate) mod sarif;
 
+use crate::output::CheckFormat;
 use crate::report::words::grouped;
 pub(crate) use asked::Asked;
 use checked::{Checked, scope};
+use found::Besides;
 pub(crate) use found::{Found, find};
 pub(crate) use gate::GateArgs;
 use gate::{Gate, Gated};
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use replank_advice::check;
 use replank_core::nodes_to_replace;
 use replank_core::scale;
 use replank_facts::coverage::Question;
 use replank_facts::groups::GroupBy;
+use replank_facts::images::{self, BadImage};
 use replank_facts::plan::RunOptions;
 use replank_rehearse::count_budgets;
 use replank_rehearse::proof::Ground;
 
-use crate::cli::{CheckArgs, CheckFormat};
+use crate::cli::CheckArgs;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -74,11 +80,12 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
         );
     }
     let gate = Gate::read(&args.gate)?;
+    let besides = besides(args, printer)?;
     let origin = Origin::of(&args.snapshots, &args.live)?;
     if origin.is_none() && !args.what.is_given() {
         let scene = example::scene(args.now, &args.read, printer)?;
         let sources = vec!["examples/job-site/snapshot.yaml".to_owned()];
-        return Ok(of_scene(args, scene, sources, Places::new(), &gate));
+        return Ok(of_scene(args, &besides, scene, sources, Places::new(), &gate));
     }
     let Some(origin) = origin else {
         return Err(Failure::usage_message("no snapshot to check").next(HOW_TO_SNAPSHOT));
@@ -99,7 +106,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
             let scene = Scene::new(name, cluster, plan, &args.read.group_label)?;
             gate.check_namespaces(&scene.view)?;
-            Ok(of_scene(args, Scene { facts, ..scene }, names, places, &gate))
+            Ok(of_scene(args, &besides, Scene { facts, ..scene }, names, places, &gate))
         }
         None => {
             printer.story("no plan given: checked as if every node group were replaced by identical nodes");
@@ -111,6 +118,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             let ground = Ground { view, groups: learnt, now, facts, plan: None };
             gate.check_namespaces(&ground.view)?;
             let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
+            let found = found.with(&by, &besides);
             let gated = gate.apply(found.entries(&coverage), &today());
             let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));
             Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places, preview })
@@ -120,6 +128,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
 
 fn of_scene(
     args: &CheckArgs,
+    besides: &Besides,
     scene: Scene,
     sources: Vec<String>,
     places: Places,
@@ -128,6 +137,7 @@ fn of_scene(
     let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
     let stops = |ground: &Ground| rehearse::stops(&scene, ground);
     let found = Found::proved(scene.ground(), &scene.group_by, &stops);
+    let found = found.with(&scene.group_by, besides);
     let gated = gate.apply(found.entries(&scene.coverage), &today());
     Checked {
         preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
@@ -159,8 +169,8 @@ fn text(checked: &Checked, all: bool, look: Look) -> String {
     };
     page.heading("Check", &summary);
     page.wrapped(2, &scope(checked), Tone::Faint);
-    if let Some(besides) = besides(&checked.gated) {
-        page.wrapped(2, &besides, Tone::Faint);
+    if let Some(left_out) = left_out(&checked.gated) {
+        page.wrapped(2, &left_out, Tone::Faint);
     }
     findings::write_worst(&mut page, shown, all);
     coverage::write(&mut page, &checked.coverage);
@@ -180,8 +190,23 @@ fn text(checked: &Checked, all: bool, look: Look) -> String {
     page.into_text()
 }
 
+/// What is asked for besides.
+fn besides(args: &CheckArgs, printer: &mut Printer) -> Result<Besides, Failure> {
+    let bad_images = args.bad_images.as_deref().map(bad_images).transpose()?;
+    let account = args.aws.as_deref().map(|path| account::read(path, printer)).transpose()?;
+    Ok(Besides { managed_update: args.managed_update, account, bad_images })
+}
+
+fn bad_images(path: &Path) -> Result<Vec<BadImage>, Failure> {
+    let wrong = |error: anyhow::Error, what: &str| {
+        Failure::usage(error.context(format!("{} cannot be {what}", path.display())))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(anyhow::Error::new(error), "read"))?;
+    images::read(&text).map_err(|error| wrong(anyhow::Error::new(error), "loaded"))
+}
+
 /// What was found and is not shown: `besides: 2 ignored by exceptions, 40 in the baseline`.
-fn besides(gated: &Gated) -> Option<String> {
+fn left_out(gated: &Gated) -> Option<String> {
     let parts = [
         (gated.ignored.len(), "ignored by exceptions"),
         (gated.in_baseline, "in the baseline"),

@@ -10,6 +10,7 @@ use replank_api::{Authorization, Release};
 use replank_model::time::Span;
 
 use crate::ends;
+use crate::output::AnswerFormat;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `cluster`.
@@ -51,9 +52,9 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// How the answer is printed.
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t = Output::Text)]
-    pub(crate) output: Output,
+    /// Output format.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }
 
 /// Arguments of `cluster advance`.
@@ -102,15 +103,6 @@ pub(crate) enum FaultsCommand {
     },
 }
 
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
 /// Arguments of `cluster up`.
 #[derive(Args, Debug)]
 pub(crate) struct UpArgs {
@@ -146,7 +138,7 @@ pub(crate) struct UpArgs {
     #[arg(long)]
     pub(crate) call_webhooks: bool,
 
-    /// Serve AWS' APIs as well, over plain HTTP: EKS, EC2 Auto Scaling, EC2, SQS, EventBridge, SSM and STS, for the node groups of this cluster
+    /// Serve AWS' APIs as well, over plain HTTP: EKS, EC2 Auto Scaling, EC2, SQS, EventBridge, SSM, STS and Elastic Load Balancing, for the node groups of this cluster
     /// (docs/cluster-aws.md). Prints the variables that AWS' clients read.
     #[arg(long)]
     pub(crate) aws: bool,

@@ -1,11 +1,12 @@
 //! AWS' APIs beside the Kubernetes API of a served cluster.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 
 use anyhow::Context;
-use replank_api::{Owner, Release};
-use replank_aws::{Credentials, Server, Setting, Takes};
-use replank_cluster::{AwsBackend, Start, places};
+use replank_api::{OutsideTokens, Owner, Release, TokenSigner};
+use replank_aws::{Credentials, Gate, Server, Setting, Takes};
+use replank_cluster::{AwsBackend, IamTokens, Start, places};
 use tokio::sync::watch;
 
 use super::args::UpArgs;
@@ -62,6 +63,17 @@ impl Aws {
         Ok(Self { setting, listener, credentials: data_dir::credentials(args.data_dir.as_deref())? })
     }
 
+    /// What requests are held to.
+    fn gate(&self) -> Gate {
+        Gate::new(self.credentials.clone(), &self.setting.region)
+    }
+
+    /// Who knows the tokens that `aws eks get-token` makes.
+    pub(super) fn tokens(&self) -> Arc<dyn OutsideTokens> {
+        let Setting { account, cluster, .. } = self.setting.clone();
+        Arc::new(IamTokens { gate: self.gate(), account, cluster })
+    }
+
     /// Begins to serve.
     ///
     /// # Errors
@@ -69,11 +81,14 @@ impl Aws {
     pub(super) fn serve(
         self,
         owner: &Owner,
+        signer: Arc<TokenSigner>,
         stopped: watch::Receiver<bool>,
     ) -> Result<(Server, Told), Failure> {
+        let gate = self.gate();
         let Self { setting, listener, credentials } = self;
-        let Credentials { access_key, secret_key } = credentials.clone();
-        let server = Server::begin(listener, credentials, Box::new(AwsBackend(owner.clone())), stopped);
+        let Credentials { access_key, secret_key } = credentials;
+        let backend = AwsBackend { owner: owner.clone(), signer };
+        let server = Server::begin(listener, gate, Box::new(backend), stopped);
         let server = server.context("cannot serve AWS").map_err(Failure::internal)?;
         let own = &setting.own;
         let region = setting.region.clone();
@@ -85,7 +100,9 @@ impl Aws {
             ("AWS_DEFAULT_REGION", &region),
         ];
         let exports = exports.map(|(name, value)| format!("export {name}={value}\n")).concat();
-        let story = format!("serving EKS, Auto Scaling, EC2, SQS, EventBridge, SSM and STS on {own}");
+        let story = format!(
+            "serving EKS, Auto Scaling, EC2, SQS, EventBridge, SSM, STS and Elastic Load Balancing on {own}"
+        );
         Ok((server, Told { story, exports }))
     }
 }

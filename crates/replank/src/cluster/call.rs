@@ -6,9 +6,10 @@ use anyhow::Context;
 use replank_api::{CallError, Kubeconfig, Manage, call};
 use serde_json::Value;
 
-use super::args::{AdvanceArgs, CallArgs, FaultsArgs, FaultsCommand, Output};
+use super::args::{AdvanceArgs, CallArgs, FaultsArgs, FaultsCommand};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 
 /// Lets time pass.
@@ -88,8 +89,8 @@ fn print(
     told: impl FnOnce(&Value) -> String,
 ) -> Result<Exit, Failure> {
     let text = match args.output {
-        Output::Text => told(answer),
-        Output::Json => format!("{answer:#}\n"),
+        AnswerFormat::Text => told(answer),
+        AnswerFormat::Json => format!("{answer:#}\n"),
     };
     printer.data(&text)?;
     Ok(Exit::Passes)

@@ -164,8 +164,11 @@ async fn serve(
     let held = held(&owner);
     let mirror = owner.mirror().clone();
     let (stop, stopped) = watch::channel(false);
+    let signer = identity.signer.clone();
+    let mut identity = identity;
+    identity.outside = aws.as_ref().map(Aws::tokens);
     let how = Listen::Tls(identity, args.authorization_mode.into());
-    let aws = aws.map(|aws| aws.serve(&owner, stopped.clone())).transpose()?;
+    let aws = aws.map(|aws| aws.serve(&owner, signer, stopped.clone())).transpose()?;
     let server = Server::begin(listener, how, owner, versions, stopped);
     let server = server.context("cannot serve").map_err(Failure::internal)?;
     let server = if args.call_webhooks { server.calling_webhooks() } else { server };

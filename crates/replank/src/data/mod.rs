@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Page, Tone};
@@ -16,9 +17,9 @@ use crate::report::{Page, Tone};
 /// Arguments of `data`.
 #[derive(Args, Debug)]
 pub(crate) struct DataArgs {
-    /// Form: for a person, or all rows of a table.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DataFormat::Text)]
-    output: DataFormat,
+    /// Output format: text is an overview, json has all rows of a table.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    output: AnswerFormat,
 
     /// Which table, as JSON.
     #[arg(long, value_enum, value_name = "TABLE", default_value_t = DataTable::Lifecycle)]
@@ -34,15 +35,6 @@ enum DataTable {
     Calendar,
 }
 
-/// Form of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DataFormat {
-    /// Text for people.
-    Text,
-    /// All rows of a table.
-    Json,
-}
-
 /// Prints it.
 ///
 /// # Errors
@@ -50,12 +42,12 @@ enum DataFormat {
 pub(crate) fn run(args: &DataArgs, printer: &mut Printer) -> Result<Exit, Failure> {
     let table = Table::embedded();
     let text = match args.output {
-        DataFormat::Text => {
+        AnswerFormat::Text => {
             let mut page = Page::new(printer.look());
             describe(&mut page, &table);
             page.into_text()
         }
-        DataFormat::Json => {
+        AnswerFormat::Json => {
             let rows: Vec<Value> = match args.table {
                 DataTable::Lifecycle => table.rows().iter().map(row).collect(),
                 DataTable::Calendar => Calendar::embedded().rows().map(version).collect(),

@@ -12,7 +12,8 @@ use replank_model::text::{GroupName, Text};
 use replank_model::time::Span;
 
 use crate::args::limit;
-use crate::live::{Format, LiveArgs};
+use crate::live::LiveArgs;
+use crate::output::EventsFormat;
 
 /// Which nodes, and how it is told.
 #[derive(Args, Clone, Debug)]
@@ -54,8 +55,8 @@ pub(crate) struct NodesArgs {
     pub(crate) live: LiveArgs,
 
     /// Output format: json is one event per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(crate) output: EventsFormat,
 }
 
 /// `--dry-run`

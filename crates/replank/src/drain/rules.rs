@@ -26,6 +26,8 @@ pub(crate) enum RbacVerb {
     Handle,
     /// `replank autoscale`
     Autoscale,
+    /// `replank handle --autoscale`
+    HandleAutoscale,
     /// `replank migrate deployment/… --apply` and `--cancel`
     Migrate,
     /// `replank migrate deployment/… --to-rollout --apply`
@@ -147,7 +149,8 @@ impl RbacVerb {
             Self::DrainDisableEviction => [&NODES[..], &PODS, &DELETIONS].concat(),
             Self::DrainSurge => [&NODES[..], &PODS, &EVICTIONS, &SURGE, &NAMESPACES].concat(),
             Self::Roll => once([&ROLLED[..], &seen()].concat()),
-            Self::Handle => once([&HANDLED[..], &seen()].concat()),
+            // What is written for the number of nodes is part of what is written for interruptions.
+            Self::Handle | Self::HandleAutoscale => once([&HANDLED[..], &seen()].concat()),
             Self::Autoscale => once([&SCALED[..], &seen()].concat()),
             Self::RollSurge => once([&ROLLED[..], &RESTARTED, &seen()].concat()),
             Self::Migrate
@@ -163,7 +166,7 @@ impl RbacVerb {
         match self {
             Self::Roll | Self::RollSurge => &RECORDED,
             Self::Handle => &HELD,
-            Self::Autoscale => &SCALED_HELD,
+            Self::Autoscale | Self::HandleAutoscale => &SCALED_HELD,
             Self::Migrate => &DEPLOYMENTS_MOVED,
             Self::MigrateRollout => &HANDED_OVER,
             Self::MigrateStatefulset => &STATEFUL_SETS_MOVED,
@@ -182,6 +185,7 @@ impl RbacVerb {
     pub(crate) fn of_named(self) -> &'static [Rule] {
         match self {
             Self::Autoscale => &PRIORITIES,
+            Self::HandleAutoscale => &HELD,
             Self::Snapshot
             | Self::Cordon
             | Self::Uncordon
@@ -221,6 +225,7 @@ impl RbacVerb {
             Self::RollSurge => "replank-roll-surge",
             Self::Handle => "replank-handle",
             Self::Autoscale => "replank-autoscale",
+            Self::HandleAutoscale => "replank-handle-autoscale",
             Self::Migrate => "replank-migrate",
             Self::MigrateRollout => "replank-migrate-rollout",
             Self::MigrateStatefulset => "replank-migrate-statefulset",
@@ -262,7 +267,8 @@ impl RbacVerb {
             | Self::Roll
             | Self::RollSurge
             | Self::Handle
-            | Self::Autoscale => NAMESPACE,
+            | Self::Autoscale
+            | Self::HandleAutoscale => NAMESPACE,
         };
         if self.of_namespace().is_empty() {
             return Vec::new();

@@ -11,7 +11,8 @@ use replank_protocol::waiting::{DrainWait, Hope, PodWait, Subject, Waiting, Wait
 use super::eta::{ByGrace, Expected};
 use super::remedy::remedy;
 use super::said::Said;
-use crate::live::{Form, Format, RENEWED_EVERY, Waits, error_line, fitting, line};
+use crate::live::{Form, RENEWED_EVERY, Waits, error_line, fitting, line};
+use crate::output::EventsFormat;
 use crate::report::{cut, words, wrap};
 
 /// See the module's page.
@@ -26,7 +27,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn new(format: Format, dry_run: DryRun) -> Self {
+    pub(super) fn new(format: EventsFormat, dry_run: DryRun) -> Self {
         let form = Form::new(format, dry_run == DryRun::None);
         Self {
             form,

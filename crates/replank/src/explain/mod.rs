@@ -6,9 +6,10 @@ use replank_advice::{audit, check};
 use replank_facts::plan::nearest;
 use serde_json::{Value, json};
 
-use crate::cli::{ExplainArgs, ExplainFormat};
+use crate::cli::ExplainArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::report::{Look, Page, Tone};
 
@@ -27,10 +28,12 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> Result<Exit, Fai
         None => page::sections(),
     };
     let text = match (args.output, &args.id) {
-        (ExplainFormat::Text, Some(_)) => one(&sections[0], printer.look()),
-        (ExplainFormat::Text, None) => list(printer.look()),
-        (ExplainFormat::Json, _) => json(&sections)?,
-        (ExplainFormat::Markdown, _) => sections.iter().map(Section::markdown).collect::<Vec<_>>().join("\n"),
+        (DocumentFormat::Text, Some(_)) => one(&sections[0], printer.look()),
+        (DocumentFormat::Text, None) => list(printer.look()),
+        (DocumentFormat::Json, _) => json(&sections)?,
+        (DocumentFormat::Markdown, _) => {
+            sections.iter().map(Section::markdown).collect::<Vec<_>>().join("\n")
+        }
     };
     printer.data(&text)?;
     Ok(Exit::Passes)

@@ -8,7 +8,8 @@ use replank_model::time::Span;
 use replank_protocol::record::NAMESPACE;
 
 use crate::args::limit;
-use crate::live::{Format, LiveArgs};
+use crate::live::LiveArgs;
+use crate::output::EventsFormat;
 use crate::roll::AwsArgs;
 
 /// Arguments of `handle`.
@@ -26,6 +27,11 @@ pub(crate) struct HandleArgs {
     /// A plan (NodeRoll): its lifecycleHooks, and how it waits for batch pods.
     #[arg(short = 'f', long = "filename", value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
+
+    /// Also scales groups, as `replank autoscale` does, within the same budgets and room: by Cluster Autoscaler's flags, such as
+    /// --autoscale='--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,k8s.io/cluster-autoscaler/CLUSTER'.
+    #[arg(long, value_name = "FLAGS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "dry_run")]
+    pub(crate) autoscale: Option<String>,
 
     /// How long a hook is kept waiting for pods other than batch pods.
     #[arg(long, value_name = "SPAN", value_parser = limit, default_value = "1h")]
@@ -52,8 +58,8 @@ pub(crate) struct HandleArgs {
     pub(crate) journal: Option<PathBuf>,
 
     /// Output format: json is one event per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(crate) output: EventsFormat,
 
     /// The cluster.
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 mod args;
 mod hold;
+mod scales;
 mod screen;
 mod start;
 mod watch;

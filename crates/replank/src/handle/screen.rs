@@ -5,7 +5,8 @@ use replank_protocol::waiting::{InterruptionEnd, InterruptionWait, Waiting, Wait
 use serde_json::{Value, json};
 
 use crate::drain::remedy::remedy;
-use crate::live::{Form, Format, Waits, error_line, line as print};
+use crate::live::{Form, Waits, error_line, line as print};
+use crate::output::EventsFormat;
 
 /// See the module's page.
 pub(crate) struct Screen {
@@ -15,7 +16,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    pub(crate) fn new(format: Format, is_dry_run: bool) -> Self {
+    pub(crate) fn new(format: EventsFormat, is_dry_run: bool) -> Self {
         Self { form: Form::new(format, false), waits: Waits::default(), is_dry_run }
     }
 

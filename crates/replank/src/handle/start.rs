@@ -12,9 +12,11 @@ use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::text::{InstanceId, Text};
 use replank_model::view::View;
+use replank_protocol::record::NAMESPACE;
 
 use super::args::HandleArgs;
 use super::hold::{Ground, carry_out};
+use super::scales::Scales;
 use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -33,6 +35,7 @@ const PAGE: u64 = 500;
 /// Where it is not begun: something that is named is not there, or may not be done. Or where the cluster is lost for long.
 pub(crate) fn run(args: &HandleArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let plan = args.plan.as_ref().map(|file| from_file_provided(file, false)).transpose()?;
+    let scales = args.autoscale.as_deref().map(|flags| Scales::of(flags, printer)).transpose()?;
     let runtime = runtime()?;
     let (connection, aws, queue, behind) = runtime.block_on(async {
         let connection = Connection::open(&args.live.asked()).await?;
@@ -40,6 +43,10 @@ pub(crate) fn run(args: &HandleArgs, printer: &mut Printer, interrupt: &Interrup
         permitted(&connection, None, &if args.dry_run { verb.reads() } else { verb.rules() }).await?;
         if !args.dry_run {
             permitted(&connection, Some(args.namespace.as_str()), verb.of_namespace()).await?;
+        }
+        if scales.is_some() {
+            permitted(&connection, None, &RbacVerb::Autoscale.rules()).await?;
+            permitted(&connection, Some(NAMESPACE), RbacVerb::Autoscale.of_namespace()).await?;
         }
         let aws = Arc::new(Aws::open(&account_asked(&args.aws)).await?);
         let queue = AwsQueue::open(aws.clone(), &args.queue_url).await?;
@@ -63,7 +70,7 @@ pub(crate) fn run(args: &HandleArgs, printer: &mut Printer, interrupt: &Interrup
         );
     }
     let queue = if args.dry_run { queue.looking() } else { queue };
-    let ground = Ground { connection: &connection, aws, queue: Arc::new(queue), options };
+    let ground = Ground { connection: &connection, aws, queue: Arc::new(queue), options, scales };
     carry_out(&runtime, &ground, args, (printer, interrupt))
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use replank_core::Core;
 use replank_core::interrupt::Options;
 use replank_core::interrupt::body::{self, Body};
+use replank_core::scale::Autoscaler;
 use replank_facts::groups::instance_id_of;
 use replank_facts::node_pods::NodePods;
 use replank_model::delta::Delta;
@@ -29,6 +30,7 @@ use serde_json::json;
 
 use super::screen::Screen;
 use super::words;
+use crate::autoscale::Told;
 use crate::live::refused;
 use crate::report::words::count;
 use crate::roll::of_group;
@@ -77,6 +79,8 @@ pub(super) struct Watch {
     sent: BTreeMap<CommandKey, (String, Option<MessageId>)>,
     /// Nodes that are interrupted.
     open: BTreeMap<NodeName, Open>,
+    /// What is told of the groups that are scaled, where some are.
+    scaling: Option<Told>,
 }
 
 /// An interrupted node, as it was seen last.
@@ -100,9 +104,15 @@ impl Watch {
         (is_dry_run, idle): (bool, Option<Span>),
         screen: Rc<RefCell<Screen>>,
         figures: Rc<Cell<Figures>>,
+        scaling: Option<(Autoscaler, Told)>,
     ) -> Self {
+        let core = Core::without_run().with_interruptions(options.clone());
+        let (core, scaling) = match scaling {
+            Some((autoscaler, told)) => (core.with_autoscaler(autoscaler), Some(told)),
+            None => (core, None),
+        };
         Self {
-            core: Core::without_run().with_interruptions(options.clone()),
+            core,
             options,
             screen,
             figures,
@@ -115,6 +125,7 @@ impl Watch {
             asked: BTreeMap::new(),
             sent: BTreeMap::new(),
             open: BTreeMap::new(),
+            scaling,
         }
     }
 
@@ -165,7 +176,7 @@ impl Watch {
     }
 
     fn commands(&mut self, now: Time, commands: &[Command]) {
-        for command in commands {
+        for command in commands.iter().filter(|command| !Told::is_about(command)) {
             let (words, message) = self.command(now, &command.effect);
             let words = words.unwrap_or_else(|| command.key.0.to_string());
             self.sent.insert(command.key.clone(), (words, message));
@@ -208,6 +219,7 @@ impl Watch {
                     | GroupEffect::SetTemplate { .. }
                     | GroupEffect::Resize { .. }
                     | GroupEffect::SetProcess { .. }
+                    | GroupEffect::ProtectInstance { .. }
                     | GroupEffect::UpdateNodegroupVersion { .. }
                     | GroupEffect::UpdateNodegroupConfig { .. }
                     | GroupEffect::ScaleNodegroupToZero { .. } => "group",
@@ -315,6 +327,7 @@ impl Watch {
     /// Whether there has been nothing to do for as long as is waited for.
     fn is_idle(&mut self, now: Time, decision: &Decision) -> bool {
         let is_busy = !decision.commands.is_empty()
+            || self.scaling.as_ref().is_some_and(|scaling| scaling.is_busy(decision))
             || !self.is_dry_run
                 && (!self.open.is_empty()
                     || self.core.view().messages().keys().any(|id| !self.unread.contains(id)));
@@ -349,6 +362,9 @@ impl Engine for Watch {
                 self.say(outcome.at, &format!("message {id} deleted"), json!({"event": "deleted", "id": id}));
             }
         }
+        if let Some(scaling) = &mut self.scaling {
+            scaling.answered(&outcome);
+        }
         self.core.outcome(&outcome);
     }
 
@@ -358,6 +374,9 @@ impl Engine for Watch {
         self.messages(now);
         self.seen(now);
         self.commands(now, &decision.commands);
+        if let Some(scaling) = &mut self.scaling {
+            scaling.decided(self.core.view(), now, &decision);
+        }
         let next = self.screen.borrow_mut().waits(now, &decision.waiting);
         if self.is_dry_run {
             // What is not sent is decided once more: that is no news.

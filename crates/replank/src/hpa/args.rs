@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use replank_model::text::Namespace;
 use replank_model::time::{Span, Time};
 
@@ -11,6 +11,7 @@ use crate::autoscaler::AutoscalerArgs;
 use crate::cli::limit;
 use crate::ends;
 use crate::live::LiveArgs;
+use crate::output::{AnswerFormat, LoadFormat};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `hpa`.
@@ -71,17 +72,8 @@ pub(crate) struct HpaExplainArgs {
     pub(crate) read: ReadArgs,
 
     /// Output format.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = HpaExplainFormat::Text)]
-    pub(crate) output: HpaExplainFormat,
-}
-
-/// Form of an autoscaler's explanation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HpaExplainFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }
 
 /// Arguments of `hpa simulate`.
@@ -141,18 +133,6 @@ pub(crate) struct HpaSimulateArgs {
     pub(crate) read: ReadArgs,
 
     /// Output format; docs/hpa.md describes CSV and JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = HpaFormat::Text)]
-    pub(crate) output: HpaFormat,
-}
-
-/// Form of a replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HpaFormat {
-    /// Text for people: figures, charts, rows.
-    #[value(alias = "table")]
-    Text,
-    /// CSV rows for spreadsheets.
-    Csv,
-    /// JSON for programs.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = LoadFormat::Text)]
+    pub(crate) output: LoadFormat,
 }

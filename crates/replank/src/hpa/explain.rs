@@ -22,11 +22,12 @@ use replank_sim::{CloudTimings, KubeletModel, Settings, World};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::args::{HpaExplainArgs, HpaExplainFormat};
+use super::args::HpaExplainArgs;
 use super::{explained, input};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT, Origin};
 
@@ -53,10 +54,10 @@ pub(super) fn run(args: &HpaExplainArgs, printer: &mut Printer) -> Result<Exit, 
     let world = World::new(settings, view);
     let explained = explain(&world, &hpa, given, now);
     let data = match args.output {
-        HpaExplainFormat::Text => {
+        AnswerFormat::Text => {
             explained::text(&explained, printer.look()) + &coverage::section(&coverage, printer.look())
         }
-        HpaExplainFormat::Json => explained::json(&explained, &coverage)?,
+        AnswerFormat::Json => explained::json(&explained, &coverage)?,
     };
     printer.data(&data)?;
     let exit = if explained.outcome.error.is_none() { Exit::Passes } else { Exit::Findings };

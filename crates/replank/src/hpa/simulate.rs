@@ -9,7 +9,7 @@ use replank_rehearse::failing;
 use replank_rehearse::replay::figures;
 use serde_json::{Value, json};
 
-use super::args::{HpaFormat, HpaSimulateArgs};
+use super::args::HpaSimulateArgs;
 use super::input;
 use super::replay::{STEP, Stage};
 use super::{svg, text};
@@ -17,6 +17,7 @@ use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::LoadFormat;
 use crate::printer::Printer;
 
 pub(super) use super::simulation::Simulation;
@@ -61,12 +62,12 @@ pub(super) fn run(
         printer.story(&format!("written: {}", path.display()));
     }
     let data = match args.output {
-        HpaFormat::Text => {
+        LoadFormat::Text => {
             let look = printer.look();
             text::text(&simulation, look) + &coverage::section(&simulation.stage.coverage, look)
         }
-        HpaFormat::Csv => csv(&simulation),
-        HpaFormat::Json => json(&simulation)?,
+        LoadFormat::Csv => csv(&simulation),
+        LoadFormat::Json => json(&simulation)?,
     };
     printer.data(&data)?;
     let mut statuses = simulation.variants.iter().flat_map(|variant| &variant.statuses);

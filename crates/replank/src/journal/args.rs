@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use crate::output::AnswerFormat;
+use clap::Args;
 
 /// Arguments of `report`.
 #[derive(Args, Debug)]
@@ -16,8 +17,8 @@ pub(crate) struct ReportArgs {
     pub(crate) html: Option<PathBuf>,
 
     /// Output format.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = JournalFormat::Text)]
-    pub(crate) output: JournalFormat,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }
 
 /// Arguments of `diff`.
@@ -40,15 +41,6 @@ pub(crate) struct DiffArgs {
     pub(crate) html: Option<PathBuf>,
 
     /// Output format.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = JournalFormat::Text)]
-    pub(crate) output: JournalFormat,
-}
-
-/// Form of what a journal says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum JournalFormat {
-    /// Text for people.
-    Text,
-    /// JSON.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }

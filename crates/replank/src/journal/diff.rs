@@ -3,11 +3,12 @@
 use replank_journal::{Comparison, Tale, differences};
 use replank_model::time::Span;
 
-use super::args::{DiffArgs, JournalFormat};
+use super::args::DiffArgs;
 use super::rehearsed;
 use super::source::{Told, either, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::report::words::{count, span};
 use crate::report::{Look, Page, Tone};
@@ -36,11 +37,11 @@ pub(crate) fn run(args: &DiffArgs, printer: &mut Printer) -> Result<Exit, Failur
     }
     let compared = differences([&first, &second], f64::from(args.tolerance) / 100.0);
     match args.output {
-        JournalFormat::Text => {
+        AnswerFormat::Text => {
             let look = printer.look();
             printer.data(&text([&first, &second], &compared, look))?;
         }
-        JournalFormat::Json => {
+        AnswerFormat::Json => {
             let json = serde_json::to_string_pretty(&compared).map_err(Failure::internal)?;
             printer.data(&format!("{json}\n"))?;
         }

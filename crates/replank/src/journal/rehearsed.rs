@@ -3,9 +3,10 @@
 use replank_html::{Figure, Rehearsal, Side, comparison, figures};
 use serde::Serialize;
 
-use super::args::{DiffArgs, JournalFormat};
+use super::args::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::rehearse::html::save;
 use crate::report::words::count;
@@ -46,11 +47,11 @@ pub(super) fn compare(
         save(path, &comparison(sides[0], sides[1]), printer)?;
     }
     match args.output {
-        JournalFormat::Text => {
+        AnswerFormat::Text => {
             let look = printer.look();
             printer.data(&text(&figures, look))?;
         }
-        JournalFormat::Json => {
+        AnswerFormat::Json => {
             let compared = Compared { figures: figures.iter().map(Row::of).collect() };
             let json = serde_json::to_string_pretty(&compared).map_err(Failure::internal)?;
             printer.data(&format!("{json}\n"))?;

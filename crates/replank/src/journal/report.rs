@@ -7,10 +7,11 @@ use replank_journal::{Fate, NodeTale, PodTale, Tale, WaitTale, word};
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 
-use super::args::{JournalFormat, ReportArgs};
+use super::args::ReportArgs;
 use super::source::{Told, either, title};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::rehearse::html::save;
 use crate::report::words::{count, span};
@@ -48,11 +49,11 @@ pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Fail
         return Ok(Exit::Passes);
     }
     match args.output {
-        JournalFormat::Text => {
+        AnswerFormat::Text => {
             let look = printer.look();
             printer.data(&text(&tale, look))?;
         }
-        JournalFormat::Json => {
+        AnswerFormat::Json => {
             let json = serde_json::to_string_pretty(&tale).map_err(Failure::internal)?;
             printer.data(&format!("{json}\n"))?;
         }

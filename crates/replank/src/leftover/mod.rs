@@ -15,10 +15,11 @@ use replank_model::delta::Delta;
 use replank_model::text::RunId;
 use std::collections::BTreeSet;
 
-use crate::cli::{LeftoverArgs, LeftoverFormat};
+use crate::cli::LeftoverArgs;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Look, Page, Tone};
@@ -50,10 +51,10 @@ pub(crate) fn run(args: &LeftoverArgs, printer: &mut Printer) -> Result<Exit, Fa
     }
     let found = Found { name, now, with_groups, left, coverage };
     let text = match args.output {
-        LeftoverFormat::Text => {
+        AnswerFormat::Text => {
             text(&found, printer.look()) + &coverage::section(&found.coverage, printer.look())
         }
-        LeftoverFormat::Json => json::json(&found)?,
+        AnswerFormat::Json => json::json(&found)?,
     };
     printer.data(&text)?;
     let exit = if found.left.is_empty() { Exit::Passes } else { Exit::Findings };

@@ -26,8 +26,8 @@ pub(crate) fn run(args: &SnapshotArgs, printer: &mut Printer) -> Result<Exit, Fa
         is_redacted: args.redact_names,
         ..Captured::default()
     };
-    let mut target = Target::open(args.output.as_deref())?;
-    let name = args.output.clone().unwrap_or_else(|| PathBuf::from("standard output"));
+    let mut target = Target::open(args.file())?;
+    let name = args.file().map_or_else(|| PathBuf::from("standard output"), Path::to_owned);
     let wrong = |why: io::Error| LiveError::Write { file: name.clone(), why };
     let captured = runtime()?.block_on(async {
         let connection = Connection::open(&asked).await?;

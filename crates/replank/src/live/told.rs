@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
-use clap::ValueEnum;
+use crate::output::EventsFormat;
 use console::Term;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Answer, Refusal};
@@ -17,16 +17,7 @@ const ROWS_MAX: usize = 32;
 /// How long something that may pass is waited for before it is told in a line.
 const TOLD_AFTER: Span = Span::from_secs(10);
 
-/// Form of what happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table on a terminal; elsewhere lines, as kubectl prints them.
-    Text,
-    /// One JSON object per line and event.
-    Json,
-}
-
-/// What a [`Format`] is where it is told.
+/// What a [`EventsFormat`] is where it is told.
 pub(crate) enum Form {
     Json,
     Lines,
@@ -35,13 +26,13 @@ pub(crate) enum Form {
 
 impl Form {
     /// `may_renew` unless there is nothing that changes.
-    pub(crate) fn new(format: Format, may_renew: bool) -> Self {
+    pub(crate) fn new(format: EventsFormat, may_renew: bool) -> Self {
         match format {
-            Format::Json => Self::Json,
-            Format::Text if may_renew && std::io::stdout().is_terminal() => {
+            EventsFormat::Json => Self::Json,
+            EventsFormat::Text if may_renew && std::io::stdout().is_terminal() => {
                 Self::Table(Table { term: Term::stdout(), lines: 0 })
             }
-            Format::Text => Self::Lines,
+            EventsFormat::Text => Self::Lines,
         }
     }
 

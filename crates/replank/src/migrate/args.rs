@@ -13,6 +13,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::hindrance::ScaleDown;
 
 use crate::live::LiveArgs;
+use crate::output::AnswerFormat;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `migrate`.
@@ -88,17 +89,8 @@ pub(crate) struct MigrateArgs {
     pub(crate) read: ReadArgs,
 
     /// Output format; docs/migrate.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
-}
-
-/// Form of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(crate) output: AnswerFormat,
 }
 
 /// Which way is wanted.

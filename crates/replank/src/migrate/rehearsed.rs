@@ -19,11 +19,12 @@ use replank_sim::{Durations, KubeletModel, Settings};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::place::input;
 use crate::printer::Printer;
 use crate::snapshot::{self, Origin};
 
-use super::args::{Format, MigrateArgs};
+use super::args::MigrateArgs;
 
 use super::report::{Report, is_nothing_to_move};
 use super::{json, text, writers};
@@ -77,10 +78,10 @@ pub(super) fn rehearsed(
         coverage,
     };
     let text = match args.output {
-        Format::Text => {
+        AnswerFormat::Text => {
             text::text(&report, printer.look()) + &coverage::section(&report.coverage, printer.look())
         }
-        Format::Json => json::json(&report)?,
+        AnswerFormat::Json => json::json(&report)?,
     };
     printer.data(&text)?;
     let exit = coverage::end(&report.coverage, exit(&report));

@@ -11,10 +11,10 @@ use replank_rehearse::{FindingEntry, count_budgets};
 use serde_json::json;
 
 use super::PlaceArgs;
-use crate::cli::PlaceFormat;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::PlaceFormat;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone};

@@ -22,10 +22,11 @@ use replank_facts::pod_factory::PodFactory;
 use replank_model::view::View;
 use std::ffi::{OsStr, OsString};
 
-use crate::cli::{PlaceArgs, PlaceFormat};
+use crate::cli::PlaceArgs;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::PlaceFormat;
 use crate::printer::Printer;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT, Origin};
 use subject::Asked;

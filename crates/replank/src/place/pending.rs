@@ -7,10 +7,10 @@ use replank_advice::place::{Fate, PlacementQuery, Queued};
 use replank_facts::coverage::Coverage;
 
 use super::{PlaceArgs, json, table, text};
-use crate::cli::PlaceFormat;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::PlaceFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Look, Page, Tone};

@@ -8,7 +8,8 @@ use replank_model::text::NodeName;
 use replank_schedule::{Failure, Plugin, Scores, Verdict};
 
 use super::Why;
-use crate::cli::{PlaceArgs, PlaceFormat};
+use crate::cli::PlaceArgs;
+use crate::output::PlaceFormat;
 use crate::report::{Page, Tone};
 
 /// Nodes that are shown one by one: as many as a person reads.

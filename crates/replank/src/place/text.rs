@@ -6,7 +6,8 @@ use replank_schedule::{Nomination, Verdict};
 
 use super::table::{self, Marks};
 use super::{Found, Question, Why};
-use crate::cli::{PlaceArgs, PlaceFormat};
+use crate::cli::PlaceArgs;
+use crate::output::PlaceFormat;
 use crate::report::words::{count, grouped};
 use crate::report::{Look, Page, Tone};
 

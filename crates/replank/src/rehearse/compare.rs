@@ -17,10 +17,11 @@ use serde::Serialize;
 use super::Scene;
 use super::run::{as_other, as_replank, options, rolled, with_groups};
 use super::scene::json;
-use crate::cli::{Format, RehearseArgs, WayArg};
+use crate::cli::{RehearseArgs, WayArg};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::report::{Comparison, comparison};
 
@@ -45,7 +46,7 @@ pub(super) fn answer(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    if args.output == Format::Markdown {
+    if args.output == DocumentFormat::Markdown {
         return Err(Failure::usage_message("a change request is Replank's own")
             .next("omit --as, or use -o text or -o json"));
     }
@@ -65,7 +66,7 @@ pub(super) fn answer(
         ways.push(result);
     }
     match args.output {
-        Format::Text | Format::Markdown => {
+        DocumentFormat::Text | DocumentFormat::Markdown => {
             let look = printer.look();
             let table = Comparison {
                 plan: &scene.plan.name,
@@ -76,7 +77,7 @@ pub(super) fn answer(
             };
             printer.data(&comparison(&table, look))?;
         }
-        Format::Json => {
+        DocumentFormat::Json => {
             let nodes = compared.nodes.iter().cloned().collect();
             let printed = Printed {
                 version: VERSION,

@@ -5,9 +5,11 @@ mod compare;
 mod connections;
 
 use crate::coverage;
+use crate::output::DocumentFormat;
 use crate::snapshot;
 use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
 use replank_facts::coverage::Question;
+use replank_facts::groups::group_of;
 use replank_facts::plan::{Plan, Target};
 use replank_rehearse::{RehearsalResult, Stop};
 pub(crate) use scene::Scene;
@@ -27,15 +29,17 @@ mod script;
 mod seeds;
 mod sweep;
 
-use crate::cli::{Format, RehearseArgs};
+use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
 use crate::live::LiveArgs;
+use crate::made_like;
 use crate::printer::Printer;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Summary, Tally, Timeline};
+use crate::scale::input;
 use crate::upgrade;
 use besides::Besides;
 pub(crate) use on_cluster::OnClusterArgs;
@@ -77,6 +81,12 @@ pub(crate) fn run(
     let scaled = args.scaled.apply((view, by), Some(&scene.plan), &mut scene.groups, false, printer)?;
     (scene.autoscaler, scene.assumptions, scene.facts) =
         (scaled.autoscaler, scaled.assumptions, scaled.facts);
+    let answers = input::answers(&args.scaled.groups)?;
+    let is_shown = scene.plan.target.group.as_ref().is_some_and(|name| {
+        let nodes = scene.view.nodes.unordered().map(|(_, node)| node);
+        nodes.filter_map(|node| group_of(node, &scene.group_by)).any(|group| group == *name)
+    });
+    made_like::tell(&answers, &scene.plan, is_shown, printer);
     connections::check(&scene)?;
     besides.join(&mut scene)?;
     let scene = remedies::made(scene, &args.with_remedies, printer)?;
@@ -156,15 +166,15 @@ fn one(
         html::write(path, &rehearsed.result, &about, printer)?;
     }
     match args.output {
-        Format::Text => {
+        DocumentFormat::Text => {
             let look = printer.look();
             printer.data(&report::text(&rehearsed.result, &about, look))?;
         }
-        Format::Markdown => {
+        DocumentFormat::Markdown => {
             let Scene { plan, groups, .. } = scene;
             printer.data(&request(&Request { result: &rehearsed.result, plan, groups, about }))?;
         }
-        Format::Json => printer.data(&json(&rehearsed.result)?)?,
+        DocumentFormat::Json => printer.data(&json(&rehearsed.result)?)?,
     }
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the result is partial");
@@ -186,7 +196,7 @@ fn spread(
     interrupt: &Interrupt,
 ) -> Option<Summary> {
     let is_quick = rehearsed.stop == Stop::Ended && rehearsed.result.events <= SPREAD_EVENTS_MAX;
-    if args.seed.is_some() || args.output != Format::Text || !is_quick || interrupt.is_pressed() {
+    if args.seed.is_some() || args.output != DocumentFormat::Text || !is_quick || interrupt.is_pressed() {
         return None;
     }
     let mut tally = Tally::default();

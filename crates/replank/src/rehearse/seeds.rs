@@ -6,10 +6,11 @@ use serde::Serialize;
 use super::html;
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
-use crate::cli::{Format, RehearseArgs};
+use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::report::{self, Run, Summary, Tally};
 
@@ -46,7 +47,7 @@ pub(super) fn many(
     let mut worst = args.html.as_ref().map(|_| html::Worst::default());
     let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
     let text = match args.output {
-        Format::Text => {
+        DocumentFormat::Text => {
             // Of a result only a line is kept: a hundred thousand of them fit.
             let mut runs: Vec<Run> = Vec::new();
             run::many(scene, 1..=seeds, limit, remedies, interrupt, |result| {
@@ -58,7 +59,7 @@ pub(super) fn many(
             let look = printer.look();
             (!runs.is_empty()).then(|| Ok(report::seeds(&runs, &tally.summary(), look)))
         }
-        Format::Json => {
+        DocumentFormat::Json => {
             let mut results: Vec<RehearsalResult> = Vec::new();
             run::many(scene, 1..=seeds, limit, Remedies::Proved, interrupt, |result| {
                 tally.add(&result);
@@ -70,7 +71,7 @@ pub(super) fn many(
             let all = Rehearsals { version: SEEDS_VERSION, summary, rehearsals: &results };
             (!results.is_empty()).then(|| json(&all))
         }
-        Format::Markdown => {
+        DocumentFormat::Markdown => {
             return Err(one_rehearsal_only());
         }
     };

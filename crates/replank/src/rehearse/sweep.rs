@@ -6,9 +6,9 @@ use replank_sim::Durations;
 use serde::Serialize;
 
 use super::{Scene, run};
-use crate::cli::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::report;
 
@@ -66,7 +66,7 @@ struct PrintedStart {
 pub(super) fn answer(
     scene: &Scene,
     span: Span,
-    output: Format,
+    output: DocumentFormat,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let cloud = Durations::learn(&scene.view, scene.now).cloud();
@@ -75,16 +75,16 @@ pub(super) fn answer(
     let sweep = sweep(&view, &scene.plan, &run::options(scene), span, until_cordon);
     let (best, worst) = (sweep.best(NAMED), sweep.worst(NAMED));
     match output {
-        Format::Text => {
+        DocumentFormat::Text => {
             let look = printer.look();
             let text = report::sweep(&sweep, &best, &worst, scene.plan.batch.wait, &scene.plan.name, look);
             printer.data(&text)?;
         }
-        Format::Markdown => {
+        DocumentFormat::Markdown => {
             return Err(Failure::usage_message("a change request covers one rehearsal")
                 .next("omit --start-sweep, or use -o text for the sweep"));
         }
-        Format::Json => printer.data(&super::json(&printed(scene, &sweep, &best, &worst))?)?,
+        DocumentFormat::Json => printer.data(&super::json(&printed(scene, &sweep, &best, &worst))?)?,
     }
     Ok(Exit::Passes)
 }

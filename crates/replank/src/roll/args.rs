@@ -9,7 +9,8 @@ use replank_protocol::record::NAMESPACE;
 
 use crate::args::limit;
 use crate::ends;
-use crate::live::{Format, LiveArgs};
+use crate::live::LiveArgs;
+use crate::output::EventsFormat;
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `roll`.
@@ -102,8 +103,8 @@ pub(crate) struct TellArgs {
     pub(crate) journal: Option<PathBuf>,
 
     /// Output format: json is one event per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(crate) output: EventsFormat,
 }
 
 /// Which run.
@@ -123,8 +124,8 @@ pub(crate) struct RunArgs {
     pub(crate) live: LiveArgs,
 
     /// Output format: json is one object per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(crate) output: EventsFormat,
 }
 
 /// Which run, and how it is carried out where nobody else does.

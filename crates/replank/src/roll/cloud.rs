@@ -15,9 +15,11 @@ use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::args::AwsArgs;
+use super::balanced::balanced;
 use crate::commit::Commit;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::made_like::{self, Made};
 use crate::printer::Printer;
 use crate::rehearse::Scene;
 
@@ -62,6 +64,8 @@ pub(super) struct Cloud {
     pub(super) aws: Arc<Aws>,
     /// The groups that are followed.
     pub(super) followed: Vec<NodeGroup>,
+    /// Those that the plan is about.
+    pub(super) meant: Vec<NodeGroup>,
     /// Updates of the plan's managed node groups that are in progress.
     begun: Vec<(String, EksUpdate)>,
 }
@@ -120,7 +124,8 @@ pub(super) fn connect(
         }
     })?;
     printer.story(&format!("AWS account {} in {}", aws.account(), aws.region()));
-    let told = group_facts::read(&answers).map_err(Failure::internal)?;
+    let answers = [answers];
+    let told = group_facts::read(&answers[0]).map_err(Failure::internal)?;
     let facts = scale::completed(group_facts::merged(told), &scene.plan.node_groups);
     let applied = scale::apply_facts(
         &mut scene.groups,
@@ -132,6 +137,7 @@ pub(super) fn connect(
     );
     applied.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
     scene.facts = facts;
+    runtime.block_on(balanced(scene, &aws, &answers[0], printer))?;
     let by_instance: BTreeMap<&InstanceId, &GroupName> = scene
         .facts
         .iter()
@@ -153,15 +159,23 @@ pub(super) fn connect(
                 followed.push(group.clone());
                 own_groups.extend(is_meant.then(|| group.clone()));
             }
-            (0 | 1, None) if is_meant => return Err(unknown(group.name.as_str(), &aws)),
+            (0 | 1, None) if is_meant => {
+                let is_landing = scene.plan.target.group.as_ref() == Some(&group.name);
+                let made = made_like::to_be_made(&answers, &scene.plan).filter(|_| is_landing);
+                return Err(made.map_or_else(
+                    || unknown(group.name.as_str(), &aws),
+                    |made| does_not_exist(group.name.as_str(), &made, &aws),
+                ));
+            }
             (0 | 1, None) => {}
             _ if is_meant => return Err(several(group.name.as_str(), &own)),
             _ => {}
         }
     }
+    made_like::tell(&answers, &scene.plan, true, printer);
     let begun = runtime.block_on(aws.begun_updates(&own_groups))?;
     aws.follow(followed.clone());
-    Ok(Some(Cloud { aws: Arc::new(aws), followed, begun }))
+    Ok(Some(Cloud { aws: Arc::new(aws), followed, meant: own_groups, begun }))
 }
 
 /// EKS knows a node group by its own name only, and nothing goes through its Auto Scaling group.
@@ -177,6 +191,16 @@ fn is_as_meant(told: &group_facts::Facts, name: &GroupName, is_meant: bool) -> R
         "name the managed node group: spec.groups: [{}], with the label eks.amazonaws.com/nodegroup (--group-label)",
         told.name
     )))
+}
+
+/// Nodes are to move into a group that is not there.
+fn does_not_exist(name: &str, made: &Made, aws: &Aws) -> Failure {
+    Failure::usage_message(format!(
+        "node group {name}, which nodes are to move into, does not exist in account {} in {}",
+        aws.account(),
+        aws.region()
+    ))
+    .next(made.words())
 }
 
 fn unknown(name: &str, aws: &Aws) -> Failure {

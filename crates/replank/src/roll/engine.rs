@@ -15,13 +15,14 @@ use replank_model::time::Time;
 use replank_protocol::command::{
     Command, CommandKey, Effect, GroupEffect, KubernetesEffect, Outcome, Replacement, zero,
 };
-use replank_protocol::decision::Decision;
+use replank_protocol::decision::{Decision, End};
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark;
 use serde_json::json;
 
 use super::course::Compared;
+use super::larger::{Larger, larger};
 use super::nodes::{Phase, rows};
 use super::screen::Screen;
 use crate::live::refused;
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     pub(super) left: Rc<Cell<(usize, usize)>>,
     /// Nodes that bore marks of the run when it was decided last.
     pub(super) marked: Rc<RefCell<Vec<NodeName>>>,
+    /// Groups that the run has left larger than they were, once it is done.
+    pub(super) larger: Rc<RefCell<Vec<Larger>>>,
 }
 
 /// See the module's page.
@@ -217,6 +220,9 @@ impl Engine for Watch {
         self.commands(now, &decision.commands);
         let next = self.look(now, &decision);
         self.has_begun = true;
+        if decision.end == Some(End::Done) {
+            *self.shared.larger.borrow_mut() = larger(self.core.view(), &decision.waiting);
+        }
         if decision.end.is_none() {
             // What is shown grows old by itself.
             decision.wake_at = decision.wake_at.into_iter().chain(next).min();
@@ -282,6 +288,10 @@ pub(crate) fn of_group(effect: &GroupEffect) -> String {
         GroupEffect::SetProcess { group, process, is_active } => {
             let verb = if *is_active { "resuming" } else { "suspending" };
             format!("{verb} {process} of group {group}")
+        }
+        GroupEffect::ProtectInstance { instance, group, is_protected } => {
+            let verb = if *is_protected { "protecting" } else { "no longer protecting" };
+            format!("{verb} instance {instance} of group {group} from scale-in")
         }
         GroupEffect::Relieve { instance, group, .. } => {
             format!("replacing instance {instance} of group {group}")

@@ -26,6 +26,7 @@ use super::args::TellArgs;
 use super::besides;
 use super::course::Compared;
 use super::engine::{Shared, Watch};
+use super::larger::Larger;
 use super::records::{all, identity, intend};
 use super::rehearsed::Rehearsed;
 use super::screen::Screen;
@@ -121,6 +122,7 @@ pub(super) fn carry_out(
         beyond: Rc::default(),
         left: Rc::new(Cell::new((0, 0))),
         marked: Rc::default(),
+        larger: Rc::default(),
     };
     let Task { run, plan, options, .. } = task;
     let core = Core::new(plan.clone(), run.clone(), options.clone(), preflight::blocking).with_record();
@@ -300,6 +302,7 @@ fn finish(task: &Task, (left, now): (&Left, Time), (shared, printer): (&Shared, 
             ("left", Exit::Internal, format!("this process works on run {run} no more{by}; {go_on}"), &[][..])
         }
     };
+    let larger = shared.larger.borrow();
     if shared.screen.borrow().is_text() {
         match exit {
             Exit::Passes => drop(printer.data(&format!("{line}\n"))),
@@ -312,9 +315,13 @@ fn finish(task: &Task, (left, now): (&Left, Time), (shared, printer): (&Shared, 
             | Exit::Interrupted => printer.warning(&line),
         }
         waiting.iter().for_each(|one| printer.warning(&one.to_string()));
+        larger.iter().for_each(|one| printer.warning(&one.to_string()));
     } else {
-        let event = json!({"event": "end", "time": now.floor_seconds().to_string(), "result": word,
+        let mut event = json!({"event": "end", "time": now.floor_seconds().to_string(), "result": word,
             "run": run, "nodes": all, "replaced": all - open, "message": line, "waiting": waiting});
+        if !larger.is_empty() {
+            event["larger"] = larger.iter().map(Larger::to_json).collect();
+        }
         // Whoever reads events hears of a broken pipe by itself.
         drop(printer.data(&format!("{event}\n")));
     }

@@ -1,11 +1,14 @@
 //! `replank roll`: a plan, carried out on a live cluster; and what can be done with a run from anywhere.
 
 mod args;
+mod balanced;
 mod besides;
 mod cloud;
 mod course;
 mod engine;
+mod fits;
 mod hold;
+mod larger;
 mod nodes;
 mod of_step;
 mod records;
@@ -21,6 +24,7 @@ use args::RollCommand;
 pub(crate) use args::{AwsArgs, RollArgs};
 pub(crate) use cloud::{asked as account_asked, of_aws};
 pub(crate) use engine::of_group;
+pub(crate) use fits::unhealthy;
 pub(crate) use of_step::{Asked, carry_out_plan, is_begun};
 pub(crate) use records::identity;
 pub(crate) use wanted::works;

@@ -14,7 +14,8 @@ use super::{records, start};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::{Format, LiveArgs, runtime};
+use crate::live::{LiveArgs, runtime};
+use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::snapshot::ReadArgs;
 
@@ -24,7 +25,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) read: &'a ReadArgs,
     pub(crate) aws: &'a AwsArgs,
     pub(crate) tolerance: Span,
-    pub(crate) output: Format,
+    pub(crate) output: EventsFormat,
 }
 
 impl Asked<'_> {

@@ -16,6 +16,7 @@ use super::args::{AwsArgs, BesidesArgs};
 use super::besides::scaler;
 use super::cloud::{Cloud, connect};
 use super::course::Course;
+use super::fits::{fits, unhealthy_of};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -67,6 +68,8 @@ pub(super) fn rehearse(
 ) -> Result<Rehearsed, Failure> {
     let (mut scene, cloud) = scene(from, plan, printer)?;
     if let Some(cloud) = &cloud {
+        fits(&scene.plan, &scene.facts, &cloud.meant)?;
+        unhealthy_of(&scene.facts, &cloud.meant).iter().for_each(|why| printer.warning(why));
         cloud.tell_adopted(begun.as_ref().map(|(_, since)| *since), printer);
     }
     let cloud = cloud.map(|cloud| cloud.aws);

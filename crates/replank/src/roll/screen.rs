@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::nodes::{Phase, Row};
 use crate::drain::eta::until;
 use crate::drain::remedy::remedy;
-use crate::live::{Form, Format, RENEWED_EVERY, Waits, error_line, fitting, line as print};
+use crate::live::{Form, RENEWED_EVERY, Waits, error_line, fitting, line as print};
+use crate::output::EventsFormat;
 use crate::report::{cut, words};
 
 /// See the module's page.
@@ -23,7 +24,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn new(format: Format, rehearsed: BTreeMap<NodeName, Span>) -> Self {
+    pub(super) fn new(format: EventsFormat, rehearsed: BTreeMap<NodeName, Span>) -> Self {
         let form = Form::new(format, true);
         Self { form, begun: None, rehearsed, waits: Waits::default() }
     }

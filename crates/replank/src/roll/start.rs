@@ -25,7 +25,8 @@ use crate::drain::RbacVerb;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::{Format, permitted, runtime};
+use crate::live::{permitted, runtime};
+use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::rehearse::options;
 use crate::rehearse::plan::from_file_provided;
@@ -192,8 +193,8 @@ fn fresh(
 /// The report: where events are told, it is story.
 fn print(report: &str, args: &StartArgs, printer: &mut Printer) -> Result<(), Failure> {
     match args.tell.output {
-        Format::Text => printer.data(report),
-        Format::Json => {
+        EventsFormat::Text => printer.data(report),
+        EventsFormat::Json => {
             if args.yes {
                 printer.story(report);
             } else {

@@ -20,7 +20,8 @@ use super::records;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::live::{Format, pressed, runtime};
+use crate::live::{pressed, runtime};
+use crate::output::EventsFormat;
 use crate::printer::Printer;
 
 /// How often a run is looked at.
@@ -38,7 +39,7 @@ pub(super) fn status(args: &RunArgs, printer: &mut Printer) -> Result<Exit, Fail
         }
         read(&connection, args).await
     })?;
-    if all.is_empty() && args.output == Format::Text {
+    if all.is_empty() && args.output == EventsFormat::Text {
         printer.story(&format!(
             "there is no run in namespace {}: none was begun, or all are over",
             args.namespace
@@ -89,8 +90,8 @@ pub(super) fn watch(args: &RunArgs, printer: &mut Printer, interrupt: &Interrupt
     }
 }
 
-fn told_as(one: &Value, format: Format) -> String {
-    if format == Format::Json {
+fn told_as(one: &Value, format: EventsFormat) -> String {
+    if format == EventsFormat::Json {
         return one.to_string();
     }
     let text = |member: &str| one[member].as_str().unwrap_or_default().to_owned();

@@ -9,6 +9,7 @@ use replank_live::{Connection, Holder, Lease};
 use replank_model::object::node::LABEL_EKS_NODEGROUP;
 use replank_model::text::Text;
 use replank_protocol::intent::Intent;
+use serde_json::json;
 
 use super::args::{CarryArgs, RunArgs};
 use super::besides;
@@ -20,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::{permitted, runtime};
+use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::snapshot::ReadArgs;
 
@@ -37,11 +39,12 @@ pub(super) fn pause(args: &RunArgs, printer: &mut Printer) -> Result<Exit, Failu
     let recorded = RbacVerb::Roll.of_namespace();
     runtime.block_on(permitted(&connection, Some(args.namespace.as_str()), recorded))?;
     let (begun, holder) = runtime.block_on(write(&connection, asked, Intent::Paused))?;
-    let by = holder.map_or_else(
+    let by = holder.as_ref().map_or_else(
         || "no process works on it".to_owned(),
         |holder| format!("{holder} starts no further node and moves no pod until then"),
     );
-    printer.data(&format!("run {} is paused: {by}\n", begun.run))?;
+    let line = format!("run {} is paused: {by}", begun.run);
+    told(args.output, &connection, (begun.run.as_str(), Intent::Paused, holder.as_ref()), &line, printer)?;
     printer.story(&format!("to go on: replank roll resume {}", begun.run));
     Ok(Exit::Passes)
 }
@@ -73,14 +76,16 @@ pub(super) fn carry(
             Intent::Cancelled => "is to end",
             Intent::Undo => "is to be taken back",
         };
-        printer.data(&format!("run {run} {word}: it is carried out by {holder}\n"))?;
+        let line = format!("run {run} {word}: it is carried out by {holder}");
+        told(args.tell.output, &connection, (run.as_str(), intent, Some(&holder)), &line, printer)?;
         printer.story(&format!("to follow it: replank roll watch {run}"));
         return Ok(Exit::Passes);
     }
     if intent != Intent::Run
         && runtime.block_on(records::is_over(&connection, args.namespace.as_str(), &run))?
     {
-        printer.data(&format!("run {run} is over\n"))?;
+        let line = format!("run {run} is over");
+        told(args.tell.output, &connection, (run.as_str(), intent, None), &line, printer)?;
         return Ok(Exit::Passes);
     }
     printer.story(&format!("no process works on run {run}: this one does"));
@@ -108,6 +113,24 @@ pub(super) fn carry(
     let (plan, options) = (Arc::new(told.plan), told.options);
     let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue, scaler };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
+}
+
+/// Tells what was asked of a run, where this process carries nothing out.
+fn told(
+    format: EventsFormat,
+    connection: &Connection,
+    (run, intent, holder): (&str, Intent, Option<&Holder>),
+    line: &str,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    match format {
+        EventsFormat::Text => printer.data(&format!("{line}\n")),
+        EventsFormat::Json => {
+            let event = json!({"event": "asked", "time": connection.now().floor_seconds().to_string(), "run": run,
+                "intent": intent, "heldBy": holder.map(ToString::to_string), "message": line});
+            printer.data(&format!("{event}\n"))
+        }
+    }
 }
 
 /// Whether everything is allowed that is to be done, before anything is written: where another process works on the run, that is its record alone.

@@ -84,6 +84,11 @@ pub(crate) fn groups(files: &[PathBuf]) -> Result<Vec<Facts>, Failure> {
     Ok(merged(all))
 }
 
+/// The same answers, as they are.
+pub(crate) fn answers(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
+    files.iter().map(|path| json(path)).collect()
+}
+
 /// What instances cost.
 pub(crate) fn prices(file: Option<&Path>, options: &Options) -> Result<Prices, Failure> {
     let Some(path) = file else {

@@ -16,10 +16,11 @@ use replank_model::view::View;
 use replank_rehearse::count_budgets;
 use replank_schedule::Scheduler;
 
-use crate::cli::{ScaleArgs, ScaleCommand, ScaleFormat, SimulateArgs};
+use crate::cli::{ScaleArgs, ScaleCommand, SimulateArgs};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::rehearse::example;
 use crate::snapshot::{self, Origin};
@@ -85,7 +86,7 @@ pub(crate) struct Shown {
 ///
 /// # Errors
 /// Where it cannot be printed.
-pub(crate) fn show(shown: Shown, format: ScaleFormat, printer: &mut Printer) -> Result<Exit, Failure> {
+pub(crate) fn show(shown: Shown, format: AnswerFormat, printer: &mut Printer) -> Result<Exit, Failure> {
     let Shown { name, now, origin, view, groups, autoscaler, coverage } = shown;
     let mut scheduler = Scheduler::load(&view);
     let state = State::default();
@@ -105,8 +106,8 @@ pub(crate) fn show(shown: Shown, format: ScaleFormat, printer: &mut Printer) -> 
     let down = scale::down(given, &mut scheduler, &mut ledger, &up);
     let simulated = Simulated { name, now, settings: origin, view, groups, up, down, coverage };
     let data = match format {
-        ScaleFormat::Text => text::page(&simulated, printer.look()),
-        ScaleFormat::Json => json::json(&simulated)?,
+        AnswerFormat::Text => text::page(&simulated, printer.look()),
+        AnswerFormat::Json => json::json(&simulated)?,
     };
     printer.data(&data)?;
     let exit = if simulated.up.stay_pending() == 0 { Exit::Passes } else { Exit::Findings };

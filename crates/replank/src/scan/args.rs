@@ -10,6 +10,7 @@ use replank_model::time::Span;
 
 use crate::cli::limit;
 use crate::live::LiveArgs;
+use crate::output::ScanFormat;
 
 /// Arguments of `scan`.
 #[derive(Args, Debug)]
@@ -98,7 +99,7 @@ pub(crate) struct ScanArgs {
     pub(crate) threads: Option<u16>,
 
     /// Output format; docs/scan.md describes them.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScanFormat::Table)]
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = ScanFormat::Text)]
     pub(crate) output: ScanFormat,
 }
 
@@ -123,23 +124,6 @@ pub(crate) enum FailOn {
     Deprecated,
     /// None.
     Never,
-}
-
-/// Form of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScanFormat {
-    /// Text for people, grouped by the version that removes the API.
-    Table,
-    /// JSON for programs.
-    Json,
-    /// CSV for spreadsheets.
-    Csv,
-    /// Markdown for a ticket or a pull request.
-    Markdown,
-    /// SARIF 2.1.0 for code scanning.
-    Sarif,
-    /// Annotations of files and lines in the log of a GitHub workflow.
-    Github,
 }
 
 /// A version of Kubernetes or of a product.

@@ -4,12 +4,13 @@ use replank_lifecycle::Measure;
 use replank_lifecycle::scan::Unrendered;
 use replank_lifecycle::waiver::Waivers;
 
-use super::args::{ScanArgs, ScanFormat};
+use super::args::ScanArgs;
 use super::found::{Scanned, scanned};
 use super::{csv, github, json, markdown, sarif, table};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::ScanFormat;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
 
@@ -28,7 +29,7 @@ pub(super) fn show(
 pub(super) fn print(args: &ScanArgs, scanned: &Scanned, printer: &mut Printer) -> Result<Exit, Failure> {
     tell(scanned, printer);
     let text = match args.output {
-        ScanFormat::Table => {
+        ScanFormat::Text => {
             table::table(scanned, args.all, printer.look())
                 + &coverage::section(&scanned.coverage, printer.look())
         }

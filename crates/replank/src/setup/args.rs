@@ -7,6 +7,7 @@ use replank_model::time::Span;
 
 use crate::args::limit;
 use crate::ends;
+use crate::output::SetupFormat;
 
 /// Arguments of `setup`.
 #[derive(Args, Debug)]
@@ -56,7 +57,7 @@ pub(crate) struct SetupAwsArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) write: Option<PathBuf>,
 
-    /// Form of what is printed.
+    /// Output format.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = SetupFormat::Cloudformation)]
     pub(crate) output: SetupFormat,
 }
@@ -70,17 +71,12 @@ pub(crate) enum SetupMode {
     Roll,
     /// `replank autoscale`.
     Autoscale,
-    /// All of them.
+    /// `replank handle --autoscale`.
+    HandleAutoscale,
+    /// `replank upgrade run`: what roll needs, and updates of the control plane and its add-ons.
+    Upgrade,
+    /// All of them but upgrade.
     All,
-}
-
-/// Form of what is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SetupFormat {
-    /// A template of CloudFormation, in JSON.
-    Cloudformation,
-    /// Resources of Terraform.
-    Terraform,
 }
 
 /// What EKS takes for a name.

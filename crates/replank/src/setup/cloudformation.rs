@@ -87,7 +87,10 @@ fn queue(setup: &Setup, resources: &mut Map<String, Value>) {
 }
 
 fn role(setup: &Setup, resources: &mut Map<String, Value>) {
-    let arn = |service: &str, rest: &str| json!({"Fn::Sub": format!("arn:${{AWS::Partition}}:{service}:${{AWS::Region}}:${{AWS::AccountId}}:{rest}")});
+    let arn = |service: &str, rest: &str| {
+        let region = if service == "iam" { "" } else { "${AWS::Region}" };
+        json!({"Fn::Sub": format!("arn:${{AWS::Partition}}:{service}:{region}:${{AWS::AccountId}}:{rest}")})
+    };
     let names = Names { queue: arn_of("Queue"), arn: &arn };
     let policy = json!({"PolicyName": setup.name, "PolicyDocument": document(&statements(setup, &names))});
     let role = json!({"Description": format!("Replank on cluster {}", setup.cluster),

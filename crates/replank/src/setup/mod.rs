@@ -11,12 +11,14 @@ use std::io::Write;
 use anyhow::Context;
 
 pub(crate) use args::SetupArgs;
-use args::{SetupAwsArgs, SetupCommand, SetupFormat};
+use args::{SetupAwsArgs, SetupCommand};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::SetupFormat;
 use crate::printer::Printer;
 use parts::{OF_ALL, Setup};
+pub(crate) use terraform::block;
 
 /// Prints or writes what is asked for.
 ///

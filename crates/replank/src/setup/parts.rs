@@ -56,8 +56,8 @@ impl Setup {
     /// Whether messages are to be received.
     pub(super) fn needs_queue(&self) -> bool {
         match self.mode {
-            SetupMode::Handle | SetupMode::All => true,
-            SetupMode::Roll | SetupMode::Autoscale => false,
+            SetupMode::Handle | SetupMode::HandleAutoscale | SetupMode::All => true,
+            SetupMode::Roll | SetupMode::Autoscale | SetupMode::Upgrade => false,
         }
     }
 

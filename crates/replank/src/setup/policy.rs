@@ -1,7 +1,8 @@
 //! Permissions: for each mode the actions that its calls need, on no more than they are about.
 
 use replank_live::aws::{
-    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, MANAGED, QUEUE, READS, allowed,
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MANAGED, QUEUE, READS, UPGRADE,
+    UPGRADE_READS, allowed,
 };
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ use super::parts::Setup;
 pub(super) struct Names<'n> {
     /// The queue's ARN.
     pub(super) queue: Value,
-    /// An ARN, by service and by what follows the account.
+    /// An ARN, by service and by what follows the account; IAM's have no region.
     pub(super) arn: &'n dyn Fn(&str, &str) -> Value,
 }
 
@@ -22,15 +23,19 @@ struct Uses {
     handles: bool,
     rolls: bool,
     scales: bool,
+    upgrades: bool,
 }
 
 impl Uses {
     fn of(mode: SetupMode) -> Self {
+        let none = Self { handles: false, rolls: false, scales: false, upgrades: false };
         match mode {
-            SetupMode::Handle => Self { handles: true, rolls: false, scales: false },
-            SetupMode::Roll => Self { handles: false, rolls: true, scales: false },
-            SetupMode::Autoscale => Self { handles: false, rolls: false, scales: true },
-            SetupMode::All => Self { handles: true, rolls: true, scales: true },
+            SetupMode::Handle => Self { handles: true, ..none },
+            SetupMode::Roll => Self { rolls: true, ..none },
+            SetupMode::Autoscale => Self { scales: true, ..none },
+            SetupMode::HandleAutoscale => Self { handles: true, scales: true, ..none },
+            SetupMode::Upgrade => Self { rolls: true, upgrades: true, ..none },
+            SetupMode::All => Self { handles: true, rolls: true, scales: true, ..none },
         }
     }
 
@@ -55,7 +60,11 @@ impl Uses {
 pub(super) fn statements(setup: &Setup, names: &Names<'_>) -> Vec<Value> {
     let uses = Uses::of(setup.mode);
     // Reads of these services cannot be limited to single groups.
-    let mut all = vec![allowed(&uses.actions(HANDLE_READS, READS, AUTOSCALE_READS), &json!("*"))];
+    let mut reads = uses.actions(HANDLE_READS, READS, AUTOSCALE_READS);
+    if uses.upgrades {
+        reads = unique([&reads[..], UPGRADE_READS].concat());
+    }
+    let mut all = vec![allowed(&reads, &json!("*"))];
     if uses.handles {
         all.push(allowed(QUEUE, &names.queue));
     }
@@ -73,7 +82,43 @@ pub(super) fn statements(setup: &Setup, names: &Names<'_>) -> Vec<Value> {
             .filter(|(actions, _)| !actions.is_empty())
             .map(|(actions, resource)| allowed(&actions, &resource)),
     );
+    if uses.rolls {
+        all.extend(LAUNCHES.iter().map(|action| of_launches(action, names)));
+    }
+    if uses.upgrades {
+        all.extend(UPGRADE.iter().map(|action| of_upgrades(action, setup, names)));
+    }
     all
+}
+
+/// What whoever gives a group a launch template must be allowed to do: no more than is done with launch templates ("Use Amazon EC2 launch templates to control launching Amazon EC2
+/// instances" in EC2's user guide), than tagging what is launched so, and than handing a role to EC2.
+fn of_launches(action: &str, names: &Names<'_>) -> Value {
+    let (resource, condition) = match action {
+        "ec2:CreateTags" => {
+            ((names.arn)("ec2", "*/*"), json!({"StringEquals": {"ec2:CreateAction": "RunInstances"}}))
+        }
+        "iam:PassRole" => (
+            (names.arn)("iam", "role/*"),
+            json!({"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}}),
+        ),
+        _ => {
+            (json!("*"), json!({"ArnLike": {"ec2:LaunchTemplate": (names.arn)("ec2", "launch-template/*")}}))
+        }
+    };
+    let mut statement = allowed(&[action], &resource);
+    statement["Condition"] = condition;
+    statement
+}
+
+/// On the cluster, and on its add-ons.
+fn of_upgrades(action: &str, setup: &Setup, names: &Names<'_>) -> Value {
+    let cluster = &setup.cluster;
+    let resource = match action {
+        "eks:UpdateAddon" => format!("addon/{cluster}/*"),
+        _ => format!("cluster/{cluster}"),
+    };
+    allowed(&[action], &(names.arn)("eks", &resource))
 }
 
 /// On the groups that are named, or on those of the cluster by their tag.

@@ -108,12 +108,10 @@ fn queue(setup: &Setup, out: &mut String) {
 
 fn role(setup: &Setup, out: &mut String) {
     let arn = |service: &str, rest: &str| {
-        let (partition, region) = ("data.aws_partition.replank.partition", "data.aws_region.replank.id");
+        let partition = "data.aws_partition.replank.partition";
+        let region = if service == "iam" { "" } else { "${data.aws_region.replank.id}" };
         let account = "data.aws_caller_identity.replank.account_id";
-        expression(format!(
-            "\"arn:${{{partition}}}:{service}:${{{region}}}:${{{account}}}:{}\"",
-            escaped(rest)
-        ))
+        expression(format!("\"arn:${{{partition}}}:{service}:{region}:${{{account}}}:{}\"", escaped(rest)))
     };
     let names = Names { queue: expression("aws_sqs_queue.replank.arn"), arn: &arn };
     block(
@@ -148,7 +146,7 @@ fn role(setup: &Setup, out: &mut String) {
 }
 
 /// A block with its arguments, aligned as `terraform fmt` has them.
-fn block(out: &mut String, head: &[&str], arguments: &[(&str, Value)]) {
+pub(crate) fn block(out: &mut String, head: &[&str], arguments: &[(&str, Value)]) {
     let labels: String = head[1..].iter().map(|label| format!(" {label:?}")).collect();
     if arguments.is_empty() {
         let _written = writeln!(out, "\n{}{labels} {{}}", head[0]);

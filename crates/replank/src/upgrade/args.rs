@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use replank_lifecycle::calendar::Policy;
 use replank_lifecycle::release::Release;
 use replank_model::time::{Span, Time};
@@ -13,6 +13,7 @@ pub(crate) use super::values::{RouteWord, release};
 use super::values::{ahead, kubelet};
 use crate::cli::limit;
 use crate::ends;
+use crate::output::{AnswerFormat, DocumentFormat};
 use crate::snapshot::ReadArgs;
 
 /// Arguments of `upgrade`.
@@ -32,6 +33,13 @@ pub(crate) enum UpgradeCommand {
     /// has examples.
     #[command(after_help = ends::table("upgrade calendar"))]
     Calendar(CalendarArgs),
+
+    /// Shows the dates ahead of one cluster, and whether what is installed in it goes with its version; exits with code 3 if something needs attention. Changes nothing.
+    ///
+    /// Made for a job that runs once a month. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others
+    /// print. docs/upgrade.md has examples.
+    #[command(after_help = ends::table("upgrade watch"))]
+    Watch(UpgradeWatchArgs),
 
     /// Plans the upgrade to another version: every step in order, what blocks it and how to resolve that, how long it takes, and how to roll it back. Changes
     /// nothing.
@@ -97,8 +105,69 @@ pub(crate) struct UpgradePlanArgs {
     pub(super) read: ReadArgs,
 
     /// Output format; docs/upgrade.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = UpgradeFormat::Text)]
-    pub(super) output: UpgradeFormat,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DocumentFormat::Text)]
+    pub(super) output: DocumentFormat,
+}
+
+/// Arguments of `upgrade watch`.
+#[derive(Args, Debug)]
+pub(crate) struct UpgradeWatchArgs {
+    /// Files or directories of Kubernetes objects: YAML, JSON or lists, optionally gzipped; `-` is standard input.
+    #[arg(value_name = "SNAPSHOT")]
+    pub(super) snapshots: Vec<OsString>,
+
+    /// Support that ends within this time needs attention, such as 90d.
+    #[arg(long, value_name = "SPAN", value_parser = ahead, default_value = "90d")]
+    pub(super) within: Span,
+
+    /// Version of the control plane, if neither EKS nor the snapshot shows it.
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    pub(super) from: Option<Release>,
+
+    /// EKS output as JSON: describe-cluster, list-addons, describe-addon, describe-addon-versions, list-insights. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(super) eks: Vec<PathBuf>,
+
+    /// Manifests, charts and other input of `replank scan`, to find API versions that the next version removes.
+    #[arg(long, value_name = "PATH")]
+    pub(super) scan: Vec<PathBuf>,
+
+    /// The cluster's `upgradePolicy`, if no --eks file has it.
+    #[arg(long, value_name = "POLICY", value_parser = policy, default_value = "EXTENDED")]
+    pub(super) policy: Policy,
+
+    /// Dates that replace the built-in ones: what `aws eks describe-cluster-versions` prints.
+    #[arg(long, value_name = "FILE")]
+    pub(super) calendar: Vec<PathBuf>,
+
+    /// Reference time, such as 2026-11-20T09:52:00Z. By default the snapshot's; without a snapshot it is now.
+    #[arg(long, value_name = "TIME")]
+    pub(super) now: Option<Time>,
+
+    /// How the snapshot is read.
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
+
+    /// Output format; docs/upgrade.md describes the JSON.
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(super) output: AnswerFormat,
+}
+
+impl UpgradeWatchArgs {
+    /// The same as additional input of a plan.
+    pub(super) fn way(&self) -> WayArgs {
+        WayArgs {
+            from: self.from,
+            eks: self.eks.clone(),
+            scan: self.scan.clone(),
+            kubelet: Vec::new(),
+            calendar: self.calendar.clone(),
+            route: None,
+            hop_takes: None,
+            addon_takes: None,
+            bake: None,
+        }
+    }
 }
 
 /// Additional input about the cluster, and how to upgrade it.
@@ -186,17 +255,6 @@ impl UpgradeRehearsalArgs {
     }
 }
 
-/// Form of the plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum UpgradeFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
-    /// Markdown for a ticket.
-    Markdown,
-}
-
 /// Arguments of `upgrade calendar`.
 #[derive(Args, Debug)]
 pub(crate) struct CalendarArgs {
@@ -231,17 +289,8 @@ pub(crate) struct CalendarArgs {
     pub(super) now: Option<Time>,
 
     /// Output format; docs/upgrade.md describes the JSON.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = CalendarFormat::Text)]
-    pub(super) output: CalendarFormat,
-}
-
-/// Form of the calendar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum CalendarFormat {
-    /// Text for people.
-    Text,
-    /// JSON for programs.
-    Json,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = AnswerFormat::Text)]
+    pub(super) output: AnswerFormat,
 }
 
 fn policy(text: &str) -> Result<Policy, String> {

@@ -8,11 +8,12 @@ use replank_lifecycle::table::DATA_DATE;
 use replank_model::time::{Span, Time};
 use serde::Serialize;
 
-use super::args::{CalendarArgs, CalendarFormat};
+use super::args::CalendarArgs;
 use super::plan::input;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::moment;
+use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Cell, Lean, Look, Page, Tone};
@@ -39,8 +40,8 @@ pub(super) fn run(args: &CalendarArgs, printer: &mut Printer) -> Result<Exit, Fa
         ));
     }
     let text = match args.output {
-        CalendarFormat::Text => text(&listed, printer.look()),
-        CalendarFormat::Json => json(&listed)?,
+        AnswerFormat::Text => text(&listed, printer.look()),
+        AnswerFormat::Json => json(&listed)?,
     };
     printer.data(&text)?;
     Ok(if listed.rows.iter().any(|row| row.fails) { Exit::Findings } else { Exit::Passes })
@@ -131,7 +132,7 @@ impl<'c> Listed<'c> {
 }
 
 /// Where nobody pays for extended support, the end of standard support is the end.
-fn support(row: &Row, today: Day, policy: Policy) -> Support {
+pub(super) fn support(row: &Row, today: Day, policy: Policy) -> Support {
     match (row.support(today), policy) {
         (Support::Extended { .. }, Policy::Standard) => match row.standard_end {
             Some(since) => Support::Over { since },

@@ -8,6 +8,7 @@ mod plan;
 pub(crate) mod rehearse;
 mod run;
 mod values;
+mod watch;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ pub(crate) use args::{UpgradeArgs, UpgradeRehearsalArgs};
 pub(crate) fn run(args: &UpgradeArgs, printer: &mut Printer, interrupt: &Interrupt) -> Result<Exit, Failure> {
     match &args.command {
         UpgradeCommand::Calendar(args) => calendar::run(args, printer),
+        UpgradeCommand::Watch(args) => watch::run(args, printer, interrupt),
         UpgradeCommand::Plan(args) => plan::run(args, printer, interrupt),
         UpgradeCommand::Run(args) => run::run(args, printer, interrupt),
         UpgradeCommand::Resume(args) => run::resume(args, printer, interrupt),

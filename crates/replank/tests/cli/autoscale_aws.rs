@@ -29,7 +29,7 @@ pub(crate) fn bounds(account: &Account, group: &str, min: u32, max: u32) {
 }
 
 /// A group without nodes, of another type.
-fn spare(account: &Account) {
+pub(crate) fn spare(account: &Account) {
     account
         .ec2("CreateLaunchTemplate", "&LaunchTemplateName=spare&LaunchTemplateData.InstanceType=c6i.xlarge");
     let answer = account.ec2("DescribeSubnets", "");
@@ -46,30 +46,30 @@ pub(crate) fn replicas(account: &Account, count: u32) {
 }
 
 /// How many a group wants.
-fn desired(account: &Account, group: &str) -> String {
+pub(crate) fn desired(account: &Account, group: &str) -> String {
     let answer = account
         .auto_scaling("DescribeAutoScalingGroups", &format!("&AutoScalingGroupNames.member.1={group}"));
     element(&answer, "DesiredCapacity").to_owned()
 }
 
 /// How many pods are on nodes.
-fn placed(account: &Account) -> usize {
+pub(crate) fn placed(account: &Account) -> usize {
     let all = account.get("/api/v1/namespaces/default/pods");
     let all = all["items"].as_array().expect("a list").iter();
     all.filter(|pod| pod["spec"]["nodeName"].is_string() && pod["metadata"]["deletionTimestamp"].is_null())
         .count()
 }
 
-const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/kube-system/deployments";
+pub(crate) const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/kube-system/deployments";
 
 /// A Cluster Autoscaler's Deployment.
-fn cluster_autoscaler(name: &str, replicas: u32) -> Value {
+pub(crate) fn cluster_autoscaler(name: &str, replicas: u32) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "kube-system"},
         "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}},
             "spec": {"containers": [{"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1", "command": ["./cluster-autoscaler", "--nodes=1:5:web"]}]}}}})
 }
 
-fn is_held(account: &Account) -> bool {
+pub(crate) fn is_held(account: &Account) -> bool {
     let lease = account.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/replank-autoscale");
     lease["spec"]["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty())
 }
@@ -298,11 +298,16 @@ fn a_managed_node_group_grows_through_eks_and_shrinks_by_instance() {
     };
     sizes(2, 4);
     wait(&account, "the node group has its bounds", |account| wanted(account)["maxSize"] == 4);
-    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE]].concat()));
+    let ran = account.run(&autoscale(&[&SOON[..], &["--idle", IDLE, "-o", "json"]].concat()));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let (launched, ended) = account.heard();
     assert_eq!((launched.len(), ended.len()), (0, 1), "{ran:?}");
-    assert_eq!(ran.stdout.matches("evicting pod").count(), 2, "{ran:?}");
+    let events: Vec<Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();
+    assert_eq!(events.iter().filter(|event| event["event"] == "evicting").count(), 2, "{ran:?}");
+    let ends: Vec<_> = events.iter().filter(|event| event["event"] == "terminating").collect();
+    assert_eq!(ends.len(), 1, "{ran:?}");
+    assert_eq!((&ends[0]["instance"], &ends[0]["group"]), (&json!(ended[0]), &json!("web")), "{ran:?}");
     assert_eq!(wanted(&account)["desiredSize"], 2, "{ran:?}");
     wait(&account, "its node is gone", |account| nodes(account).0.len() == 2);
     replicas(&account, 30);

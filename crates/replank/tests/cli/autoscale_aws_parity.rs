@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::autoscale_aws::{bounds, replicas};
 use super::common::{plan, replank, scratch};
-use super::roll_aws_live::{begun, wait};
+use super::roll_aws_live::{stepped, wait};
 use super::roll_aws_parity::{commands, groups};
 
 /// A name, replicas of the workload, the group's bounds, flags, and the plan of a roll at the same time.
@@ -30,7 +30,7 @@ const SCENARIOS: [Scenario; 3] = [
 
 fn is_scaled_as_rehearsed((name, count, (min, max), flags, spec): Scenario) {
     let folder = format!("autoscale-parity-{name}");
-    let account = begun(&folder, "group");
+    let account = stepped(&folder, "group");
     bounds(&account, "web", min, max);
     replicas(&account, count);
     let placed = usize::try_from(count.min(27)).expect("few");
@@ -105,6 +105,9 @@ fn is_scaled_as_rehearsed((name, count, (min, max), flags, spec): Scenario) {
     let (planned, carried) = (of(&rehearsed), of(&done));
     assert!(planned.get("group").is_some_and(|all| !all.is_empty()), "{planned:?}");
     assert_eq!(planned, carried, "{name}: {ran:?}");
+    let text = std::fs::read_to_string(&done).expect("it is there");
+    let swapped = scratch(&format!("{folder}/swapped.jsonl"), text.replace("\"web\"", "\"swapped\""));
+    assert_ne!(planned, of(&swapped), "another group is noticed");
 }
 
 #[test]

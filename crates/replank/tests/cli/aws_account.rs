@@ -4,6 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use replank_judge::{Endpoint, Sent};
 use ring::{digest, hmac};
@@ -17,10 +21,13 @@ pub(crate) struct Account {
     kubeconfig: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
     endpoint: Endpoint,
+    /// Whether nobody has its clock go on any more.
+    stopped: Arc<AtomicBool>,
 }
 
 impl Drop for Account {
     fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
         drop(self.served.kill());
         drop(self.served.wait());
     }
@@ -73,7 +80,21 @@ impl Account {
             }
         }
         let endpoint = Endpoint::of_kubeconfig(&kubeconfig).expect("it names a server");
-        Self { served, kubeconfig, variables, endpoint }
+        Self { served, kubeconfig, variables, endpoint, stopped: Arc::default() }
+    }
+
+    /// One whose clock stands still, and goes on by half a second at a time: all that happens in between happens at one moment.
+    pub(crate) fn stepped(name: &str, snapshot: &Value, label: &str, speed: u32) -> Self {
+        let account = Self::served_with(name, snapshot, (label, speed), &["--clock", "step"]);
+        let (endpoint, stopped) = (account.endpoint.clone(), Arc::clone(&account.stopped));
+        thread::spawn(move || {
+            let asked = json!({"ask": "advance", "millis": 500}).to_string().into_bytes();
+            let sent = Sent::new("POST", "/replank.dev/v1/manage").typed("application/json", asked);
+            while !stopped.load(Ordering::SeqCst) && endpoint.exchange(&sent).is_ok() {
+                thread::sleep(Duration::from_millis(400));
+            }
+        });
+        account
     }
 
     pub(crate) fn variable(&self, name: &str) -> &str {
@@ -91,7 +112,9 @@ impl Account {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        self.call(arguments).output().expect("it can be run").into()
+        let ran: Ran = self.call(arguments).output().expect("it can be run").into();
+        super::schemas::hold(arguments, &ran.stdout);
+        ran
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {
@@ -103,6 +126,14 @@ impl Account {
         let sent = Sent::new("POST", path).typed("application/json", object.to_string().into_bytes());
         let answer = self.endpoint.exchange(&sent).expect("it answers");
         assert_eq!(answer.status, 201, "{path}");
+    }
+
+    /// What a request to create something is answered.
+    pub(crate) fn posted(&self, path: &str, object: &Value) -> Value {
+        let sent = Sent::new("POST", path).typed("application/json", object.to_string().into_bytes());
+        let answer = self.endpoint.exchange(&sent).expect("it answers");
+        assert_eq!(answer.status, 201, "{path}");
+        answer.json()
     }
 
     /// Deletes an object.
@@ -131,6 +162,13 @@ impl Account {
         let body = format!("Action={action}&Version=2016-11-15{parameters}");
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         self.signed("ec2", "POST", "/", &headers, &body)
+    }
+
+    /// A call of Elastic Load Balancing, as `Name=value&…`; the answer's text.
+    pub(crate) fn elb(&self, action: &str, parameters: &str) -> String {
+        let body = format!("Action={action}&Version=2015-12-01{parameters}");
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        self.signed("elasticloadbalancing", "POST", "/", &headers, &body)
     }
 
     /// A call of EKS, by its path, with at most one parameter behind it.
@@ -190,7 +228,7 @@ impl Account {
     }
 
     /// A call that is answered: its body.
-    fn signed(
+    pub(crate) fn signed(
         &self,
         service: &str,
         method: &str,

@@ -51,7 +51,7 @@ fn send(account: &Account, url: &str, body: &str) {
 }
 
 /// Messages that are left in a queue, whether anybody hides them or not.
-fn left(account: &Account, url: &str) -> u64 {
+pub(crate) fn left(account: &Account, url: &str) -> u64 {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let asked = json!({"QueueUrl": url, "AttributeNames": names});
     let answer = account.json("sqs", "AmazonSQS.GetQueueAttributes", &asked);
@@ -227,23 +227,27 @@ fn a_roll_handles_interruptions_besides() {
     hook(&account, "replank-drain", 300);
     let spec = "groups: [web], target: {kubernetesVersion: '1.36'}";
     let file = plan(&format!("{folder}/plan.yaml"), spec);
-    let roll = ["roll", "-f", &file, "--yes", "--group-label", "group", "--queue-url", &url];
+    let roll = ["roll", "-f", &file, "--yes", "--group-label", "group", "--queue-url", &url, "-o", "json"];
     let mut rolls = begin(&account, &roll);
     let mut rolled = String::new();
     for line in BufReader::new(rolls.stdout.take().expect("it has an output")).lines() {
         let line = line.expect("it is text");
-        if line.contains("evicting pod") && !rolled.contains("evicting pod") {
+        let begins = r#""event":"evicting""#;
+        if line.contains(begins) && !rolled.contains(begins) {
             befalls(&account, &format!("spot instance {NODE} is taken back"));
         }
         rolled += &(line + "\n");
     }
     let rest = rolls.wait_with_output().expect("it ends");
+    super::schemas::hold(&roll, &rolled);
     rolled += &String::from_utf8_lossy(&rest.stderr);
     assert_eq!(rest.status.code(), Some(0), "{rolled}");
     let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");
     let size = ["DesiredCapacity", "MinSize", "MaxSize"].map(|name| element(&answer, name));
     // What was launched in the place of the interrupted one goes again, unless pods have come to it by then.
     assert!([["3", "0", "3"], ["4", "0", "4"]].contains(&size), "{size:?} {rolled}");
+    let said = "group web stays larger than before the run: desired size 4 (before 3), maximum 4 (before 3)";
+    assert_eq!(rolled.contains(said), size[0] == "4", "{size:?} {rolled}");
     assert!(rolled.contains(&format!("replacing instance {INSTANCE}")), "{rolled}");
     let (_, ended) = account.heard();
     for number in 1..=3 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::aws_account::Account;
 use super::common::{replank, scratch};
 use super::handle_aws::{befalls, hook, queue};
-use super::roll_aws_live::begun;
+use super::roll_aws_live::stepped;
 use super::roll_aws_parity::{commands, groups};
 
 const NODE: &str = "ip-10-0-0-2.eu-west-1.compute.internal";
@@ -45,7 +45,7 @@ fn begins(account: &Account, words: &str) {
 
 fn is_handled_as_rehearsed((name, timeout, script): (&str, Option<u32>, &[&str])) {
     let folder = format!("handle-parity-{name}");
-    let account = begun(&folder, "group");
+    let account = stepped(&folder, "group");
     let url = queue(&account);
     let at = |name: &str| {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&folder).join(name);

@@ -41,11 +41,7 @@ impl Checker<'_> {
                 "maximum" => {
                     self.hold(number(value) <= number(wanted), path, || format!("{value} is above {wanted}"));
                 }
-                "anyOf" => {
-                    self.hold(self.fitting(wanted, value) > 0, path, || format!("fits none of {wanted}"));
-                }
-                "oneOf" => self
-                    .hold(self.fitting(wanted, value) == 1, path, || format!("does not fit one of {wanted}")),
+                "anyOf" | "oneOf" => self.alternatives(keyword, list(wanted), value, path),
                 "required" | "properties" | "additionalProperties" => {
                     if let Value::Object(members) = value {
                         self.object(schema, keyword, members, path);
@@ -135,13 +131,22 @@ impl Checker<'_> {
         }
     }
 
-    fn fitting(&self, schemas: &Value, value: &Value) -> usize {
-        let fits = |schema: &&Value| {
+    /// One of several schemas, or at least one; where none fits, what the nearest does not allow.
+    fn alternatives(&mut self, keyword: &str, schemas: &[Value], value: &Value, path: &str) {
+        let tried = schemas.iter().map(|schema| {
             let mut found = Vec::new();
-            Checker { whole: self.whole, found: &mut found }.check(schema, value, "$");
-            found.is_empty()
-        };
-        list(schemas).iter().filter(fits).count()
+            Checker { whole: self.whole, found: &mut found }.check(schema, value, path);
+            found
+        });
+        let tried: Vec<Vec<String>> = tried.collect();
+        let fitting = tried.iter().filter(|found| found.is_empty()).count();
+        if keyword == "oneOf" && fitting > 1 {
+            self.found.push(format!("{path}: fits {fitting} of oneOf"));
+        }
+        if fitting == 0 {
+            let nearest = tried.into_iter().min_by_key(Vec::len).unwrap_or_default();
+            self.found.push(format!("{path}: fits no alternative; the nearest: {}", nearest.join("; ")));
+        }
     }
 
     fn hold(&mut self, holds: bool, path: &str, otherwise: impl FnOnce() -> String) {

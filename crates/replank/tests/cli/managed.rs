@@ -33,6 +33,43 @@ fn a_group_that_describe_nodegroup_tells_is_managed() {
 }
 
 #[test]
+fn a_group_that_nodes_are_to_move_into_is_compared_or_printed() {
+    let group = |name: &str, subnets: &[&str]| {
+        json!({"nodegroup": {"nodegroupName": name, "clusterName": "c", "amiType": "AL2023_x86_64_STANDARD", "version": "1.36", "releaseVersion": "1.36.2-20261120",
+            "nodeRole": "arn:aws:iam::1:role/node", "subnets": subnets, "capacityType": "ON_DEMAND", "status": "ACTIVE",
+            "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 2}, "resources": {"autoScalingGroups": [{"name": format!("eks-{name}-1234")}]}}})
+    };
+    let head = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}";
+    let plan =
+        scratch("managed-like.yaml", format!("{head}\nspec: {{groups: [web], target: {{group: green}}}}\n"));
+    let with = |name: &str, answers: Value| {
+        let groups = scratch(&format!("{name}.json"), answers.to_string());
+        replank(&["rehearse", SNAPSHOT, "-f", &plan, "--groups", &groups]).stderr
+    };
+    let one = group("web", &["subnet-a", "subnet-b"]);
+    let missing = with("managed-like-missing", json!([one]));
+    assert!(missing.contains("if it does not exist, make node group green like web:"), "{missing}");
+    assert!(
+        missing.contains(
+            "\n  aws eks create-nodegroup --cli-input-json '{\"amiType\":\"AL2023_x86_64_STANDARD\","
+        ),
+        "{missing}"
+    );
+    assert!(
+        missing.contains("aws eks wait nodegroup-active --cluster-name c --nodegroup-name green"),
+        "{missing}"
+    );
+    let other = with("managed-like-other", json!([one, group("green", &["subnet-a"])]));
+    assert!(
+        other.contains("node group green differs from web:\n  subnets: subnet-a, not subnet-a, subnet-b"),
+        "{other}"
+    );
+    let alike = with("managed-like-alike", json!([one, group("green", &["subnet-b", "subnet-a"])]));
+    assert!(alike.contains("node group green is like web"), "{alike}");
+    assert!(!alike.contains("create-nodegroup"), "{alike}");
+}
+
+#[test]
 fn a_suspended_process_is_found_and_waited_for() {
     let answer = |suspended: &str| {
         format!(

@@ -48,14 +48,16 @@ impl Place {
     }
 
     fn scan(&self, arguments: &[&str]) -> Scanned {
+        let words = ["scan", "--render", "--target-version", "1.36", "-o", "json"];
         let output = Command::new(env!("CARGO_BIN_EXE_replank"))
-            .args(["scan", "--render", "--target-version", "1.36", "-o", "json"])
+            .args(words)
             .args(arguments)
             .current_dir(self.0.join("tree"))
             .env("PATH", self.0.join("bin"))
             .stdin(Stdio::null())
             .output()
             .unwrap();
+        super::schemas::hold(&words, &String::from_utf8_lossy(&output.stdout));
         Scanned::of(&output)
     }
 }

@@ -1,5 +1,8 @@
 //! `replank roll` on AWS: what is wrong with region, credentials, account or group is said, and nothing is changed.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use super::aws_account::{Account, list, nodes_of};
@@ -126,4 +129,86 @@ fn an_endpoint_at_which_nobody_answers_is_told_soon() {
     let asked = std::iter::from_fn(|| silent.accept().ok()).count();
     assert_eq!(asked, 2);
     assert_eq!(group(&account), "3 (min 0, max 3)");
+}
+
+/// The words of a text, however it is wrapped.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_read_that_iam_denies_is_named_with_the_statement_that_allows_it() {
+    let denied = ["--aws-deny", "autoscaling:DescribeAutoScalingInstances"];
+    let account = Account::served_with("roll-aws-blind", &snapshot("group"), ("group", 20), &denied);
+    let file = plan("roll-aws-blind/plan.yaml", SPEC);
+    for more in [&["--yes"][..], &["--dry-run"]] {
+        let ran = account.run(&[&["roll", "-f", &file], more, GROUPED].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let told = flat(&ran.stderr);
+        assert!(told.contains("autoscaling:DescribeAutoScalingInstances: AccessDenied"), "{told}");
+        assert!(told.contains(r#""Action": ["autoscaling:DescribeAutoScalingInstances"]"#), "{told}");
+    }
+    assert_eq!(group(&account), "3 (min 0, max 3)");
+    assert!(nodes(&account).iter().all(|node| node["spec"]["unschedulable"].is_null()));
+}
+
+#[test]
+fn a_write_that_iam_denies_is_named_with_the_statement_that_allows_it() {
+    let denied = ["--aws-deny", "autoscaling:CreateOrUpdateTags"];
+    let account = Account::served_with("roll-aws-may-not", &snapshot("group"), ("group", 60), &denied);
+    let file = plan("roll-aws-may-not/plan.yaml", SPEC);
+    let mut call = account.call(&[&["roll", "-f", &file, "--yes"], GROUPED].concat());
+    call.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = call.spawn().expect("it runs");
+    let mut told = String::new();
+    // It waits for somebody to allow it, so it is ended here.
+    for line in BufReader::new(child.stderr.take().expect("it has one")).lines() {
+        told += &(line.expect("it is text") + "\n");
+        if told.contains("\"Effect\"") {
+            break;
+        }
+    }
+    child.kill().expect("it can be ended");
+    child.wait().expect("it has ended");
+    let told = flat(&told);
+    assert!(told.contains("autoscaling:CreateOrUpdateTags: AccessDenied"), "{told}");
+    assert!(told.contains(r#""Action": ["autoscaling:CreateOrUpdateTags"]"#), "{told}");
+    assert_eq!(group(&account), "3 (min 0, max 3)");
+    assert!(nodes(&account).iter().all(|node| node["spec"]["unschedulable"].is_null()));
+}
+
+#[test]
+fn overrides_with_a_launch_template_of_their_own_are_refused_before_anything_starts() {
+    let account = Account::served("roll-aws-overrides", &snapshot("group"), "group");
+    let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");
+    let id = answer.split_once("<LaunchTemplateId>").expect("it has one").1;
+    let id = id.split('<').next().expect("it ends");
+    account
+        .ec2("CreateLaunchTemplate", "&LaunchTemplateName=other&LaunchTemplateData.InstanceType=m6g.large");
+    let policy = "&MixedInstancesPolicy.LaunchTemplate";
+    let overrides = format!("{policy}.Overrides.member");
+    account.auto_scaling(
+        "UpdateAutoScalingGroup",
+        &format!("&AutoScalingGroupName=web{policy}.LaunchTemplateSpecification.LaunchTemplateId={id}{policy}.LaunchTemplateSpecification.Version=1{overrides}.1.InstanceType=m6i.large{overrides}.2.InstanceType=m6g.large{overrides}.2.LaunchTemplateSpecification.LaunchTemplateName=other{overrides}.2.LaunchTemplateSpecification.Version=1"),
+    );
+    let file = plan("roll-aws-overrides/plan.yaml", SPEC);
+    for more in [&["--yes"][..], &["--dry-run"]] {
+        let ran = account.run(&[&["roll", "-f", &file], more, GROUPED].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let told = flat(&ran.stderr);
+        assert!(told.contains("would be like the old ones: m6g.large"), "{told}");
+        assert!(
+            told.contains(
+                "remove LaunchTemplateSpecification from these overrides of Auto Scaling group web"
+            ),
+            "{told}"
+        );
+    }
+    assert_eq!(group(&account), "3 (min 0, max 3)");
+    assert!(nodes(&account).iter().all(|node| node["spec"]["unschedulable"].is_null()));
+    // Where like is replaced with like, nothing is in the way.
+    let same = plan("roll-aws-overrides/same.yaml", "groups: [web]");
+    let ran = account.run(&[&["roll", "-f", &same, "--dry-run"], GROUPED].concat());
+    assert!(!ran.stderr.contains("overrides"), "{ran:?}");
+    assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
 }

@@ -31,7 +31,15 @@ pub(crate) fn snapshot(label: &str) -> Value {
 
 /// An account whose six pods are Ready, which writes down what becomes of instances.
 pub(crate) fn begun(name: &str, label: &str) -> Account {
-    let account = Account::served_at(name, &snapshot(label), label, SPEED);
+    ready(Account::served_at(name, &snapshot(label), label, SPEED))
+}
+
+/// The same account, whose clock goes on step by step.
+pub(crate) fn stepped(name: &str, label: &str) -> Account {
+    ready(Account::stepped(name, &snapshot(label), label, SPEED))
+}
+
+fn ready(account: Account) -> Account {
     wait(&account, "all pods are Ready", |account| {
         let budget = account.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/shop");
         budget["status"]["currentHealthy"] == 6 && budget["status"]["disruptionsAllowed"] == 1

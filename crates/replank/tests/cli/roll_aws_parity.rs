@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::aws_account::Account;
 use super::common::{plan, replank, scratch};
 use super::handle_aws::befalls;
-use super::roll_aws_live::{begun, element};
+use super::roll_aws_live::{element, stepped};
 
 /// A plan, and what there is of the account before.
 struct Parity {
@@ -19,17 +19,19 @@ struct Parity {
     /// Whether the group balances its zones.
     balances: bool,
     /// What happens before the run, in the words of scripts.
-    befalls: Option<&'static str>,
+    befalls: &'static [&'static str],
+    /// Whether there is another group, `green`, without nodes.
+    has_green: bool,
     /// How it ends.
     code: i32,
 }
 
 const fn one(name: &'static str, spec: &'static str) -> Parity {
-    Parity { name, spec, balances: false, befalls: None, code: 0 }
+    Parity { name, spec, balances: false, befalls: &[], has_green: false, code: 0 }
 }
 
 /// Plans: more than the first only where `REPLANK_AWS_PARITY` is set, since each takes half a minute.
-const PLANS: [Parity; 18] = [
+const PLANS: [Parity; 21] = [
     one("zones", "groups: [web], target: {kubernetesVersion: '1.36'}"),
     one("one", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, order: oldest"),
     one("two", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 2}, pace: {parallel: 2}"),
@@ -69,7 +71,24 @@ const PLANS: [Parity; 18] = [
         ..one("balanced", "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}")
     },
     Parity {
-        befalls: Some("new image crashes pods"),
+        has_green: true,
+        ..one("blue-green", "groups: [web], target: {group: green}, budget: {surge: 3}, pace: {parallel: 3}")
+    },
+    Parity {
+        has_green: true,
+        ..one("green-by-one", "groups: [web], target: {group: green}, budget: {surge: 1}")
+    },
+    Parity {
+        befalls: &["new image crashes pods", "pods of deployment default/shop get stuck"],
+        code: 4,
+        ..one(
+            "stuck-image",
+            "groups: [web], target: {kubernetesVersion: '1.36'}, budget: {surge: 1}, canary: {nodes: 1, soak: 30s}, \
+                stuckTerminating: {after: 5s, action: replaceNode}, onFailure: rollback",
+        )
+    },
+    Parity {
+        befalls: &["new image crashes pods"],
         code: 4,
         ..one(
             "bad-image",
@@ -98,6 +117,28 @@ pub(crate) fn groups(account: &Account) -> Value {
         "Tags": [], "SuspendedProcesses": suspended}]})
 }
 
+/// A group without nodes, which makes them from a launch template of its own; and what `aws autoscaling describe-auto-scaling-groups` prints of it.
+fn green(account: &Account) -> Value {
+    account
+        .ec2("CreateLaunchTemplate", "&LaunchTemplateName=green&LaunchTemplateData.InstanceType=m6i.large");
+    let answer = account.ec2("DescribeSubnets", "");
+    let subnets = answer.split("<subnetId>").skip(1).filter_map(|one| one.split('<').next());
+    let subnets = subnets.collect::<Vec<_>>().join("%2C");
+    account.auto_scaling(
+        "CreateAutoScalingGroup",
+        &format!("&AutoScalingGroupName=green&MinSize=0&MaxSize=0&DesiredCapacity=0&VPCZoneIdentifier={subnets}&LaunchTemplate.LaunchTemplateName=green&LaunchTemplate.Version=1"),
+    );
+    let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=green");
+    let zones: Vec<&str> = element(&answer, "AvailabilityZones")
+        .split("<member>")
+        .skip(1)
+        .filter_map(|one| one.split('<').next())
+        .collect();
+    let own = json!({"LaunchTemplateId": element(&answer, "LaunchTemplateId"), "Version": "1"});
+    json!({"AutoScalingGroupName": "green", "MinSize": 0, "MaxSize": 0, "DesiredCapacity": 0, "AvailabilityZones": zones,
+        "LaunchTemplate": own, "Instances": [], "Tags": [], "SuspendedProcesses": []})
+}
+
 /// The commands of a journal, in their order, for each old node, each workload and each group; those on the run's record aside: a rehearsal has none.
 pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(journal).expect("it is there");
@@ -113,9 +154,10 @@ pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
             effect.as_object().and_then(|all| all.iter().next()).expect("an effect has a kind");
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut told = |of: String, what: String| all.entry(of).or_default().push(what);
+        let group = body["group"]["nodeGroup"].as_str().or(body["group"].as_str()).unwrap_or_default();
         match (&**place, &**kind) {
             ("group", "terminate") => {
-                told("group".to_owned(), format!("terminate {}", text(&body["instance"])));
+                told("group".to_owned(), format!("terminate {} of {group}", text(&body["instance"])));
             }
             ("group", kind) => {
                 let mut to = body["to"].clone();
@@ -123,7 +165,7 @@ pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
                 if to["image"].as_str().is_some_and(|image| image.is_empty() || image.starts_with("ami-")) {
                     to["image"] = json!("the group's own");
                 }
-                told("group".to_owned(), format!("{kind} {} {to}", text(&body["key"])));
+                told("group".to_owned(), format!("{kind} {group} {} {to}", text(&body["key"])));
             }
             (_, "create" | "delete" | "patch") => {}
             (_, "evict") => {
@@ -146,9 +188,9 @@ pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
 
 /// Rehearses a plan on a snapshot of the account, rolls it there, and holds one journal against the other.
 fn is_carried_out_as_rehearsed(parity: &Parity) {
-    let Parity { name, spec, balances, befalls: words, code } = parity;
+    let Parity { name, spec, balances, befalls: words, has_green, code } = parity;
     let folder = format!("roll-parity-{name}");
-    let account = begun(&folder, "group");
+    let account = stepped(&folder, "group");
     if *balances {
         let process = "&AutoScalingGroupName=web&ScalingProcesses.member.1=AZRebalance";
         account.auto_scaling("ResumeProcesses", process);
@@ -157,7 +199,11 @@ fn is_carried_out_as_rehearsed(parity: &Parity) {
     let at = |name: &str| {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(&folder).join(name).to_str().expect("text").to_owned()
     };
-    let facts = scratch(&format!("{folder}/groups.json"), groups(&account).to_string());
+    let mut facts = groups(&account);
+    if *has_green {
+        facts["AutoScalingGroups"].as_array_mut().expect("a list").push(green(&account));
+    }
+    let facts = scratch(&format!("{folder}/groups.json"), facts.to_string());
     let (rehearsed, rolled) = (at("rehearsed.jsonl"), at("rolled.jsonl"));
     for journal in [&rehearsed, &rolled] {
         drop(std::fs::remove_file(journal));
@@ -167,15 +213,14 @@ fn is_carried_out_as_rehearsed(parity: &Parity) {
     let taken = account.run(&["snapshot"]);
     assert_eq!(taken.code, Some(0), "{taken:?}");
     std::fs::write(&snapshot, &taken.stdout).expect("it can be written");
-    let script = words.map(|words| scratch(&format!("{folder}/script.txt"), format!("before: {words}\n")));
+    let lines: String = words.iter().map(|words| format!("before: {words}\n")).collect();
+    let script = (!lines.is_empty()).then(|| scratch(&format!("{folder}/script.txt"), lines));
     let script: Vec<&str> = script.iter().flat_map(|file| ["--script", file]).collect();
     let rehearse = ["rehearse", &snapshot, "-f", &file, "--groups", &facts, "--group-label", "group"];
     let rehearsal = replank(&[&rehearse[..], &["--journal", &rehearsed], &script].concat());
     let as_live = if *code == 0 { [Some(0), Some(3)] } else { [Some(*code); 2] };
     assert!(as_live.contains(&rehearsal.code), "{name}: {rehearsal:?}");
-    if let Some(words) = words {
-        befalls(&account, words);
-    }
+    words.iter().for_each(|words| befalls(&account, words));
     let ran = account.run(&["roll", "-f", &file, "--yes", "--group-label", "group", "--journal", &rolled]);
     assert_eq!(ran.code, Some(*code), "{name}: {ran:?}");
     let (planned, done) = (commands(&rehearsed), commands(&rolled));
@@ -203,13 +248,15 @@ fn is_carried_out_as_rehearsed(parity: &Parity) {
 
 #[test]
 fn a_roll_does_what_was_rehearsed() {
-    let count = if std::env::var_os("REPLANK_AWS_PARITY").is_some() { PLANS.len() } else { 1 };
-    println!("{count} of {} plans; all of them with REPLANK_AWS_PARITY", PLANS.len());
+    let asked = std::env::var("REPLANK_AWS_PARITY").unwrap_or_else(|_| PLANS[0].name.to_owned());
+    let plans: Vec<&Parity> = PLANS.iter().filter(|one| asked == "1" || asked == one.name).collect();
+    let count = plans.len();
+    println!("{count} of {} plans; all with REPLANK_AWS_PARITY=1, one with its name", PLANS.len());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..count.min(4) {
             scope.spawn(|| {
-                while let Some(one) = PLANS[..count].get(next.fetch_add(1, Ordering::SeqCst)) {
+                while let Some(one) = plans.get(next.fetch_add(1, Ordering::SeqCst)) {
                     is_carried_out_as_rehearsed(one);
                 }
             });

@@ -142,19 +142,25 @@ fn a_run_is_told_what_to_do_from_another_terminal(ground: &Ground) {
     let config = ground.kubeconfig();
     let child = begin(&["roll", "-f", &file, "--yes", "-o", "json"], config);
     ground.wait("a node is drained", is_draining);
-    let paused = run(&["roll", "pause", "test"], config);
+    let paused = run(&["roll", "pause", "test", "-o", "json"], config);
     assert_eq!(paused.code, Some(0), "{paused:?}");
-    assert!(
-        paused.stdout.contains("run test is paused") && paused.stdout.contains("moves no pod"),
-        "{paused:?}"
-    );
+    let event = paused.json();
+    assert_eq!((&event["event"], &event["intent"]), (&json!("asked"), &json!("paused")), "{event}");
+    assert!(event["heldBy"].is_string(), "{event}");
+    let message = event["message"].as_str().expect("it is said");
+    assert!(message.contains("run test is paused") && message.contains("moves no pod"), "{event}");
     assert_eq!(asked(ground), "paused");
     let resumed = run(&["roll", "resume"], config);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     assert!(resumed.stdout.contains("run test goes on: it is carried out by"), "{resumed:?}");
-    let cancelled = run(&["roll", "cancel"], config);
+    let cancelled = run(&["roll", "cancel", "-o", "json"], config);
     assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    // The process that works on the run may have ended it before this one looks again.
+    let events: Vec<Value> =
+        cancelled.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();
+    assert_eq!(events.first().map(|event| &event["intent"]), Some(&json!("cancelled")), "{cancelled:?}");
     let ended = ends(child);
+    super::schemas::hold(&["roll", "-o", "json"], &ended.stdout);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     assert!(ended.stdout.contains("\"result\":\"cancelled\""), "{ended:?}");
     let status = run(&["roll", "status"], config);

@@ -21,7 +21,10 @@ fn scan(arguments: &[&str], input: &str) -> Output {
     if let Err(error) = child.stdin.take().unwrap().write_all(input.as_bytes()) {
         assert_eq!(error.kind(), ErrorKind::BrokenPipe, "a usage error ends it before it has read anything");
     }
-    child.wait_with_output().unwrap()
+    let output = child.wait_with_output().unwrap();
+    let words = [&["scan", "-"], arguments].concat();
+    super::schemas::hold(&words, &String::from_utf8_lossy(&output.stdout));
+    output
 }
 
 fn code(arguments: &[&str], input: &str) -> i32 {
@@ -175,6 +178,7 @@ fn what_cannot_be_read_fails_and_is_in_every_form() {
             .output()
             .unwrap();
         let out = String::from_utf8(ran.stdout).unwrap();
+        super::schemas::hold(&["scan", "-o", format], &out);
         assert!(out.contains(words) && out.contains("broken.yaml"), "{format}: {out}");
         assert_ne!(ran.status.code(), Some(0), "{format}");
     }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::common::{replank, root};
 
-const MODES: [&str; 4] = ["handle", "roll", "autoscale", "all"];
+const MODES: [&str; 6] = ["handle", "roll", "autoscale", "handle-autoscale", "upgrade", "all"];
 /// Modes in which messages are received.
-const QUEUED: [&str; 2] = ["handle", "all"];
+const QUEUED: [&str; 3] = ["handle", "handle-autoscale", "all"];
 
 fn printed(mode: &str, form: &str, more: &[&str]) -> String {
     let ran =
@@ -137,6 +137,22 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
     let (handle, roll, scale, all) = (of("handle"), of("roll"), of("autoscale"), of("all"));
     let union: BTreeSet<String> = [&handle, &roll, &scale].into_iter().flatten().cloned().collect();
     assert_eq!(all, union);
+    let both: BTreeSet<String> = [&handle, &scale].into_iter().flatten().cloned().collect();
+    assert_eq!(of("handle-autoscale"), both);
+    let upgrade = of("upgrade");
+    assert!(roll.is_subset(&upgrade) && upgrade.contains("eks:UpdateClusterVersion"));
+    assert!(!all.contains("eks:UpdateClusterVersion") && !all.contains("eks:UpdateAddon"));
+    // Whoever names a launch template must be allowed to launch with it; whoever changes sizes need not.
+    for action in ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole"] {
+        assert!(roll.contains(action) && !both.contains(action), "{action}");
+        let template = statements(&template("roll", &[]));
+        let own: Vec<&Value> = template.iter().filter(|one| one["Action"] == json!([action])).collect();
+        assert!(own.len() == 1 && own[0]["Condition"].is_object(), "{action}: {own:?}");
+    }
+    assert!(
+        roll.contains("autoscaling:SetInstanceProtection")
+            && !both.contains("autoscaling:SetInstanceProtection")
+    );
     let writes: Vec<&String> =
         scale.iter().filter(|action| !action.contains(":Describe") && !action.contains(":Get")).collect();
     assert_eq!(
@@ -154,6 +170,17 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
     assert!(
         !roll.iter().any(|action| action.starts_with("sqs:")
             || action.contains("Lifecycle") && !action.contains("Describe"))
+    );
+    let of_upgrade = statements(&template("upgrade", &[]));
+    let on = |action: &str| {
+        let found = of_upgrade.iter().find(|one| one["Action"] == json!([action])).expect("it is there");
+        found["Resource"]["Fn::Sub"].as_str().expect("an ARN").to_owned()
+    };
+    assert!(on("eks:UpdateClusterVersion").ends_with(":cluster/prod"));
+    assert!(on("eks:UpdateAddon").ends_with(":addon/prod/*"));
+    assert!(
+        on("iam:PassRole").starts_with("arn:${AWS::Partition}:iam::${AWS::AccountId}:role/"),
+        "IAM has no regions"
     );
     // Without names, writes are limited by the tag of the cluster's groups.
     let tagged = statements(&template("handle", &[]));

@@ -173,7 +173,7 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
     std::fs::write(&eks, Value::from(facts).to_string()).expect("it can be written");
     let [file, eks] = [&file, &eks].map(|path| path.to_str().expect("it is text"));
     let now = "2026-11-27T00:00:00Z";
-    let rehearsed = command(&[
+    let words = [
         "rehearse",
         file,
         "--upgrade-to",
@@ -188,8 +188,9 @@ fn a_cluster_is_upgraded_step_by_step_in_the_order_of_its_rehearsal() {
         "json",
         "--now",
         now,
-    ]);
-    let rehearsed: Ran = { rehearsed }.output().expect("it can be run").into();
+    ];
+    let rehearsed: Ran = command(&words).output().expect("it can be run").into();
+    super::schemas::hold(&words, &rehearsed.stdout);
     let report: Value = serde_json::from_str(&rehearsed.stdout).unwrap_or_else(|_| panic!("{rehearsed:?}"));
     let steps = report["steps"].as_array().expect("a list").iter();
     let titles: Vec<String> = steps.map(|step| bare(step["title"].as_str().expect("a title"))).collect();

@@ -13,6 +13,8 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::waited_for;
 use super::no_budget::common_labels;
+use replank_facts::batch::rerun::{self, Rerun};
+use replank_facts::batch::retry::Retried;
 use replank_facts::batch::{past, retry};
 use replank_facts::budget::{failed_sync, uncounted};
 use replank_facts::remedy::{BudgetBound, Edit, Remedy};
@@ -29,7 +31,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             Some(BatchKind::RunsOnce) => Some(custom_stake(survey, workload, subject)),
             Some(BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected) | None => None,
         };
-        let Some(stake) = stake.filter(|_| !is_protected(survey, subject)) else { continue };
+        // What costs nothing but a run, and may be run again, is as its author wants it.
+        let is_wanted = |stake: &Stake| stake.severity == Severity::Info && is_safe(&subject.pod);
+        let stake = stake.filter(|stake| !is_wanted(stake) && !is_protected(survey, subject));
+        let Some(stake) = stake else { continue };
         let finding = finding(survey, workload, stake);
         let known = findings.entry(workload.clone()).or_insert_with(|| finding.clone());
         if finding.severity < known.severity {
@@ -62,7 +67,7 @@ fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
 }
 
 /// Whether a budget keeps the pod; one whose pods cannot be counted keeps them all, as `pdb-not-counted` says.
-fn is_protected(survey: &Survey<'_>, subject: &Subject) -> bool {
+pub(super) fn is_protected(survey: &Survey<'_>, subject: &Subject) -> bool {
     survey.view.budgets_of(subject.ix).iter().any(|ix| {
         let budget = &survey.view.pod_disruption_budgets[*ix];
         let counts = uncounted(budget).is_none() && budget.status.disruptions_allowed == 0;
@@ -70,15 +75,53 @@ fn is_protected(survey: &Survey<'_>, subject: &Subject) -> bool {
     })
 }
 
-fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
-    let owner = subject.pod.meta.controller()?;
-    let key = Key { namespace: subject.pod.meta.namespace.clone(), name: owner.name.clone() };
-    let job = survey.view.jobs.by_key(&key)?;
-    let cost = cost(job, &subject.pod);
-    let written = match job.spec.backoff_limit_per_index {
+fn is_safe(pod: &Pod) -> bool {
+    rerun::declared(pod) == Some(Ok(Rerun::Safe))
+}
+
+/// Whether a Job runs the work of an evicted pod again, and by what.
+pub(super) fn job_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
+    let job = job_of(survey, &subject.pod)?;
+    match cost(job, &subject.pod) {
+        Cost::Time => Some("its failure policy ignores disruptions".to_owned()),
+        Cost::Failure => Some(written_limit(job)),
+        Cost::Index | Cost::Job(Why::Rule | Why::Limit) => None,
+    }
+}
+
+/// The same of a Workflow's step.
+pub(super) fn workflow_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
+    let retry::Stake::Strategy { evicted, deleted, .. } = retry::stake_of(survey.view, &subject.pod)? else {
+        return None;
+    };
+    let words = match (evicted, deleted) {
+        (Retried::No, Retried::No) => return None,
+        (Retried::Unknown, _) | (_, Retried::Unknown) => "its retry expression may retry it",
+        (Retried::Yes, Retried::Yes) => "its retryStrategy retries it",
+        (Retried::Yes, Retried::No) => "its retryStrategy retries it if it ends with exit code 143",
+        (Retried::No, Retried::Yes) => "its retryStrategy retries it if it is lost as \"pod deleted\"",
+    };
+    Some(words.to_owned())
+}
+
+fn job_of<'a>(survey: &'a Survey<'_>, pod: &Pod) -> Option<&'a Job> {
+    let owner = pod.meta.controller()?;
+    let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+    survey.view.jobs.by_key(&key).map(|job| &**job)
+}
+
+/// How many failures a Job bears, as it is written there.
+fn written_limit(job: &Job) -> String {
+    match job.spec.backoff_limit_per_index {
         Some(limit) => format!("backoffLimitPerIndex {limit}"),
         None => format!("backoffLimit {}", job.spec.backoff_limit.unwrap_or(BACKOFF_LIMIT)),
-    };
+    }
+}
+
+fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
+    let job = job_of(survey, &subject.pod)?;
+    let cost = cost(job, &subject.pod);
+    let written = written_limit(job);
     let (severity, text) = match (cost, job.status.failed) {
         (Cost::Time, _) => (
             Severity::Info,

@@ -1,7 +1,6 @@
 //! Nodes that somebody else has cordoned: room that is not there, and a cordon that stays.
 
 use replank_model::object::node::Node;
-use replank_model::time::Time;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods};
 use super::super::survey::Survey;
@@ -40,7 +39,7 @@ fn finding(survey: &Survey<'_>, node: &Node) -> Finding {
         false => "it stays cordoned and takes none of the moved pods",
     };
     let by = by(node).map_or("somebody else", |who| who);
-    let since = since(node).map_or(String::new(), |since| format!(" since {since}"));
+    let since = node.cordoned_since().map_or(String::new(), |since| format!(" since {since}"));
     Finding {
         rule: Rule::CordonLeft,
         severity: if is_replaced { Severity::Info } else { Severity::Warning },
@@ -57,12 +56,6 @@ fn by(node: &Node) -> Option<&'static str> {
     let keys: Vec<&str> = taints.chain(labels).chain(annotations).collect();
     let is_there = |prefix: &str| keys.iter().any(|key| key.starts_with(prefix));
     OTHERS.iter().find(|(prefix, _)| is_there(prefix)).map(|(_, who)| *who)
-}
-
-/// The node life cycle controller writes when it taints a cordoned node.
-fn since(node: &Node) -> Option<Time> {
-    let taint = node.spec.taints.iter().find(|taint| &*taint.key == "node.kubernetes.io/unschedulable")?;
-    taint.time_added
 }
 
 #[cfg(test)]

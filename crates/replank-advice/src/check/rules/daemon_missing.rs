@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_facts::daemon::is_eligible;
+use replank_facts::daemon::{is_eligible, is_selected};
 use replank_model::object::affinity::TaintEffect;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodSpec};
@@ -29,7 +29,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 }
 
 /// Whether DaemonSets run on a node, and have had time to.
-fn takes_agents(survey: &Survey<'_>, node: &Node) -> bool {
+pub(super) fn takes_agents(survey: &Survey<'_>, node: &Node) -> bool {
     let is_old = node.meta.creation_timestamp.is_none_or(|made| made + STARTS < survey.now());
     node.is_ready() && is_old && Provisioner::of(node) != Provisioner::Fargate
 }
@@ -83,16 +83,15 @@ fn waiting(pod: &Pod) -> String {
     reason.map_or_else(String::new, |reason| format!(" ({reason})"))
 }
 
-/// Nodes that are left out for a taint only, by an agent that looks at the machine and chooses no nodes.
+/// Nodes that are left out for a taint only, by an agent that looks at the machine: it chooses no nodes, or these as well.
 fn not_tolerated(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Option<Finding> {
     let spec = &set.spec.template.spec;
-    if !is_agent(spec) || chooses(spec) || set.status.number_ready == 0 {
+    if !is_agent(spec) || set.status.number_ready == 0 {
         return None;
     }
     let mut left: BTreeMap<String, BTreeSet<NodeName>> = BTreeMap::new();
-    for node in
-        nodes.iter().filter(|node| !is_eligible(spec, node) && lacks(survey, set, &node.name()).is_some())
-    {
+    let is_left = |node: &&&Node| is_selected(spec, node) && lacks(survey, set, &node.name()).is_some();
+    for node in nodes.iter().filter(is_left) {
         for taint in node.spec.taints.iter().filter(|taint| taint.effect != TaintEffect::PreferNoSchedule) {
             let is_borne = spec.tolerations.iter().any(|toleration| toleration.tolerates(taint, false));
             if !is_borne && !taint.key.starts_with("node.kubernetes.io/") {
@@ -110,7 +109,8 @@ fn not_tolerated(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Optio
         severity: Severity::Info,
         object: ObjectName::new("DaemonSet", set.meta.key()),
         reason: format!(
-            "looks at its node and chooses none, but does not tolerate {}: {} without it: {}",
+            "looks at its node and {}, but does not tolerate {}: {} without it: {}",
+            if chooses(spec) { "selects these as well" } else { "chooses none" },
             taints.join(" and "),
             counted(all.len(), "node"),
             named(all.iter().copied()),
@@ -125,7 +125,7 @@ fn not_tolerated(survey: &Survey<'_>, set: &DaemonSet, nodes: &[&Node]) -> Optio
 }
 
 /// Whether a pod looks at the machine that it runs on.
-fn is_agent(spec: &PodSpec) -> bool {
+pub(super) fn is_agent(spec: &PodSpec) -> bool {
     spec.host_network || spec.volumes.iter().any(|volume| volume.source.host_path.is_some())
 }
 
@@ -135,7 +135,7 @@ fn chooses(spec: &PodSpec) -> bool {
     spec.node_selector.iter().next().is_some() || affinity.is_some_and(|affinity| affinity.required.is_some())
 }
 
-fn named<'n>(nodes: impl Iterator<Item = &'n NodeName>) -> String {
+pub(super) fn named<'n>(nodes: impl Iterator<Item = &'n NodeName>) -> String {
     let all: Vec<&str> = nodes.map(NodeName::as_str).collect();
     match all.len() {
         0..=NAMED => all.join(", "),
@@ -210,11 +210,9 @@ mod tests {
             merge(&mut spec, more);
             with(spec)
         };
-        assert_eq!(
-            and(json!({"nodeSelector": {"eks.amazonaws.com/nodegroup": "web"}})),
-            [""; 0],
-            "it chooses its nodes"
-        );
+        assert_eq!(and(json!({"nodeSelector": {"tier": "web"}})), [""; 0], "it chooses its nodes");
+        let own = and(json!({"nodeSelector": {"eks.amazonaws.com/nodegroup": "web"}}));
+        assert!(own[0].contains("selects these as well, but does not tolerate dedicated=gpu"), "{own:?}");
         assert_eq!(with(json!({"containers": []})), [""; 0], "it does not look at the machine");
     }
 }

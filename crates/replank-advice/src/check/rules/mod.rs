@@ -7,14 +7,18 @@ mod change;
 mod cordon_left;
 mod cron_skips;
 mod cron_soon;
+mod daemon_chooses;
 mod daemon_missing;
 mod daemon_on_delete;
+mod eks_ends_batch;
 mod gated;
+mod group_network;
 mod group_parity;
 mod host_port;
 mod hpa_at_maximum;
 mod hpa_beyond_nodes;
 mod hpa_disabled;
+mod image_release;
 mod image_version;
 mod kept_node;
 mod label_by_hand;
@@ -22,6 +26,7 @@ mod left_to_provisioner;
 mod leftover;
 mod local_storage;
 mod long_grace;
+mod managed_update;
 mod no_budget;
 mod no_room;
 mod node_not_ready;
@@ -42,6 +47,7 @@ mod pinned_to_group;
 mod placed_apart;
 mod preempts;
 mod proxy_drain;
+mod rerun_unsafe;
 mod result_unrecorded;
 mod retry_without_limit;
 mod scale;
@@ -54,6 +60,7 @@ mod stage;
 mod stuck_before;
 mod suspended_process;
 mod template_version;
+mod termination_setup;
 mod tolerates_everything;
 mod version_skew;
 mod waits_in_vain;
@@ -66,6 +73,15 @@ use super::survey::Survey;
 /// The rules about what no run can do.
 pub(super) const IMPOSSIBLE: &[fn(&Survey<'_>) -> Vec<Finding>] = &[version_skew::find, old_image::find];
 
+/// What the group that nodes move into lacks by its security groups: asked for besides.
+pub(super) use group_network::find as group_network;
+/// Nodes whose image somebody does not want: asked for besides.
+pub(super) use image_release::find as image_releases;
+/// The nodes at which EKS' own update would give up: asked for besides.
+pub(super) use managed_update::find as managed_update;
+/// Whether what tells the cluster of instances that go is sufficient: asked for besides.
+pub(super) use termination_setup::find as termination_setup;
+
 /// Every rule, as a function from what is looked at to what is found.
 pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     pdb_never_allows::find,
@@ -74,6 +90,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     pdb_unready::find,
     pdb_waits_for_batch::find,
     pdb_slow::find,
+    eks_ends_batch::find,
     pdb_weak::find,
     pdb_selects::find,
     no_budget::find,
@@ -81,6 +98,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     waits_in_vain::find,
     batch_unprotected::find,
     batch_wait_unread::find,
+    rerun_unsafe::find,
     result_unrecorded::find,
     retry_without_limit::find,
     short_grace::find,
@@ -114,6 +132,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     own_taint::find,
     label_by_hand::find,
     daemon_missing::find,
+    daemon_chooses::find,
     daemon_on_delete::find,
     leftover::find,
     group_parity::find,

@@ -18,7 +18,7 @@ use super::scale;
 use replank_facts::budget::uncounted;
 
 /// How long EKS tries to drain a node.
-const DRAIN_MAX: Span = Span::from_minutes(15);
+pub(super) const DRAIN_MAX: Span = Span::from_minutes(15);
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -87,7 +87,7 @@ fn severity(survey: &Survey<'_>) -> Severity {
 }
 
 /// How long the pods took from their node to Ready: the middle one of those that have not lost it since, as far as restarts tell.
-fn ready_after(subjects: &[&Subject]) -> Option<Span> {
+pub(super) fn ready_after(subjects: &[&Subject]) -> Option<Span> {
     let took = |pod: &Pod| {
         if pod.status.container_statuses.iter().any(|container| container.restart_count > 0) {
             return None;

@@ -39,7 +39,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     findings
 }
 
-fn named_group(spec: &PodSpec, key: &str) -> Option<Text> {
+/// The groups that a pod names by their label, with `|` between them.
+pub(super) fn named_group(spec: &PodSpec, key: &str) -> Option<Text> {
     if let Some(group) = spec.node_selector.get(key) {
         return Some(group.clone());
     }

@@ -1,17 +1,20 @@
 //! From JSON to what a plan says of node groups that no node can show: how far they may grow, of which types they are, which tags they bear.
 
+use replank_model::int_or_string::IntOrString;
 use replank_model::object::cloud::{GroupKind, GroupSize};
 use replank_model::text::{GroupName, Text, Zone};
 use serde_json::Value;
 
 use super::super::error::PlanError;
 use super::super::read::{At, Errors, Fields, count, items, text, word};
+use super::scalar::nodes_or_percent;
 use crate::group_facts::Facts;
 use replank_protocol::scaling::Market;
 
 const GROUPS: &str = "a list of node groups, such as [{name: web, min: 0, max: 9}]";
 const TYPES: &str = "a list of instance types, such as [m6i.large, m6a.large]";
 const ZONES: &str = "a list of zones, such as [eu-west-1a, eu-west-1b]";
+const AT_ONCE: &str = "at least 1 node, or a percentage";
 const TAGS: &str = "a map of tags, such as {k8s.io/cluster-autoscaler/enabled: \"true\"}";
 
 /// See the module's page.
@@ -49,6 +52,15 @@ fn node_group(at: At<'_>, errors: &mut Errors) -> Option<Facts> {
     let kind = fields.read("managedBy", errors, |at, errors| {
         word(at, &[("eks", GroupKind::EksManaged), ("self", GroupKind::SelfManaged)], errors)
     });
+    let update_at_once = fields.read("maxUnavailable", errors, |at, errors| {
+        nodes_or_percent(at, errors).filter(|value| {
+            let is_none = matches!(value, IntOrString::Int(0));
+            if is_none {
+                errors.add(at, AT_ONCE, None);
+            }
+            !is_none
+        })
+    });
     fields.finish(errors);
     let mut zones: Vec<Zone> = zones.unwrap_or_default().into_iter().map(Zone::from).collect();
     zones.sort();
@@ -61,6 +73,7 @@ fn node_group(at: At<'_>, errors: &mut Errors) -> Option<Facts> {
         market,
         tags: tags.unwrap_or_default(),
         kind: kind.unwrap_or_default(),
+        update_at_once,
         ..Facts::default()
     })
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::eks_code::{EksSubject, explained};
 use super::size::GroupSize;
 use super::template::LaunchTemplateRef;
 use crate::text::{GroupName, Text};
@@ -110,7 +111,7 @@ pub enum UpdateStatus {
     Successful,
 }
 
-/// Why an update failed (EKS `ErrorDetail`).
+/// Why an update failed (EKS `ErrorDetail`), or what is wrong with a managed node group (`Issue`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateError {
@@ -128,32 +129,10 @@ impl UpdateError {
     /// New nodes did not join, or did not become Ready.
     pub const NODE_CREATION_FAILURE: &'static str = "NodeCreationFailure";
 
-    /// What an error code means, and what can be done about it. EKS has more codes; what those say stands in their messages.
+    /// What its code means, and what can be done about it.
     #[must_use]
     pub fn explained(&self) -> Option<&'static str> {
-        Some(match &*self.code {
-            Self::POD_EVICTION_FAILURE => {
-                "pods were still on a node after 15 minutes: let their disruption budgets allow evictions, then run it again"
-            }
-            Self::NODE_CREATION_FAILURE => {
-                "new nodes did not join the cluster in time: look at their user data, role, subnets and image"
-            }
-            "IpNotAvailable" | "InsufficientFreeAddresses" => {
-                "the subnets have no free addresses left: free some, or add a subnet"
-            }
-            "EniLimitReached" => "the account has no network interfaces left: ask AWS for more",
-            "SubnetNotFound" => "a subnet of the node group does not exist any more",
-            "SecurityGroupNotFound" => "a security group of the node group does not exist any more",
-            "VpcIdNotFound" => "the VPC of the cluster does not exist any more",
-            "AccessDenied" => {
-                "the role of the nodes or of the cluster lacks permissions, or aws-auth does not know the nodes' role"
-            }
-            "ClusterUnreachable" => {
-                "EKS does not reach the cluster's API server: a webhook or a network policy may be in its way"
-            }
-            "AdmissionRequestDenied" => "an admission webhook refuses what EKS changes",
-            _ => return None,
-        })
+        explained(&self.code, EksSubject::Nodegroup)
     }
 }
 

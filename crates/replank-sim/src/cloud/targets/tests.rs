@@ -3,8 +3,8 @@
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
-    GroupSize, HealthStatus, Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, Market,
-    NodeGroup, NodeProfile, NodeShape, Registrar, ScalingProcess, Target, TargetGroup, TargetHealth,
+    GroupSize, HealthStatus, HookResult, Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook,
+    Market, NodeGroup, NodeProfile, NodeShape, Registrar, ScalingProcess, Target, TargetGroup, TargetHealth,
     Transition,
 };
 use replank_model::text::{InstanceId, NodeName};
@@ -38,6 +38,7 @@ fn stage(registrar: Registrar) -> World {
         name: "drain".into(),
         at: Transition::Terminating,
         timeout: Span::from_minutes(30),
+        result: HookResult::default(),
     });
     let instance = Instance {
         id: InstanceId::from("i-old"),

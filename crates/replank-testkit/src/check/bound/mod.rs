@@ -188,6 +188,7 @@ impl Judge<'_> {
             match self.plan.batch.on_deadline {
                 // Outside its windows a queued node takes pods again, and the wait begins anew with the next.
                 OnDeadline::Evict if !self.plan.care.windows.0.is_empty() => return Some(Keeps::Batch(key)),
+                OnDeadline::Evict if batch::must_not_run_again(pod) => return Some(Keeps::Batch(key)),
                 OnDeadline::Evict => {}
                 OnDeadline::Pause | OnDeadline::Skip => return Some(Keeps::Batch(key)),
             }

@@ -27,11 +27,12 @@ use replank_rehearse::RehearsalResult;
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
 use super::seeds::{Rehearsals, SEEDS_VERSION, one_rehearsal_only};
-use crate::cli::{Format, RehearseArgs};
+use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::runtime;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{self, Run, Tally};
@@ -233,13 +234,13 @@ fn together(
     }
     let summary = tally.summary();
     let text = match args.output {
-        Format::Text => report::seeds(&runs, &summary, printer.look()),
+        DocumentFormat::Text => report::seeds(&runs, &summary, printer.look()),
         // What a pod tells of a rehearsal is a line of the table: none of them is there whole.
-        Format::Json => {
+        DocumentFormat::Json => {
             let none: &[RehearsalResult] = &[];
             json(&Rehearsals { version: SEEDS_VERSION, summary: &summary, rehearsals: none })?
         }
-        Format::Markdown => return Err(one_rehearsal_only()),
+        DocumentFormat::Markdown => return Err(one_rehearsal_only()),
     };
     printer.data(&text)?;
     Ok(Exit::of(summary.verdict))

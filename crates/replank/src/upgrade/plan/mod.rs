@@ -21,11 +21,12 @@ use replank_model::text::Text;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::args::{UpgradeFormat, UpgradePlanArgs};
+use super::args::UpgradePlanArgs;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::rehearse::groups;
 
@@ -58,9 +59,9 @@ pub(crate) fn run(
         return Ok(Exit::Interrupted);
     }
     let text = match args.output {
-        UpgradeFormat::Text => text(&planned, printer.look()),
-        UpgradeFormat::Json => json::json(&planned)?,
-        UpgradeFormat::Markdown => markdown::markdown(&planned),
+        DocumentFormat::Text => text(&planned, printer.look()),
+        DocumentFormat::Json => json::json(&planned)?,
+        DocumentFormat::Markdown => markdown::markdown(&planned),
     };
     printer.data(&text)?;
     Ok(coverage::end(&planned.coverage, exit(&planned.plan)))

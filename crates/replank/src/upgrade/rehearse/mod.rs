@@ -9,10 +9,11 @@ use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
 
 use super::plan::{Looked, Objects, Taken, input, uses};
-use crate::cli::{Format, RehearseArgs};
+use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::snapshot::HOW_TO_SNAPSHOT;
 use chain::Came;
@@ -40,9 +41,9 @@ pub(crate) fn run(
     let plan = taken.plan(&looked)?;
     let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;
     let text = match args.output {
-        Format::Text => text::text(&rehearsed, printer.look()),
-        Format::Json => json::json(&rehearsed)?,
-        Format::Markdown => {
+        DocumentFormat::Text => text::text(&rehearsed, printer.look()),
+        DocumentFormat::Json => json::json(&rehearsed)?,
+        DocumentFormat::Markdown => {
             return Err(Failure::usage_message("a change request covers one roll")
                 .next("use replank upgrade plan -o markdown for the whole upgrade"));
         }

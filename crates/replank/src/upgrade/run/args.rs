@@ -10,7 +10,8 @@ use replank_model::time::Span;
 use replank_protocol::record::NAMESPACE;
 
 use crate::args::limit;
-use crate::live::{Format, LiveArgs};
+use crate::live::LiveArgs;
+use crate::output::EventsFormat;
 use crate::roll::AwsArgs;
 use crate::snapshot::ReadArgs;
 use crate::upgrade::values::{RouteWord, ahead, kubelet, release};
@@ -124,8 +125,8 @@ pub(crate) struct PlaceArgs {
     pub(super) live: LiveArgs,
 
     /// Output format: json is one object per line.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(super) output: Format,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = EventsFormat::Text)]
+    pub(super) output: EventsFormat,
 }
 
 /// Arguments of `upgrade resume`.

@@ -83,6 +83,7 @@ pub(in crate::upgrade) fn run(
         printer.warning("interrupted by Ctrl-C: nothing was changed");
         return Ok(Exit::Interrupted);
     }
+    seen.unhealthy_groups.iter().for_each(|why| printer.warning(why));
     runtime.block_on(belongs(&aws, &seen.cluster, &connection))?;
     is_offered(&seen, args)?;
     shown(&seen, args, printer)?;

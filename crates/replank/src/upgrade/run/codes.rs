@@ -1,38 +1,22 @@
-//! What the error codes of EKS's updates mean, and what to do about each.
-//!
-//! Source: the API reference of EKS, `ErrorDetail.errorCode`, and the user guide's pages on updating clusters and add-ons.
+//! Why an update of a control plane or an add-on has failed, in words, and what to type.
 
 use replank_live::aws::{EksError, EksUpdate};
+use replank_model::object::cloud::{EksSubject, explained};
 
-/// What a code means; nothing where EKS's own words have to be enough.
+/// What a code means, and what to type; nothing where EKS's own words have to be enough.
 pub(super) fn meaning(code: &str, cluster: &str, addon: Option<&str>) -> Option<String> {
     let name = addon.unwrap_or("ADDON");
-    Some(match code {
-        "SubnetNotFound" => "a subnet of the cluster does not exist any more: aws eks describe-cluster names them".to_owned(),
-        "SecurityGroupNotFound" => "a security group of the cluster does not exist any more: make one with the same rules, or ask AWS support".to_owned(),
-        "EniLimitReached" => "the account's limit of network interfaces is reached: have it raised, or delete interfaces that nothing uses".to_owned(),
-        "IpNotAvailable" | "InsufficientFreeAddresses" => {
-            "the cluster's subnets have too few free addresses: a control plane needs up to five".to_owned()
+    let next = match code {
+        "InsufficientNumberOfReplicas" => format!("; is there room for {name} on the nodes?"),
+        "ConfigurationConflict" => {
+            format!(": pass --conflicts {name}=OVERWRITE (EKS's values) or {name}=PRESERVE (yours stay)")
         }
-        "AccessDenied" => "the cluster's role, or EKS inside the cluster, may not do what the update needs".to_owned(),
-        "OperationNotPermitted" => "a service-linked role of EKS is missing or may not do what the update needs".to_owned(),
-        "VpcIdNotFound" => "the cluster's VPC does not exist any more".to_owned(),
-        "NodeCreationFailure" => "new nodes did not become Ready within 15 minutes".to_owned(),
-        "PodEvictionFailure" => "pods were left on a node after 15 minutes: a disruption budget or a finalizer keeps them".to_owned(),
-        "ClusterUnreachable" => "EKS could not reach the cluster's API: look for webhooks that refuse or do not answer".to_owned(),
-        "InsufficientNumberOfReplicas" => {
-            format!("pods of the add-on are not available: kubectl -n kube-system get pods; is there room for {name} on the nodes?")
-        }
-        "ConfigurationConflict" => format!(
-            "somebody has changed fields of the add-on that the update sets: pass --conflicts {name}=OVERWRITE (EKS's values) or {name}=PRESERVE (yours stay)"
-        ),
-        "AdmissionRequestDenied" => "an admission webhook refuses the add-on's objects: its message names it".to_owned(),
-        "UnsupportedAddonModification" => "the add-on has settings that the new version does not take: aws eks describe-addon-configuration shows those that it does".to_owned(),
         "K8sResourceNotFound" => format!(
-            "an object of the add-on was deleted: reinstall it: aws eks delete-addon --preserve and create-addon --cluster-name {cluster} --addon-name {name}"
+            ": aws eks delete-addon --preserve and create-addon --cluster-name {cluster} --addon-name {name}"
         ),
-        _ => return None,
-    })
+        _ => String::new(),
+    };
+    Some(format!("{}{next}", explained(code, EksSubject::Cluster)?))
 }
 
 /// Why an update has failed, in a sentence for each error.

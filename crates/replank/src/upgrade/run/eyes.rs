@@ -7,6 +7,7 @@ use replank_advice::upgrade::addons::CORE;
 use replank_advice::upgrade::facts::Facts;
 use replank_advice::upgrade::plan::Options;
 use replank_facts::coverage::Question;
+use replank_facts::group_facts;
 use replank_lifecycle::calendar::Calendar;
 use replank_lifecycle::release::Release;
 use replank_live::aws::{Aws, AwsError, EksUpdate, Progress, UpdateOf};
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::LiveArgs;
 use crate::printer::Printer;
+use crate::roll::unhealthy;
 use crate::snapshot::{self, Cluster, Origin, ReadArgs};
 use crate::upgrade::plan::{Making, Objects, Planned, Taken, planned};
 
@@ -46,6 +48,8 @@ pub(super) struct Seen {
     pub(super) offered: Vec<String>,
     /// As DescribeCluster has it.
     pub(super) cluster: Value,
+    /// What EKS says is wrong with managed node groups.
+    pub(super) unhealthy_groups: Vec<String>,
 }
 
 impl Seen {
@@ -63,6 +67,7 @@ struct Told {
     back: Vec<Value>,
     offered: Vec<String>,
     cluster: Value,
+    unhealthy_groups: Vec<String>,
 }
 
 impl Eyes<'_> {
@@ -84,7 +89,7 @@ impl Eyes<'_> {
             snapshot::read_at(input.sources, self.read, None, Question::Roll, printer)?;
         count_budgets(&mut view, now);
         let to = Release::minor(1, self.options.to.0);
-        let Told { facts, calendar, insights, back, offered, cluster } = told;
+        let Told { facts, calendar, insights, back, offered, cluster, unhealthy_groups } = told;
         let taken = Taken {
             name: input.name.clone(),
             view,
@@ -105,7 +110,7 @@ impl Eyes<'_> {
             snapshots: format!("--context {named}"),
         };
         let planned = planned(&taken, making, printer, interrupt)?;
-        Ok(Seen { planned, insights, back, offered, cluster })
+        Ok(Seen { planned, insights, back, offered, cluster, unhealthy_groups })
     }
 
     async fn told(&self) -> Result<Told, Failure> {
@@ -118,8 +123,12 @@ impl Eyes<'_> {
         };
         let described = described(aws, name).await?;
         take(&described)?;
+        let mut unhealthy_groups = Vec::new();
         for group in aws.nodegroups(name).await? {
-            take(&aws.described_nodegroup(name, &group).await?)?;
+            let answer = aws.described_nodegroup(name, &group).await?;
+            take(&answer)?;
+            let told = group_facts::read(&answer).map_err(Failure::internal)?;
+            unhealthy_groups.extend(told.iter().flat_map(unhealthy));
         }
         let installed = aws.addons(name).await?;
         take(&json!({ "addons": installed }))?;
@@ -173,7 +182,8 @@ impl Eyes<'_> {
         })?;
         let offered = versions["clusterVersions"].as_array().into_iter().flatten();
         let offered = offered.filter_map(|one| one["clusterVersion"].as_str()).map(str::to_owned).collect();
-        Ok(Told { facts, calendar, insights: detailed, back, offered, cluster: described["cluster"].clone() })
+        let cluster = described["cluster"].clone();
+        Ok(Told { facts, calendar, insights: detailed, back, offered, cluster, unhealthy_groups })
     }
 }
 

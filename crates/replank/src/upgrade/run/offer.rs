@@ -10,7 +10,7 @@ use super::show;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::live::Format;
+use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 
@@ -34,8 +34,8 @@ pub(super) fn is_offered(seen: &Seen, args: &UpgradeRunArgs) -> Result<(), Failu
 pub(super) fn shown(seen: &Seen, args: &UpgradeRunArgs, printer: &mut Printer) -> Result<(), Failure> {
     let text = show::plan(seen, printer.look());
     match args.place.output {
-        Format::Text => printer.data(&text)?,
-        Format::Json => printer.story(&text),
+        EventsFormat::Text => printer.data(&text)?,
+        EventsFormat::Json => printer.story(&text),
     }
     let hops =
         seen.planned.plan.steps.iter().filter(|step| matches!(step.what, What::ControlPlane(_))).count();

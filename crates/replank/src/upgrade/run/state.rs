@@ -10,7 +10,8 @@ use super::record::{Kept, Recorded, State, all, one};
 use super::resume::held_by;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::live::{Format, runtime};
+use crate::live::runtime;
+use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::roll::identity;
 
@@ -34,14 +35,14 @@ pub(in crate::upgrade) fn status(args: &UpgradeStateArgs, printer: &mut Printer)
         }
         Ok::<_, Failure>(found)
     })?;
-    if found.is_empty() && args.place.output == Format::Text {
+    if found.is_empty() && args.place.output == EventsFormat::Text {
         printer
             .story(&format!("there is no upgrade in namespace {namespace}: none was begun, or all are over"));
     }
     for (kept, holder) in &found {
         let text = match args.place.output {
-            Format::Text => told(kept, holder.as_ref()),
-            Format::Json => format!("{}\n", value(kept, holder.as_ref())),
+            EventsFormat::Text => told(kept, holder.as_ref()),
+            EventsFormat::Json => format!("{}\n", value(kept, holder.as_ref())),
         };
         printer.data(&text)?;
     }
@@ -75,11 +76,11 @@ pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer)
     })?;
     drop(keeper);
     match args.place.output {
-        Format::Text => {
+        EventsFormat::Text => {
             printer
                 .data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?;
         }
-        Format::Json => printer.data(&format!("{}\n", value(&kept, None)))?,
+        EventsFormat::Json => printer.data(&format!("{}\n", value(&kept, None)))?,
     }
     for step in kept.upgrade.steps.iter().filter(|step| step.state == State::Begun) {
         printer.story(&format!(

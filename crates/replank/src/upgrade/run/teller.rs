@@ -3,24 +3,25 @@
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
-use crate::live::{Format, error_line, line};
+use crate::live::{error_line, line};
+use crate::output::EventsFormat;
 
 /// Tells in one form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Teller {
-    format: Format,
+    format: EventsFormat,
 }
 
 impl Teller {
-    pub(super) const fn new(format: Format) -> Self {
+    pub(super) const fn new(format: EventsFormat) -> Self {
         Self { format }
     }
 
     /// Something that has happened.
     pub(super) fn say(self, at: Time, text: &str, event: Value) {
         match self.format {
-            Format::Text => line(text),
-            Format::Json => {
+            EventsFormat::Text => line(text),
+            EventsFormat::Json => {
                 let mut event = event;
                 event["time"] = json!(at.floor_seconds().to_string());
                 event["message"] = json!(text.trim());
@@ -32,8 +33,8 @@ impl Teller {
     /// Something that somebody should look at.
     pub(super) fn warn(self, at: Time, text: &str) {
         match self.format {
-            Format::Text => error_line(&format!("warning: {text}")),
-            Format::Json => self.say(at, text, json!({"event": "warning"})),
+            EventsFormat::Text => error_line(&format!("warning: {text}")),
+            EventsFormat::Json => self.say(at, text, json!({"event": "warning"})),
         }
     }
 }

@@ -62,7 +62,7 @@ impl fmt::Display for Case {
 }
 
 /// A part of the words of each kind of fault.
-pub(super) const KINDS: [&str; 11] = [
+pub(super) const KINDS: [&str; 12] = [
     "throttles one call",
     "throttles the next",
     "fails one call",
@@ -74,6 +74,7 @@ pub(super) const KINDS: [&str; 11] = [
     "shows new instances",
     "twice",
     "runs out",
+    "somebody scales group",
 ];
 
 /// Draws, each made of its seed alone.
@@ -134,6 +135,11 @@ impl Case {
         });
         Self { seed, verb, faults, kill }
     }
+
+    /// Whether somebody changes the size of the group meanwhile.
+    pub(super) fn is_resized(&self) -> bool {
+        self.faults.iter().any(|fault| fault.words.starts_with("somebody scales"))
+    }
 }
 
 fn fault(draws: &mut Draws, verb: Verb) -> Fault {
@@ -164,6 +170,11 @@ fn fault(draws: &mut Draws, verb: Verb) -> Fault {
         _ if verb.is_managed() => "aws shows new instances after 5s".to_owned(),
         _ => "any capacity of any in any runs out".to_owned(),
     };
+    // Of what somebody does before the run nothing is to be seen in it.
+    if verb == Verb::Roll && draws.below(5) == 0 {
+        let words = format!("somebody scales group web to {}", 2 + draws.below(4));
+        return Fault { words, after: Some(draws.millis(0, 12_000)), lasts: draws.millis(0, 1_000) };
+    }
     let after = (draws.below(4) > 0).then(|| draws.millis(0, 12_000));
     Fault { words, after, lasts: draws.millis(2_000, 25_000) }
 }

@@ -106,7 +106,14 @@ fn at_rest(account: &Account, case: &Case) -> Vec<String> {
         Verb::RollBeside => vec!["3 (0 to 3)", "4 (0 to 4)"],
         Verb::Roll | Verb::Managed | Verb::Handle => vec!["3 (0 to 3)"],
     };
-    note(!wanted.contains(&&*size), format!("the group's size is {size}"));
+    // Somebody's size is kept, or what it began with, according to when it came.
+    let is_somebodys = case.is_resized()
+        && size
+            .split(' ')
+            .next()
+            .and_then(|size| size.parse::<u32>().ok())
+            .is_some_and(|size| (2..=6).contains(&size));
+    note(!is_somebodys && !wanted.contains(&&*size), format!("the group's size is {size}"));
     note(!size.starts_with(&providers.len().to_string()), format!("nodes are {providers:?}"));
     note(is_left, "a node is cordoned or carries a mark".to_owned());
     let is_new = |kubelet: &String| kubelet.starts_with("v1.36.");
@@ -145,7 +152,9 @@ fn at_rest(account: &Account, case: &Case) -> Vec<String> {
     } else {
         let answer = group(account);
         // A group that stays larger keeps the note of what it was, for whoever lets it shrink.
-        let may_keep = if case.verb == Verb::RollBeside && size.starts_with('4') {
+        let is_larger = case.verb == Verb::RollBeside && size.starts_with('4')
+            || case.is_resized() && ["4 ", "5 ", "6 "].iter().any(|begins| size.starts_with(begins));
+        let may_keep = if is_larger {
             &["replank.dev/original-size", "replank.dev/original-template", "replank.dev/begun"][..]
         } else {
             &[]
@@ -198,6 +207,8 @@ fn of_instances(case: &Case, states: &[(String, String)]) -> Vec<String> {
     let is_old = |id: &&&str| (1..=3).any(|number| **id == &*format!("i-{number:017x}"));
     let (old, new) = (ended.keys().filter(is_old).count(), ended.len() - ended.keys().filter(is_old).count());
     let (expected_old, expected_launches, room) = match case.verb {
+        // One that somebody's smaller size has ended is launched anew.
+        Verb::Roll if case.is_resized() => (3, 2..=12, 8),
         Verb::Roll => (3, 3..=3, 6),
         Verb::RollBeside => (3, 3..=4, 7),
         // EKS launches as many as it has zones, twice, and terminates what it does not need.

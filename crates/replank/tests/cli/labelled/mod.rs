@@ -86,6 +86,8 @@ fn check(case: &Case) -> (Vec<Value>, String) {
             .extend(["--groups".into(), scratch(&file("groups.json"), text(&cluster.groups(&case.groups)))]);
     }
     let ran: super::common::Ran = command(&arguments).output().expect("the binary can be run").into();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    super::schemas::hold(&words, &ran.stdout);
     let again = format!("replank {}", arguments.join(" "));
     // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot.
     assert!(matches!(ran.code, Some(0 | 3 | 6)), "{}: {again}\n{}", case.full_name(), ran.stderr);

@@ -35,7 +35,8 @@ fn one_of_the_same_name_in_another_region_is_refused_for_run_resume_and_rollback
     for (ran, words) in [
         (&run, "that cluster is in us-east-1"),
         (&rollback, "that cluster is in us-east-1"),
-        (&resume, "that cluster is in us-east-1"),
+        // It asks as it did when it was begun, and the endpoint is that of another region.
+        (&resume, "Credential should be scoped to a valid region, not 'eu-west-1'"),
         (&moved, "was begun in region eu-west-1, and us-east-1 is given"),
     ] {
         assert_eq!(ran.code, Some(2), "{words}: {ran:?}");

@@ -1,0 +1,402 @@
+//! At which nodes EKS' own update of their managed group would give up, read off the snapshot without a simulation.
+//!
+//! EKS drains a node by evictions for 15 minutes; with a pod left on it the update fails (`PodEvictionFailure`; EKS user guide, "Understand each phase of node
+//! updates"). Each pod of a node is held against that: what its budget lets go, how long its replacement takes to be Ready, how long it may take to stop.
+
+use std::collections::BTreeMap;
+
+use replank_facts::batch::past;
+use replank_facts::budget::{ignores_budgets, uncounted};
+use replank_facts::drain::is_daemon;
+use replank_facts::workload::workload_of;
+use replank_model::object::meta::Key;
+use replank_model::object::node::{LABEL_EKS_NODEGROUP, Node};
+use replank_model::object::pod::Pod;
+use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPolicy};
+use replank_model::time::Span;
+use replank_model::view::Ix;
+
+use super::super::finding::{Finding, ObjectName, Rule, Severity};
+use super::super::survey::{Subject, Survey};
+use super::pdb_slow::{DRAIN_MAX, ready_after};
+use super::scale;
+
+/// Reasons that are written out for a node.
+const TOLD: usize = 3;
+
+/// How sure it is that a pod is still there after 15 minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sure {
+    /// It is, as things are.
+    Certain,
+    /// It may be.
+    Possible,
+}
+
+/// What keeps a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Hold {
+    sure: Sure,
+    what: String,
+    remedy: String,
+}
+
+impl Hold {
+    fn new(sure: Sure, what: String, remedy: impl Into<String>) -> Self {
+        Self { sure, what, remedy: remedy.into() }
+    }
+}
+
+/// The nodes of managed groups at which an update would give up, or may.
+pub(in super::super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
+    let nodes = survey.node_objects().filter(|node| node.meta.labels.contains_key(LABEL_EKS_NODEGROUP));
+    nodes.filter_map(|node| of_node(survey, node)).collect()
+}
+
+fn of_node(survey: &Survey<'_>, node: &Node) -> Option<Finding> {
+    let leaving: Vec<&Pod> = survey
+        .view
+        .sorted_pods_on(&node.name())
+        .into_iter()
+        .map(|pod| &**pod)
+        .filter(|pod| !is_daemon(pod) && !pod.is_mirror() && !pod.is_terminal())
+        .collect();
+    let mut holds: Vec<Hold> = leaving.iter().filter_map(|pod| terminating(survey, pod)).collect();
+    if !node.is_ready() && !leaving.is_empty() {
+        holds.push(Hold::new(
+            Sure::Possible,
+            "it is not Ready: pods that are evicted stay until its kubelet is back".to_owned(),
+            format!("kubectl describe node {}   # repair or terminate it before the update", node.meta.name),
+        ));
+    }
+    let mut by_budget: BTreeMap<Vec<Ix<PodDisruptionBudget>>, Vec<&Pod>> = BTreeMap::new();
+    for pod in leaving.iter().copied().filter(|pod| !pod.is_terminating()) {
+        let ix = survey.view.pods.find(&pod.meta.key());
+        let budgets = ix.filter(|_| !ignores_budgets(pod)).map_or(&[][..], |ix| survey.view.budgets_of(ix));
+        by_budget.entry(budgets.to_vec()).or_default().push(pod);
+    }
+    for (budgets, pods) in &by_budget {
+        match budgets.as_slice() {
+            [] => holds.extend(long_grace(survey, None, pods, pods.len())),
+            [only] => holds.extend(under(survey, *only, pods)),
+            several => holds.push(covered_twice(survey, several, pods)),
+        }
+    }
+    holds.sort();
+    let worst = holds.first()?.clone();
+    let mut told: Vec<&str> = holds.iter().take(TOLD).map(|hold| &*hold.what).collect();
+    let more = holds.len().saturating_sub(TOLD);
+    let rest = format!("and {more} more");
+    if more > 0 {
+        told.push(&rest);
+    }
+    let (severity, head) = match worst.sure {
+        Sure::Certain => {
+            (Severity::Blocking, "EKS' own update gives up at it after 15m (PodEvictionFailure)")
+        }
+        Sure::Possible => (Severity::Warning, "EKS' own update may give up at it after 15m"),
+    };
+    Some(Finding {
+        rule: Rule::ManagedUpdate,
+        severity,
+        object: ObjectName::new("Node", Key::cluster(node.meta.name.as_str())),
+        reason: format!("{head}: {}", told.join("; ")),
+        remedy: worst.remedy.into(),
+    })
+}
+
+fn named(survey: &Survey<'_>, pods: &[&Pod]) -> String {
+    let Some(first) = pods.first() else { return String::new() };
+    let of = workload_of(survey.view, first).map_or_else(String::new, |workload| format!(" of {workload}"));
+    match pods.len() {
+        1 => format!("pod {}{of}", first.meta.key()),
+        count => format!("{count} pods such as {}{of}", first.meta.key()),
+    }
+}
+
+/// A pod that was to be gone long ago.
+fn terminating(survey: &Survey<'_>, pod: &Pod) -> Option<Hold> {
+    let late = survey.now() - pod.meta.deletion_timestamp?;
+    (late > DRAIN_MAX).then(|| {
+        Hold::new(
+            Sure::Certain,
+            format!("{} has been terminating for {late} beyond its grace period", named(survey, &[pod])),
+            "find out why it does not stop (replank explain stuck-before): EKS waits for it",
+        )
+    })
+}
+
+fn covered_twice(survey: &Survey<'_>, budgets: &[Ix<PodDisruptionBudget>], pods: &[&Pod]) -> Hold {
+    let names: Vec<String> =
+        budgets.iter().map(|ix| survey.view.pod_disruption_budgets[*ix].meta.key().to_string()).collect();
+    Hold::new(
+        Sure::Certain,
+        format!(
+            "{}: covered by disruption budgets {}, and the API server evicts no such pod",
+            named(survey, pods),
+            names.join(" and ")
+        ),
+        "leave one budget for it (replank explain pdb-several)",
+    )
+}
+
+/// Pods of a node under one budget.
+fn under(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Option<Hold> {
+    let budget = &survey.view.pod_disruption_budgets[ix];
+    let (key, status) = (budget.meta.key(), &budget.status);
+    if let Some(why) = uncounted(budget) {
+        return Some(Hold::new(
+            Sure::Certain,
+            format!("{}: disruption budget {key} allows nothing ({why})", named(survey, pods)),
+            "give the budget a plain minAvailable (replank explain pdb-not-counted)",
+        ));
+    }
+    let subjects = survey.budgets.get(&ix).map_or(&[][..], Vec::as_slice);
+    let subjects: Vec<&Subject> = survey.subjects_of(subjects).collect();
+    let slack = scale::settled(survey, ix).saturating_sub(status.desired_healthy);
+    let Some(slack) = usize::try_from(slack).ok().filter(|slack| *slack > 0) else {
+        let ends = subjects.iter().any(|subject| subject.ends());
+        return if ends { until_done(survey, &key, pods) } else { Some(never(survey, budget, pods)) };
+    };
+    let is_exempt = |pod: &Pod| {
+        let always = UnhealthyPodEvictionPolicy::AlwaysAllow;
+        !pod.is_ready() && budget.spec.unhealthy_pod_eviction_policy == Some(always)
+    };
+    if status.disruptions_allowed == 0
+        && status.disrupted_pods.is_empty()
+        && !pods.iter().all(|pod| is_exempt(pod))
+    {
+        return Some(Hold::new(
+            Sure::Possible,
+            format!(
+                "{}: disruption budget {key} allows nothing now ({} of {} healthy, {} must stay)",
+                named(survey, pods),
+                status.current_healthy,
+                status.expected_pods,
+                status.desired_healthy
+            ),
+            "repair the pods that are not Ready before the update (replank explain pdb-unready)",
+        ));
+    }
+    slow(survey, (&key, slack), &subjects, pods).or_else(|| long_grace(survey, Some(&key), pods, slack))
+}
+
+fn never(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[&Pod]) -> Hold {
+    let status = &budget.status;
+    Hold::new(
+        Sure::Certain,
+        format!(
+            "{}: disruption budget {} never allows an eviction ({} of {} must stay)",
+            named(survey, pods),
+            budget.meta.key(),
+            status.desired_healthy,
+            status.expected_pods
+        ),
+        "give it room: a replica more, or maxUnavailable: 1 (replank explain pdb-never-allows)",
+    )
+}
+
+/// Batch pods that a budget keeps until they are done.
+fn until_done(survey: &Survey<'_>, budget: &Key, pods: &[&Pod]) -> Option<Hold> {
+    let pod = pods.first()?;
+    let workload = workload_of(survey.view, pod);
+    let began = workload.as_ref().and_then(|workload| past::started(survey.view, workload));
+    let began = began.or(pod.status.start_time);
+    let past = workload.as_ref().and_then(|workload| past::of(survey.view, workload));
+    let over = past.zip(began).map(|(past, began)| began + past.longest);
+    let head = format!("{}: disruption budget {budget} keeps it until it has finished", named(survey, pods));
+    let move_them = "or move the nodes into another group (target.group in the plan), where it is waited for";
+    match over {
+        Some(over) if over > survey.now() + DRAIN_MAX => Some(Hold::new(
+            Sure::Certain,
+            format!("{head}; expected by {over}, in {}", (over - survey.now()).rounded()),
+            format!("begin the update after {over}, {move_them}"),
+        )),
+        Some(over) if over > survey.now() => Some(Hold::new(
+            Sure::Possible,
+            format!("{head}; expected by {over}, in {}", (over - survey.now()).rounded()),
+            format!("begin the update after {over}, {move_them}"),
+        )),
+        Some(_) => Some(Hold::new(
+            Sure::Possible,
+            format!("{head}; it runs for longer than any run before"),
+            format!("begin the update when it has finished, {move_them}"),
+        )),
+        None => Some(Hold::new(
+            Sure::Certain,
+            format!("{head}; nothing tells how long it takes"),
+            format!("begin the update when it has finished, {move_them}"),
+        )),
+    }
+}
+
+/// A budget that lets the pods of this node go one after the other: each waits for the replacement of the one before.
+fn slow(
+    survey: &Survey<'_>,
+    (budget, slack): (&Key, usize),
+    subjects: &[&Subject],
+    pods: &[&Pod],
+) -> Option<Hold> {
+    let ready = ready_after(subjects)?;
+    // Where another node was drained before, what was evicted there still counts.
+    let is_alone = subjects.len() <= pods.len();
+    let waits = pods.len().div_ceil(slack) - usize::from(is_alone);
+    let wait = ready * i64::try_from(waits).unwrap_or(i64::MAX);
+    if subjects.len() <= slack || wait <= DRAIN_MAX {
+        return None;
+    }
+    // The first wait depends on what was evicted elsewhere just before.
+    let own = ready * i64::try_from(pods.len().div_ceil(slack) - 1).unwrap_or(i64::MAX);
+    let sure = if own > DRAIN_MAX { Sure::Certain } else { Sure::Possible };
+    let what = format!(
+        "{}: disruption budget {budget} lets {slack} go at a time, and the next when its replacement is Ready, which took {ready}: up to {wait}",
+        named(survey, pods)
+    );
+    Some(Hold::new(
+        sure,
+        what,
+        "let more pods go at a time, make pods Ready sooner, or move the nodes into another group (target.group in the plan), where evictions are waited for",
+    ))
+}
+
+/// Pods that may take longer to stop: all at once, or so many after each other as a budget lets go at a time.
+fn long_grace(survey: &Survey<'_>, budget: Option<&Key>, pods: &[&Pod], at_a_time: usize) -> Option<Hold> {
+    let mut graces: Vec<(Span, &Pod)> =
+        pods.iter().map(|pod| (Span::from_secs(pod.grace_seconds()), *pod)).collect();
+    graces.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.meta.key().cmp(&other.meta.key())));
+    let (longest, first) = *graces.first()?;
+    let rounds = graces.chunks(at_a_time.max(1)).map(|round| round[0].0);
+    let all = rounds.fold(Span::ZERO, |sum, one| sum + one);
+    if all <= DRAIN_MAX {
+        return None;
+    }
+    let what = match budget.filter(|_| pods.len() > at_a_time) {
+        Some(budget) => format!(
+            "{} under disruption budget {budget}, {at_a_time} at a time, with grace periods of up to {longest}: {all} if all are used",
+            named(survey, pods)
+        ),
+        None => format!("{} has a grace period of {longest}", named(survey, &[first])),
+    };
+    Some(Hold::new(
+        Sure::Possible,
+        what,
+        "shorten the grace period if that is more than it needs, or move the nodes into another group (target.group in the plan), where Replank waits",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stage::{budget, merge, node, options, pod, service, view};
+
+    fn found(objects: Vec<Value>) -> Vec<String> {
+        let found = super::super::super::managed_update(&view(objects), None, &options());
+        assert!(found.iter().all(|finding| !finding.remedy.is_empty()), "{found:?}");
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    /// Pods on nodes that were Ready so many minutes after their start.
+    fn web(nodes: &[&str], minutes: u64, extra: Value) -> Vec<Value> {
+        let ready = format!("2026-01-01T10:{minutes:02}:00Z");
+        let mut all = json!({"status": {"startTime": "2026-01-01T10:00:00Z", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": ready}]}});
+        merge(&mut all, extra);
+        service("web", nodes, &all)
+    }
+
+    #[test]
+    fn a_budget_without_slack_stops_it_and_one_with_slack_does_not() {
+        let with = |least: i32| {
+            let own = budget("web", &json!({"minAvailable": least}), (2, least, 2));
+            found([vec![node("n", "a"), node("m", "b"), own], web(&["n", "m"], 1, json!({}))].concat())
+        };
+        assert_eq!(
+            with(2)[1],
+            "blocking managed-update Node n: EKS' own update gives up at it after 15m (PodEvictionFailure): pod shop/web-a of Deployment shop/web: disruption budget \
+             shop/web never allows an eviction (2 of 2 must stay)"
+        );
+        assert_eq!(with(2).len(), 2, "every node is named");
+        assert_eq!(with(1), [""; 0]);
+    }
+
+    #[test]
+    fn only_nodes_of_managed_groups_are_looked_at() {
+        let mut own = node("n", "a");
+        own["metadata"]["labels"] = json!({});
+        let budget = budget("web", &json!({"minAvailable": 1}), (1, 1, 1));
+        assert_eq!(found([vec![own, budget], web(&["n"], 1, json!({}))].concat()), [""; 0]);
+    }
+
+    #[test]
+    fn pods_that_go_one_after_the_other_are_added_up() {
+        let with = |nodes: &[&str], minutes| {
+            let all = i32::try_from(nodes.len()).expect("few");
+            let own = budget("web", &json!({"maxUnavailable": 1}), (all, all - 1, all));
+            found([vec![node("n", "a"), node("m", "b"), own], web(nodes, minutes, json!({}))].concat())
+        };
+        let three = with(&["n", "n", "n"], 8);
+        assert!(
+            three[0].starts_with("blocking") && three[0].ends_with("which took 8m: up to 16m"),
+            "{three:?}"
+        );
+        assert_eq!(with(&["n", "n", "n"], 7), [""; 0], "14 minutes");
+        let two = with(&["n", "m"], 22);
+        assert!(two.iter().all(|one| one.starts_with("warning")) && two.len() == 2, "{two:?}");
+    }
+
+    #[test]
+    fn a_long_grace_may_stop_it() {
+        let with = |seconds: i64| {
+            let extra = json!({"spec": {"terminationGracePeriodSeconds": seconds}});
+            found([vec![node("n", "a")], web(&["n"], 1, extra)].concat())
+        };
+        assert_eq!(
+            with(901),
+            [
+                "warning managed-update Node n: EKS' own update may give up at it after 15m: pod shop/web-a of Deployment shop/web has a grace period of 15m1s"
+            ]
+        );
+        assert_eq!(with(900), [""; 0]);
+    }
+
+    #[test]
+    fn a_run_that_a_budget_keeps_stops_it_unless_it_ends_in_time() {
+        let with = |began: &str| {
+            let run = |name: &str, status: Value| {
+                json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow",
+                    "metadata": {"name": name, "namespace": "shop", "labels": {"workflows.argoproj.io/cron-workflow": "etl"}}, "status": status})
+            };
+            let before = json!({"phase": "Succeeded", "startedAt": "2025-12-31T08:00:00Z", "finishedAt": "2025-12-31T10:00:00Z"});
+            let labels = json!({"metadata": {"labels": {"app": "etl-2"}}});
+            found(vec![
+                node("n", "a"),
+                run("etl-1", before),
+                run("etl-2", json!({"phase": "Running", "startedAt": began})),
+                pod("p", "n", Some(("argoproj.io/v1alpha1", "Workflow", "etl-2")), labels),
+                budget("etl-2", &json!({"minAvailable": 9999}), (1, 9999, 1)),
+            ])
+        };
+        let long = with("2026-01-01T11:00:00Z");
+        assert!(
+            long[0].starts_with("blocking") && long[0].ends_with("expected by 2026-01-01T13:00:00Z, in 1h"),
+            "{long:?}"
+        );
+        let soon = with("2026-01-01T10:10:00Z");
+        assert!(soon[0].starts_with("warning") && soon[0].ends_with("in 10m"), "{soon:?}");
+    }
+
+    #[test]
+    fn what_is_stuck_or_covered_twice_stops_it() {
+        let deleted = |at: &str| {
+            let extra = json!({"metadata": {"deletionTimestamp": at, "deletionGracePeriodSeconds": 30}});
+            found(vec![node("n", "a"), pod("p", "n", Some(("v1", "ReplicationController", "r")), extra)])
+        };
+        assert!(deleted("2026-01-01T11:00:00Z")[0].contains("terminating for 1h beyond its grace period"));
+        assert_eq!(deleted("2026-01-01T11:59:00Z"), [""; 0], "on its way");
+        let mut second = budget("web-2", &json!({"minAvailable": 0}), (2, 0, 2));
+        second["spec"]["selector"] = json!({"matchLabels": {"app": "web"}});
+        let first = budget("web", &json!({"minAvailable": 0}), (2, 0, 2));
+        let twice = found([vec![node("n", "a"), first, second], web(&["n", "n"], 1, json!({}))].concat());
+        assert!(twice[0].contains("2 pods such as shop/web-a of Deployment shop/web: covered by disruption budgets shop/web and shop/web-2"), "{twice:?}");
+    }
+}

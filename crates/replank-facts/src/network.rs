@@ -1,0 +1,329 @@
+//! Security groups: what nodes of a group reach, and who reaches them, from what AWS's command line prints.
+//!
+//! A launch template that names security groups replaces those that EKS would give: the cluster's own is not added then (EKS user guide, "Customize managed nodes with
+//! launch templates"). So a new group may lack what the old one has by its template, or by having none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde_json::Value;
+
+/// What is known of security groups and of who has which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// By node group: its launch template's id and the version that it names.
+    templates: BTreeMap<String, (String, String)>,
+    /// By launch template and version: its security groups.
+    versions: BTreeMap<(String, i64), Vec<String>>,
+    /// By launch template: the version that is the default.
+    defaults: BTreeMap<String, i64>,
+    groups: BTreeMap<String, SecurityGroup>,
+    /// The security group of the cluster, which nodes have whose launch template names none.
+    cluster: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct SecurityGroup {
+    name: String,
+    lets_in: Vec<Permission>,
+    lets_out: Vec<Permission>,
+}
+
+/// Traffic that is allowed with one other side.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Permission {
+    protocol: String,
+    ports: Option<(i64, i64)>,
+    /// A security group, a range of addresses or a prefix list.
+    with: String,
+}
+
+/// Traffic as it is told: `tcp 5432 of sg-1 (database)`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Traffic {
+    protocol: String,
+    ports: Option<(i64, i64)>,
+    with: String,
+}
+
+impl fmt::Display for Traffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protocol = if self.protocol == "-1" { "all traffic" } else { &*self.protocol };
+        match self.ports {
+            Some((from, to)) if from == to => write!(f, "{protocol} {from} {}", self.with),
+            Some((from, to)) => write!(f, "{protocol} {from}-{to} {}", self.with),
+            None => write!(f, "{protocol} {}", self.with),
+        }
+    }
+}
+
+impl Permission {
+    /// Whether it allows all that another one does, whoever is on the other side.
+    fn covers(&self, other: &Self) -> bool {
+        let has_ports = match (self.ports, other.ports) {
+            (None, _) => true,
+            (Some((from, to)), Some((low, high))) => from <= low && high <= to,
+            (Some(_), None) => false,
+        };
+        self.protocol == "-1" || (self.protocol == other.protocol && has_ports)
+    }
+}
+
+/// What one group's nodes have and another's lack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lacks {
+    /// What is reached: security groups that let the nodes in.
+    pub reached: BTreeSet<Traffic>,
+    /// Who reaches the nodes.
+    pub reaching: BTreeSet<Traffic>,
+    /// What the nodes' own security groups let out.
+    pub sent: BTreeSet<Traffic>,
+}
+
+impl Network {
+    /// Takes in an answer; whether it is one that is used.
+    pub fn read(&mut self, value: &Value) -> bool {
+        let list = |key: &str| value[key].as_array();
+        if let Some(groups) = list("AutoScalingGroups") {
+            self.templates.extend(groups.iter().filter_map(template_of));
+        } else if let Some(versions) = list("LaunchTemplateVersions") {
+            versions.iter().for_each(|version| self.version(version));
+        } else if let Some(groups) = list("SecurityGroups") {
+            self.groups.extend(groups.iter().filter_map(security_group));
+        } else if let Some(own) = value["cluster"]["resourcesVpcConfig"]["clusterSecurityGroupId"].as_str() {
+            self.cluster = Some(own.to_owned());
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn version(&mut self, value: &Value) {
+        let Some((id, number)) = value["LaunchTemplateId"].as_str().zip(value["VersionNumber"].as_i64())
+        else {
+            return;
+        };
+        let data = &value["LaunchTemplateData"];
+        let interfaces = data["NetworkInterfaces"].as_array().into_iter().flatten();
+        let lists = std::iter::once(&data["SecurityGroupIds"]).chain(interfaces.map(|one| &one["Groups"]));
+        let groups = lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+        self.versions.insert((id.to_owned(), number), groups.map(str::to_owned).collect());
+        if value["DefaultVersion"] == true {
+            self.defaults.insert(id.to_owned(), number);
+        }
+    }
+
+    /// The security groups of a node group's nodes, where they are known.
+    #[must_use]
+    pub fn of(&self, group: &str) -> Option<BTreeSet<String>> {
+        let (id, version) = self.templates.get(group)?;
+        let number = match &**version {
+            "$Latest" => self.versions.keys().filter(|(of, _)| of == id).map(|(_, number)| *number).max()?,
+            "$Default" => *self.defaults.get(id)?,
+            number => number.parse().ok()?,
+        };
+        let named = self.versions.get(&(id.clone(), number))?;
+        match named.is_empty() {
+            true => self.cluster.clone().map(|own| BTreeSet::from([own])),
+            false => Some(named.iter().cloned().collect()),
+        }
+    }
+
+    /// What nodes with some security groups have that nodes with others lack.
+    #[must_use]
+    pub fn lacks(&self, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Lacks {
+        Lacks {
+            reached: self.reached(old, new),
+            reaching: self.of_own(old, new, |group| &group.lets_in),
+            sent: self.of_own(old, new, |group| &group.lets_out),
+        }
+    }
+
+    /// Ports of other security groups that let one in and not the other.
+    fn reached(&self, old: &BTreeSet<String>, new: &BTreeSet<String>) -> BTreeSet<Traffic> {
+        let mut lost = BTreeSet::new();
+        for (id, group) in &self.groups {
+            for one in group.lets_in.iter().filter(|one| old.contains(&one.with)) {
+                let is_let_in = |other: &Permission| {
+                    (new.contains(&other.with) || is_everybody(&other.with)) && other.covers(one)
+                };
+                if !group.lets_in.iter().any(is_let_in) {
+                    lost.insert(traffic(one, format!("of {}", self.told(id))));
+                }
+            }
+        }
+        lost
+    }
+
+    fn of_own(
+        &self,
+        old: &BTreeSet<String>,
+        new: &BTreeSet<String>,
+        of: impl Fn(&SecurityGroup) -> &Vec<Permission>,
+    ) -> BTreeSet<Traffic> {
+        let all = |ids: &BTreeSet<String>| -> Vec<Permission> {
+            ids.iter().filter_map(|id| self.groups.get(id)).flat_map(|group| of(group).clone()).collect()
+        };
+        let (before, after) = (all(old), all(new));
+        // What is allowed with oneself is allowed with oneself in the other group, too.
+        let is_same = |one: &Permission, other: &Permission| {
+            one.with == other.with
+                || is_everybody(&other.with)
+                || (old.contains(&one.with) && new.contains(&other.with) && !new.contains(&one.with))
+        };
+        let is_lost = |one: &&Permission| !after.iter().any(|other| is_same(one, other) && other.covers(one));
+        before
+            .iter()
+            .filter(is_lost)
+            .map(|one| traffic(one, format!("with {}", self.told(&one.with))))
+            .collect()
+    }
+
+    /// A security group with its name; anything else as it is.
+    fn told(&self, id: &str) -> String {
+        match self.groups.get(id) {
+            Some(group) if !group.name.is_empty() => format!("{id} ({})", group.name),
+            Some(_) | None => id.to_owned(),
+        }
+    }
+}
+
+fn traffic(one: &Permission, with: String) -> Traffic {
+    Traffic { protocol: one.protocol.clone(), ports: one.ports, with }
+}
+
+fn is_everybody(with: &str) -> bool {
+    with == "0.0.0.0/0"
+}
+
+/// A group under its own name, or that of its managed node group, and the launch template that it names.
+fn template_of(group: &Value) -> Option<(String, (String, String))> {
+    let mut tags = group["Tags"].as_array().into_iter().flatten();
+    let managed = tags.find(|tag| tag["Key"] == "eks:nodegroup-name").and_then(|tag| tag["Value"].as_str());
+    let name = managed.or_else(|| group["AutoScalingGroupName"].as_str())?;
+    let own = &group["LaunchTemplate"];
+    let mixed = &group["MixedInstancesPolicy"]["LaunchTemplate"]["LaunchTemplateSpecification"];
+    let template = if own.is_object() { own } else { mixed };
+    let id = template["LaunchTemplateId"].as_str()?;
+    let version = template["Version"].as_str().unwrap_or("$Default");
+    Some((name.to_owned(), (id.to_owned(), version.to_owned())))
+}
+
+fn security_group(value: &Value) -> Option<(String, SecurityGroup)> {
+    let permissions = |key: &str| -> Vec<Permission> {
+        value[key].as_array().into_iter().flatten().flat_map(permissions).collect()
+    };
+    Some((
+        value["GroupId"].as_str()?.to_owned(),
+        SecurityGroup {
+            name: value["GroupName"].as_str().unwrap_or_default().to_owned(),
+            lets_in: permissions("IpPermissions"),
+            lets_out: permissions("IpPermissionsEgress"),
+        },
+    ))
+}
+
+/// One for each other side.
+fn permissions(value: &Value) -> Vec<Permission> {
+    const SIDES: [(&str, &str); 4] = [
+        ("UserIdGroupPairs", "GroupId"),
+        ("IpRanges", "CidrIp"),
+        ("Ipv6Ranges", "CidrIpv6"),
+        ("PrefixListIds", "PrefixListId"),
+    ];
+    let protocol = value["IpProtocol"].as_str().unwrap_or("-1");
+    let ports = value["FromPort"].as_i64().zip(value["ToPort"].as_i64());
+    let mut all = Vec::new();
+    for (list, key) in SIDES {
+        let sides = value[list].as_array().into_iter().flatten().filter_map(|side| side[key].as_str());
+        all.extend(sides.map(|with| Permission {
+            protocol: protocol.to_owned(),
+            ports,
+            with: with.to_owned(),
+        }));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn network(more: &[Value]) -> Network {
+        let group = |name: &str, template: &str, version: &str| json!({"AutoScalingGroupName": name, "LaunchTemplate": {"LaunchTemplateId": template, "Version": version}});
+        let mut network = Network::default();
+        let answers = [
+            json!({"AutoScalingGroups": [group("old", "lt-1", "1"), group("new", "lt-2", "$Latest")]}),
+            json!({"LaunchTemplateVersions": [
+                {"LaunchTemplateId": "lt-1", "VersionNumber": 1, "LaunchTemplateData": {"SecurityGroupIds": ["sg-old"]}},
+                {"LaunchTemplateId": "lt-2", "VersionNumber": 1, "LaunchTemplateData": {"SecurityGroupIds": ["sg-old"]}},
+                {"LaunchTemplateId": "lt-2", "VersionNumber": 2, "LaunchTemplateData": {"NetworkInterfaces": [{"Groups": ["sg-new"]}]}}]}),
+        ];
+        for answer in answers.iter().chain(more) {
+            assert!(network.read(answer));
+        }
+        network
+    }
+
+    fn permission(port: i64, from: &[&str]) -> Value {
+        let pairs: Vec<Value> = from.iter().map(|id| json!({"GroupId": id})).collect();
+        json!({"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "UserIdGroupPairs": pairs})
+    }
+
+    fn lacks(groups: &Value) -> Lacks {
+        let network = network(&[json!({"SecurityGroups": groups})]);
+        network.lacks(&network.of("old").expect("known"), &network.of("new").expect("known"))
+    }
+
+    fn words(all: &BTreeSet<Traffic>) -> Vec<String> {
+        all.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_security_groups_of_a_group_are_those_of_its_template() {
+        let network = network(&[]);
+        assert_eq!(network.of("old"), Some(BTreeSet::from(["sg-old".to_owned()])));
+        assert_eq!(network.of("new"), Some(BTreeSet::from(["sg-new".to_owned()])), "the latest");
+        assert_eq!(network.of("other"), None);
+    }
+
+    #[test]
+    fn without_any_of_its_own_a_template_gets_the_clusters() {
+        let mut network = Network::default();
+        let group = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1", "Tags": [{"Key": "eks:nodegroup-name", "Value": "web"}],
+            "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}]});
+        let version = json!({"LaunchTemplateVersions": [{"LaunchTemplateId": "lt-1", "VersionNumber": 1, "LaunchTemplateData": {}}]});
+        assert!(network.read(&group) && network.read(&version));
+        assert_eq!(network.of("web"), None, "the cluster's is not known");
+        assert!(
+            network.read(&json!({"cluster": {"resourcesVpcConfig": {"clusterSecurityGroupId": "sg-eks"}}}))
+        );
+        assert_eq!(network.of("web"), Some(BTreeSet::from(["sg-eks".to_owned()])));
+    }
+
+    #[test]
+    fn what_lets_in_the_old_group_only_is_lacking() {
+        let database = |from: &[&str]| json!([{"GroupId": "sg-db", "GroupName": "database", "IpPermissions": [permission(5432, from)]}]);
+        assert_eq!(words(&lacks(&database(&["sg-old"])).reached), ["tcp 5432 of sg-db (database)"]);
+        assert_eq!(lacks(&database(&["sg-old", "sg-new"])), Lacks::default());
+        assert_eq!(lacks(&database(&["sg-other"])), Lacks::default());
+        let all = json!([{"GroupId": "sg-db", "IpPermissions": [permission(5432, &["sg-old"]), {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-new"}]}]}]);
+        assert_eq!(lacks(&all), Lacks::default(), "all traffic is more");
+    }
+
+    #[test]
+    fn who_reaches_the_old_group_only_is_lacking() {
+        let groups = |new: Value| {
+            json!([{"GroupId": "sg-lb", "GroupName": "balancer"},
+                {"GroupId": "sg-old", "IpPermissions": [permission(8080, &["sg-lb"]), permission(10250, &["sg-old"])], "IpPermissionsEgress": [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]},
+                {"GroupId": "sg-new", "IpPermissions": new, "IpPermissionsEgress": [permission(443, &["sg-db"])]}])
+        };
+        let few = lacks(&groups(json!([permission(10250, &["sg-new"])])));
+        assert_eq!(words(&few.reaching), ["tcp 8080 with sg-lb (balancer)"]);
+        assert_eq!(words(&few.sent), ["all traffic with 0.0.0.0/0"]);
+        let both = lacks(&groups(json!([permission(10250, &["sg-new"]), permission(8080, &["sg-lb"])])));
+        assert!(both.reaching.is_empty(), "{both:?}");
+    }
+}

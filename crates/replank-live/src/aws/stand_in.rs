@@ -1,0 +1,73 @@
+//! A stand-in for AWS's services, for tests: it writes down what it is asked, and answers as it is told.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::account::Aws;
+use super::client::Caller;
+use super::found::Found;
+use super::sign::Key;
+use super::wire::AwsAsked;
+
+/// What it answers to a request line and a body.
+type Answers = dyn Fn(&str, &str) -> String + Send + Sync;
+
+/// A server that ends with the test.
+pub(super) struct StandIn {
+    asked: Arc<Mutex<Vec<String>>>,
+    address: String,
+}
+
+impl StandIn {
+    /// One that answers so.
+    pub(super) fn new(answers: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let address = format!("http://{}", listener.local_addr().expect("it has an address"));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (log, answers) = (Arc::clone(&asked), Arc::new(answers) as Arc<Answers>);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                // A connection that is closed meanwhile asks nothing.
+                drop(answer(stream, &log, &*answers));
+            }
+        });
+        Self { asked, address }
+    }
+
+    /// An account whose services are all here.
+    pub(super) fn account(&self) -> Aws {
+        let region = Some("eu-west-1".to_owned());
+        let asked = AwsAsked { region, profile: None, endpoint: Some(self.address.clone()) };
+        let key = Key { access_key: "AKIA".to_owned(), secret_key: "s".to_owned(), session_token: None };
+        Aws::of_caller(Caller::with(&asked, Found::fixed(key, "the test")).expect("it has a region"))
+    }
+
+    /// What it was asked since this was asked last: `GET /path`, of forms with the action.
+    pub(super) fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>, answers: &Answers) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut line, mut length) = (String::new(), 0);
+    reader.read_line(&mut line)?;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header)?;
+        let Some((name, value)) = header.trim().split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let line = line.trim_end_matches(" HTTP/1.1\r\n").to_owned();
+    let action = body.split('&').find_map(|pair| pair.strip_prefix("Action="));
+    let said = action.map_or_else(|| line.clone(), str::to_owned);
+    log.lock().unwrap_or_else(PoisonError::into_inner).push(said);
+    let text = answers(&line, &body);
+    write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}", text.len())
+}

@@ -140,6 +140,11 @@ impl Case {
     pub(super) fn is_resized(&self) -> bool {
         self.faults.iter().any(|fault| fault.words.starts_with("somebody scales"))
     }
+
+    /// Whether messages come late.
+    pub(super) fn has_late_messages(&self) -> bool {
+        self.faults.iter().any(|fault| fault.words.contains(" late by "))
+    }
 }
 
 fn fault(draws: &mut Draws, verb: Verb) -> Fault {

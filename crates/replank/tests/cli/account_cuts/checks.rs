@@ -16,6 +16,8 @@ const RECORDS: &str = "/api/v1/namespaces/kube-system/configmaps?labelSelector=r
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 /// How long what is under way in the account may take once the run is over.
 const SETTLES: Duration = Duration::from_secs(60);
+/// Longer than a message is late at the most.
+const LATE: Duration = Duration::from_secs(20);
 
 pub(super) fn records(account: &Account) -> Vec<Value> {
     items(account, RECORDS)
@@ -36,14 +38,23 @@ pub(super) fn may_end(account: &Account, case: &Case, (ran, is_first): (&Ran, bo
     is_before && is_said && matches!(ran.code, Some(1 | 2))
 }
 
-/// What becomes of instances: each once, however often a message about it came, in the order of the events.
-fn states(account: &Account) -> Vec<(String, String)> {
+/// What becomes of instances: each once, however often a message about it came, in the order of the events. Messages about them may be late, too.
+fn states(account: &Account, case: &Case) -> Vec<(String, String)> {
     let url = format!("{}/111122223333/states", account.variable("AWS_ENDPOINT_URL"));
     let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
+    let late = if case.has_late_messages() { LATE } else { Duration::ZERO };
+    let mut last = Instant::now();
     loop {
         let asked = json!({"QueueUrl": url, "MaxNumberOfMessages": 10, "VisibilityTimeout": 3600});
         let answer = account.json("sqs", "AmazonSQS.ReceiveMessage", &asked);
-        let Some(messages) = answer["Messages"].as_array().filter(|all| !all.is_empty()) else { break };
+        let Some(messages) = answer["Messages"].as_array().filter(|all| !all.is_empty()) else {
+            if last.elapsed() >= late {
+                break;
+            }
+            thread::sleep(Duration::from_secs(1));
+            continue;
+        };
+        last = Instant::now();
         for message in messages {
             let body = message["Body"].as_str().expect("it has a body");
             let event: Value = serde_json::from_str(body).expect("it is JSON");
@@ -84,7 +95,7 @@ pub(super) fn wrong(account: &Account, case: &Case, url: Option<&str>) -> Vec<St
         thread::sleep(Duration::from_secs(1));
         found = at_rest(account, case);
     }
-    let states = states(account);
+    let states = states(account, case);
     found.extend(of_instances(case, &states));
     if let Some(url) = url.filter(|_| case.verb == Verb::Handle) {
         let (here, dead) = (left(account, url), left(account, &url.replace("/replank", "/dead")));

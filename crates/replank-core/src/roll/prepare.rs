@@ -336,7 +336,10 @@ fn raise_again(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
             && nodes.alive(roll.name) == group.size.desired;
         let for_zones =
             if is_settled && under_way == 0 { roll.wanted() + zones::launches(ctx, roll) } else { 0 };
-        wanted = wanted.max(for_nodes).max(for_zones);
+        // Somebody lowered the group before a new node was of use: nothing is cordoned yet, and without one nothing would be.
+        let is_taken_back = is_settled && nodes.usable.is_empty() && !nodes.found.is_empty();
+        let for_first = if is_taken_back { before + nodes.found_free.max(1) } else { 0 };
+        wanted = wanted.max(for_nodes).max(for_zones).max(for_first);
     }
     raise(ctx, roll, group, wanted.min(before + surge));
 }

@@ -97,6 +97,12 @@ def look(account, check):
     check("moto: the queue is empty", messages == ["0", "0"], messages)
     blue = eks.describe_nodegroup(clusterName="shop", nodegroupName="blue")["nodegroup"]
     check("moto: size of blue", blue["scalingConfig"] == {"minSize": 1, "maxSize": 3, "desiredSize": 2}, blue["scalingConfig"])
+    names = sorted(eks.list_nodegroups(clusterName="shop")["nodegroups"])
+    check("moto: one group was made", names == ["blue", "green"], names)
+    green = eks.describe_nodegroup(clusterName="shop", nodegroupName="green")["nodegroup"]
+    is_like = all(green[key] == blue[key] for key in ("subnets", "nodeRole"))
+    empty = {"minSize": 0, "maxSize": 3, "desiredSize": 0}
+    check("moto: it is like the other, and empty", is_like and green["scalingConfig"] == empty and green["labels"] == {"tier": "web"}, green)
 
 
 def run(folder, check):

@@ -334,21 +334,31 @@ impl Aws {
         self.write_update("UpdateAddon", &path, body, write).await
     }
 
-    /// Sent again where no answer comes: the token makes it one request.
     async fn write_update(
+        &self,
+        action: &str,
+        path: &str,
+        body: Value,
+        write: Write<'_>,
+    ) -> Result<EksUpdate, AwsError> {
+        Ok(EksUpdate::read(&self.write_once(action, path, body, write).await?["update"]))
+    }
+
+    /// Sent again where no answer comes: the token makes it one request.
+    pub(super) async fn write_once(
         &self,
         action: &str,
         path: &str,
         mut body: Value,
         write: Write<'_>,
-    ) -> Result<EksUpdate, AwsError> {
+    ) -> Result<Value, AwsError> {
         body["clientRequestToken"] = write.token.into();
         let mut sent = 0;
         loop {
             sent += 1;
             let call = (Method::POST, path, "");
             match self.caller.eks(action, call, Some(&body), Manner::Write(write.is_in_time)).await {
-                Ok(answer) => return Ok(EksUpdate::read(&answer["update"])),
+                Ok(answer) => return Ok(answer),
                 Err(error) if error.is_passing() && sent < SENT_MAX => {
                     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 }

@@ -17,7 +17,7 @@ use replank_protocol::outcome::Answer;
 use serde_json::Value;
 
 use super::answer::{list, text};
-use super::{Aws, AwsAsked, AwsError, AwsQueue, UpdateOf, Write};
+use super::{Aws, AwsAsked, AwsError, AwsQueue, NodegroupAsked, NodegroupStage, UpdateOf, Write};
 use crate::cloud::{Cloud, OfNode, Order};
 use crate::queue::Queue as _;
 
@@ -69,6 +69,7 @@ impl<'a> Elsewhere<'a> {
         let current = visit.looks().await;
         visit.changes(current).await;
         visit.managed().await;
+        visit.makes().await;
         visit.queue().await;
         visit.asks_what_is_lacking().await;
         visit.lacking.sort();
@@ -191,6 +192,26 @@ impl<'a> Elsewhere<'a> {
         };
         let answer = self.act(&effect).await;
         self.lacks_answer("eks:UpdateNodegroupVersion", &answer);
+    }
+
+    /// A group is made like another; the same request once more, and a group of that name that is there already, make no second one.
+    async fn makes(&self) {
+        let (cluster, aws) = (self.of("cluster"), &self.aws);
+        let first = aws.described_nodegroup(cluster, "blue").await.expect("it is there");
+        let first = &first["nodegroup"];
+        let input = serde_json::json!({"clusterName": cluster, "nodegroupName": "green", "subnets": first["subnets"], "nodeRole": first["nodeRole"],
+            "scalingConfig": {"minSize": 0, "maxSize": 3, "desiredSize": 0}, "labels": {"tier": "web"}, "clientRequestToken": "replank-green"});
+        assert_eq!(aws.nodegroup_stage(cluster, "green").await.expect("it answers"), NodegroupStage::Absent);
+        let asked = aws.create_nodegroup(&input, &|| true).await.expect("it is made");
+        assert_eq!(asked, NodegroupAsked::Begun);
+        // moto makes no Auto Scaling group behind it: it is never seen to be there.
+        assert_eq!(
+            aws.nodegroup_stage(cluster, "green").await.expect("it answers"),
+            NodegroupStage::Creating
+        );
+        let again = aws.create_nodegroup(&input, &|| true).await.expect("it is no error");
+        assert_eq!(again, NodegroupAsked::IsThere);
+        println!("done      CreateNodegroup");
     }
 
     /// A message is received, held and deleted.

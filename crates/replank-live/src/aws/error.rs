@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::statement::statement;
+use super::statement::{lacking, statement};
 
 /// Why something cannot be had from AWS.
 #[derive(Clone, Debug, Error)]
@@ -124,7 +124,11 @@ impl AwsError {
             Self::Credentials { .. } | Self::NotAccepted { .. } => {
                 Some("log in again, then try: aws sts get-caller-identity".to_owned())
             }
-            Self::Denied { action, .. } => Some(format!("attach this statement to the role or user:\n{}", statement(action))),
+            Self::Denied { action, message, .. } => {
+                // What is refused may be something else that the call needs: a role that is handed on.
+                let statement = lacking(action, message).unwrap_or_else(|| statement(action));
+                Some(format!("attach this statement to the role or user:\n{statement}"))
+            }
             Self::Unreachable { .. } => Some("check the region, the network, and --endpoint-url (AWS_ENDPOINT_URL)".to_owned()),
             Self::WrongAccount { .. } => {
                 Some("check the account and the region: aws sts get-caller-identity; pass --profile and --region".to_owned())

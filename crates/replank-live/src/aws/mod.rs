@@ -14,6 +14,7 @@ mod answer;
 mod balanced;
 mod changeable;
 mod client;
+mod creation;
 mod credentials;
 mod discover;
 mod discovery;
@@ -55,13 +56,14 @@ use error::said;
 use crate::cloud::{Cloud, Observed, OfNode, Order, Pending};
 
 pub use account::Aws;
+pub use creation::{Asked as NodegroupAsked, Stage as NodegroupStage};
 pub use eks::{EksError, EksUpdate, Progress, UpdateOf, Write, request_token};
 pub use error::AwsError;
 pub use queue::AwsQueue;
 pub use scaled::Tag;
 pub use statement::{
-    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MANAGED, QUEUE, READS, UPGRADE,
-    UPGRADE_READS, allowed, statement,
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MAKE_GROUP, MAKES, MANAGED,
+    QUEUE, READS, TO_EKS, UPGRADE, UPGRADE_READS, allowed, statement,
 };
 pub use wire::AwsAsked;
 

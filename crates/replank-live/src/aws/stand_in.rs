@@ -10,7 +10,7 @@ use super::found::Found;
 use super::sign::Key;
 use super::wire::AwsAsked;
 
-/// What it answers to a request line and a body.
+/// What it answers to a request line and a body: a body, or a refusal as `409 ResourceInUseException BODY`.
 type Answers = dyn Fn(&str, &str) -> String + Send + Sync;
 
 /// A server that ends with the test.
@@ -69,5 +69,18 @@ fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>, answers: &Answers) ->
     let said = action.map_or_else(|| line.clone(), str::to_owned);
     log.lock().unwrap_or_else(PoisonError::into_inner).push(said);
     let text = answers(&line, &body);
-    write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}", text.len())
+    let (status, code, text) = refusal(&text).unwrap_or(("200", "", &text));
+    let kind = if code.is_empty() { String::new() } else { format!("x-amzn-errortype: {code}\r\n") };
+    write!(
+        stream,
+        "HTTP/1.1 {status} x\r\n{kind}content-length: {}\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    )
+}
+
+/// Status, code and body of a refusal.
+fn refusal(text: &str) -> Option<(&str, &str, &str)> {
+    let (status, rest) = text.split_once(' ').filter(|(status, _)| status.parse::<u16>().is_ok())?;
+    let (code, body) = rest.split_once(' ')?;
+    Some((status, code, body))
 }

@@ -8,6 +8,28 @@ pub fn statement(action: &str) -> String {
     format!("{{\"Effect\": \"Allow\", \"Action\": [\"{action}\"], \"Resource\": \"*\"}}")
 }
 
+/// The statement that allows what IAM says is lacking to whoever has asked for an action, in its words: `is not authorized to perform: ACTION on resource: ARN`; `None` where it says nothing of the kind.
+///
+/// Source: IAM user guide, "Troubleshoot access denied error messages".
+#[must_use]
+pub(super) fn lacking(asked: &str, message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("is not authorized to perform: ")?;
+    let is_end = |letter: char| letter.is_whitespace() || letter == ',';
+    let action = rest.split(is_end).next().filter(|action| action.contains(':'))?;
+    let resource = rest.split_once("on resource: ").and_then(|(_, rest)| rest.split(is_end).next());
+    // IAM's own actions name a role without its ARN.
+    let resource = resource.filter(|resource| resource.starts_with("arn:")).unwrap_or("*");
+    let condition = match action {
+        "iam:PassRole" if asked.starts_with("eks:") => {
+            format!(", \"Condition\": {{\"StringEquals\": {{\"iam:PassedToService\": \"{TO_EKS}\"}}}}")
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "{{\"Effect\": \"Allow\", \"Action\": [\"{action}\"], \"Resource\": \"{resource}\"{condition}}}"
+    ))
+}
+
 /// A statement that allows actions on resources.
 #[must_use]
 pub fn allowed(actions: &[&str], resource: &Value) -> Value {
@@ -59,6 +81,22 @@ pub const MANAGED: &[&str] = &[
     "eks:UpdateNodegroupVersion",
     "ec2:CreateLaunchTemplateVersion",
 ];
+
+/// What makes a managed node group, on the cluster.
+///
+/// Source: Service Authorization Reference, "Actions, resources, and condition keys for Amazon Elastic Kubernetes Service": its resource is the cluster, and no dependent actions are listed.
+pub const MAKE_GROUP: &[&str] = &["eks:CreateNodegroup"];
+
+/// What EKS checks of whoever makes a managed node group, beside [`LAUNCHES`] where it has a launch template of its own: that they may hand it the nodes' role (PassRole), and, since it looks in their name, that they may
+/// see the role, its policies and the subnets.
+///
+/// Sources: IAM user guide, "Grant a user permissions to pass a role to an AWS service". AWS documents no list for CreateNodegroup: the others are read off errors that users have met
+/// (terraform-aws-modules/terraform-aws-eks#823: GetRole of the service-linked role AWSServiceRoleForAmazonEKSNodegroup; aws-controllers-k8s/community#2164: ListAttachedRolePolicies and DescribeSubnets).
+pub const MAKES: &[&str] =
+    &["ec2:DescribeSubnets", "iam:GetRole", "iam:ListAttachedRolePolicies", "iam:PassRole"];
+
+/// To whom the nodes' role is handed.
+pub const TO_EKS: &str = "eks.amazonaws.com";
 
 /// What is read of a cluster before an upgrade, beside [`READS`].
 pub const UPGRADE_READS: &[&str] = &[
@@ -129,6 +167,7 @@ mod tests {
         include_str!("account.rs"),
         include_str!("act.rs"),
         include_str!("client.rs"),
+        include_str!("creation.rs"),
         include_str!("discover.rs"),
         include_str!("eks.rs"),
         include_str!("facts.rs"),
@@ -167,6 +206,7 @@ mod tests {
                 ("eks", ".eks_twice(\""),
                 ("eks", ".pages_of(\""),
                 ("eks", ".read_eks(\""),
+                ("eks", ".write_once(\""),
                 ("eks", ".write_update(\""),
                 ("sqs", ".sqs(\""),
             ] {
@@ -177,6 +217,7 @@ mod tests {
             READS,
             AUTO_SCALING,
             MANAGED,
+            MAKE_GROUP,
             UPGRADE_READS,
             UPGRADE,
             HANDLE_READS,

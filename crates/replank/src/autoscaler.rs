@@ -8,8 +8,10 @@ use replank_facts::groups::{GroupBy, LearntGroup};
 use replank_facts::plan::Plan;
 use replank_model::view::View;
 use replank_sim::{Assumption, Source};
+use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::made_like;
 use crate::printer::Printer;
 use crate::scale::{input, words};
 
@@ -56,7 +58,19 @@ impl AutoscalerArgs {
         printer: &mut Printer,
     ) -> Result<Scaled, Failure> {
         let said = plan.map_or(&[][..], |plan| &plan.node_groups);
-        let facts = scale::completed(input::groups(&self.groups)?, said);
+        let mut facts = input::groups(&self.groups)?;
+        let mut answers = Vec::new();
+        if let Some(plan) = plan {
+            answers = made_like::with_assumed(input::answers(&self.groups)?, plan, groups);
+            let all = scale::read_facts(&Value::Array(answers.clone())).map_err(Failure::usage)?;
+            facts = scale::merged(all);
+        }
+        let facts = scale::completed(facts, said);
+        let released = |groups: &mut Vec<LearntGroup>| {
+            if let Some(plan) = plan {
+                made_like::released(groups, &answers, plan);
+            }
+        };
         let own = own_autoscaler(view);
         let flags = words("--autoscaler", self.autoscaler.as_deref().unwrap_or_default())?;
         if self.autoscaler.is_none() && (own.is_none() || !finds) {
@@ -64,6 +78,7 @@ impl AutoscalerArgs {
                 return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
             }
             let apply_facts = scale::apply_facts(groups, view, by, &facts, &scale::Options::default(), false);
+            released(groups);
             apply_facts.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
             return Ok(Scaled { autoscaler: None, assumptions: Vec::new(), facts });
         }
@@ -71,6 +86,7 @@ impl AutoscalerArgs {
         let prices = input::prices(self.prices.as_deref(), &settings.options)?;
         let priorities = input::priorities(view, &settings.options, printer);
         let apply_facts = scale::apply_facts(groups, view, by, &facts, &settings.options, true);
+        released(groups);
         apply_facts.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
         let hint =
             if plan.is_some() { "pass --groups, or set nodeGroups in the plan" } else { "pass --groups" };

@@ -1,13 +1,15 @@
 //! A managed node group made like another: what EKS is asked for, the same as code, and in what two groups differ.
 //!
-//! With `target.group` nodes move into a group that has to be there. Where it is not, it is printed from what DescribeNodegroup says of the group that they leave, to be made by its owner: Replank makes
-//! no group. Which members CreateNodegroup takes, and which exclude each other: EKS API reference, `CreateNodegroup`, and EKS user guide, "Customize managed nodes with launch templates".
+//! With `target.group` nodes move into a group that has to be there. Where it is not, it is read off what DescribeNodegroup says of the group that they leave: printed, to be made by its owner, or made by `roll
+//! --make-group` before the run begins. Which members CreateNodegroup takes, and which exclude each other: EKS API reference, `CreateNodegroup`, and EKS user guide, "Customize managed nodes with launch templates".
 
 use std::collections::BTreeSet;
 
+use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{ChosenBy, Plan, TaintChange, Target};
 use replank_live::aws::request_token;
 use replank_model::object::affinity::TaintEffect;
+use replank_model::text::Text;
 use serde_json::{Map, Value, json};
 
 use crate::printer::Printer;
@@ -73,6 +75,56 @@ impl Made {
         let token = request_token(&format!("create-nodegroup {}", Value::Object(request.clone())));
         request.insert("clientRequestToken".to_owned(), token.into());
         Self { name: name.to_owned(), first, request: Value::Object(request) }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The group that it is like.
+    pub(crate) fn first(&self) -> &str {
+        &self.first
+    }
+
+    /// The cluster that it belongs to.
+    pub(crate) fn cluster(&self) -> &str {
+        self.request["clusterName"].as_str().unwrap_or_default()
+    }
+
+    /// The call's input.
+    pub(crate) fn input(&self) -> &Value {
+        &self.request
+    }
+
+    /// What EKS and Auto Scaling will say of it, as far as it is known before: the Auto Scaling group that EKS makes is taken to be like that of the first one.
+    pub(crate) fn assumed(&self, answers: &[Value]) -> Value {
+        let mut group = self.request.clone();
+        let own = format!("eks-{}", self.name);
+        if let Some(members) = group.as_object_mut() {
+            members.remove("clientRequestToken");
+        }
+        group["resources"] = json!({"autoScalingGroups": [{ "name": own }]});
+        let first = described(answers).find(|one| one["nodegroupName"] == *self.first);
+        let behind = first.map_or(&Value::Null, |first| &first["resources"]["autoScalingGroups"][0]["name"]);
+        let mut shown =
+            flat(answers).flat_map(|one| one["AutoScalingGroups"].as_array().into_iter().flatten());
+        let Some(behind) = shown.find(|one| one["AutoScalingGroupName"] == *behind) else {
+            return json!([{ "nodegroup": group }]);
+        };
+        if group["instanceTypes"].is_null() {
+            // Its launch template names them.
+            let types = behind["Instances"].as_array().into_iter().flatten();
+            let types: BTreeSet<&str> = types.filter_map(|one| one["InstanceType"].as_str()).collect();
+            group["instanceTypes"] = json!(types);
+        }
+        let sizes = &group["scalingConfig"];
+        let tag = |key: &str, value: &str| json!({"Key": key, "Value": value});
+        let made = json!({"AutoScalingGroupName": own, "AvailabilityZones": behind["AvailabilityZones"], "Instances": [],
+            "MinSize": sizes["minSize"], "MaxSize": sizes["maxSize"], "DesiredCapacity": sizes["desiredSize"],
+            "TerminationPolicies": behind["TerminationPolicies"], "SuspendedProcesses": [],
+            "Tags": [tag("eks:cluster-name", self.cluster()), tag("eks:nodegroup-name", &self.name)]});
+        json!([{ "nodegroup": group }, {"AutoScalingGroups": [made]}])
     }
 
     /// The call, to be pasted: a second time it is the same request.
@@ -169,23 +221,45 @@ impl Made {
 
     /// What to do, with both.
     pub(crate) fn words(&self) -> String {
-        let pasted = |text: &str| text.lines().map(|line| format!("  {line}\n")).collect::<String>();
+        format!(
+            "make node group {0} like {1}: `replank roll --make-group` makes it before the run begins; or paste this:\n{2}or, in Terraform:\n{3}{4}{ACCESS}",
+            self.name,
+            self.first,
+            pasted(&self.command()),
+            pasted(&self.terraform()),
+            self.custom()
+        )
+    }
+
+    /// What a run that makes it will ask for.
+    pub(crate) fn told(&self) -> String {
+        let Self { name, first, .. } = self;
+        format!(
+            "node group {name} does not exist: before the run begins it is made like {first}, without nodes, by\n{}{}",
+            pasted(&self.command()),
+            self.custom()
+        )
+    }
+
+    fn custom(&self) -> String {
         let is_custom = self.request["launchTemplate"].is_object() && self.request.get("amiType").is_none();
-        let custom = match is_custom {
+        match is_custom {
             true => format!(
                 "its launch template names the image: to have another one, give the number of a version of it that names that image (the version of {} is shown)\n",
                 self.first
             ),
             false => String::new(),
-        };
-        format!(
-            "make node group {0} like {1}:\n{2}or, in Terraform:\n{3}{custom}{ACCESS}",
-            self.name,
-            self.first,
-            pasted(&self.command()),
-            pasted(&self.terraform())
-        )
+        }
     }
+}
+
+fn pasted(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// How a group is deleted.
+pub(crate) fn deletion(cluster: &str, name: &str) -> String {
+    format!("aws eks delete-nodegroup --cluster-name {cluster} --nodegroup-name {name}")
 }
 
 /// Who lets the nodes of a new group in.
@@ -301,12 +375,72 @@ pub(crate) fn differences(first: &Value, other: &Value) -> Vec<String> {
     all
 }
 
+fn flat(answers: &[Value]) -> impl Iterator<Item = &Value> {
+    answers.iter().flat_map(|answer| answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice))
+}
+
 /// The descriptions of managed node groups in answers of the CLI.
 fn described(answers: &[Value]) -> impl Iterator<Item = &Value> {
-    let flat = answers
-        .iter()
-        .flat_map(|answer| answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice));
-    flat.map(|answer| &answer["nodegroup"]).filter(|group| group.is_object())
+    flat(answers).map(|answer| &answer["nodegroup"]).filter(|group| group.is_object())
+}
+
+/// The group that nodes are to move into, as EKS describes it; `None` where it is not described.
+pub(crate) fn landing<'a>(answers: &'a [Value], plan: &Plan) -> Option<&'a Value> {
+    let name = plan.target.group.as_ref()?;
+    described(answers).find(|group| group["nodegroupName"] == *name.as_str())
+}
+
+/// Whether the group that nodes are to move into is a self-managed one that is there.
+pub(crate) fn is_self_managed(answers: &[Value], plan: &Plan) -> bool {
+    let mut shown = flat(answers).flat_map(|one| one["AutoScalingGroups"].as_array().into_iter().flatten());
+    plan.target
+        .group
+        .as_ref()
+        .is_some_and(|name| shown.any(|one| one["AutoScalingGroupName"] == *name.as_str()))
+}
+
+/// Answers, and what is assumed of the group that nodes are to move into, where it is neither described nor shown by a node: that it is made like the first one.
+pub(crate) fn with_assumed(mut answers: Vec<Value>, plan: &Plan, groups: &[LearntGroup]) -> Vec<Value> {
+    let is_shown = |name: &str| {
+        groups.iter().any(|learnt| learnt.group.name.as_str() == name && !learnt.instances.is_empty())
+    };
+    let made = to_be_made(&answers, plan).filter(|made| {
+        !is_shown(made.name()) && landing(&answers, plan).is_none() && !is_self_managed(&answers, plan)
+    });
+    if let Some(made) = made {
+        let assumed = made.assumed(&answers);
+        answers.push(assumed);
+    }
+    answers
+}
+
+/// Where no node shows the group that nodes are to move into, its nodes have the kubelet of the release that EKS says it has; and it is the one that is described, not the one that was assumed before that was known.
+pub(crate) fn released(groups: &mut Vec<LearntGroup>, answers: &[Value], plan: &Plan) {
+    let (Some(name), Some(landing)) = (&plan.target.group, landing(answers, plan)) else { return };
+    // What is said of groups is put behind what is known of them.
+    let last = groups.iter().rposition(|learnt| learnt.group.name == *name);
+    let mut place = 0;
+    groups.retain(|learnt| {
+        place += 1;
+        learnt.group.name != *name || !learnt.instances.is_empty() || Some(place - 1) == last
+    });
+    let Some(kubelet) = kubelet_of(landing) else { return };
+    for learnt in groups.iter_mut().filter(|learnt| learnt.group.name == *name && learnt.instances.is_empty())
+    {
+        for template in learnt.group.templates.values_mut() {
+            template.profile.kubelet_version = Text::from(kubelet.as_str());
+        }
+    }
+}
+
+/// `v1.36.2` of release `1.36.2-20261120`; of a group whose release is not named, the first of its version. A group with an image of its own has that for a release.
+fn kubelet_of(group: &Value) -> Option<String> {
+    let is_version = |version: &&str| version.starts_with(|letter: char| letter.is_ascii_digit());
+    match group["releaseVersion"].as_str() {
+        _ if group["amiType"] == CUSTOM => None,
+        Some(release) => release.split('-').next().filter(is_version).map(|version| format!("v{version}")),
+        None => group["version"].as_str().filter(is_version).map(|version| format!("v{version}.0")),
+    }
 }
 
 /// The first managed group that nodes leave for another one, as it is described.
@@ -326,8 +460,7 @@ pub(crate) fn to_be_made(answers: &[Value], plan: &Plan) -> Option<Made> {
 pub(crate) fn tell(answers: &[Value], plan: &Plan, is_shown: bool, printer: &mut Printer) {
     let (Some(name), Some(first)) = (&plan.target.group, first(answers, plan)) else { return };
     let old = text(first, "nodegroupName");
-    let mut all = described(answers);
-    match all.find(|group| group["nodegroupName"] == *name.as_str()) {
+    match landing(answers, plan) {
         Some(landing) => {
             let differences = differences(first, landing);
             match differences.is_empty() {
@@ -412,6 +545,29 @@ mod tests {
             assert_eq!(request.get(member), None, "{member}");
         }
         assert!(made.words().contains("its launch template names the image"), "{}", made.words());
+    }
+
+    #[test]
+    fn what_is_assumed_of_it_is_what_was_asked_for_with_an_auto_scaling_group_like_the_first_ones() {
+        let mut group = first_group();
+        group["resources"] = json!({"autoScalingGroups": [{"name": "eks-web-1"}]});
+        group.as_object_mut().expect("an object").remove("instanceTypes");
+        let behind = json!({"AutoScalingGroupName": "eks-web-1", "AvailabilityZones": ["a", "b"], "TargetGroupARNs": ["arn"],
+            "Instances": [{"InstanceId": "i-1", "InstanceType": "m6i.large"}], "LoadBalancerNames": ["old"]});
+        let answers = vec![json!([{ "nodegroup": group }, {"AutoScalingGroups": [behind]}])];
+        let plan = plan(&json!({"group": "green", "kubernetesVersion": "1.36"}));
+        let answers = with_assumed(answers, &plan, &[]);
+        let green = landing(&answers, &plan).expect("it is assumed");
+        assert_eq!((&green["version"], &green["instanceTypes"]), (&json!("1.36"), &json!(["m6i.large"])));
+        assert_eq!((&green["clientRequestToken"], &green["status"]), (&Value::Null, &Value::Null));
+        assert_eq!(kubelet_of(green).as_deref(), Some("v1.36.0"));
+        let made = &answers[1][1]["AutoScalingGroups"][0];
+        assert_eq!((&made["AvailabilityZones"], &made["Instances"]), (&json!(["a", "b"]), &json!([])));
+        assert_eq!((&made["TargetGroupARNs"], &made["LoadBalancerNames"]), (&Value::Null, &Value::Null));
+        assert_eq!(with_assumed(answers.clone(), &plan, &[]).len(), 2, "it is described by now");
+        let custom = json!({"amiType": "CUSTOM", "releaseVersion": "ami-1", "version": "1.36"});
+        assert_eq!(kubelet_of(&custom), None);
+        assert_eq!(kubelet_of(&json!({"releaseVersion": "1.36.2-20261120"})).as_deref(), Some("v1.36.2"));
     }
 
     #[test]

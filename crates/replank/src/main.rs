@@ -28,6 +28,7 @@ mod memory;
 mod migrate;
 mod moment;
 mod output;
+mod patience;
 mod place;
 mod printer;
 mod progress;

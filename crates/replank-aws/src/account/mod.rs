@@ -55,6 +55,9 @@ pub use own::Account;
 /// Tokens of requests that are remembered.
 const TOKENS_MAX: usize = 2_000;
 
+/// What whoever hands a role to a service has to be allowed to do.
+const PASS_ROLE: &str = "iam:PassRole";
+
 impl Account {
     /// Answers a call, unless something goes wrong with it.
     pub fn answer(&mut self, region: &mut dyn Region, call: &Call) -> Answered {
@@ -116,11 +119,20 @@ impl Account {
 
     /// The refusal of an action that nobody may do, in each service's words.
     fn denied(&self, call: &Call) -> Option<Fault> {
-        let action = format!("{}:{}", call.service.signing_name(), call.action);
-        self.names.setting.denied.iter().find(|denied| **denied == action)?;
+        let mut action = format!("{}:{}", call.service.signing_name(), call.action);
+        let mut on = String::new();
+        let is_denied = |action: &str| self.names.setting.denied.iter().any(|denied| denied == action);
+        if !is_denied(&action) {
+            // Whoever makes a node group hands its role to EKS.
+            if action != "eks:CreateNodegroup" || !is_denied(PASS_ROLE) {
+                return None;
+            }
+            PASS_ROLE.clone_into(&mut action);
+            on = format!(" on resource: {}", Input(&call.input).text("nodeRole").unwrap_or_default());
+        }
         let user = call.caller.arn(self.names.account());
         let message = format!(
-            "User: {user} is not authorized to perform: {action} because no identity-based policy allows the {action} action"
+            "User: {user} is not authorized to perform: {action}{on} because no identity-based policy allows the {action} action"
         );
         let (status, code) = match call.service {
             Service::Eks => (403, "AccessDeniedException"),

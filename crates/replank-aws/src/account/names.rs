@@ -35,11 +35,17 @@ pub struct Takes {
     pub control_plane: Span,
     /// The update of an add-on.
     pub addon: Span,
+    /// Making a managed node group, until its nodes are waited for: EKS makes the Auto Scaling group behind it.
+    pub nodegroup: Span,
 }
 
 impl Default for Takes {
     fn default() -> Self {
-        Self { control_plane: Span::from_minutes(8), addon: Span::from_secs(60) }
+        Self {
+            control_plane: Span::from_minutes(8),
+            addon: Span::from_secs(60),
+            nodegroup: Span::from_secs(60),
+        }
     }
 }
 
@@ -47,7 +53,11 @@ impl Takes {
     /// The same, so many times as fast.
     #[must_use]
     pub fn faster(self, speed: f64) -> Self {
-        Self { control_plane: self.control_plane.divided(speed), addon: self.addon.divided(speed) }
+        Self {
+            control_plane: self.control_plane.divided(speed),
+            addon: self.addon.divided(speed),
+            nodegroup: self.nodegroup.divided(speed),
+        }
     }
 }
 

@@ -43,7 +43,8 @@ impl Account {
         let instances = members(region, group);
         let ready = instances.iter().filter(|one| region.machine(one).is_ready).count();
         let begun = own.created;
-        own.was_ready |= begun.is_none() || ready >= group.size.desired as usize;
+        let is_early = begun.is_some_and(|begun| region.now() < begun + self.names.setting.takes.nodegroup);
+        own.was_ready |= begun.is_none() || !is_early && ready >= group.size.desired as usize;
         let own = own.clone();
         let is_late = begun.is_some_and(|begun| region.now() > begun + CREATION_MAX);
         let is_going = self.groups.get(&*group.auto_scaling_group).is_some_and(|extra| extra.is_going);

@@ -69,6 +69,10 @@ pub(crate) struct StartArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
+    /// Where the managed node group that the plan's target.group names does not exist, has EKS make it like the one that nodes leave, waits until it can be used, and then begins: docs/managed-groups.md.
+    #[arg(long)]
+    pub(crate) make_group: bool,
+
     /// How it is told.
     #[command(flatten)]
     pub(crate) tell: TellArgs,

@@ -13,13 +13,15 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Time;
 use replank_model::view::View;
+use serde_json::Value;
 
 use super::args::AwsArgs;
 use super::balanced::balanced;
+use super::landing::{IfMissing, Missing, missing};
 use crate::commit::Commit;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::made_like::{self, Made};
+use crate::made_like::{self, deletion};
 use crate::printer::Printer;
 use crate::rehearse::Scene;
 
@@ -66,6 +68,10 @@ pub(super) struct Cloud {
     pub(super) followed: Vec<NodeGroup>,
     /// Those that the plan is about.
     pub(super) meant: Vec<NodeGroup>,
+    /// The group that nodes move into, where it is to be made first: what is known of it is assumed.
+    pub(super) missing: Option<Missing>,
+    /// What is said of the managed group that nodes move into where the run does not come to its end.
+    pub(super) stays: Option<String>,
     /// Updates of the plan's managed node groups that are in progress.
     begun: Vec<(String, EksUpdate)>,
 }
@@ -95,7 +101,7 @@ impl Cloud {
 /// Where there is no region or no credentials, or the account does not have the plan's groups as the plan means them.
 pub(super) fn connect(
     scene: &mut Scene,
-    args: &AwsArgs,
+    (args, if_missing): (&AwsArgs, IfMissing),
     printer: &mut Printer,
 ) -> Result<Option<Cloud>, Failure> {
     if scene.plan.external().is_some() {
@@ -111,10 +117,11 @@ pub(super) fn connect(
     let answered = runtime.block_on(async {
         let aws = Aws::open(&asked(args)).await?;
         let target: Vec<GroupName> = scene.plan.target.group.iter().cloned().collect();
-        let answers = aws.answers(&nodes, &target).await?;
-        Ok::<_, AwsError>((aws, answers))
+        let answers = [aws.answers(&nodes, &target).await?];
+        let missing = missing(&aws, &answers, &scene.plan).await?;
+        Ok::<_, AwsError>((aws, answers, missing))
     });
-    let (aws, answers) = answered.map_err(|error| {
+    let (aws, mut answers, missing) = answered.map_err(|error| {
         let failure = Failure::from(error);
         // Whoever replaces nodes by other means may have no account at hand: then AWS is not asked.
         let other = "where somebody else replaces the nodes, pass --provider external";
@@ -124,7 +131,7 @@ pub(super) fn connect(
         }
     })?;
     printer.story(&format!("AWS account {} in {}", aws.account(), aws.region()));
-    let answers = [answers];
+    let missing = assumed(missing, (&aws, if_missing), (&mut answers[0], &scene.plan), printer)?;
     let told = group_facts::read(&answers[0]).map_err(Failure::internal)?;
     let facts = scale::completed(group_facts::merged(told), &scene.plan.node_groups);
     let applied = scale::apply_facts(
@@ -135,6 +142,7 @@ pub(super) fn connect(
         &scale::Options::default(),
         false,
     );
+    made_like::released(&mut scene.groups, &answers, &scene.plan);
     applied.bad_tags.iter().for_each(|bad| printer.warning(&bad.to_string()));
     scene.facts = facts;
     runtime.block_on(balanced(scene, &aws, &answers[0], printer))?;
@@ -160,22 +168,55 @@ pub(super) fn connect(
                 own_groups.extend(is_meant.then(|| group.clone()));
             }
             (0 | 1, None) if is_meant => {
-                let is_landing = scene.plan.target.group.as_ref() == Some(&group.name);
-                let made = made_like::to_be_made(&answers, &scene.plan).filter(|_| is_landing);
-                return Err(made.map_or_else(
-                    || unknown(group.name.as_str(), &aws),
-                    |made| does_not_exist(group.name.as_str(), &made, &aws),
-                ));
+                return Err(unknown(group.name.as_str(), &aws));
             }
             (0 | 1, None) => {}
             _ if is_meant => return Err(several(group.name.as_str(), &own)),
             _ => {}
         }
     }
-    made_like::tell(&answers, &scene.plan, true, printer);
-    let begun = runtime.block_on(aws.begun_updates(&own_groups))?;
+    if missing.is_none() {
+        made_like::tell(&answers, &scene.plan, true, printer);
+    }
+    let is_assumed = |group: &NodeGroup| {
+        missing.as_ref().is_some_and(|missing| missing.made.name() == group.name.as_str())
+    };
+    let there: Vec<NodeGroup> = own_groups.iter().filter(|group| !is_assumed(group)).cloned().collect();
+    let begun = runtime.block_on(aws.begun_updates(&there))?;
     aws.follow(followed.clone());
-    Ok(Some(Cloud { aws: Arc::new(aws), followed, meant: own_groups, begun }))
+    let stays = made_like::landing(&answers, &scene.plan).map(|landing| {
+        let of = |member: &str| landing[member].as_str().unwrap_or_default();
+        let (cluster, name) = (of("clusterName"), of("nodegroupName"));
+        format!(
+            "node group {name} stays: if it was made for this run, and nothing needs it, delete it: {}",
+            deletion(cluster, name)
+        )
+    });
+    Ok(Some(Cloud { aws: Arc::new(aws), followed, meant: own_groups, missing, stays, begun }))
+}
+
+/// Where the group that nodes move into is not there, it is assumed to be as it will be made; or that ends the command.
+fn assumed(
+    missing: Option<Missing>,
+    (aws, if_missing): (&Aws, IfMissing),
+    (answers, plan): (&mut Value, &Plan),
+    printer: &mut Printer,
+) -> Result<Option<Missing>, Failure> {
+    let Some(missing) = missing else { return Ok(None) };
+    let is_described = made_like::landing(std::slice::from_ref(answers), plan).is_some();
+    match if_missing {
+        // Whoever has not asked for it to be made looks at what there is of it.
+        IfMissing::Ends if is_described => return Ok(None),
+        IfMissing::Ends => return Err(missing.ends(aws)),
+        IfMissing::Assumes => printer.story(&missing.told()?),
+    }
+    if !is_described {
+        let made = missing.made.assumed(std::slice::from_ref(answers));
+        if let (Value::Array(all), Value::Array(more)) = (answers, made) {
+            all.extend(more);
+        }
+    }
+    Ok(Some(missing))
 }
 
 /// EKS knows a node group by its own name only, and nothing goes through its Auto Scaling group.
@@ -191,16 +232,6 @@ fn is_as_meant(told: &group_facts::Facts, name: &GroupName, is_meant: bool) -> R
         "name the managed node group: spec.groups: [{}], with the label eks.amazonaws.com/nodegroup (--group-label)",
         told.name
     )))
-}
-
-/// Nodes are to move into a group that is not there.
-fn does_not_exist(name: &str, made: &Made, aws: &Aws) -> Failure {
-    Failure::usage_message(format!(
-        "node group {name}, which nodes are to move into, does not exist in account {} in {}",
-        aws.account(),
-        aws.region()
-    ))
-    .next(made.words())
 }
 
 fn unknown(name: &str, aws: &Aws) -> Failure {

@@ -56,6 +56,8 @@ pub(super) struct Task {
     pub(super) queue: Option<Arc<AwsQueue>>,
     /// How groups are scaled besides, where they are.
     pub(super) scaler: Option<Autoscaler>,
+    /// What is said of the group that nodes move into where the run does not come to its end.
+    pub(super) stays: Option<String>,
 }
 
 /// How it was left.
@@ -260,18 +262,19 @@ fn finish(task: &Task, (left, now): (&Left, Time), (shared, printer): (&Shared, 
             marked.join(" ")
         ),
     };
+    let stays = task.stays.as_ref().map(|stays| format!("; {stays}")).unwrap_or_default();
     let (word, exit, line, waiting) = match left {
         Left::End(End::Done) => ("done", Exit::Passes, format!("run {run} is done: {replaced}"), &[][..]),
         Left::End(End::Cancelled(waiting)) => {
-            let line = format!("run {run} is cancelled: {replaced}{still}");
+            let line = format!("run {run} is cancelled: {replaced}{still}{stays}");
             ("cancelled", asked_for(Intent::Cancelled), line, &waiting[..])
         }
         Left::End(End::RolledBack(waiting)) => {
-            let line = format!("run {run} is taken back{still}");
+            let line = format!("run {run} is taken back{still}{stays}");
             ("rolledBack", asked_for(Intent::Undo), line, &waiting[..])
         }
         Left::End(End::Blocked(waiting)) => {
-            ("blocked", Exit::Blocked, format!("run {run} is blocked: {replaced}"), &waiting[..])
+            ("blocked", Exit::Blocked, format!("run {run} is blocked: {replaced}{stays}"), &waiting[..])
         }
         Left::End(End::Refused(waiting)) => {
             ("refused", Exit::Refused, format!("run {run} was not begun"), &waiting[..])

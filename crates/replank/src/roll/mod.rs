@@ -8,6 +8,7 @@ mod course;
 mod engine;
 mod fits;
 mod hold;
+mod landing;
 mod larger;
 mod nodes;
 mod of_step;

@@ -66,6 +66,8 @@ pub(crate) fn carry_out_plan(
             provider: None,
             yes: true,
             dry_run: false,
+            // An upgrade rolls groups in place.
+            make_group: false,
             tell: asked.tell(),
             besides: BesidesArgs::default(),
             live: asked.live.clone(),

@@ -17,6 +17,7 @@ use super::besides::scaler;
 use super::cloud::{Cloud, connect};
 use super::course::Course;
 use super::fits::{fits, unhealthy_of};
+use super::landing::{IfMissing, Missing};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,6 +38,10 @@ pub(super) struct Rehearsed {
     pub(super) scene: Box<Scene>,
     /// The cloud behind the nodes, where Replank replaces them itself.
     pub(super) cloud: Option<Arc<Aws>>,
+    /// The group that nodes move into, where it is to be made first.
+    pub(super) missing: Option<Missing>,
+    /// What is said of it where the run does not come to its end.
+    pub(super) stays: Option<String>,
 }
 
 impl Rehearsed {
@@ -61,18 +66,21 @@ pub(super) type ReadFrom<'a> = (&'a LiveArgs, &'a ReadArgs, &'a AwsArgs, &'a Bes
 /// Where the cluster cannot be read.
 pub(super) fn rehearse(
     from: ReadFrom<'_>,
-    plan: Plan,
+    (plan, if_missing): (Plan, IfMissing),
     begun: Option<(RunId, Time)>,
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Rehearsed, Failure> {
-    let (mut scene, cloud) = scene(from, plan, printer)?;
+    let (mut scene, cloud) = scene(from, (plan, if_missing), printer)?;
     if let Some(cloud) = &cloud {
         fits(&scene.plan, &scene.facts, &cloud.meant)?;
         unhealthy_of(&scene.facts, &cloud.meant).iter().for_each(|why| printer.warning(why));
         cloud.tell_adopted(begun.as_ref().map(|(_, since)| *since), printer);
     }
-    let cloud = cloud.map(|cloud| cloud.aws);
+    let (cloud, missing, stays) = match cloud {
+        Some(Cloud { aws, missing, stays, .. }) => (Some(aws), missing, stays),
+        None => (None, None, None),
+    };
     scene.begun = begun;
     let course = Rc::new(RefCell::new(Course::of(&scene.view)));
     let sink = {
@@ -90,7 +98,16 @@ pub(super) fn rehearse(
     let report = report::short(&rehearsed.result, &about, printer.look());
     let exit = if interrupt.is_pressed() { Exit::Interrupted } else { Exit::of(rehearsed.result.verdict) };
     let course = course.borrow().clone();
-    Ok(Rehearsed { exit, report, course, view: scene.view.clone(), scene: Box::new(scene), cloud })
+    Ok(Rehearsed {
+        exit,
+        report,
+        course,
+        view: scene.view.clone(),
+        scene: Box::new(scene),
+        cloud,
+        missing,
+        stays,
+    })
 }
 
 /// The cluster as it is now, with what stands behind its nodes; and the cloud, where Replank replaces them itself.
@@ -99,7 +116,7 @@ pub(super) fn rehearse(
 /// Where the cluster or the account cannot be read.
 pub(super) fn scene(
     (live, read, aws, besides): ReadFrom<'_>,
-    plan: Plan,
+    (plan, if_missing): (Plan, IfMissing),
     printer: &mut Printer,
 ) -> Result<(Scene, Option<Cloud>), Failure> {
     let Some(origin) = Origin::of(&[], live)? else {
@@ -109,7 +126,7 @@ pub(super) fn scene(
     let mut cluster = snapshot::read_at(input.sources, read, None, Question::Roll, printer)?;
     cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &read.allowed());
     let mut scene = Scene::new(input.name, cluster, plan, &read.group_label)?;
-    let cloud = connect(&mut scene, aws, printer)?;
+    let cloud = connect(&mut scene, (aws, if_missing), printer)?;
     if let Some(flags) = &besides.autoscale {
         scaler(&mut scene, cloud.as_ref(), flags, printer)?;
     }

@@ -18,6 +18,7 @@ use replank_protocol::record::FoundRecord;
 use super::args::{ProviderArg, StartArgs};
 use super::besides;
 use super::hold::{Task, carry_out, held_by, place};
+use super::landing::{Came, IfMissing, Missing};
 use super::records;
 use super::rehearsed::rehearse;
 use crate::confirm::confirm;
@@ -26,6 +27,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::{permitted, runtime};
+use crate::made_like::{Made, deletion};
 use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::rehearse::options;
@@ -57,6 +59,29 @@ pub(super) fn run(args: &StartArgs, printer: &mut Printer, interrupt: &Interrupt
 pub(super) fn begin(
     args: &StartArgs,
     plan: Plan,
+    printer: &mut Printer,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    if args.make_group && plan.target.group.is_none() {
+        return Err(Failure::usage_message("--make-group: the plan has no target.group")
+            .next("name the group that nodes are to move into: spec.target.group"));
+    }
+    begin_as(args, (plan, Turn::First), printer, interrupt)
+}
+
+/// Whether something had to be made first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nothing has been changed yet.
+    First,
+    /// The group that nodes move into has been made, with consent to that and to the run: all is looked at again, for that took its time.
+    GroupIsThere,
+}
+
+/// Begins, once everything is there that the plan names.
+fn begin_as(
+    args: &StartArgs,
+    (plan, turn): (Plan, Turn),
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
@@ -100,7 +125,13 @@ pub(super) fn begin(
     }
     let rehearsed = rehearse(
         (&args.live, &args.read, &args.aws, &args.besides),
-        plan,
+        (
+            plan,
+            match turn {
+                Turn::First if args.make_group => IfMissing::Assumes,
+                Turn::First | Turn::GroupIsThere => IfMissing::Ends,
+            },
+        ),
         since.clone(),
         printer,
         interrupt,
@@ -119,7 +150,11 @@ pub(super) fn begin(
     }
     apart((&scene.view, &chosen), (&found, &elsewhere.unwrap_or_default(), run.as_str()))?;
     if is_new || args.dry_run {
-        print(&rehearsed.report, args, printer)?;
+        let is_open = matches!(rehearsed.exit, Exit::Passes | Exit::Findings);
+        // It was told before it was confirmed.
+        if turn == Turn::First || !is_open {
+            print(&rehearsed.report, args, printer)?;
+        }
         match rehearsed.exit {
             Exit::Passes | Exit::Findings => {}
             exit @ (Exit::Internal
@@ -128,11 +163,19 @@ pub(super) fn begin(
             | Exit::Refused
             | Exit::Incomplete
             | Exit::Interrupted) => {
-                printer.warning("nothing was changed: a run is begun only if its rehearsal can be completed");
+                let changed = match turn {
+                    Turn::First => "nothing was changed",
+                    Turn::GroupIsThere => "no node was changed",
+                };
+                printer.warning(&format!("{changed}: a run is begun only if its rehearsal can be completed"));
                 return Ok(exit);
             }
         }
         if args.dry_run {
+            if let Some(missing) = &rehearsed.missing {
+                let name = missing.made.name();
+                printer.story(&format!("nothing was changed: node group {name} was assumed, and not made"));
+            }
             return Ok(rehearsed.exit);
         }
         if chosen.is_empty() {
@@ -141,7 +184,22 @@ pub(super) fn begin(
         }
     }
     let nodes = crate::report::words::count(chosen.len(), "node");
-    confirm(args.yes, &format!("roll {} on context {}, {nodes}", scene.plan.name, connection.context()))?;
+    let making = rehearsed.missing.as_ref().map(|Missing { made, .. }| {
+        format!(", after node group {} is made like {}", made.name(), made.first())
+    });
+    let asked = format!(
+        "roll {} on context {}, {nodes}{}",
+        scene.plan.name,
+        connection.context(),
+        making.unwrap_or_default()
+    );
+    confirm(args.yes || turn == Turn::GroupIsThere, &asked)?;
+    if let (Some(missing), Some(aws)) = (&rehearsed.missing, &rehearsed.cloud) {
+        return match runtime.block_on(missing.make(aws, printer, interrupt))? {
+            Came::There => begin_there(args, scene.plan.clone(), &missing.made, (printer, interrupt)),
+            Came::Interrupted => Ok(Exit::Interrupted),
+        };
+    }
     let plan = Arc::new(scene.plan.clone());
     let options = match is_new {
         true => {
@@ -152,7 +210,10 @@ pub(super) fn begin(
     let cloud = rehearsed.cloud.clone();
     let queue = besides::queue((&runtime, &connection), cloud.as_ref(), args.besides.queue_url.as_deref())?;
     let scaler = besides::scales((&runtime, &connection), scene)?;
-    let task = Task { run, plan, options, wanted: Intent::Run, is_begun: !is_new, cloud, queue, scaler };
+    // Whoever has had it made says so at the end.
+    let stays = rehearsed.stays.clone().filter(|_| turn == Turn::First);
+    let (wanted, is_begun) = (Intent::Run, !is_new);
+    let task = Task { run, plan, options, wanted, is_begun, cloud, queue, scaler, stays };
     carry_out(
         (&runtime, &connection),
         &task,
@@ -160,6 +221,34 @@ pub(super) fn begin(
         printer,
         interrupt,
     )
+}
+
+/// Begins now that the group is there, as with one that was there before; and says what becomes of it.
+fn begin_there(
+    args: &StartArgs,
+    plan: Plan,
+    made: &Made,
+    (printer, interrupt): (&mut Printer, &Interrupt),
+) -> Result<Exit, Failure> {
+    let came = begin_as(args, (plan, Turn::GroupIsThere), printer, interrupt);
+    let (name, first) = (made.name(), made.first());
+    match &came {
+        Ok(Exit::Passes) => printer.story(&format!("node group {name} was made for this run, like {first}")),
+        Ok(
+            Exit::Internal
+            | Exit::Usage
+            | Exit::Findings
+            | Exit::Blocked
+            | Exit::Refused
+            | Exit::Incomplete
+            | Exit::Interrupted,
+        )
+        | Err(_) => printer.warning(&format!(
+            "node group {name}, which was made for this run, stays; if nothing needs it, delete it: {}",
+            deletion(made.cluster(), name)
+        )),
+    }
+    came
 }
 
 /// A run that somebody has paused or ended is not gone on with by the way.

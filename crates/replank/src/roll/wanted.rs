@@ -14,6 +14,7 @@ use serde_json::json;
 use super::args::{CarryArgs, RunArgs};
 use super::besides;
 use super::hold::{Task, carry_out};
+use super::landing::IfMissing;
 use super::records::{self, identity};
 use super::rehearsed::{rehearse, scene};
 use crate::drain::RbacVerb;
@@ -94,24 +95,31 @@ pub(super) fn carry(
         allow_incomplete: Vec::new(),
         strict: false,
     };
-    let (from, plan) = ((&args.live, &read, &args.aws, &args.besides), begun.told.plan.clone());
-    let (cloud, rehearsed, scaler) = match intent {
+    let from = (&args.live, &read, &args.aws, &args.besides);
+    // A run that was begun has found its groups.
+    let plan = (begun.told.plan.clone(), IfMissing::Ends);
+    let (cloud, rehearsed, scaler, stays) = match intent {
         Intent::Run => {
             let since = Some((run.clone(), begun.told.options.started));
             let rehearsed = rehearse(from, plan, since, printer, interrupt)?;
             let scaler = besides::scales((&runtime, &connection), &rehearsed.scene)?;
-            (rehearsed.cloud.clone(), rehearsed.compared_with(printer), scaler)
+            let stays = rehearsed.stays.clone();
+            (rehearsed.cloud.clone(), rehearsed.compared_with(printer), scaler, stays)
         }
-        Intent::Paused | Intent::Cancelled | Intent::Undo if plan.external().is_some() => (None, None, None),
+        Intent::Paused | Intent::Cancelled | Intent::Undo if plan.0.external().is_some() => {
+            (None, None, None, None)
+        }
         Intent::Paused | Intent::Cancelled | Intent::Undo => {
             let (scene, cloud) = scene(from, plan, printer)?;
-            (cloud.map(|cloud| cloud.aws), None, besides::scales((&runtime, &connection), &scene)?)
+            let scaler = besides::scales((&runtime, &connection), &scene)?;
+            let stays = cloud.as_ref().and_then(|cloud| cloud.stays.clone());
+            (cloud.map(|cloud| cloud.aws), None, scaler, stays)
         }
     };
     let queue = besides::queue((&runtime, &connection), cloud.as_ref(), args.besides.queue_url.as_deref())?;
     let told = begun.told;
     let (plan, options) = (Arc::new(told.plan), told.options);
-    let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue, scaler };
+    let task = Task { run, plan, options, wanted: intent, is_begun: true, cloud, queue, scaler, stays };
     carry_out((&runtime, &connection), &task, (&args.tell, rehearsed), printer, interrupt)
 }
 

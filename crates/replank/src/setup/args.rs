@@ -41,6 +41,10 @@ pub(crate) struct SetupAwsArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) group: Vec<String>,
 
+    /// The IAM role of nodes, by its name or ARN. With it, Replank may make managed node groups that have it (`replank roll --make-group`); without it, none. May be given several times.
+    #[arg(long, value_name = "ROLE", value_parser = role)]
+    pub(crate) node_role: Vec<String>,
+
     /// How long the hook holds an instance without a heartbeat.
     #[arg(long, value_name = "SPAN", value_parser = heartbeat, default_value = "5m")]
     pub(crate) heartbeat: Span,
@@ -90,6 +94,16 @@ fn cluster(text: &str) -> Result<String, String> {
     }
     Err("expected the name of an EKS cluster: at most 100 letters, digits, hyphens and underscores"
         .to_owned())
+}
+
+/// What IAM takes for a role's name, with its path: `node` of `arn:aws:iam::111122223333:role/node`.
+fn role(text: &str) -> Result<String, String> {
+    let name = text.split_once(":role/").map_or(text, |(_, name)| name);
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@_-/".contains(&byte);
+    if !name.is_empty() && !name.starts_with('/') && name.len() <= 512 && name.bytes().all(is_word) {
+        return Ok(name.to_owned());
+    }
+    Err("expected the name of an IAM role, or its ARN".to_owned())
 }
 
 /// What Auto Scaling takes for a hook (HeartbeatTimeout).

@@ -11,7 +11,7 @@ use std::io::Write;
 use anyhow::Context;
 
 pub(crate) use args::SetupArgs;
-use args::{SetupAwsArgs, SetupCommand};
+use args::{SetupAwsArgs, SetupCommand, SetupMode};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -31,6 +31,12 @@ pub(crate) fn run(args: &SetupArgs, printer: &mut Printer) -> Result<Exit, Failu
 }
 
 fn aws(args: &SetupAwsArgs, printer: &mut Printer) -> Result<Exit, Failure> {
+    if let (SetupMode::Handle | SetupMode::Autoscale | SetupMode::HandleAutoscale, [_, ..]) =
+        (args.mode, &args.node_role[..])
+    {
+        return Err(Failure::usage_message("--node-role: only `replank roll` makes node groups")
+            .next("pass --mode roll, upgrade or all; or leave --node-role out"));
+    }
     let setup = Setup::of(args);
     let (text, name) = match args.output {
         SetupFormat::Cloudformation => {

@@ -23,6 +23,8 @@ pub(super) struct Setup {
     pub(super) cluster: String,
     pub(super) mode: SetupMode,
     pub(super) groups: Vec<String>,
+    /// Roles of nodes, of which groups may be made.
+    pub(super) node_roles: Vec<String>,
     pub(super) heartbeat: Span,
     pub(super) namespace: String,
     pub(super) service_account: String,
@@ -47,6 +49,7 @@ impl Setup {
             cluster: args.cluster.clone(),
             mode: args.mode,
             groups: args.group.clone(),
+            node_roles: args.node_role.clone(),
             heartbeat: args.heartbeat,
             namespace: args.namespace.clone(),
             service_account: args.service_account.clone(),

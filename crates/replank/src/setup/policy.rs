@@ -1,8 +1,8 @@
 //! Permissions: for each mode the actions that its calls need, on no more than they are about.
 
 use replank_live::aws::{
-    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MANAGED, QUEUE, READS, UPGRADE,
-    UPGRADE_READS, allowed,
+    AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MAKE_GROUP, MAKES, MANAGED,
+    QUEUE, READS, TO_EKS, UPGRADE, UPGRADE_READS, allowed,
 };
 use serde_json::{Value, json};
 
@@ -85,6 +85,10 @@ pub(super) fn statements(setup: &Setup, names: &Names<'_>) -> Vec<Value> {
     if uses.rolls {
         all.extend(LAUNCHES.iter().map(|action| of_launches(action, names)));
     }
+    if uses.rolls && !setup.node_roles.is_empty() {
+        all.push(allowed(MAKE_GROUP, &(names.arn)("eks", &format!("cluster/{}", setup.cluster))));
+        all.extend(MAKES.iter().map(|action| of_making(action, setup, names)));
+    }
     if uses.upgrades {
         all.extend(UPGRADE.iter().map(|action| of_upgrades(action, setup, names)));
     }
@@ -110,6 +114,26 @@ fn of_launches(action: &str, names: &Names<'_>) -> Value {
     statement["Condition"] = condition;
     statement
 }
+
+/// What EKS does in the name of whoever makes a group: no more than handing it the roles that are named, and looking at them, at its own role, and at subnets.
+fn of_making(action: &str, setup: &Setup, names: &Names<'_>) -> Value {
+    let roles = setup.node_roles.iter().map(|role| format!("role/{role}"));
+    let of = |all: Vec<String>| all.iter().map(|role| (names.arn)("iam", role)).collect::<Value>();
+    match action {
+        "iam:PassRole" => {
+            let mut statement = allowed(&[action], &of(roles.collect()));
+            statement["Condition"] = json!({"StringEquals": {"iam:PassedToService": TO_EKS}});
+            statement
+        }
+        "iam:GetRole" => allowed(&[action], &of(roles.chain([format!("role/{EKS_OWN_ROLE}")]).collect())),
+        "iam:ListAttachedRolePolicies" => allowed(&[action], &of(roles.collect())),
+        // Describing subnets cannot be limited.
+        _ => allowed(&[action], &json!("*")),
+    }
+}
+
+/// The service-linked role of managed node groups, with its path ("Using roles for Amazon EKS node groups" in the user guide): there since the first one was made.
+const EKS_OWN_ROLE: &str = "aws-service-role/eks-nodegroup.amazonaws.com/AWSServiceRoleForAmazonEKSNodegroup";
 
 /// On the cluster, and on its add-ons.
 fn of_upgrades(action: &str, setup: &Setup, names: &Names<'_>) -> Value {

@@ -86,15 +86,23 @@ impl Account {
     /// One whose clock stands still, and goes on by half a second at a time: all that happens in between happens at one moment.
     pub(crate) fn stepped(name: &str, snapshot: &Value, label: &str, speed: u32) -> Self {
         let account = Self::served_with(name, snapshot, (label, speed), &["--clock", "step"]);
-        let (endpoint, stopped) = (account.endpoint.clone(), Arc::clone(&account.stopped));
+        account.goes_on();
+        account
+    }
+
+    /// From now on a clock that stands still goes on.
+    pub(crate) fn goes_on(&self) {
+        let (endpoint, stopped) = (self.endpoint.clone(), Arc::clone(&self.stopped));
         thread::spawn(move || {
-            let asked = json!({"ask": "advance", "millis": 500}).to_string().into_bytes();
-            let sent = Sent::new("POST", "/replank.dev/v1/manage").typed("application/json", asked);
-            while !stopped.load(Ordering::SeqCst) && endpoint.exchange(&sent).is_ok() {
+            while !stopped.load(Ordering::SeqCst) && endpoint.exchange(&advance()).is_ok() {
                 thread::sleep(Duration::from_millis(400));
             }
         });
-        account
+    }
+
+    /// Has a clock that stands still go on by half a second.
+    pub(crate) fn goes_on_once(&self) {
+        self.endpoint.exchange(&advance()).expect("it answers");
     }
 
     pub(crate) fn variable(&self, name: &str) -> &str {
@@ -284,6 +292,11 @@ impl Account {
         stream.read_to_string(&mut answer).expect("it answers");
         answer
     }
+}
+
+fn advance() -> Sent {
+    let asked = json!({"ask": "advance", "millis": 500}).to_string().into_bytes();
+    Sent::new("POST", "/replank.dev/v1/manage").typed("application/json", asked)
 }
 
 /// The present time, as `20261127T063000Z`.

@@ -60,6 +60,7 @@ mod render;
 mod repeat;
 mod roll_aws;
 mod roll_aws_live;
+mod roll_aws_made;
 mod roll_aws_managed;
 mod roll_aws_managed_parity;
 mod roll_aws_parity;

@@ -36,12 +36,12 @@ fn facts(account: &Account) -> Value {
     json!([{ "nodegroup": nodegroup }, {"AutoScalingGroups": [group]}])
 }
 
-fn is_updated_as_rehearsed(name: &str, is_adopted: bool) {
-    let folder = format!("managed-parity-{name}");
-    let account = stepped(&folder, LABEL);
-    let file = plan(&format!("{folder}/plan.yaml"), SPEC);
+/// An account, a plan, the journal of its rehearsal with what the CLI prints of the group, and where that of its run is to be.
+fn rehearsed(folder: &str, spec: &str) -> (Account, String, [String; 2]) {
+    let account = stepped(folder, LABEL);
+    let file = plan(&format!("{folder}/plan.yaml"), spec);
     let at = |name: &str| {
-        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&folder).join(name);
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder).join(name);
         drop(std::fs::remove_file(&file));
         file.to_str().expect("text").to_owned()
     };
@@ -53,6 +53,11 @@ fn is_updated_as_rehearsed(name: &str, is_adopted: bool) {
     let rehearsal =
         replank(&["rehearse", &snapshot, "-f", &file, "--groups", &facts, "--journal", &rehearsed]);
     assert!([Some(0), Some(3)].contains(&rehearsal.code), "{rehearsal:?}");
+    (account, file, [rehearsed, rolled])
+}
+
+fn is_updated_as_rehearsed(name: &str, is_adopted: bool) {
+    let (account, file, [rehearsed, rolled]) = rehearsed(&format!("managed-parity-{name}"), SPEC);
     if is_adopted {
         let began = account.eks("POST", &format!("{BASE}/update-version"), &json!({"version": "1.36"}));
         assert_eq!(began["update"]["status"], "InProgress", "{began}");
@@ -78,4 +83,18 @@ fn an_update_of_eks_is_requested_or_adopted_as_rehearsed() {
             scope.spawn(move || is_updated_as_rehearsed(name, is_adopted));
         }
     });
+}
+
+/// The group is assumed in the rehearsal, and made before the run.
+#[test]
+fn nodes_move_into_a_group_that_is_made_as_was_rehearsed_with_one_that_is_assumed() {
+    let spec = "groups: [web], target: {group: green, kubernetesVersion: '1.36'}, budget: {surge: 1}";
+    let (account, file, [rehearsed, rolled]) = rehearsed("managed-parity-made", spec);
+    let ran = account.run(&["roll", "-f", &file, "--yes", "--make-group", "--journal", &rolled]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let (planned, done) = (commands(&rehearsed), commands(&rolled));
+    let group = planned.get("group").expect("groups are changed");
+    let of = |kind: &str| group.iter().filter(|told| told.starts_with(kind)).count();
+    assert!(of("updateNodegroupConfig green ") >= 1 && of("scaleNodegroupToZero web ") == 1, "{group:?}");
+    assert_eq!(planned, done, "{ran:?}");
 }

@@ -188,6 +188,48 @@ fn templates_are_whole_and_permit_no_more_than_their_mode_needs() {
     assert!(tagged.iter().any(|one| one["Condition"] == condition), "{tagged:?}");
 }
 
+#[test]
+fn groups_may_be_made_only_where_a_role_of_nodes_is_named_and_only_with_that() {
+    let plain = actions(&statements(&template("roll", &[])));
+    let arn = "arn:aws:iam::111122223333:role/team/node";
+    for mode in ["roll", "upgrade", "all"] {
+        assert!(!actions(&statements(&template(mode, &[]))).contains("eks:CreateNodegroup"), "{mode}");
+        let all = statements(&template(mode, &["--node-role", arn]));
+        let of = |action: &str| -> Vec<&Value> {
+            all.iter().filter(|one| one["Action"] == json!([action])).collect()
+        };
+        let on = |statement: &Value| statement["Resource"].to_string();
+        let make = of("eks:CreateNodegroup");
+        assert_eq!(make.len(), 1, "{mode}");
+        assert!(on(make[0]).contains(":cluster/prod\""), "{}", make[0]);
+        let condition = json!({"StringEquals": {"iam:PassedToService": "eks.amazonaws.com"}});
+        let handed: Vec<&Value> =
+            of("iam:PassRole").into_iter().filter(|one| one["Condition"] == condition).collect();
+        assert_eq!(handed.len(), 1, "{mode}: beside the one for launches");
+        assert!(
+            on(handed[0]).contains("arn:${AWS::Partition}:iam::${AWS::AccountId}:role/team/node\""),
+            "{}",
+            handed[0]
+        );
+        assert!(!on(handed[0]).contains('*'), "{}", handed[0]);
+        assert!(on(of("iam:GetRole")[0]).contains("role/aws-service-role/eks-nodegroup.amazonaws.com/"));
+        assert!(of("iam:ListAttachedRolePolicies").len() == 1 && of("ec2:DescribeSubnets").len() <= 1);
+    }
+    let more = actions(&statements(&template("roll", &["--node-role", "node"])));
+    let more: Vec<&String> = more.difference(&plain).collect();
+    assert_eq!(
+        more,
+        ["ec2:DescribeSubnets", "eks:CreateNodegroup", "iam:GetRole", "iam:ListAttachedRolePolicies"]
+    );
+    let text = printed("roll", "terraform", &["--node-role", "node"]);
+    assert!(blocks(&text).is_ok() && text.contains(":role/node\""), "{text}");
+    let aws = ["setup", "aws", "--cluster", "prod", "--node-role"];
+    let wrong = replank(&[&aws[..], &["a b"]].concat()).usage_error();
+    assert!(wrong.contains("expected the name of an IAM role"), "{wrong}");
+    let wrong = replank(&[&aws[..], &["node", "--mode", "handle"]].concat()).usage_error();
+    assert!(wrong.contains("only `replank roll` makes node groups"), "{wrong}");
+}
+
 /// The blocks of a text in HCL, by their heads: a reader of what is written here, with quotes, nesting and comments.
 fn blocks(text: &str) -> Result<Vec<(String, String)>, String> {
     let (mut all, mut head, mut body) = (Vec::new(), String::new(), String::new());

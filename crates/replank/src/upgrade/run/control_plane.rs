@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::eyes::described;
 use super::ground::{Asked, Came, Ground, RESUME, Stop, write};
-use super::patience::patiently;
 use super::record::Kept;
 use crate::commit::Commit;
 use crate::failure::Failure;
+use crate::patience::patiently;
 
 /// How long is waited between two looks at another update.
 const BUSY: Duration = Duration::from_secs(5);

@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::codes;
 use super::keeper::Keeper;
-use super::patience::patiently;
 use super::record::{Kept, State};
 use super::teller::Teller;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::patience::patiently;
 
 /// How often an update is looked at: soon in the beginning, then more and more rarely.
 const LOOK_FIRST: Duration = Duration::from_secs(1);

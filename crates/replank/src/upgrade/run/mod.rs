@@ -20,7 +20,6 @@ mod ground;
 mod keeper;
 mod nodes;
 mod offer;
-mod patience;
 mod record;
 mod resume;
 mod rollback;

@@ -18,9 +18,9 @@ use serde_json::Value;
 use super::control_plane::issues;
 use super::eyes::described;
 use super::ground::{Came, Ground, RESUME, Stop};
-use super::patience::patiently;
 use super::record::Kept;
 use crate::failure::Failure;
+use crate::patience::patiently;
 
 /// How often the cluster is looked at while it is watched.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

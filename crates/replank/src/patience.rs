@@ -1,4 +1,4 @@
-//! Reads that are tried again for some minutes: an upgrade takes hours, in which a network, an API server or EKS may be away for a moment.
+//! Reads that are tried again for some minutes: what EKS does takes minutes to hours, in which a network, an API server or EKS may be away for a moment.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// The last failure.
-pub(super) async fn patiently<T, F>(mut read: impl FnMut() -> F) -> Result<T, Failure>
+pub(crate) async fn patiently<T, F>(mut read: impl FnMut() -> F) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, Failure>>,
 {

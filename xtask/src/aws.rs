@@ -11,14 +11,17 @@ use crate::root;
 /// Programs of others, by the beginnings of their archives' names.
 const AUTOSCALER: &str = "cluster-autoscaler-";
 const HANDLER: &str = "node-termination-handler-";
-/// The part that needs nothing served.
+/// The parts that need nothing served.
 const SIGNATURES: &str = "signatures";
+const MEMBERS: &str = "members";
+/// What is known of the members of calls.
+const TABLE: &str = "crates/replank-aws/src/members/members.txt";
 /// Names the folder with their archives.
 const PEERS: &str = "REPLANK_PEERS";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only one part: `signatures` (ours held against botocore's), `calls`, `identity`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
+    /// Only one part: `signatures` (ours held against botocore's), `members` (of calls, as botocore's models have them), `calls`, `identity`, `commands`, `autoscaler`, `termination`, `moto` (the driver on somebody else's server); or `interruptions` and `pending`, which measure and run only where they are asked for.
     #[arg(long)]
     only: Option<String>,
     /// How many instances are interrupted at once.
@@ -40,7 +43,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.only.as_deref().is_none_or(|only| only == SIGNATURES) {
         signatures(&python)?;
     }
-    if args.only.as_deref() == Some(SIGNATURES) {
+    if args.only.as_deref().is_none_or(|only| only == MEMBERS) {
+        members(&python)?;
+    }
+    if args.only.as_deref().is_some_and(|only| [SIGNATURES, MEMBERS].contains(&only)) {
         return Ok(());
     }
     let peers = peers()?;
@@ -72,6 +78,17 @@ fn signatures(python: &Path) -> Result<()> {
         String::from_utf8_lossy(&ran.stderr)
     );
     println!("ok     signatures: 300 random requests, as botocore signs them");
+    Ok(())
+}
+
+/// The table of members, held against botocore's models.
+fn members(python: &Path) -> Result<()> {
+    let mut command = Command::new(python);
+    command.arg(root().join("peers/aws-clients/members.py")).arg("--check").arg(root().join(TABLE));
+    let ran = command.env("PYTHONDONTWRITEBYTECODE", "1").output()?;
+    let told = String::from_utf8_lossy(&ran.stderr);
+    ensure!(ran.status.success(), "{TABLE} is not what peers/aws-clients/members.py writes:\n{told}");
+    println!("ok     members of calls, as botocore's models have them");
     Ok(())
 }
 

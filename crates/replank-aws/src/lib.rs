@@ -10,6 +10,7 @@ mod fault;
 mod gate;
 mod image;
 mod input;
+mod members;
 mod page;
 mod region;
 mod server;

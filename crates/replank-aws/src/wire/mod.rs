@@ -10,6 +10,7 @@ mod xml;
 use crate::call::{Call, Reply};
 use crate::caller::Caller;
 use crate::fault::Fault;
+use crate::members;
 use crate::service::{Protocol, Service};
 pub(crate) use message::{Answer, Request};
 
@@ -28,6 +29,8 @@ pub(crate) fn read(service: Service, request: &Request<'_>) -> Result<Call, Faul
     } else {
         input
     };
+    let is_form = matches!(service.protocol(request.target.is_some()), Protocol::Query | Protocol::Ec2);
+    members::check(service, &action, &input, is_form)?;
     Ok(Call { service, action, input, caller: Caller::default(), is_again: false })
 }
 

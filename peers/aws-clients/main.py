@@ -14,6 +14,7 @@ import elsewhere
 import identity
 import interruptions
 import pending
+import settings
 import termination
 from cluster import Cluster
 
@@ -49,6 +50,7 @@ def main():
         with Cluster(asked.replank, folder, "--nodes", "3", "--speed", "20"):
             calls.run(check)
             described.run(check)
+            settings.run(check)
 
     def of_identity(folder):
         with Cluster(asked.replank, folder, "--nodes", "3") as cluster:

@@ -119,12 +119,8 @@ impl Gate {
     /// # Errors
     /// Why it is not believed.
     pub fn admit(&self, found: &Authorization, request: &Signed<'_>, now: Time) -> Result<Caller, Doubt> {
-        let service = Service::of_signing_name(&found.service).ok_or_else(|| {
-            Doubt::Incomplete(format!(
-                "Credential should be scoped to a service that is served here, not to '{}'.",
-                found.service
-            ))
-        })?;
+        let service =
+            Service::of_signing_name(&found.service).ok_or_else(|| Doubt::Unserved(found.service.clone()))?;
         let is_global = service == Service::Sts && found.region == GLOBAL;
         if found.region != self.region && !is_global {
             return Err(Doubt::Unfit(format!(

@@ -285,9 +285,17 @@ fn guessed(path: &str, target: Option<&str>, query: &str, body: &[u8]) -> Servic
         Service::ALL.into_iter().find(|service| service.target_prefix() == prefix && prefix.is_some());
     let has_action = query.contains("Action=") || String::from_utf8_lossy(body).contains("Action=");
     by_target.unwrap_or(match path {
+        _ if target.is_some() => Service::Ssm,
         "/" | "" if has_action => Service::Sts,
         _ => Service::Eks,
     })
+}
+
+fn unserved(name: &str) -> String {
+    let served = Service::ALL.map(Service::signing_name).join(", ");
+    format!(
+        "Replank's simulated cloud does not serve the service {name}: it serves {served} (docs/cluster-aws.md)."
+    )
 }
 
 /// How a service refuses what it does not believe.
@@ -295,6 +303,12 @@ fn refused(service: Service, has_target: bool, doubt: Doubt) -> Fault {
     let mismatch = "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.";
     match (service.protocol(has_target), doubt) {
         (_, Doubt::Expired) => trouble::expired(service),
+        (Protocol::Json | Protocol::Rest, Doubt::Unserved(name)) => {
+            Fault::bad("UnknownOperationException", unserved(&name))
+        }
+        (Protocol::Ec2 | Protocol::Query, Doubt::Unserved(name)) => {
+            Fault::bad("InvalidAction", unserved(&name))
+        }
         (Protocol::Ec2, Doubt::Unfit(words)) => Fault::new(401, "AuthFailure", words),
         (Protocol::Ec2, Doubt::Skewed(_)) => Fault::bad("RequestExpired", "Request has expired."),
         (Protocol::Ec2, Doubt::Missing) => {

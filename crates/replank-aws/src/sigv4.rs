@@ -78,6 +78,8 @@ pub enum Doubt {
     Unfit(String),
     /// Its key was handed out for a while, which is over.
     Expired,
+    /// It is signed for a service that is not served.
+    Unserved(String),
 }
 
 /// What a request says of its signature.

@@ -1,5 +1,6 @@
 //! Add-ons of EKS.
 
+use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::eks::invalid;
@@ -136,10 +137,13 @@ impl Account {
             (false, true, true) => "ACTIVE",
             (false, true, false) => "UPDATE_FAILED",
         };
-        let arn = self.names.arn("eks", &format!("addon/{}/{name}/{}", self.names.cluster(), uuid(name)));
+        let arn = self.addon_arn(name);
+        let own = self.eks.pods.0.iter().filter(|(_, one)| one.owner.as_ref() == Some(&arn));
+        let associations: Vec<String> = own.map(|(id, _)| self.association_arn(id)).collect();
         json!({"addonName": name, "clusterName": self.names.cluster(), "status": status, "addonVersion": addon.version, "health": {"issues": addon.issues},
             "addonArn": arn, "createdAt": epoch(addon.created), "modifiedAt": epoch(addon.until.unwrap_or(addon.created)), "serviceAccountRoleArn": addon.role,
-            "tags": self.eks.tags.get(&arn).cloned().unwrap_or_default(), "configurationValues": addon.values})
+            "tags": self.eks.tags.get(&arn).cloned().unwrap_or_default(), "configurationValues": addon.values,
+            "podIdentityAssociations": associations})
     }
 
     /// The version that is asked for, or the default.
@@ -177,9 +181,34 @@ impl Account {
             values: text("configurationValues"),
             role: text("serviceAccountRoleArn"),
         };
-        let shown = self.shown_addon(region, &name, &addon);
-        self.eks.addons.insert(name, addon);
-        Ok(json!({"addon": shown}))
+        self.associate_addon(now, &name, input)?;
+        let tags = input.get("tags").and_then(Value::as_object).into_iter().flatten();
+        let tags = tags.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()));
+        self.eks.tags.insert(self.addon_arn(&name), tags.collect());
+        self.eks.addons.insert(name.clone(), addon.clone());
+        Ok(json!({"addon": self.shown_addon(region, &name, &addon)}))
+    }
+
+    fn addon_arn(&self, name: &str) -> String {
+        self.names.arn("eks", &format!("addon/{}/{name}/{}", self.names.cluster(), uuid(name)))
+    }
+
+    /// The roles that an add-on's pods get, as associations that it owns: those that are named take the place of those that it had.
+    fn associate_addon(&mut self, now: Time, name: &str, input: Input<'_>) -> Result<(), Fault> {
+        if !input.has("podIdentityAssociations") {
+            return Ok(());
+        }
+        let owner = self.addon_arn(name);
+        let before = self.eks.pods.clone();
+        self.eks.pods.0.retain(|_, one| one.owner.as_ref() != Some(&owner));
+        for asked in input.inputs("podIdentityAssociations") {
+            let asked = json!({"namespace": "kube-system", "serviceAccount": asked.0["serviceAccount"], "roleArn": asked.0["roleArn"]});
+            if let Err(fault) = self.associate(now, Input(&asked), Some(&owner)) {
+                self.eks.pods = before;
+                return Err(fault);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn describe_addon(&mut self, region: &dyn Region, input: Input<'_>) -> Reply {
@@ -204,7 +233,8 @@ impl Account {
             ("serviceAccountRoleArn", "ServiceAccountRoleArn", &mut addon.role),
         ] {
             if let Some(value) = input.text(member) {
-                *slot = Some(value.to_owned());
+                // An empty one takes it away.
+                *slot = Some(value.to_owned()).filter(|value| !value.is_empty());
                 params.push((kind.to_owned(), value.to_owned()));
             }
         }
@@ -217,6 +247,7 @@ impl Account {
             }
             params.push((CONFLICTS.to_owned(), conflicts.to_owned()));
         }
+        self.associate_addon(now, &name, input)?;
         let ends = now + self.names.setting.takes.addon;
         addon.until = Some(ends);
         addon.issues = Vec::new();
@@ -268,6 +299,9 @@ impl Account {
         let mut shown = self.shown_addon(region, &name, &addon);
         shown["status"] = json!("DELETING");
         self.eks.addons.remove(&name);
+        let arn = self.addon_arn(&name);
+        self.eks.tags.remove(&arn);
+        self.eks.pods.0.retain(|_, one| one.owner.as_ref() != Some(&arn));
         Ok(json!({"addon": shown}))
     }
 }

@@ -15,6 +15,9 @@ pub(crate) struct Association {
     pub(crate) namespace: String,
     pub(crate) account: String,
     pub(crate) role: String,
+    /// The add-on that it was made for.
+    #[serde(default)]
+    pub(crate) owner: Option<String>,
     pub(crate) created: Time,
     pub(crate) modified: Time,
 }

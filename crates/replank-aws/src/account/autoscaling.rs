@@ -45,8 +45,17 @@ impl Account {
             "DescribeAutoScalingNotificationTypes" => Ok(json!({"AutoScalingNotificationTypes": [
                 "autoscaling:EC2_INSTANCE_LAUNCH", "autoscaling:EC2_INSTANCE_LAUNCH_ERROR", "autoscaling:EC2_INSTANCE_TERMINATE",
                 "autoscaling:EC2_INSTANCE_TERMINATE_ERROR", "autoscaling:TEST_NOTIFICATION"]})),
-            "DescribeWarmPool" => Ok(json!({"Instances": []})),
-            "DescribeInstanceRefreshes" => Ok(json!({"InstanceRefreshes": []})),
+            "DescribeWarmPool" => {
+                known_group(region, input.required("AutoScalingGroupName")?)?;
+                Ok(json!({"Instances": []}))
+            }
+            "DescribeInstanceRefreshes" => {
+                known_group(region, input.required("AutoScalingGroupName")?)?;
+                Ok(json!({"InstanceRefreshes": []}))
+            }
+            "DescribeMetricCollectionTypes" => Ok(super::settings::metric_types()),
+            "EnableMetricsCollection" => self.collect_metrics(region, input, true),
+            "DisableMetricsCollection" => self.collect_metrics(region, input, false),
             "DescribeLoadBalancerTargetGroups" => self.describe_target_groups(region, input),
             "DescribeTerminationPolicyTypes" => {
                 Ok(json!({"TerminationPolicyTypes": super::groups::policies()}))

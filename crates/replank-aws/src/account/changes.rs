@@ -7,7 +7,7 @@ use replank_model::object::cloud::{
 };
 use replank_model::text::{GroupName, Zone};
 use replank_model::time::Time;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::extra::Extra;
 use super::launch::Wish;
@@ -44,6 +44,7 @@ impl Account {
         let zones = self
             .zones_asked(region, input)?
             .ok_or_else(|| Fault::validation("At least one Availability Zone or VPC Subnet is required."))?;
+        one_template(input)?;
         let mixed = input.get("MixedInstancesPolicy");
         let spec = input.inner("LaunchTemplate");
         let spec = if mixed.is_some() {
@@ -133,19 +134,72 @@ impl Account {
             changed.zones = zones;
         }
         let mut extra = self.groups.get(name).cloned().unwrap_or_default();
-        let mixed = input.inner("MixedInstancesPolicy");
-        let spec = mixed.inner("LaunchTemplate").inner("LaunchTemplateSpecification");
-        let spec = if spec.0.is_null() { input.inner("LaunchTemplate") } else { spec };
-        if !spec.0.is_null() {
+        one_template(input)?;
+        if let Some(asked) = input.get("MixedInstancesPolicy") {
+            self.with_policy(region, &mut changed, &mut extra, asked)?;
+        } else if input.has("LaunchTemplate") {
+            let spec = input.inner("LaunchTemplate");
             let wish = wish_of(input, changed.zones.clone());
             self.with_template(region, &mut changed, spec, &wish)?;
-            extra.mixed = input.get("MixedInstancesPolicy").cloned();
+            // A group that had a policy has the type of its template alone.
+            let data = self.templates.data(&changed.current);
+            if let Some(own) = data.and_then(|data| data["InstanceType"].as_str())
+                && let Some(template) = changed.templates.get_mut(&changed.current)
+                && template.profile.shapes.iter().any(|shape| &*shape.instance_type == own)
+            {
+                template.profile.shapes.retain(|shape| &*shape.instance_type == own);
+            }
+            extra.mixed = None;
         }
         ways(&mut changed, input)?;
         extra_of(&mut extra, input)?;
         self.groups.insert(name.to_owned(), extra);
         region.put_group(changed);
         Ok(Value::Null)
+    }
+
+    /// A group with another mixed instances policy: what is not named stays as it is.
+    fn with_policy(
+        &self,
+        region: &dyn Region,
+        group: &mut NodeGroup,
+        extra: &mut Extra,
+        asked: &Value,
+    ) -> Result<(), Fault> {
+        let spec = Input(asked).inner("LaunchTemplate").inner("LaunchTemplateSpecification");
+        let call = json!({"MixedInstancesPolicy": asked});
+        let wish = wish_of(Input(&call), group.zones.clone());
+        let known = super::groups::mixed_of(group, &Value::Null);
+        let mut policy = extra.mixed.clone().or(known).unwrap_or_else(|| json!({}));
+        if !spec.0.is_null() {
+            self.with_template(region, group, spec, &wish)?;
+        }
+        if !wish.instance_types.is_empty() {
+            let shapes = wish.instance_types.iter().map(|name| {
+                let unknown = || {
+                    Fault::validation(format!(
+                        "You must use a valid fully-formed launch template. Invalid value '{name}' for InstanceType: the simulated cloud does not know it."
+                    ))
+                };
+                region.shape(name).ok_or_else(unknown)
+            });
+            let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
+            if let Some(template) = group.templates.get_mut(&group.current) {
+                template.profile.shapes = shapes;
+            }
+        }
+        for (of, member) in
+            [("LaunchTemplate", "LaunchTemplateSpecification"), ("LaunchTemplate", "Overrides")]
+        {
+            if let Some(given) = Input(asked).inner(of).get(member) {
+                policy[of][member] = given.clone();
+            }
+        }
+        for (member, given) in asked["InstancesDistribution"].as_object().into_iter().flatten() {
+            policy["InstancesDistribution"][member] = given.clone();
+        }
+        extra.mixed = Some(policy);
+        Ok(())
     }
 
     pub(crate) fn delete_group(&mut self, region: &mut dyn Region, input: Input<'_>) -> Reply {
@@ -318,7 +372,25 @@ fn extra_of(extra: &mut Extra, input: Input<'_>) -> Result<(), Fault> {
     extra.cooldown = input.number("DefaultCooldown")?.or(extra.cooldown);
     extra.lifetime = input.number("MaxInstanceLifetime")?.or(extra.lifetime).filter(|seconds| *seconds > 0);
     extra.rebalances = input.flag("CapacityRebalance")?.unwrap_or(extra.rebalances);
-    Ok(())
+    super::settings::keep(extra, input)
+}
+
+/// A group is made from one launch template, which is named once.
+fn one_template(input: Input<'_>) -> Result<(), Fault> {
+    let (plain, mixed) = (input.inner("LaunchTemplate"), input.inner("MixedInstancesPolicy"));
+    if !plain.0.is_null() && !mixed.0.is_null() {
+        return Err(Fault::validation(
+            "Valid requests must contain either LaunchTemplate, LaunchConfigurationName, InstanceId or MixedInstancesPolicy parameter.",
+        ));
+    }
+    let of_mixed = mixed.inner("LaunchTemplate").inner("LaunchTemplateSpecification");
+    let is_twice = |spec: Input<'_>| spec.has("LaunchTemplateId") && spec.has("LaunchTemplateName");
+    match is_twice(plain) || is_twice(of_mixed) {
+        true => Err(Fault::validation(
+            "Valid requests must contain either launchTemplateId or LaunchTemplateName",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// What a mixed instances policy says of the nodes.

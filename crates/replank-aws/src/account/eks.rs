@@ -47,6 +47,16 @@ impl Account {
             "ListInsights" => self.list_insights(region, input),
             "DescribeInsight" => self.describe_insight(region, input),
             "ListFargateProfiles" => Ok(json!({"fargateProfileNames": []})),
+            "DescribeFargateProfile" => {
+                let name = input.text("fargateProfileName").unwrap_or_default();
+                Err(Fault::new(
+                    404,
+                    "ResourceNotFoundException",
+                    format!("No Fargate Profile found with name: {name}."),
+                )
+                .with("clusterName", self.names.cluster())
+                .with("fargateProfileName", name))
+            }
             "UpdateClusterConfig" => self.update_cluster_config(region, input),
             "DescribeAddonConfiguration" => self.describe_addon_configuration(input),
             "ListAccessEntries"

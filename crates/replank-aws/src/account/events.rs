@@ -170,7 +170,15 @@ impl Account {
         // A rule that is there keeps its tags ("PutRule": tags of an update are ignored).
         let tags = known.map_or_else(|| tags_of(input), |rule| Ok(rule.tags.clone()))?;
         let is_enabled = input.text("State") != Some("DISABLED");
-        let rule = Rule { pattern, schedule, description: text("Description"), is_enabled, targets, tags };
+        let rule = Rule {
+            pattern,
+            schedule,
+            description: text("Description"),
+            role: text("RoleArn"),
+            is_enabled,
+            targets,
+            tags,
+        };
         self.rules.by_name.insert(name.to_owned(), rule);
         Ok(json!({"RuleArn": self.names.arn("events", &format!("rule/{name}"))}))
     }
@@ -241,11 +249,16 @@ impl Account {
             .ok()
             .filter(Value::is_object)
             .ok_or(("MalformedDetail", "Detail is malformed.".to_owned()))?;
+        // When it happened, as the sender says: seconds since 1970.
+        let time = entry
+            .get("Time")
+            .and_then(Value::as_f64)
+            .map_or(now, |seconds| Time::from_millis((seconds * 1000.0) as i64));
         self.rules.count += 1;
         let id = uuid(&format!("event {} {}", self.rules.count, now.as_millis()));
         Ok(
             json!({"version": "0", "id": id, "detail-type": kind, "source": source, "account": self.names.account(),
-            "time": now.to_string(), "region": self.names.region(), "resources": entry.texts("Resources"), "detail": detail}),
+            "time": time.floor_seconds().to_string(), "region": self.names.region(), "resources": entry.texts("Resources"), "detail": detail}),
         )
     }
 
@@ -256,6 +269,7 @@ impl Account {
             ("EventPattern", &rule.pattern),
             ("ScheduleExpression", &rule.schedule),
             ("Description", &rule.description),
+            ("RoleArn", &rule.role),
         ] {
             if let Some(value) = value {
                 shown[member] = json!(value);

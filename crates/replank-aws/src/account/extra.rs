@@ -1,6 +1,6 @@
 //! What Auto Scaling keeps of a group beside what the region knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::time::Time;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,12 @@ pub(crate) struct Extra {
     pub(crate) lifetime: Option<i64>,
     /// Whether it rebalances its capacity.
     pub(crate) rebalances: bool,
+    /// Other settings of its own, as they were given and are shown.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, Value>,
+    /// Metrics that are collected.
+    #[serde(default)]
+    pub(crate) metrics: BTreeSet<String>,
     /// Whether it is being deleted.
     pub(crate) is_going: bool,
     /// Since when its size is what it is.

@@ -132,7 +132,6 @@ impl Account {
             "CreatedTime": crate::text::moment(created),
             "SuspendedProcesses": suspended,
             "VPCZoneIdentifier": subnets.join(","),
-            "EnabledMetrics": [],
             "Tags": tags,
             "TerminationPolicies": policies,
             "NewInstancesProtectedFromScaleIn": group.ways.protects_new,
@@ -140,6 +139,7 @@ impl Account {
             "CapacityRebalance": extra.is_some_and(|extra| extra.rebalances),
             "TrafficSources": self.traffic_sources(group),
         });
+        super::settings::show(extra, &mut shown);
         if extra.is_some_and(|extra| extra.is_going) {
             shown["Status"] = json!("Delete in progress");
         }
@@ -235,7 +235,7 @@ impl Account {
 }
 
 /// A group of several types has a mixed instances policy, and so has one that EKS manages.
-fn mixed_of(group: &NodeGroup, template: &Value) -> Option<Value> {
+pub(crate) fn mixed_of(group: &NodeGroup, template: &Value) -> Option<Value> {
     let shapes = &group.profile().shapes;
     if group.kind == GroupKind::SelfManaged && shapes.len() < 2 {
         return None;

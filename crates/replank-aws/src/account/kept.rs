@@ -51,6 +51,9 @@ pub(crate) struct Nodegroup {
     pub(crate) taints: Option<Vec<Value>>,
     /// `maxUnavailable` and the like.
     pub(crate) update_config: Option<Value>,
+    /// Whether nodes are repaired: kept and shown.
+    #[serde(default)]
+    pub(crate) repair: Option<Value>,
     /// Whether all nodes that it began with have been Ready.
     pub(crate) was_ready: bool,
 }

@@ -33,6 +33,7 @@ mod pod_identity;
 mod queues;
 mod resource_tags;
 mod rules;
+mod settings;
 mod sqs;
 mod ssm;
 pub(crate) mod sts;

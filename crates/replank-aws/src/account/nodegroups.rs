@@ -95,12 +95,27 @@ impl Account {
             "nodegroupName": name, "nodegroupArn": arn, "clusterName": self.names.cluster(), "version": version, "releaseVersion": release,
             "createdAt": begun.or(self.eks.created).map(epoch), "modifiedAt": epoch(region.now()), "status": status, "capacityType": capacity,
             "scalingConfig": {"minSize": group.size.min, "maxSize": group.size.max, "desiredSize": group.size.desired},
-            "instanceTypes": types, "subnets": subnets, "amiType": ami_type_of(template), "nodeRole": own.asked["nodeRole"].as_str().map_or_else(|| self.names.role_arn("rehearsal-node"), str::to_owned),
+            "subnets": subnets, "amiType": ami_type_of(template), "nodeRole": own.asked["nodeRole"].as_str().map_or_else(|| self.names.role_arn("rehearsal-node"), str::to_owned),
             "labels": labels, "taints": taints, "resources": {"autoScalingGroups": [{"name": &*group.auto_scaling_group}]},
-            "diskSize": own.asked["diskSize"].as_i64().unwrap_or(20), "health": {"issues": issues},
+            "health": {"issues": issues},
             "updateConfig": own.update_config.unwrap_or_else(|| json!({"maxUnavailable": 1})),
             "tags": self.eks.tags.get(&arn).cloned().unwrap_or_default(),
         });
+        // What a launch template says of disks and types is not shown again.
+        if !has_own_template {
+            shown["diskSize"] = json!(own.asked["diskSize"].as_i64().unwrap_or(20));
+        }
+        let data = self.templates.data(&group.current).filter(|_| has_own_template);
+        if data.is_none_or(|data| data["InstanceType"].is_null()) {
+            shown["instanceTypes"] = json!(types);
+        }
+        for (member, value) in
+            [("remoteAccess", own.asked.get("remoteAccess")), ("nodeRepairConfig", own.repair.as_ref())]
+        {
+            if let Some(value) = value {
+                shown[member] = value.clone();
+            }
+        }
         if has_own_template {
             shown["launchTemplate"] = json!({"id": &*group.current.id, "name": self.templates.by_id.get(&*group.current.id).map(|one| one.name.clone()), "version": group.current.version.to_string()});
         }
@@ -130,6 +145,7 @@ impl Account {
             .with("clusterName", self.names.cluster())
             .with("nodegroupName", &*name));
         }
+        no_warm_pool(input)?;
         let size = size_of(input.inner("scalingConfig"), GroupSize { min: 1, max: 2, desired: 2 })?;
         let update_config = input.get("updateConfig").cloned();
         let at_once = update_config.as_ref().map(|config| unavailable(config, size.desired)).transpose()?;
@@ -162,6 +178,7 @@ impl Account {
         let mut data = json!({});
         let mut reference = None;
         if own_template {
+            of_template(input)?;
             let named = self
                 .templates
                 .named(input.inner("launchTemplate"))
@@ -172,8 +189,10 @@ impl Account {
         let has_image = data["ImageId"].is_string();
         let instance_types = input.texts("instanceTypes");
         if data["InstanceType"].is_string() && !instance_types.is_empty() {
-            return Err(invalid(
-                "Instance type can only be specified in one of the launch template and the CreateNodegroup request",
+            // https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1386
+            return Err(Fault::bad(
+                "InvalidRequestException",
+                "Cannot specify instance types in launch template and API Request",
             ));
         }
         if has_image
@@ -252,6 +271,7 @@ impl Account {
                 labels: Some(labels),
                 taints: Some(taints),
                 update_config,
+                repair: input.get("nodeRepairConfig").cloned(),
                 was_ready: false,
             },
         );
@@ -278,6 +298,7 @@ impl Account {
         if let Some(update) = group.update_in_progress() {
             return Err(in_use(&group, &update.id));
         }
+        no_warm_pool(input)?;
         let name = group.name.to_string();
         let mut params: Vec<(String, String)> = Vec::new();
         let mut changed = NodeGroup::clone(&group);
@@ -327,16 +348,26 @@ impl Account {
             own.taints = Some(known);
         }
         if let Some(config) = input.get("updateConfig") {
-            region.set_max_unavailable(&group.name, unavailable(config, group.size.desired)?);
-            own.update_config = Some(config.clone());
+            let known = own.update_config.take().unwrap_or_else(|| json!({"maxUnavailable": 1}));
+            let config = with_number(config, &known);
+            region.set_max_unavailable(&group.name, unavailable(&config, group.size.desired)?);
+            if let Some(strategy) = Input(&config).text("updateStrategy") {
+                params.push(("UpdateStrategy".to_owned(), strategy.to_owned()));
+            }
             for (key, kind) in [
                 ("maxUnavailable", "MaxUnavailable"),
                 ("maxUnavailablePercentage", "MaxUnavailablePercentage"),
             ] {
-                if let Some(value) = Input(config).number(key)? {
+                if let Some(value) = Input(&config).number(key)? {
                     params.push((kind.to_owned(), value.to_string()));
                 }
             }
+            own.update_config = Some(config);
+        }
+        if let Some(repair) = input.get("nodeRepairConfig") {
+            own.repair = Some(repair.clone());
+            let is_on = Input(repair).flag("enabled")?.unwrap_or(false);
+            params.push(("NodeRepairEnabled".to_owned(), is_on.to_string()));
         }
         let sizes = input.inner("scalingConfig");
         let size = if sizes.0.is_null() { None } else { Some(size_of(sizes, group.size)?) };
@@ -392,6 +423,7 @@ impl Account {
                     "You cannot specify a launch template for a node group that was not created with one.",
                 ));
             }
+            one_name(spec)?;
             let named = self.templates.named(spec).map_err(|fault| invalid(fault.message))?;
             if named.version.id != group.current.id {
                 return Err(invalid(
@@ -475,6 +507,49 @@ impl Account {
         let id = group.update.as_ref().map_or_else(|| update.id.clone(), |one| one.id.to_string());
         Ok(Update { id, params, nodegroup: Some(name.to_owned()), ..update })
     }
+}
+
+/// What a launch template says is not said besides.
+fn of_template(input: Input<'_>) -> Result<(), Fault> {
+    one_name(input.inner("launchTemplate"))?;
+    if input.has("diskSize") {
+        // https://github.com/crossplane-contrib/provider-upjet-aws/issues/866
+        return Err(invalid("Disk size must be specified within the launch template."));
+    }
+    if input.has("remoteAccess") {
+        // https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2219
+        return Err(invalid("Remote access configuration cannot be specified with a launch template."));
+    }
+    Ok(())
+}
+
+/// A launch template is named by one of its two names; the words are those that Terraform's provider tells of (`node_group.go`).
+fn one_name(spec: Input<'_>) -> Result<(), Fault> {
+    match spec.has("id") && spec.has("name") {
+        true => Err(invalid("Either provide launch template ID or launch template name in the request.")),
+        false => Ok(()),
+    }
+}
+
+fn no_warm_pool(input: Input<'_>) -> Result<(), Fault> {
+    match input.inner("warmPoolConfig").flag("enabled")?.unwrap_or(false) {
+        true => Err(invalid("warmPoolConfig is not valid: the simulated cloud has no warm pools.")),
+        false => Ok(()),
+    }
+}
+
+/// An update's configuration, with the number that it was where another one says none.
+fn with_number(config: &Value, known: &Value) -> Value {
+    let mut config = config.clone();
+    let numbers = ["maxUnavailable", "maxUnavailablePercentage"];
+    if numbers.iter().all(|member| !Input(&config).has(member)) {
+        for member in numbers {
+            if let Some(number) = known.get(member) {
+                config[member] = number.clone();
+            }
+        }
+    }
+    config
 }
 
 fn in_use(group: &NodeGroup, update: &str) -> Fault {

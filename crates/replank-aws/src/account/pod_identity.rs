@@ -29,12 +29,12 @@ impl Account {
                 });
                 let all = asked.map(|(id, one)| {
                     let shown = json!({"clusterName": self.names.cluster(), "namespace": one.namespace, "serviceAccount": one.account,
-                        "associationArn": self.association_arn(id), "associationId": id});
+                        "associationArn": self.association_arn(id), "associationId": id, "ownerArn": one.owner});
                     (id.clone(), shown)
                 });
                 listed("associations", all.collect(), input)
             }
-            "CreatePodIdentityAssociation" => self.associate(now, input),
+            "CreatePodIdentityAssociation" => self.associate(now, input, None),
             "DescribePodIdentityAssociation" => Ok(json!({"association": self.shown_association(&id)?})),
             "UpdatePodIdentityAssociation" => {
                 self.shown_association(&id)?;
@@ -53,7 +53,7 @@ impl Account {
         }
     }
 
-    fn associate(&mut self, now: Time, input: Input<'_>) -> Reply {
+    pub(crate) fn associate(&mut self, now: Time, input: Input<'_>, owner: Option<&str>) -> Reply {
         let text = |member: &str| {
             let found = input.text(member).filter(|text| !text.is_empty()).map(str::to_owned);
             found.ok_or_else(|| invalid(format!("{member} can't be blank")))
@@ -76,14 +76,21 @@ impl Account {
         let tags = input.get("tags").and_then(Value::as_object).cloned().unwrap_or_default();
         let tags = tags.into_iter().map(|(key, value)| (key, value.as_str().unwrap_or_default().to_owned()));
         self.eks.tags.insert(self.association_arn(&id), tags.collect());
-        self.eks
-            .pods
-            .0
-            .insert(id.clone(), Association { namespace, account, role, created: now, modified: now });
+        self.eks.pods.0.insert(
+            id.clone(),
+            Association {
+                namespace,
+                account,
+                role,
+                owner: owner.map(str::to_owned),
+                created: now,
+                modified: now,
+            },
+        );
         Ok(json!({"association": self.shown_association(&id)?}))
     }
 
-    fn association_arn(&self, id: &str) -> String {
+    pub(crate) fn association_arn(&self, id: &str) -> String {
         self.names.arn("eks", &format!("podidentityassociation/{}/{id}", self.names.cluster()))
     }
 
@@ -101,7 +108,7 @@ impl Account {
         Ok(
             json!({"clusterName": self.names.cluster(), "namespace": one.namespace, "serviceAccount": one.account, "roleArn": one.role, "associationArn": arn,
             "associationId": id, "tags": self.eks.tags.get(&arn).cloned().unwrap_or_default(), "createdAt": epoch(one.created), "modifiedAt": epoch(one.modified),
-            "disableSessionTags": false}),
+            "ownerArn": one.owner, "disableSessionTags": false}),
         )
     }
 

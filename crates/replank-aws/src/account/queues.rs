@@ -13,6 +13,9 @@ use crate::trouble::Deliveries;
 pub(crate) struct Queues {
     pub(crate) by_name: BTreeMap<String, Queue>,
     pub(crate) count: u64,
+    /// When queues were deleted whose names cannot be used again yet.
+    #[serde(default)]
+    pub(crate) deleted: BTreeMap<String, Time>,
 }
 
 /// A queue.

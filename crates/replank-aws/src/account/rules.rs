@@ -20,6 +20,9 @@ pub(crate) struct Rule {
     pub(crate) pattern: Option<String>,
     pub(crate) schedule: Option<String>,
     pub(crate) description: Option<String>,
+    /// The role by which it sends: kept and shown.
+    #[serde(default)]
+    pub(crate) role: Option<String>,
     pub(crate) is_enabled: bool,
     pub(crate) targets: BTreeMap<String, Value>,
     #[serde(default)]

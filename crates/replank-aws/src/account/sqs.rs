@@ -3,7 +3,7 @@
 use replank_model::time::{Span, Time};
 use serde_json::{Map, Value, json};
 
-use super::md5::hex;
+use super::md5::{attributes_digest, hex};
 use super::own::Account;
 use super::queues::{Message, Queue};
 use super::unknown::unknown;
@@ -20,6 +20,25 @@ const DELAY_MAX: i64 = 900;
 /// Messages of one receive, and of one batch.
 const BATCH_MAX: usize = 10;
 const BODY_MAX: usize = 1_048_576;
+/// How long the name of a queue that was deleted cannot be used (CreateQueue).
+const AGAIN_AFTER: Span = Span::from_secs(60);
+/// Attributes that can be set.
+const SETTABLE: &[&str] = &[
+    "DelaySeconds",
+    "MaximumMessageSize",
+    "MessageRetentionPeriod",
+    "Policy",
+    "ReceiveMessageWaitTimeSeconds",
+    "RedrivePolicy",
+    "RedriveAllowPolicy",
+    "VisibilityTimeout",
+    "KmsMasterKeyId",
+    "KmsDataKeyReusePeriodSeconds",
+    "SqsManagedSseEnabled",
+];
+/// Attributes that only FIFO queues have: they can be asked for.
+const OF_FIFO: &[&str] =
+    &["FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"];
 
 impl Account {
     pub(crate) fn sqs(&mut self, now: Time, action: &str, input: Input<'_>) -> Reply {
@@ -36,15 +55,18 @@ impl Account {
             "DeleteQueue" => {
                 let name = self.queue_name(input)?;
                 self.queues.by_name.remove(&name);
+                self.queues.deleted.insert(name, now);
                 Ok(Value::Null)
             }
             "PurgeQueue" => self.purge(now, input),
             "GetQueueAttributes" => self.queue_attributes(now, input),
             "SetQueueAttributes" => {
                 let name = self.queue_name(input)?;
-                let attributes = attributes_of(input)?;
+                let attributes = self.attributes_of(input)?;
                 if let Some(queue) = self.queues.by_name.get_mut(&name) {
                     queue.attributes.extend(attributes);
+                    // An empty one takes it away.
+                    queue.attributes.retain(|_, value| !value.is_empty());
                     queue.modified = now;
                 }
                 Ok(Value::Null)
@@ -113,7 +135,14 @@ impl Account {
         if name.ends_with(".fifo") {
             return Err(Fault::bad("UnsupportedOperation", "The simulated cloud has standard queues only."));
         }
-        let attributes = attributes_of(input)?;
+        let attributes = self.attributes_of(input)?;
+        self.queues.deleted.retain(|_, deleted| *deleted + AGAIN_AFTER > now);
+        if self.queues.deleted.contains_key(name) {
+            return Err(Fault::bad(
+                "QueueDeletedRecently",
+                "You must wait 60 seconds after deleting a queue before you can create another with the same name.",
+            ));
+        }
         if let Some(queue) = self.queues.by_name.get(name) {
             let differs = attributes.iter().find(|(key, value)| queue.attributes.get(key) != Some(value));
             if let Some((key, _)) = differs {
@@ -127,7 +156,7 @@ impl Account {
             return Ok(json!({"QueueUrl": self.queue_url(name)}));
         }
         let mut queue = Queue::new(now);
-        queue.attributes.extend(attributes);
+        queue.attributes.extend(attributes.into_iter().filter(|(_, value)| !value.is_empty()));
         for (key, value) in
             input.get("tags").or(input.get("Tags")).and_then(Value::as_object).into_iter().flatten()
         {
@@ -200,6 +229,15 @@ impl Account {
             all.insert(key.clone(), json!(value));
         }
         let asked = input.texts("AttributeNames");
+        let is_known = |name: &&String| {
+            all.contains_key(*name)
+                || *name == "All"
+                || SETTABLE.contains(&&***name)
+                || OF_FIFO.contains(&&***name)
+        };
+        if let Some(wrong) = asked.iter().find(|name| !is_known(name)) {
+            return Err(Fault::bad("InvalidAttributeName", format!("Unknown Attribute {wrong}.")));
+        }
         if !asked.iter().any(|name| name == "All") {
             all.retain(|key, _| asked.contains(key));
         }
@@ -212,21 +250,28 @@ impl Account {
         let body = body.ok_or_else(|| {
             Fault::bad("MissingParameter", "The request must contain the parameter MessageBody.")
         })?;
-        if body.len() > BODY_MAX {
+        let attributes = message.get("MessageAttributes").cloned().unwrap_or_default();
+        let digest = attributes_digest(&attributes)?;
+        let most = self.queues.by_name.get(&name).map_or(BODY_MAX, |queue| {
+            usize::try_from(queue.secs("MaximumMessageSize", 0))
+                .ok()
+                .filter(|most| *most > 0)
+                .unwrap_or(BODY_MAX)
+        });
+        if body.len() > most {
             return Err(Fault::bad(
                 "InvalidParameterValue",
                 format!(
-                    "One or more parameters are invalid. Reason: Message must be shorter than {BODY_MAX} bytes."
+                    "One or more parameters are invalid. Reason: Message must be shorter than {most} bytes."
                 ),
             ));
         }
-        let attributes = message.get("MessageAttributes").cloned().unwrap_or_default();
         let md5 = hex(body.as_bytes());
         let delay = message.number("DelaySeconds")?;
         in_range("DelaySeconds", delay.unwrap_or(0), DELAY_MAX)?;
         let id =
             self.queues.send(&name, body.to_owned(), attributes, delay, (now, &mut self.troubles.deliveries));
-        Ok(json!({"MessageId": id, "MD5OfMessageBody": md5}))
+        Ok(json!({"MessageId": id, "MD5OfMessageBody": md5, "MD5OfMessageAttributes": digest}))
     }
 
     fn receive(&mut self, now: Time, input: Input<'_>) -> Reply {
@@ -363,40 +408,64 @@ fn receipt_of(entry: Input<'_>) -> Result<String, Fault> {
     })
 }
 
-fn attributes_of(input: Input<'_>) -> Result<Vec<(String, String)>, Fault> {
-    const KNOWN: &[&str] = &[
-        "DelaySeconds",
-        "MaximumMessageSize",
-        "MessageRetentionPeriod",
-        "Policy",
-        "ReceiveMessageWaitTimeSeconds",
-        "RedrivePolicy",
-        "RedriveAllowPolicy",
-        "VisibilityTimeout",
-        "KmsMasterKeyId",
-        "KmsDataKeyReusePeriodSeconds",
-        "SqsManagedSseEnabled",
-    ];
-    let all = input.get("Attributes").and_then(Value::as_object).into_iter().flatten();
-    all.map(|(key, value)| {
-        if !KNOWN.contains(&&**key) {
-            return Err(Fault::bad("InvalidAttributeName", format!("Unknown Attribute {key}.")));
-        }
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let bounds = match &**key {
-            "VisibilityTimeout" => Some(HIDDEN_MAX),
-            "ReceiveMessageWaitTimeSeconds" => Some(20),
-            "DelaySeconds" => Some(DELAY_MAX),
-            "MessageRetentionPeriod" => Some(1_209_600),
-            _ => None,
+impl Account {
+    /// Attributes that a call sets; empty ones are to be taken away.
+    fn attributes_of(&self, input: Input<'_>) -> Result<Vec<(String, String)>, Fault> {
+        let all = input.get("Attributes").and_then(Value::as_object).into_iter().flatten();
+        let read = all.map(|(key, value)| {
+            if !SETTABLE.contains(&&**key) {
+                return Err(Fault::bad("InvalidAttributeName", format!("Unknown Attribute {key}.")));
+            }
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let bounds = match &**key {
+                "VisibilityTimeout" => Some((0, HIDDEN_MAX)),
+                "ReceiveMessageWaitTimeSeconds" => Some((0, 20)),
+                "DelaySeconds" => Some((0, DELAY_MAX)),
+                "MessageRetentionPeriod" => Some((60, 1_209_600)),
+                "MaximumMessageSize" => Some((1_024, BODY_MAX as i64)),
+                "KmsDataKeyReusePeriodSeconds" => Some((60, 86_400)),
+                _ => None,
+            };
+            let is_policy = ["Policy", "RedrivePolicy", "RedriveAllowPolicy"].contains(&&**key);
+            let is_object = || serde_json::from_str::<Value>(&value).is_ok_and(|policy| policy.is_object());
+            let is_right = bounds.is_none_or(|(min, max)| {
+                value.parse().is_ok_and(|number: i64| (min..=max).contains(&number))
+            }) && (!is_policy || value.is_empty() || is_object());
+            if !is_right {
+                return Err(Fault::bad(
+                    "InvalidAttributeValue",
+                    format!("Invalid value for the parameter {key}."),
+                ));
+            }
+            if key == "RedrivePolicy" && !value.is_empty() {
+                self.redrive_asked(&value)?;
+            }
+            Ok((key.clone(), value))
+        });
+        read.collect()
+    }
+
+    /// A queue of dead letters has to be there, and messages go to it after 1 to 1,000 receives.
+    fn redrive_asked(&self, text: &str) -> Result<(), Fault> {
+        let wrong = |reason: &str| {
+            Fault::bad(
+                "InvalidParameterValue",
+                format!("Value {text} for parameter RedrivePolicy is invalid. Reason: {reason}"),
+            )
         };
-        let is_right =
-            bounds.is_none_or(|max| value.parse().is_ok_and(|number: i64| (0..=max).contains(&number)));
-        is_right.then(|| (key.clone(), value)).ok_or_else(|| {
-            Fault::bad("InvalidAttributeValue", format!("Invalid value for the parameter {key}."))
-        })
-    })
-    .collect()
+        let mut asked = Queue::new(Time::from_millis(0));
+        asked.attributes.insert("RedrivePolicy".to_owned(), text.to_owned());
+        let (target, count) = asked.redrive().ok_or_else(|| {
+            wrong("Redrive policy does not contain mandatory attribute: deadLetterTargetArn or maxReceiveCount.")
+        })?;
+        if !(1..=1_000).contains(&count) {
+            return Err(wrong("Invalid value for maxReceiveCount: it must be from 1 to 1000."));
+        }
+        match self.queues.by_name.contains_key(&target) {
+            true => Ok(()),
+            false => Err(wrong("Dead letter target does not exist.")),
+        }
+    }
 }
 
 fn no_queue() -> Fault {
@@ -425,7 +494,9 @@ fn shown(message: &Message, asked: &[String], attributes: &[String], account: &s
     let own = message.attributes.as_object().cloned().unwrap_or_default();
     let own: Map<String, Value> = own.into_iter().filter(|(key, _)| wanted(key)).collect();
     if !own.is_empty() {
-        shown["MessageAttributes"] = Value::Object(own);
+        let own = Value::Object(own);
+        shown["MD5OfMessageAttributes"] = json!(attributes_digest(&own).ok().flatten());
+        shown["MessageAttributes"] = own;
     }
     shown
 }

@@ -258,33 +258,51 @@ fn data_of(input: Input<'_>) -> Result<Value, Fault> {
     })
 }
 
-/// Data as it is answered: names begin small, and lists have names of their own.
+/// Data as it is answered: names begin small, and those of lists end in `Set`.
 fn wire(data: &Value) -> Value {
+    wire_in("", data)
+}
+
+/// The same, of what lies in a member.
+fn wire_in(parent: &str, data: &Value) -> Value {
     match data {
         Value::Object(members) => {
             let one = |(name, value): (&String, &Value)| {
                 let mut letters = name.chars();
                 let small: String =
                     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
-                let small = match (&*small, value) {
-                    ("securityGroupId", _) => "securityGroupIdSet".to_owned(),
-                    (
-                        "securityGroup"
-                        | "tag"
-                        | "blockDeviceMapping"
-                        | "networkInterface"
-                        | "tagSpecification"
-                        | "licenseSpecification",
-                        Value::Array(_),
-                    ) if small != "blockDeviceMapping" => format!("{small}Set"),
-                    ("blockDeviceMapping", Value::Array(_)) => "blockDeviceMappingSet".to_owned(),
-                    _ => small,
-                };
-                (small, wire(value))
+                let elements = wire_in(&small, value);
+                match (&*small, parent, value.is_array()) {
+                    (_, _, false) => (small, elements),
+                    // The one list whose elements have a name of their own.
+                    ("securityGroupId", "networkInterface", true) => {
+                        ("groupSet".to_owned(), json!({"*groupId": elements}))
+                    }
+                    ("licenseSpecification", _, true) => ("licenseSet".to_owned(), elements),
+                    (_, _, true) => (format!("{small}Set"), elements),
+                }
             };
             Value::Object(members.iter().map(one).collect::<Map<_, _>>())
         }
-        Value::Array(all) => Value::Array(all.iter().map(wire).collect()),
+        Value::Array(all) => Value::Array(all.iter().map(|one| wire_in(parent, one)).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => data.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_a_launch_template_have_the_names_that_clients_look_for() {
+        let interface = json!({"DeviceIndex": "0", "SecurityGroupId": ["sg-1"], "Ipv4Prefix": [{"Ipv4Prefix": "10.0.0.0/28"}]});
+        let asked = json!({"SecurityGroupId": ["sg-2"], "NetworkInterface": [interface], "LicenseSpecification": [{"LicenseConfigurationArn": "arn"}],
+            "InstanceRequirements": {"CpuManufacturer": ["intel"], "VCpuCount": {"Min": "2"}}});
+        let shown = json!({"deviceIndex": "0", "groupSet": {"*groupId": ["sg-1"]}, "ipv4PrefixSet": [{"ipv4Prefix": "10.0.0.0/28"}]});
+        assert_eq!(
+            wire(&asked),
+            json!({"securityGroupIdSet": ["sg-2"], "networkInterfaceSet": [shown], "licenseSet": [{"licenseConfigurationArn": "arn"}],
+                "instanceRequirements": {"cpuManufacturerSet": ["intel"], "vCpuCount": {"min": "2"}}})
+        );
     }
 }

@@ -37,6 +37,7 @@ const ROUTES: &[Route] = &[
     ("POST", "/clusters/{clusterName}/insights", "ListInsights"),
     ("GET", "/clusters/{clusterName}/insights/{id}", "DescribeInsight"),
     ("GET", "/clusters/{clusterName}/fargate-profiles", "ListFargateProfiles"),
+    ("GET", "/clusters/{clusterName}/fargate-profiles/{fargateProfileName}", "DescribeFargateProfile"),
     ("GET", "/access-policies", "ListAccessPolicies"),
     ("GET", "/clusters/{clusterName}/access-entries", "ListAccessEntries"),
     ("POST", "/clusters/{clusterName}/access-entries", "CreateAccessEntry"),

@@ -264,7 +264,16 @@ fn refused(made: &Made, error: AwsError) -> Failure {
             let next = failure.next.clone().unwrap_or_default();
             failure.next(format!("{next}\n{rights}"))
         }
-        error => {
+        error @ (AwsError::Refused { .. }
+        | AwsError::Unreachable { .. }
+        | AwsError::Unreadable { .. }
+        | AwsError::NoRegion
+        | AwsError::NoProfile { .. }
+        | AwsError::NoCredentials { .. }
+        | AwsError::Credentials { .. }
+        | AwsError::NotAccepted { .. }
+        | AwsError::Queue { .. }
+        | AwsError::WrongAccount { .. }) => {
             let is_open = error.is_passing();
             let failure = Failure::from(error);
             match is_open {

@@ -131,8 +131,9 @@ def of_nodegroups(eks, same, refused, cluster, subnets, template):
             time.sleep(0.2)
         return shown()
 
-    same("node repair", {"nodeRepairConfig": {"enabled": False}}, updated(nodeRepairConfig={"enabled": False}))
-    same("an update's strategy", {"maxUnavailablePercentage": 33, "updateStrategy": "MINIMAL"}, updated(updateConfig={"updateStrategy": "MINIMAL"})["updateConfig"])
+    changed = updated(nodeRepairConfig={"enabled": False}, updateConfig={"updateStrategy": "MINIMAL"})
+    same("node repair", {"nodeRepairConfig": {"enabled": False}}, changed)
+    same("an update's strategy", {"maxUnavailablePercentage": 33, "updateStrategy": "MINIMAL"}, changed["updateConfig"])
     same("a node group that goes", {"status": "DELETING"}, eks.delete_nodegroup(**own)["nodegroup"])
     other = {"clusterName": cluster, "nodegroupName": "other", "nodeRole": ROLE, "subnets": subnets}
     spec = {"id": template, "version": "1"}

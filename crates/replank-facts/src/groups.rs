@@ -273,9 +273,20 @@ fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
     };
     LaunchTemplate {
         image: newest.meta.labels.get(node::LABEL_EKS_IMAGE).cloned().unwrap_or_default(),
-        ami_type: AmiType::of_node(newest),
+        ami_type: kind_of_image(nodes),
         profile,
     }
+}
+
+/// What the newest node shows that shows anything: one that has just joined may not.
+fn kind_of_image(nodes: &[&Arc<Node>]) -> AmiType {
+    let mut kinds: Vec<_> = nodes
+        .iter()
+        .map(|node| ((node.meta.creation_timestamp, &node.meta.name), AmiType::of_node(node)))
+        .filter(|(_, kind)| !kind.is_empty())
+        .collect();
+    kinds.sort_by(|one, other| one.0.cmp(&other.0));
+    kinds.pop().map(|(_, kind)| kind).unwrap_or_default()
 }
 
 /// Labels that all nodes of a group have though no kubelet sets them, by group: somebody sets them when a node has joined.

@@ -30,8 +30,8 @@ use market::{Blow, Markets, Threatened};
 use queue::Queue;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    Instance, InstanceState, Lifecycle, LifecycleHook, NodeGroup, NodeProfile, NodeShape, ScalingProcess,
-    Transition,
+    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, NodeGroup, NodeProfile, NodeShape,
+    ScalingProcess, Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
@@ -462,10 +462,10 @@ impl SimulatedCloud {
     }
 
     fn register(&mut self, ctx: &mut Ctx<'_>, number: u32) {
-        let Some((instance, profile)) = self.booting(ctx.view(), number) else { return };
-        let shape = self.shape_of(ctx, &instance, &profile).clone();
+        let Some((instance, template)) = self.booting(ctx.view(), number) else { return };
+        let shape = self.shape_of(ctx, &instance, &template.profile).clone();
         let name = name::node_name(ctx, &instance);
-        let node = booted(&profile, &name, &instance, &shape, ctx.api.timestamp());
+        let node = booted(&template, &name, &instance, &shape, ctx.api.timestamp());
         let csi =
             CsiNode { meta: node.meta.clone(), spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() } };
         let created = ctx.api.create(node);
@@ -537,11 +537,11 @@ impl SimulatedCloud {
         }
     }
 
-    fn booting(&self, view: &View, number: u32) -> Option<(Arc<Instance>, NodeProfile)> {
+    fn booting(&self, view: &View, number: u32) -> Option<(Arc<Instance>, LaunchTemplate)> {
         let instance =
             self.known(view, number).filter(|instance| instance.state == InstanceState::Pending)?;
         let group = view.groups().get(&instance.group)?;
-        Some((instance.clone(), group.made_from(&instance)?.profile.clone()))
+        Some((instance.clone(), group.made_from(&instance)?.clone()))
     }
 
     fn known(&self, view: &View, number: u32) -> Option<Arc<Instance>> {
@@ -569,8 +569,14 @@ fn threatened<'a>(instance: &'a Instance, instance_type: &'a str) -> Threatened<
 }
 
 /// The node as its kubelet registers it: not ready yet.
-fn booted(profile: &NodeProfile, name: &NodeName, instance: &Instance, shape: &NodeShape, now: Time) -> Node {
-    let mut node = profile.node(name, &instance.zone, shape);
+fn booted(
+    template: &LaunchTemplate,
+    name: &NodeName,
+    instance: &Instance,
+    shape: &NodeShape,
+    now: Time,
+) -> Node {
+    let mut node = template.profile.node(name, &instance.zone, shape);
     node.meta.name = Name::from(name);
     node.spec.provider_id = Text::from(format!("aws:///{}/{}", instance.zone, instance.id));
     node.spec.taints.push(replank_model::object::affinity::Taint::new(
@@ -578,6 +584,11 @@ fn booted(profile: &NodeProfile, name: &NodeName, instance: &Instance, shape: &N
         replank_model::object::affinity::TaintEffect::NoSchedule,
     ));
     node.status.conditions = vec![ready_condition(ConditionStatus::False, "KubeletNotReady", now)];
+    if let Some((system, architecture)) = template.ami_type.shown() {
+        let info = &mut node.status.node_info;
+        (info.os_image, info.architecture) = (Text::from(system), Text::from(architecture));
+        info.operating_system = Text::from("linux");
+    }
     node
 }
 

@@ -99,9 +99,9 @@ mod tests {
 
     use super::*;
 
-    fn told(service: Service, action: &str, input: Value) -> Option<(String, String)> {
+    fn told(service: Service, action: &str, input: &Value) -> Option<(String, String)> {
         let is_form = matches!(service, Service::AutoScaling | Service::Ec2 | Service::Sts | Service::Elb);
-        check(service, action, &input, is_form).err().map(|fault| (fault.code, fault.message))
+        check(service, action, input, is_form).err().map(|fault| (fault.code, fault.message))
     }
 
     fn is(code: &str, message: &str) -> Option<(String, String)> {
@@ -123,7 +123,7 @@ mod tests {
             told(
                 Service::AutoScaling,
                 "SetInstanceProtection",
-                json!({"AutoScalingGroupName": "g", "InstanceIds": ["i-1"]})
+                &json!({"AutoScalingGroupName": "g", "InstanceIds": ["i-1"]})
             ),
             is(
                 "ValidationError",
@@ -132,14 +132,14 @@ mod tests {
         );
         let tag = json!({"Key": "", "Value": "v"});
         assert_eq!(
-            told(Service::AutoScaling, "CreateOrUpdateTags", json!({"Tags": [tag]})),
+            told(Service::AutoScaling, "CreateOrUpdateTags", &json!({"Tags": [tag]})),
             is(
                 "ValidationError",
                 "1 validation error detected: Value '' at 'tags.1.member.key' failed to satisfy constraint: Member must have length greater than or equal to 1"
             )
         );
         assert_eq!(
-            told(Service::Events, "PutRule", json!({"Name": "a b", "State": "ON"})),
+            told(Service::Events, "PutRule", &json!({"Name": "a b", "State": "ON"})),
             is(
                 "ValidationException",
                 "2 validation errors detected: Value 'a b' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [\\.\\-_A-Za-z0-9]+; \
@@ -147,22 +147,22 @@ mod tests {
             )
         );
         assert_eq!(
-            told(Service::Ssm, "GetParametersByPath", json!({"Path": "/a", "MaxResults": 11})),
+            told(Service::Ssm, "GetParametersByPath", &json!({"Path": "/a", "MaxResults": 11})),
             is(
                 "ValidationException",
                 "1 validation error detected: Value '11' at 'maxResults' failed to satisfy constraint: Member must have value less than or equal to 10"
             )
         );
         assert_eq!(
-            told(Service::Ec2, "TerminateInstances", json!({})),
+            told(Service::Ec2, "TerminateInstances", &json!({})),
             is("MissingParameter", "The request must contain the parameter InstanceId")
         );
         assert_eq!(
-            told(Service::Sqs, "SendMessage", json!({"QueueUrl": "q"})),
+            told(Service::Sqs, "SendMessage", &json!({"QueueUrl": "q"})),
             is("MissingParameter", "The request must contain the parameter MessageBody.")
         );
         assert_eq!(
-            told(Service::Eks, "ListNodegroups", json!({"clusterName": "c", "maxResults": "0"}))
+            told(Service::Eks, "ListNodegroups", &json!({"clusterName": "c", "maxResults": "0"}))
                 .map(|(code, _)| code),
             Some("InvalidParameterException".to_owned())
         );
@@ -171,20 +171,20 @@ mod tests {
     #[test]
     fn types_are_those_of_the_protocol() {
         let sized = |desired: Value| json!({"AutoScalingGroupName": "g", "DesiredCapacity": desired});
-        assert_eq!(told(Service::AutoScaling, "SetDesiredCapacity", sized(json!("3"))), None);
+        assert_eq!(told(Service::AutoScaling, "SetDesiredCapacity", &sized(json!("3"))), None);
         assert_eq!(
-            told(Service::AutoScaling, "SetDesiredCapacity", sized(json!("x"))),
+            told(Service::AutoScaling, "SetDesiredCapacity", &sized(json!("x"))),
             is("MalformedInput", "DesiredCapacity cannot be read: x")
         );
         let received = |most: Value| json!({"QueueUrl": "q", "MaxNumberOfMessages": most});
-        assert_eq!(told(Service::Sqs, "ReceiveMessage", received(json!(3))), None);
+        assert_eq!(told(Service::Sqs, "ReceiveMessage", &received(json!(3))), None);
         assert_eq!(
-            told(Service::Sqs, "ReceiveMessage", received(json!("3"))),
+            told(Service::Sqs, "ReceiveMessage", &received(json!("3"))),
             is("SerializationException", "STRING_VALUE can not be converted to an Integer")
         );
         // An empty list of a form is none.
         assert_eq!(
-            told(Service::AutoScaling, "DescribeAutoScalingGroups", json!({"AutoScalingGroupNames": ""})),
+            told(Service::AutoScaling, "DescribeAutoScalingGroups", &json!({"AutoScalingGroupNames": ""})),
             None
         );
     }

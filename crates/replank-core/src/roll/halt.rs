@@ -42,11 +42,12 @@ use super::raise::raise;
 use super::retain;
 use super::stuck;
 use super::tags::followed;
+use super::way_back::goes_back;
 use replank_facts::batch::wait;
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{Bound, NodePods};
 use replank_facts::places::Places;
-use replank_facts::plan::{AtEnd, OnDeadline, OnFailure, Plan};
+use replank_facts::plan::{AtEnd, OnDeadline, Plan};
 use replank_facts::target;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
 use replank_protocol::intent::Intent;
@@ -158,17 +159,6 @@ pub(super) fn say(ctx: &mut Context<'_>, why: Halt, at: Time) {
         Halt::Undone => WaitingOn::RunEnd(RunEnd::Undone { at }),
     };
     ctx.wait(Subject::Run, on);
-}
-
-/// Whether what the run has done is taken back.
-pub(crate) fn goes_back(why: Halt, on_failure: OnFailure) -> bool {
-    match why {
-        Halt::Undone => true,
-        Halt::Cancelled => false,
-        Halt::Hopeless | Halt::Stalled { .. } | Halt::Deadline | Halt::Unhealthy(_) => {
-            on_failure == OnFailure::Rollback
-        }
-    }
 }
 
 /// Whether a run has halted for want of a way: then everything that is in it is named. Else the reason says it all.

@@ -97,6 +97,7 @@ mod tags;
 mod targets;
 mod terms;
 mod vitals;
+mod way_back;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,7 +114,7 @@ use crate::account::Account;
 use context::{Context, GroupRoll, Watched};
 use evict::{Spare, Works};
 use fleet::{Fleet, Refreshed};
-pub(crate) use halt::{RELEASE_WITHIN, goes_back};
+pub(crate) use halt::RELEASE_WITHIN;
 use health::Vitals;
 use member::Scope;
 use prepare::Readiness;
@@ -130,6 +131,7 @@ use replank_protocol::mark::Halt;
 use replank_protocol::record::GroupRecord;
 use replank_protocol::waiting::{Hope, PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 use rest::Rest;
+pub(crate) use way_back::goes_back;
 
 /// A roll under way: the plan, and caches.
 #[derive(Debug)]

@@ -66,6 +66,24 @@ impl AmiType {
         }
     }
 
+    /// The operating system and the architecture that a node of the kind shows; `None` if it is not known.
+    #[must_use]
+    pub fn shown(&self) -> Option<(String, &'static str)> {
+        let (family, rest) = self.0.split_once('_')?;
+        let (arch, variant) = match rest.strip_prefix("x86_64") {
+            Some(variant) => ("amd64", variant),
+            None => ("arm64", rest.strip_prefix("ARM_64")?),
+        };
+        let system = match family {
+            "AL2023" => "Amazon Linux 2023".to_owned(),
+            "BOTTLEROCKET" => {
+                format!("Bottlerocket OS (aws-k8s{})", variant.to_lowercase().replace('_', "-"))
+            }
+            _ => return None,
+        };
+        Some((system, arch))
+    }
+
     /// What stands for the image of a Kubernetes version, whose id nobody has said: the SSM parameter of the image that AWS recommends, or a text that says
     /// no more than the version. A version with a patch is told by the latter: AWS recommends one patch at a time.
     ///
@@ -129,6 +147,11 @@ mod tests {
         assert_eq!(of("Bottlerocket OS 1.50.0 (aws-k8s-1.34-nvidia)", "amd64"), "BOTTLEROCKET_x86_64_NVIDIA");
         assert_eq!(of("Amazon Linux 2", "amd64"), "", "there are no images of it for new versions");
         assert_eq!(of("Amazon Linux 2023.9.20251117", ""), "");
+        for kind in ["AL2023_ARM_64_STANDARD", "BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_ARM_64_FIPS"] {
+            let (system, architecture) = AmiType::new(kind).shown().expect("it is known");
+            assert_eq!(of(&system, architecture), kind);
+        }
+        assert_eq!(AmiType::new("WINDOWS_CORE_2022_x86_64").shown(), None);
         let mut gpu = node("Amazon Linux 2023.9.20251117", "amd64");
         gpu.status.capacity.set("nvidia.com/gpu", "1".parse().expect("a quantity"));
         assert_eq!(AmiType::of_node(&gpu).as_str(), "AL2023_x86_64_NVIDIA");

@@ -30,8 +30,8 @@ use market::{Blow, Markets, Threatened};
 use queue::Queue;
 use replank_model::delta::Delta;
 use replank_model::object::cloud::{
-    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, NodeGroup, NodeProfile, NodeShape,
-    ScalingProcess, Transition,
+    Instance, InstanceState, LaunchTemplate, Lifecycle, LifecycleHook, NodeGroup, NodeShape, ScalingProcess,
+    Transition,
 };
 use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;

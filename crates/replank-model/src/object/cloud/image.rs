@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(of("Amazon Linux 2023.9.20251117", ""), "");
         for kind in ["AL2023_ARM_64_STANDARD", "BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_ARM_64_FIPS"] {
             let (system, architecture) = AmiType::new(kind).shown().expect("it is known");
-            assert_eq!(of(&system, architecture), kind);
+            assert_eq!(AmiType::of_node(&node(&system, architecture)).as_str(), kind);
         }
         assert_eq!(AmiType::new("WINDOWS_CORE_2022_x86_64").shown(), None);
         let mut gpu = node("Amazon Linux 2023.9.20251117", "amd64");

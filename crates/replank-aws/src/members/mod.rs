@@ -48,20 +48,24 @@ fn of_call(service: Service, action: &str) -> impl Iterator<Item = &'static str>
 
 fn refusal(service: Service, place: &str, first: &Broken, all: &[(String, Broken)]) -> Fault {
     let last = place.rsplit('.').next().unwrap_or(place);
-    match (service, first) {
-        (Service::Ec2, Broken::Absent) => {
-            Fault::bad("MissingParameter", format!("The request must contain the parameter {last}"))
-        }
-        (Service::Sqs, Broken::Absent) => {
-            Fault::bad("MissingParameter", format!("The request must contain the parameter {last}."))
-        }
-        _ => {
-            let errors = if all.len() == 1 { "error" } else { "errors" };
-            let told: Vec<String> = all.iter().map(|(place, one)| one.told(&small(place))).collect();
-            let message = format!("{} validation {errors} detected: {}", all.len(), told.join("; "));
-            Fault::bad(code(service), message)
-        }
+    // These two have words of their own for what is not there.
+    let missing_ends = match service {
+        Service::Ec2 => Some(""),
+        Service::Sqs => Some("."),
+        Service::AutoScaling
+        | Service::Sts
+        | Service::Elb
+        | Service::Events
+        | Service::Ssm
+        | Service::Eks => None,
+    };
+    if let (Some(end), Broken::Absent) = (missing_ends, first) {
+        return Fault::bad("MissingParameter", format!("The request must contain the parameter {last}{end}"));
     }
+    let errors = if all.len() == 1 { "error" } else { "errors" };
+    let told: Vec<String> = all.iter().map(|(place, one)| one.told(&small(place))).collect();
+    let message = format!("{} validation {errors} detected: {}", all.len(), told.join("; "));
+    Fault::bad(code(service), message)
 }
 
 fn code(service: Service) -> &'static str {

@@ -159,6 +159,9 @@ impl Served {
         }
         served.keep_services();
         served.note();
+        // What every namespace has is there before anybody can ask for it.
+        served.controllers.run(&mut served.world);
+        served.note();
         let made = std::mem::take(&mut served.changes);
         served.keep(&made)?;
         Ok(served)

@@ -9,7 +9,7 @@ use replank_model::int_or_string::IntOrString;
 use replank_model::object::affinity::{Taint, TaintEffect};
 use replank_model::object::cloud::{
     AmiType, GroupKind, GroupSize, HealthStatus, LaunchTemplateRef, ScalingProcess, TerminationPolicy,
-    UpdateError, VersionWord,
+    UpdateError, UpdateStrategy, VersionWord,
 };
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use serde_json::Value;
@@ -72,6 +72,8 @@ pub struct Facts {
     pub target_groups: Vec<Text>,
     /// How many nodes EKS replaces at once in an update.
     pub update_at_once: Option<IntOrString>,
+    /// In which order EKS replaces them.
+    pub update_strategy: Option<UpdateStrategy>,
 }
 
 /// What is said of an instance.
@@ -213,6 +215,7 @@ impl Facts {
             self.ami_type = more.ami_type;
         }
         self.update_at_once = self.update_at_once.take().or(more.update_at_once);
+        self.update_strategy = self.update_strategy.or(more.update_strategy);
         if self.target_groups.is_empty() {
             self.target_groups = more.target_groups;
         }
@@ -424,6 +427,7 @@ fn nodegroup(group: &Value) -> Result<Facts, FactsError> {
             .map(AmiType::new)
             .unwrap_or_default(),
         update_at_once: at_once(&group["updateConfig"]),
+        update_strategy: strategy(&group["updateConfig"]),
         ..Facts::default()
     })
 }
@@ -437,6 +441,12 @@ pub fn at_once(config: &Value) -> Option<IntOrString> {
     number("maxUnavailable").map(IntOrString::Int).or(percent)
 }
 
+/// In which order an update replaces nodes (`updateConfig`), where that is said.
+#[must_use]
+pub fn strategy(config: &Value) -> Option<UpdateStrategy> {
+    config["updateStrategy"].as_str().and_then(UpdateStrategy::of_word)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -448,7 +458,7 @@ mod tests {
         let eks = json!({"nodegroup": {"nodegroupName": "web", "capacityType": "SPOT", "instanceTypes": ["m5.large", "m5a.large"], "amiType": "AL2023_x86_64_STANDARD",
             "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 3}, "labels": {"role": "web"},
             "taints": [{"key": "role", "value": "web", "effect": "NO_SCHEDULE"}], "tags": {"team": "a"},
-            "updateConfig": {"maxUnavailablePercentage": 33}, "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
+            "updateConfig": {"maxUnavailablePercentage": 33, "updateStrategy": "MINIMAL"}, "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
         let asg = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "eks-web-1234", "MinSize": 1, "MaxSize": 9, "DesiredCapacity": 3,
             "AvailabilityZones": ["b", "a"], "Instances": [{"InstanceId": "i-1", "AvailabilityZone": "a", "InstanceType": "m5.large", "ProtectedFromScaleIn": true, "HealthStatus": "Unhealthy",
                 "LaunchTemplate": {"LaunchTemplateId": "lt-1", "LaunchTemplateName": "eks-1", "Version": "6"}}],
@@ -462,6 +472,7 @@ mod tests {
             assert_eq!((web.name.as_str(), web.auto_scaling.as_deref()), ("web", Some("eks-web-1234")));
             assert_eq!(web.kind, GroupKind::EksManaged);
             assert_eq!(web.update_at_once, Some(IntOrString::String("33%".into())));
+            assert_eq!(web.update_strategy, Some(UpdateStrategy::Minimal));
             assert_eq!(web.size, Some(GroupSize { min: 1, max: 9, desired: 3 }));
             assert_eq!((web.market, web.zones.len(), web.taints.len()), (Some(Market::Spot), 2, 1));
             assert_eq!(web.tag("k8s.io/cluster-autoscaler/enabled").map(|value| &**value), Some("true"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_model::object::affinity::TaintEffect;
-use replank_model::object::cloud::{GroupSize, Market, NodeGroup, ScalingProcess};
+use replank_model::object::cloud::{GroupSize, Market, NodeGroup, ScalingProcess, UpdateStrategy};
 use replank_model::text::{GroupName, Text, Zone};
 use replank_model::time::Span;
 use replank_protocol::command::Refusal;
@@ -275,6 +275,8 @@ impl Account {
                 was_ready: false,
             },
         );
+        let strategy = input.inner("updateConfig").text("updateStrategy");
+        group.update_strategy = strategy.and_then(UpdateStrategy::of_word).unwrap_or_default();
         region.put_group(group);
         if let Some(nodes) = at_once {
             region.set_max_unavailable(&GroupName::from(&*name), nodes);
@@ -352,6 +354,7 @@ impl Account {
             let config = with_number(config, &known);
             region.set_max_unavailable(&group.name, unavailable(&config, group.size.desired)?);
             if let Some(strategy) = Input(&config).text("updateStrategy") {
+                changed.update_strategy = UpdateStrategy::of_word(strategy).unwrap_or_default();
                 params.push(("UpdateStrategy".to_owned(), strategy.to_owned()));
             }
             for (key, kind) in [

@@ -61,6 +61,7 @@ fn pass(served: &mut Served, span: Span) {
 #[test]
 fn a_namespace_has_an_account_and_the_authority_at_once_and_they_come_back() {
     let mut served = served();
+    assert!(other(&served, "ServiceAccount", "default", "default").is_some());
     send(&mut served, Method::Post, "/api/v1/namespaces", json!({"metadata": {"name": "a"}}));
     assert!(other(&served, "ServiceAccount", "a", "default").is_some());
     let map = other(&served, "ConfigMap", "a", "kube-root-ca.crt").expect("it is there");

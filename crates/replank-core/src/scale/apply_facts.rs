@@ -147,6 +147,7 @@ fn owned(group: &mut NodeGroup, told: &Facts) {
         group.auto_scaling_group = name.clone();
     }
     group.update_at_once.clone_from(&told.update_at_once);
+    group.update_strategy = told.update_strategy.unwrap_or_default();
     match told.kind {
         GroupKind::SelfManaged => {}
         GroupKind::EksManaged => *group = group.clone().managed_by_eks(),

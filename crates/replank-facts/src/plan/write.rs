@@ -237,6 +237,9 @@ fn node_group(group: &Facts) -> Value {
     if let Some(nodes) = &group.update_at_once {
         value["maxUnavailable"] = json!(nodes);
     }
+    if let Some(strategy) = &group.update_strategy {
+        value["updateStrategy"] = json!(strategy);
+    }
     if !group.tags.is_empty() {
         let tags = group.tags.iter().map(|(key, tag)| (key.to_string(), Value::from(&**tag)));
         value["tags"] = Value::Object(tags.collect());

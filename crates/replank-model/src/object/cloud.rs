@@ -23,7 +23,9 @@ use crate::text::{GroupName, InstanceId, MessageId, NodeName, Text, Zone};
 use crate::time::{Span, Time};
 pub use eks_code::{EksSubject, explained};
 pub use image::AmiType;
-pub use nodegroup::{GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus};
+pub use nodegroup::{
+    GroupId, GroupKind, NodegroupChange, NodegroupUpdate, UpdateError, UpdateStatus, UpdateStrategy,
+};
 pub use process::ScalingProcess;
 pub use profile::{NodeProfile, NodeShape};
 pub use size::GroupSize;
@@ -68,6 +70,9 @@ pub struct NodeGroup {
     /// How many nodes EKS replaces at once in an update of a managed node group: `updateConfig.maxUnavailable`, or a percentage; EKS' default is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_at_once: Option<IntOrString>,
+    /// In which order it does: `updateConfig.updateStrategy`.
+    #[serde(default, skip_serializing_if = "UpdateStrategy::is_default")]
+    pub update_strategy: UpdateStrategy,
 }
 
 impl NodeGroup {
@@ -92,6 +97,7 @@ impl NodeGroup {
             failures: Vec::new(),
             update: None,
             update_at_once: None,
+            update_strategy: UpdateStrategy::default(),
         }
     }
 

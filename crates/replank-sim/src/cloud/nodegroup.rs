@@ -9,6 +9,9 @@
 //!    (`PodEvictionFailure`), unless it is forced: then they are deleted. An empty node is ended after 60 s, and the group launches another.
 //! 4. Scale down: maximum and desired number are lowered by one at a time, until they are what they were; the next when the last node is drained.
 //!
+//! With `updateStrategy: MINIMAL` none is added first: the group launches a new node for each that went (the same page, "Upgrade phase"). It does not say when old
+//! nodes are cordoned then, nor what the next turn waits for. Assumed: each at its turn, and until at most `maxUnavailable` are missing.
+//!
 //! An update that fails gives the group its former launch template version back, and no more: sizes, cordons and new nodes stay as they are.
 //!
 //! Whatever ends an instance of such a group (scale-in, a lower desired number, an update), EKS' hook holds it: see [`super::eks`].
@@ -22,7 +25,7 @@ use replank_model::int_or_string::Rounding;
 use replank_model::object::Kind;
 use replank_model::object::cloud::{
     GroupKind, GroupSize, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup, NodegroupChange,
-    NodegroupUpdate, UpdateError, UpdateStatus,
+    NodegroupUpdate, UpdateError, UpdateStatus, UpdateStrategy,
 };
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -34,7 +37,7 @@ use replank_protocol::mark;
 
 use super::api::NodegroupRequest;
 use super::state::SimulatedCloud;
-use super::updates::{Drain, Phase, Update};
+use super::updates::{Drain, Lack, Phase, Update};
 use crate::asked::{Asked, Asker, ask};
 use crate::context::Ctx;
 use crate::event::{CloudDue, Event};
@@ -59,10 +62,14 @@ impl SimulatedCloud {
         group.current = group.version_of(to);
         group.templates.entry(group.current.clone()).or_insert_with(|| to.clone());
         let before = group.size;
-        let size = surged(&group, self.at_once(&group, before));
-        group.size = size;
+        let phase = match group.update_strategy {
+            UpdateStrategy::Default => {
+                group.size = surged(&group, self.at_once(&group, before));
+                Phase::ScaleUp { since: ctx.api.now() }
+            }
+            UpdateStrategy::Minimal => Phase::Upgrade { drains: BTreeMap::new(), lacks: None },
+        };
         let change = NodegroupChange::Version { to: group.current.clone() };
-        let phase = Phase::ScaleUp { since: ctx.api.now() };
         self.begin(ctx, asked, group, (change, Update { former, before, force, phase }));
         Ok(())
     }
@@ -148,22 +155,30 @@ impl SimulatedCloud {
                 let since = *since;
                 if is_scaled_up(ctx, &group, replaces) {
                     close(ctx, &group, replaces);
-                    update.phase = Phase::Upgrade { drains: BTreeMap::new() };
+                    update.phase = Phase::Upgrade { drains: BTreeMap::new(), lacks: None };
                     None
                 } else if ctx.api.now() >= since + self.timings.eks.creates_for {
-                    Some(vec![UpdateError {
-                        code: Text::from(UpdateError::NODE_CREATION_FAILURE),
-                        message: Text::from("Instances failed to join the kubernetes cluster"),
-                        resources: not_ready(ctx, &group, replaces),
-                    }])
+                    Some(vec![no_nodes(ctx, &group, replaces)])
                 } else {
                     None
                 }
             }
-            Phase::Upgrade { drains } => {
-                let at_once = self.at_once(&group, update.before);
-                let errors = self.upgrade(ctx, (&group, replaces, at_once), drains, update.force);
-                if errors.is_empty() && drains.is_empty() && old(ctx, &group, replaces).is_empty() {
+            Phase::Upgrade { drains, lacks } => {
+                let missing = match group.update_strategy {
+                    UpdateStrategy::Default => 0,
+                    UpdateStrategy::Minimal => missing(ctx, &group, update.before, replaces),
+                };
+                *lacks = Lack::after(*lacks, missing, ctx.api.now());
+                let at_once = self.at_once(&group, update.before).saturating_sub(missing);
+                let mut errors = self.upgrade(ctx, (&group, replaces, at_once), drains, update.force);
+                if lacks.is_some_and(|lack| ctx.api.now() >= lack.since + self.timings.eks.creates_for) {
+                    errors.push(no_nodes(ctx, &group, replaces));
+                }
+                if errors.is_empty()
+                    && missing == 0
+                    && drains.is_empty()
+                    && old(ctx, &group, replaces).is_empty()
+                {
                     update.phase = Phase::ScaleDown;
                 }
                 (!errors.is_empty()).then_some(errors)
@@ -201,6 +216,10 @@ impl SimulatedCloud {
             let count = u64::try_from(left.len()).unwrap_or(u64::MAX);
             let draw = ctx.draws.draw(group.name.as_str(), Purpose::Order, count);
             let chosen = left.swap_remove(usize::try_from(draw.below(count)).expect("a position"));
+            if let Some(node) = &chosen.node {
+                // Where old nodes go first, they were not all cordoned before.
+                cordon(ctx, node);
+            }
             drains.insert(chosen.id.clone(), Drain { since: now, empty: None, is_ended: false });
         }
         let mut stuck = Vec::new();
@@ -308,6 +327,21 @@ fn old(ctx: &Ctx<'_>, group: &NodeGroup, replaces: Replaces) -> Vec<Arc<Instance
 fn is_ready(ctx: &Ctx<'_>, instance: &Instance) -> bool {
     let node = instance.node.as_ref().and_then(|name| ctx.view().node(name));
     node.is_some_and(|node| node.is_ready())
+}
+
+/// How many nodes of a group are gone and not replaced yet.
+fn missing(ctx: &Ctx<'_>, group: &NodeGroup, before: GroupSize, replaces: Replaces) -> u32 {
+    let there = members(ctx, group).filter(|one| replaces.is_old(group, one) || is_ready(ctx, one)).count();
+    before.desired.saturating_sub(u32::try_from(there).unwrap_or(u32::MAX))
+}
+
+/// What fails an update whose new nodes do not come.
+fn no_nodes(ctx: &Ctx<'_>, group: &NodeGroup, replaces: Replaces) -> UpdateError {
+    UpdateError {
+        code: Text::from(UpdateError::NODE_CREATION_FAILURE),
+        message: Text::from("Instances failed to join the kubernetes cluster"),
+        resources: not_ready(ctx, group, replaces),
+    }
 }
 
 /// Whether each zone of a group has a Ready node of its version.

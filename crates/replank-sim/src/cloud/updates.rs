@@ -30,10 +30,34 @@ pub(super) struct Update {
 /// How far an update is.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Phase {
-    ScaleUp { since: Time },
-    Upgrade { drains: BTreeMap<InstanceId, Drain> },
+    ScaleUp {
+        since: Time,
+    },
+    Upgrade {
+        drains: BTreeMap<InstanceId, Drain>,
+        #[serde(default)]
+        lacks: Option<Lack>,
+    },
     ScaleDown,
-    Resize { to: GroupSize },
+    Resize {
+        to: GroupSize,
+    },
+}
+
+/// Nodes that went and are not replaced yet, where old nodes go first.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Lack {
+    pub(super) nodes: u32,
+    /// Since when it has not become less.
+    pub(super) since: Time,
+}
+
+impl Lack {
+    /// What is lacked now, by what was lacked before.
+    pub(super) fn after(before: Option<Self>, nodes: u32, now: Time) -> Option<Self> {
+        let since = before.filter(|before| nodes >= before.nodes).map_or(now, |before| before.since);
+        (nodes > 0).then_some(Self { nodes, since })
+    }
 }
 
 /// A node that is drained by an update.

@@ -1,7 +1,7 @@
 //! The section `cluster`: node groups and workloads in shorthand, expanded to ordinary objects.
 
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::cloud::{Registrar, TargetGroup};
+use replank_model::object::cloud::{Registrar, TargetGroup, UpdateStrategy};
 use replank_model::object::meta::Key;
 use replank_model::time::{Span, Time};
 use replank_sim::{CloudTimings, Range};
@@ -57,6 +57,8 @@ pub(super) struct Group {
     pub(super) is_managed: bool,
     /// How many nodes EKS replaces at once.
     pub(super) at_once: Option<IntOrString>,
+    /// In which order that is.
+    pub(super) strategy: UpdateStrategy,
     /// Target groups that are attached to it, or in which a controller registers its nodes.
     pub(super) target_groups: Vec<TargetGroup>,
 }
@@ -222,6 +224,7 @@ fn group(line: &Line<'_>) -> Result<Group, Flaw> {
         tags: Vec::new(),
         is_managed: false,
         at_once: None,
+        strategy: UpdateStrategy::default(),
         target_groups: Vec::new(),
     };
     for clause in &line.clauses {
@@ -271,6 +274,8 @@ impl Group {
             self.is_managed = true;
             let flaw = || clause.flaw("`managed by EKS with maxUnavailable 2`");
             self.at_once = Some(IntOrString::Int(text.parse().map_err(|_| flaw())?));
+        } else if clause.text == "update strategy MINIMAL" {
+            self.strategy = UpdateStrategy::Minimal;
         } else if let Some(text) = clause.after("target group") {
             let (name, registrar) = match text.split_once(" by ") {
                 None => (text, Registrar::AutoScaling),
@@ -285,7 +290,7 @@ impl Group {
             return Err(clause.flaw(
                 "`3 nodes in a,b,c`, `min 1`, `max 6`, `cpu 4`, `memory 16Gi`, `pods 58`, `version v1.34.2`, \
                  `image ami-old`, `type m6i.xlarge`, `label k=v`, `tag k=v`, `taint k=v:NoSchedule`, `managed by EKS`, `managed by EKS with maxUnavailable 2`, \
-                 `target group web`, `target group web by controller` or `aged 10d,30d,20d`",
+                 `update strategy MINIMAL`, `target group web`, `target group web by controller` or `aged 10d,30d,20d`",
             ));
         }
         Ok(())

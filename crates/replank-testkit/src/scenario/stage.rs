@@ -229,6 +229,7 @@ fn groups(scenario: &Scenario, view: &View, names: &mut Names) -> anyhow::Result
             if given.is_managed {
                 learnt.group = learnt.group.clone().managed_by_eks();
                 learnt.group.update_at_once.clone_from(&given.at_once);
+                learnt.group.update_strategy = given.strategy;
             }
             learnt.register(given.target_groups.clone(), view);
         }

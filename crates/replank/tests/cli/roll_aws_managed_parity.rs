@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::aws_account::Account;
 use super::common::{plan, replank, scratch};
-use super::roll_aws_live::{element, stepped};
+use super::roll_aws_live::{element, stepped, wait};
 use super::roll_aws_parity::commands;
 
 const LABEL: &str = "eks.amazonaws.com/nodegroup";
@@ -37,8 +37,9 @@ fn facts(account: &Account) -> Value {
 }
 
 /// An account, a plan, the journal of its rehearsal with what the CLI prints of the group, and where that of its run is to be.
-fn rehearsed(folder: &str, spec: &str) -> (Account, String, [String; 2]) {
+fn rehearsed(folder: &str, spec: &str, before: impl FnOnce(&Account)) -> (Account, String, [String; 2]) {
     let account = stepped(folder, LABEL);
+    before(&account);
     let file = plan(&format!("{folder}/plan.yaml"), spec);
     let at = |name: &str| {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder).join(name);
@@ -56,8 +57,35 @@ fn rehearsed(folder: &str, spec: &str) -> (Account, String, [String; 2]) {
     (account, file, [rehearsed, rolled])
 }
 
-fn is_updated_as_rehearsed(name: &str, is_adopted: bool) {
-    let (account, file, [rehearsed, rolled]) = rehearsed(&format!("managed-parity-{name}"), SPEC);
+/// How an update begins, and goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    /// The run requests it.
+    Own,
+    /// Somebody else has begun it.
+    Adopted,
+    /// The run requests it, of a group whose old nodes go first.
+    Minimal,
+}
+
+/// From now on old nodes of the group go first.
+fn goes_first(account: &Account) {
+    let config = json!({"updateConfig": {"maxUnavailable": 1, "updateStrategy": "MINIMAL"}});
+    account.eks("POST", &format!("{BASE}/update-config"), &config);
+    wait(account, "the group's configuration is updated", |account| {
+        account.eks("GET", BASE, &Value::Null)["nodegroup"]["status"] == "ACTIVE"
+    });
+}
+
+fn is_updated_as_rehearsed(begins: Begins) {
+    let name = format!("{begins:?}").to_lowercase();
+    let (account, file, [rehearsed, rolled]) =
+        rehearsed(&format!("managed-parity-{name}"), SPEC, |account| {
+            if begins == Begins::Minimal {
+                goes_first(account);
+            }
+        });
+    let is_adopted = begins == Begins::Adopted;
     if is_adopted {
         let began = account.eks("POST", &format!("{BASE}/update-version"), &json!({"version": "1.36"}));
         assert_eq!(began["update"]["status"], "InProgress", "{began}");
@@ -74,13 +102,17 @@ fn is_updated_as_rehearsed(name: &str, is_adopted: bool) {
         planned.retain(|_, all| !all.is_empty());
     }
     assert_eq!(planned, done, "{name}: {ran:?}");
+    // Three replace three, and EKS adds twice the number of zones first, unless old ones go first.
+    let (launched, ended) = account.heard();
+    let added = if begins == Begins::Minimal { 0 } else { 6 };
+    assert_eq!((launched.len(), ended.len()), (3 + added, 3 + added), "{name}");
 }
 
 #[test]
 fn an_update_of_eks_is_requested_or_adopted_as_rehearsed() {
     std::thread::scope(|scope| {
-        for (name, is_adopted) in [("own", false), ("adopted", true)] {
-            scope.spawn(move || is_updated_as_rehearsed(name, is_adopted));
+        for begins in [Begins::Own, Begins::Adopted, Begins::Minimal] {
+            scope.spawn(move || is_updated_as_rehearsed(begins));
         }
     });
 }
@@ -89,7 +121,7 @@ fn an_update_of_eks_is_requested_or_adopted_as_rehearsed() {
 #[test]
 fn nodes_move_into_a_group_that_is_made_as_was_rehearsed_with_one_that_is_assumed() {
     let spec = "groups: [web], target: {group: green, kubernetesVersion: '1.36'}, budget: {surge: 1}";
-    let (account, file, [rehearsed, rolled]) = rehearsed("managed-parity-made", spec);
+    let (account, file, [rehearsed, rolled]) = rehearsed("managed-parity-made", spec, |_| {});
     let ran = account.run(&["roll", "-f", &file, "--yes", "--make-group", "--journal", &rolled]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let (planned, done) = (commands(&rehearsed), commands(&rolled));

@@ -1,7 +1,7 @@
 //! From JSON to what a plan says of node groups that no node can show: how far they may grow, of which types they are, which tags they bear.
 
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::cloud::{GroupKind, GroupSize};
+use replank_model::object::cloud::{GroupKind, GroupSize, UpdateStrategy};
 use replank_model::text::{GroupName, Text, Zone};
 use serde_json::Value;
 
@@ -61,6 +61,9 @@ fn node_group(at: At<'_>, errors: &mut Errors) -> Option<Facts> {
             !is_none
         })
     });
+    let update_strategy = fields.read("updateStrategy", errors, |at, errors| {
+        word(at, &[("DEFAULT", UpdateStrategy::Default), ("MINIMAL", UpdateStrategy::Minimal)], errors)
+    });
     fields.finish(errors);
     let mut zones: Vec<Zone> = zones.unwrap_or_default().into_iter().map(Zone::from).collect();
     zones.sort();
@@ -74,6 +77,7 @@ fn node_group(at: At<'_>, errors: &mut Errors) -> Option<Facts> {
         tags: tags.unwrap_or_default(),
         kind: kind.unwrap_or_default(),
         update_at_once,
+        update_strategy,
         ..Facts::default()
     })
 }

@@ -52,6 +52,35 @@ pub enum GroupKind {
     EksManaged,
 }
 
+/// In which order EKS replaces the nodes of a managed node group (`updateConfig.updateStrategy`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum UpdateStrategy {
+    /// New nodes come first.
+    #[default]
+    Default,
+    /// Old nodes go first, and the Auto Scaling group replaces them: no room for more nodes is needed.
+    Minimal,
+}
+
+impl UpdateStrategy {
+    /// By the API's word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "DEFAULT" => Some(Self::Default),
+            "MINIMAL" => Some(Self::Minimal),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the one that EKS takes where nothing is said.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::Default
+    }
+}
+
 impl GroupKind {
     /// In words.
     #[must_use]

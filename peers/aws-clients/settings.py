@@ -185,8 +185,8 @@ def of_queues(sqs, same, check, refused):
     sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": "", "RedrivePolicy": ""})
     same("attributes that are taken away", {"Policy": None, "RedrivePolicy": None}, shown())
     absent = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:eu-west-1:111122223333:none", "maxReceiveCount": 3})
-    for name, value, code in [("Policy", "no", "InvalidAttributeValue"), ("MessageRetentionPeriod", "1", "InvalidAttributeValue"), ("RedrivePolicy", absent, "InvalidParameterValue")]:
-        refused(f"attribute {name} {value:.20}", code, lambda: sqs.set_queue_attributes(QueueUrl=url, Attributes={name: value}))
+    for name, value, code in [("Policy", "no", "InvalidAttributeValue"), ("MessageRetentionPeriod", "1", "InvalidAttributeValue"), ("RedrivePolicy", absent, "InvalidParameterValue"), ("RedrivePolicy", '{"maxReceiveCount": 3}', "InvalidParameterValue"), ("RedrivePolicy", '{"maxReceiveCount": 0, "deadLetterTargetArn": "arn:aws:sqs:eu-west-1:111122223333:none"}', "InvalidParameterValue")]:
+        refused(f"attribute {name} {value:.24}", code, lambda: sqs.set_queue_attributes(QueueUrl=url, Attributes={name: value}))
     refused("an attribute that there is not", "InvalidAttributeName", lambda: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["Nope"]))
     refused("a message that is too long", "InvalidParameterValue", lambda: sqs.send_message(QueueUrl=url, MessageBody="x" * 2049))
     own = {"b": ("Binary", b"\x01\x02\xff"), "n": ("Number", b"12.5"), "s": ("String", "☃ é".encode())}

@@ -453,15 +453,19 @@ impl Account {
                 format!("Value {text} for parameter RedrivePolicy is invalid. Reason: {reason}"),
             )
         };
-        let mut asked = Queue::new(Time::from_millis(0));
-        asked.attributes.insert("RedrivePolicy".to_owned(), text.to_owned());
-        let (target, count) = asked.redrive().ok_or_else(|| {
-            wrong("Redrive policy does not contain mandatory attribute: deadLetterTargetArn or maxReceiveCount.")
-        })?;
-        if !(1..=1_000).contains(&count) {
-            return Err(wrong("Invalid value for maxReceiveCount: it must be from 1 to 1000."));
+        let policy: Value = serde_json::from_str(text).unwrap_or_default();
+        let lacks = |member: &str| policy[member].is_null();
+        if let Some(member) = ["deadLetterTargetArn", "maxReceiveCount"].into_iter().find(|one| lacks(one)) {
+            return Err(wrong(&format!("Redrive policy does not contain mandatory attribute: {member}.")));
         }
-        match self.queues.by_name.contains_key(&target) {
+        let count = &policy["maxReceiveCount"];
+        let given = count.as_str().map_or_else(|| count.to_string(), str::to_owned);
+        if !given.parse::<u32>().is_ok_and(|count| (1..=1_000).contains(&count)) {
+            let valid = "valid values are from 1 to 1000 both inclusive";
+            return Err(wrong(&format!("Invalid value for maxReceiveCount: {given}, {valid}.")));
+        }
+        let target = policy["deadLetterTargetArn"].as_str().and_then(|arn| arn.rsplit(':').next());
+        match target.is_some_and(|name| self.queues.by_name.contains_key(name)) {
             true => Ok(()),
             false => Err(wrong("Dead letter target does not exist.")),
         }

@@ -16,6 +16,7 @@ pub mod group_facts;
 pub mod groups;
 pub mod images;
 pub mod instance_types;
+pub mod keeper;
 pub mod kubectl;
 pub mod leftover;
 pub mod network;

@@ -2,9 +2,10 @@
 
 use replank_facts::coverage::{Coverage, Unseen, not_seen};
 use replank_facts::finding::{Finding, ObjectName, Severity};
-use replank_facts::remedy::{Edit, Remedy, Way, either};
+use replank_facts::remedy::{Change, Commit, Edit, Remedy, Target, TargetKind, Way, commits, either};
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
+use replank_model::view::View;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub struct FindingEntry {
     pub withheld: Option<String>,
     /// The changes that the remedy shows, for a program.
     pub changes: Vec<ChangeEntry>,
+    /// The same as they are committed where people change the objects, where that is known.
+    pub commits: Vec<CommitEntry>,
 }
 
 /// How far a remedy was proved.
@@ -64,6 +67,23 @@ pub struct ChangeEntry {
     pub plan: Option<Value>,
 }
 
+/// A change as it is committed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitEntry {
+    /// Kind, namespace and name of the object.
+    pub object: String,
+    /// The tool that puts it back otherwise: `argocd`, `flux`, `helm` or `terraform`.
+    pub tool: &'static str,
+    /// What of the tool's keeps the object: an Application, a Kustomization, a HelmRelease, a release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keeper: Option<String>,
+    /// `added`, `set` or `gone`: what becomes of the object there.
+    pub change: &'static str,
+    /// What is written there; empty where its resource is taken away.
+    pub text: String,
+}
+
 /// One request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,8 +107,8 @@ impl FindingEntry {
         Self::new(id, finding, remedy.text(), proof)
     }
 
-    /// A finding with what was proved of its remedy.
-    pub fn proved<R>(id: &'static str, finding: &Finding<R>, proofs: &Proofs) -> Self {
+    /// A finding in a cluster with what was proved of its remedy.
+    pub fn proved<R>(id: &'static str, finding: &Finding<R>, proofs: &Proofs, view: &View) -> Self {
         let remedy = &finding.remedy;
         if remedy.ways.is_empty() {
             return Self::new(id, finding, remedy.text(), Proof::Advice);
@@ -110,14 +130,20 @@ impl FindingEntry {
             });
             return Self { withheld: why, ..Self::new(id, finding, text, Proof::Withheld) };
         }
-        let text: Vec<String> = look.into_iter().chain([either(&shown)]).collect();
+        let kind = TargetKind::of(&finding.object.kind);
+        let at = kind.map(|kind| Target::new(kind, finding.object.key.clone()));
+        let edits = proved.iter().take(1).flat_map(|way| &way.edits);
+        let commits: Vec<Commit> = edits.flat_map(|edit| commits(view, edit, at.as_ref())).collect();
+        let told = commits.iter().map(ToString::to_string);
+        let text: Vec<String> = look.into_iter().chain([either(&shown)]).chain(told).collect();
         let proof = match (proved.is_empty(), proofs.rehearsed) {
             (true, _) => Proof::Advice,
             (false, true) => Proof::Rehearsed,
             (false, false) => Proof::Checked,
         };
         let changes = proved.iter().take(1).flat_map(|way| &way.edits).map(ChangeEntry::of).collect();
-        Self { changes, ..Self::new(id, finding, text.join("\n"), proof) }
+        let commits = commits.iter().map(CommitEntry::of).collect();
+        Self { changes, commits, ..Self::new(id, finding, text.join("\n"), proof) }
     }
 
     /// The finding of a rule that rests on some kinds, with what could not be seen of them.
@@ -190,6 +216,7 @@ impl FindingEntry {
             proof,
             withheld: None,
             changes: Vec::new(),
+            commits: Vec::new(),
         }
     }
 }
@@ -200,6 +227,22 @@ fn inspect<R>(finding: &Finding<R>) -> String {
     match key.namespace.as_str() {
         "" => format!("kubectl get {kind} {} -o yaml", key.name),
         namespace => format!("kubectl -n {namespace} get {kind} {} -o yaml", key.name),
+    }
+}
+
+impl CommitEntry {
+    fn of(commit: &Commit) -> Self {
+        Self {
+            object: commit.object.to_string(),
+            tool: commit.source.tool(),
+            keeper: commit.source.keeper(),
+            change: match commit.change {
+                Change::Added => "added",
+                Change::Set => "set",
+                Change::Gone => "gone",
+            },
+            text: commit.text.clone(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which way a migration can take, and what forbids the others.
 
+use replank_facts::keeper::keeper;
 use replank_model::labels::Labels;
 use replank_model::object::Kind;
 use replank_model::object::meta::{Key, Meta};
@@ -12,7 +13,6 @@ use replank_protocol::hindrance::Hindrance;
 use replank_protocol::hindrance::Reconciliation;
 use replank_protocol::hindrance::ScaleDown;
 
-use super::gitops::{self};
 use super::record::{self, BYTES_MAX};
 use super::{Goal, Migrated, argo, serving, target};
 
@@ -61,7 +61,7 @@ pub(super) fn any(view: &View, kind: Migrated, live: &Meta, bytes: usize) -> Vec
     if let Some(owner) = live.controller() {
         found.push(Hindrance::Owned { kind: owner.kind.clone(), name: owner.name.clone() });
     }
-    match gitops::keeper(view, live) {
+    match keeper(view, live) {
         Some((keeper, state @ (Reconciliation::Acting | Reconciliation::Unknown))) => {
             found.push(Hindrance::Kept { keeper, state });
         }

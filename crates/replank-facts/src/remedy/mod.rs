@@ -7,12 +7,14 @@
 mod edit;
 mod flow;
 mod new_budget;
+mod source;
 mod target;
 #[cfg(test)]
 mod tests;
 
 pub use edit::{Edit, Verb, Write};
 pub use new_budget::BudgetBound;
+pub use source::{Change, Commit, Source, commits};
 pub use target::{Target, TargetKind};
 
 /// What to do.

@@ -141,6 +141,12 @@ impl Target {
         Self::new(TargetKind::Node, Key::cluster(name.as_str()))
     }
 
+    /// Group and version, as objects name them.
+    pub(super) fn api_version(&self) -> &'static str {
+        let (root, _) = self.kind.path();
+        root.strip_prefix("apis/").unwrap_or("v1")
+    }
+
     /// The path of the object in the API.
     #[must_use]
     pub fn path(&self) -> String {

@@ -82,3 +82,25 @@ fn what_to_look_at_stands_before_what_to_do() {
     assert_eq!((remedy.ways.len(), Remedy::look("x").ways.len()), (2, 0));
     assert!(Remedy::default().is_empty());
 }
+
+#[test]
+fn a_kustomization_replaces_lists_that_it_would_join() {
+    let owned = |name: &str| {
+        let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "shop", "uid": "u",
+            "labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": {"meta.helm.sh/release-name": "web"}}});
+        let object = replank_model::object::Object::from_json(object).expect("an object");
+        [replank_model::delta::Delta::Put(object)].into_iter().collect::<replank_model::view::View>()
+    };
+    let spread = json!({"spec": {"template": {"spec": {"topologySpreadConstraints": [{"maxSkew": 1}]}}}});
+    let told = |edit: &Edit| {
+        commits(&owned("web"), edit, None).into_iter().map(|commit| commit.text).collect::<Vec<_>>()
+    };
+    let patch = told(&Edit::Patch { of: deployment(), patch: spread.clone() }).remove(0);
+    assert!(patch.contains(r#"[{"maxSkew":1},{"$patch":"replace"}]"#), "{patch}");
+    let merge = told(&Edit::Merge { of: deployment(), patch: spread }).remove(0);
+    assert!(merge.contains(r#"[{"maxSkew":1}]"#), "{merge}");
+    let gone = told(&Edit::Delete { of: deployment() }).remove(0);
+    assert!(gone.starts_with("- patch: '{") && gone.contains(r#""$patch":"delete""#), "{gone}");
+    let other = Target::new(TargetKind::Deployment, Key::new("shop", "other"));
+    assert_eq!(told(&Edit::Scale { of: other, replicas: 2 }), Vec::<String>::new());
+}

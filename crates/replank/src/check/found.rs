@@ -79,7 +79,8 @@ impl Found {
     pub(crate) fn entries(&self, coverage: &Coverage) -> Vec<FindingEntry> {
         let all = self.findings.iter().zip(&self.proofs);
         all.map(|(finding, proofs)| {
-            FindingEntry::proved(finding.rule.id(), finding, proofs).seeing(coverage, finding.rule.reads())
+            FindingEntry::proved(finding.rule.id(), finding, proofs, &self.ground.view)
+                .seeing(coverage, finding.rule.reads())
         })
         .collect()
     }

@@ -21,6 +21,7 @@ fn finding(severity: &'static str, name: &str) -> FindingEntry {
         proof: Proof::Checked,
         withheld: Some("why".to_owned()),
         changes: Vec::new(),
+        commits: Vec::new(),
     }
 }
 

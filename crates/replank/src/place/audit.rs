@@ -75,7 +75,7 @@ fn audited(mut view: View, now: Option<Time>, options: &Options, coverage: &Cove
     let proved = findings.into_iter().zip(&proofs);
     proved
         .map(|(finding, proofs)| Audited {
-            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs)
+            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs, &ground.view)
                 .seeing(coverage, finding.rule.reads()),
             finding,
         })

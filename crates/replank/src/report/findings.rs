@@ -157,7 +157,8 @@ fn more(all: usize, shown: usize) -> String {
 fn remedy(page: &mut Page, text: &str) {
     const INDENT: usize = 6;
     for line in text.lines() {
-        match ["kubectl ", "aws ", "# "].iter().any(|start| line.starts_with(start)) {
+        // What is pasted stays on its line.
+        match ["kubectl ", "aws ", "# ", "- patch: ", "{"].iter().any(|start| line.starts_with(start)) {
             true => page.verbatim(INDENT, line, Tone::Note),
             false => page.wrapped(INDENT, line, Tone::Note),
         }
@@ -198,6 +199,7 @@ mod tests {
             proof: Proof::Checked,
             withheld: None,
             changes: Vec::new(),
+            commits: Vec::new(),
         }
     }
 

@@ -98,6 +98,7 @@ fn findings() -> Vec<FindingEntry> {
             proof: Proof::Checked,
             withheld: None,
             changes: Vec::new(),
+            commits: Vec::new(),
         },
         FindingEntry {
             id: "budget-never-allows",
@@ -109,6 +110,7 @@ fn findings() -> Vec<FindingEntry> {
             proof: Proof::Checked,
             withheld: None,
             changes: Vec::new(),
+            commits: Vec::new(),
         },
     ]
 }

@@ -299,3 +299,62 @@ fn a_namespace_that_is_not_there_is_a_usage_error() {
     let error = check(&blocked("namespace"), &["-n", "shpo"]).usage_error();
     assert!(error.contains("namespace shpo is not in the snapshot"), "{error}");
 }
+
+/// A budget that never lets a pod go, with this metadata besides: what is to be committed for its remedy.
+fn commits(name: &str, metadata: &Value) -> Value {
+    let web = deployment("web", &["n1", "n2", "n3"], &json!({}));
+    let mut kept = budget("web", "web", &json!({"minAvailable": "100%"}));
+    for (member, value) in metadata.as_object().into_iter().flatten() {
+        kept["metadata"][member] = value.clone();
+    }
+    let snapshot = snapshot(name, vec![nodes(), web, vec![kept]]);
+    let found = check(&snapshot, &["--roll", "web", "-o", "json"]).json();
+    let finding = of(&found, "pdb-never-allows");
+    let told = finding["remedy"].as_str().expect("a text");
+    for commit in finding["commits"].as_array().expect("a list") {
+        assert!(told.contains(commit["text"].as_str().expect("a text")), "{finding}");
+    }
+    finding["commits"].clone()
+}
+
+#[test]
+fn a_change_is_told_as_it_is_committed_where_the_object_is_kept() {
+    let patch = r#"- patch: '{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"web","namespace":"shop"},"spec":{"maxUnavailable":1,"minAvailable":null}}'"#;
+    let object = "PodDisruptionBudget shop/web";
+    let by = |tool: &str, keeper: &str, text: &str| json!([{"object": object, "tool": tool, "keeper": keeper, "change": "set", "text": text}]);
+    let argo = json!({"annotations": {"argocd.argoproj.io/tracking-id": "shop:policy/PodDisruptionBudget:shop/web"}});
+    assert_eq!(commits("argo", &argo), by("argocd", "Argo CD Application shop", patch));
+    let flux = |prefix: &str| json!({"labels": {format!("{prefix}.toolkit.fluxcd.io/name"): "apps", format!("{prefix}.toolkit.fluxcd.io/namespace"): "flux-system"}});
+    let told = commits("flux", &flux("kustomize"));
+    assert_eq!(told, by("flux", "Flux Kustomization flux-system/apps", patch));
+    let told = commits("flux-helm", &flux("helm"));
+    assert_eq!(told, by("flux", "Flux HelmRelease flux-system/apps", patch));
+    let release = json!({"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "ops"}});
+    assert_eq!(commits("helm", &release), by("helm", "Helm release ops/web", patch));
+    for manager in ["Terraform", "HashiCorp"] {
+        let metadata =
+            json!({"managedFields": [{"manager": manager, "operation": "Apply", "apiVersion": "policy/v1"}]});
+        let told = commits(manager, &metadata);
+        let text = r#"{"spec":{"maxUnavailable":1,"minAvailable":null}}"#;
+        assert_eq!(told, json!([{"object": object, "tool": "terraform", "change": "set", "text": text}]));
+    }
+    // Nobody keeps it: labels that everybody uses, and somebody's hands.
+    let nobody = json!({"labels": {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "web"},
+        "managedFields": [{"manager": "kubectl", "operation": "Update", "apiVersion": "policy/v1"}]});
+    assert_eq!(commits("nobody", &nobody), json!([]));
+}
+
+#[test]
+fn a_new_budget_is_a_file_beside_what_keeps_its_workload() {
+    let mut web = deployment("web", &["n1", "n2"], &json!({}));
+    web[0]["metadata"]["annotations"] =
+        json!({"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web"});
+    let found = check(&snapshot("new-budget", vec![nodes(), web]), &["--roll", "web", "-o", "json"]).json();
+    let finding = of(&found, "no-budget");
+    let text = finding["commits"][0]["text"].as_str().expect("a text");
+    let object: Value = serde_json::from_str(text).expect("it is JSON");
+    assert_eq!(finding["commits"][0]["change"], "added", "{finding}");
+    assert_eq!(object["kind"], "PodDisruptionBudget", "{finding}");
+    assert_eq!(object["spec"]["selector"], json!({"matchLabels": {"app": "web"}}), "{finding}");
+    assert_eq!(finding["commits"][0]["keeper"], "Argo CD Application shop", "{finding}");
+}

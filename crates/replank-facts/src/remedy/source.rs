@@ -1,0 +1,299 @@
+//! Where people change an object, and how a change is written there: what is changed in the cluster only is put back, at once or by the next release.
+
+use std::fmt;
+
+use replank_model::object::Kind;
+use replank_model::object::meta::{Key, Meta};
+use replank_model::view::View;
+use replank_protocol::hindrance::Keeper;
+use serde_json::{Map, Value, json};
+
+use super::edit::{Edit, Verb};
+use super::new_budget::budget;
+use super::target::Target;
+use crate::keeper::keeper;
+
+/// Annotations and the label by which Helm knows what it has installed (helm.sh/docs/topics/charts: "Labels and annotations").
+const RELEASE: &str = "meta.helm.sh/release-name";
+const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Where an object is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A repository from which Argo CD or Flux keeps it.
+    Repository(Keeper),
+    /// The values of a Helm release.
+    Release(Key),
+    /// The `manifest` of a `kubernetes_manifest` of Terraform (its field manager is `Terraform` by default: docs of the resource).
+    Manifest,
+    /// Another resource of Terraform's Kubernetes provider, which writes as `HashiCorp` (its user agent: `HashiCorp/1.0 Terraform/…`).
+    Resource,
+}
+
+impl Source {
+    /// Where an object is changed; `None` where nothing says so, and where something in the cluster has made it.
+    #[must_use]
+    pub fn of(view: &View, meta: &Meta) -> Option<Self> {
+        if meta.controller().is_some() {
+            return None;
+        }
+        if let Some((keeper, _)) = keeper(view, meta) {
+            return Some(Self::Repository(keeper));
+        }
+        let release =
+            meta.annotations.value(RELEASE).filter(|_| meta.labels.value(MANAGED_BY) == Some("Helm"));
+        if let Some(name) = release {
+            let namespace = meta.annotations.value(RELEASE_NAMESPACE).unwrap_or(meta.namespace.as_str());
+            return Some(Self::Release(Key::new(namespace, name)));
+        }
+        let managers = managers(meta);
+        let is_of = |name: &str| managers.iter().any(|manager| manager == name);
+        if is_of("Terraform") {
+            return Some(Self::Manifest);
+        }
+        is_of("HashiCorp").then_some(Self::Resource)
+    }
+}
+
+impl Source {
+    /// The tool: `argocd`, `flux`, `helm` or `terraform`.
+    #[must_use]
+    pub fn tool(&self) -> &'static str {
+        match self {
+            Self::Repository(Keeper::Application { .. }) => "argocd",
+            Self::Repository(Keeper::Kustomization { .. } | Keeper::HelmRelease { .. }) => "flux",
+            Self::Release(_) => "helm",
+            Self::Manifest | Self::Resource => "terraform",
+        }
+    }
+
+    /// Who keeps the object.
+    fn name(&self) -> String {
+        self.keeper().unwrap_or_else(|| "Terraform".to_owned())
+    }
+
+    /// What of the tool's keeps the object, where the object says so.
+    #[must_use]
+    pub fn keeper(&self) -> Option<String> {
+        match self {
+            Self::Repository(keeper) => Some(keeper.to_string()),
+            Self::Release(release) => Some(format!("Helm release {release}")),
+            Self::Manifest | Self::Resource => None,
+        }
+    }
+}
+
+/// Who has written the object, as far as it was dumped with its managed fields.
+fn managers(meta: &Meta) -> Vec<String> {
+    let raw: Value =
+        meta.raw.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let entries = raw.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let names = entries.into_iter().flatten().filter_map(|entry| entry["manager"].as_str());
+    names.map(str::to_owned).collect()
+}
+
+/// A change as it is committed where people change the object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The object: kind, namespace and name.
+    pub object: Target,
+    /// Where it is changed.
+    pub source: Source,
+    /// What becomes of it there.
+    pub change: Change,
+    /// What is written there, on a line. Empty where something is taken away.
+    pub text: String,
+}
+
+/// What becomes of an object where people change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// It is added.
+    Added,
+    /// Members of it are set.
+    Set,
+    /// It is taken away.
+    Gone,
+}
+
+impl fmt::Display for Commit {
+    /// As a comment for a shell, and the line to commit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { object, source, change, text } = self;
+        let (who, how) = match source {
+            Source::Repository(keeper @ Keeper::HelmRelease { .. }) => (
+                keeper.to_string(),
+                "set it in the values of the release, or with this under spec.postRenderers[].kustomize.patches",
+            ),
+            Source::Repository(keeper) => (
+                keeper.to_string(),
+                "commit it to the source of that, as one of the patches of a kustomization",
+            ),
+            Source::Release(release) => (
+                format!("the next upgrade of Helm release {release}"),
+                "set it in the values of the release, or post-render with this patch of a kustomization",
+            ),
+            Source::Manifest => {
+                ("Terraform".to_owned(), "merge this into the manifest of its kubernetes_manifest")
+            }
+            Source::Resource => {
+                ("Terraform".to_owned(), "set the same in its resource, whose names have underscores")
+            }
+        };
+        match change {
+            Change::Set => write!(f, "# {who} puts {object} back: {how}:\n{text}"),
+            Change::Gone if text.is_empty() => {
+                write!(f, "# {who} puts {object} back: take its resource away")
+            }
+            Change::Gone => write!(
+                f,
+                "# {who} puts {object} back: take it away in the source, or with this patch of a kustomization:\n{text}"
+            ),
+            Change::Added => {
+                let place = match source {
+                    Source::Repository(_) | Source::Release(_) => {
+                        "a file that the kustomization names under resources"
+                    }
+                    Source::Manifest | Source::Resource => "the manifest of a kubernetes_manifest",
+                };
+                write!(f, "# {} keeps what it is for, so add it there: {place}:\n{text}", source.name())
+            }
+        }
+    }
+}
+
+/// What is to be committed for a change, for each object that somebody keeps. A new object is kept by whoever keeps the object it is for.
+#[must_use]
+pub fn commits(view: &View, edit: &Edit, found_at: Option<&Target>) -> Vec<Commit> {
+    let mut commits = Vec::new();
+    for (object, body) in bodies(edit) {
+        let kept = if matches!(edit, Edit::CreateBudget { .. }) { found_at } else { Some(&object) };
+        let Some(source) = kept.and_then(|target| Source::of(view, &meta(view, target)?)) else { continue };
+        let change = match edit {
+            Edit::CreateBudget { .. } => Change::Added,
+            Edit::Delete { .. } => Change::Gone,
+            Edit::Patch { .. }
+            | Edit::Merge { .. }
+            | Edit::Configure { .. }
+            | Edit::Scale { .. }
+            | Edit::Annotate { .. }
+            | Edit::Untaint { .. }
+            | Edit::ResumeProcess { .. }
+            | Edit::Uncordon { .. }
+            | Edit::Plan { .. } => Change::Set,
+        };
+        let text = written(&source, &object, (body, change), edit);
+        commits.push(Commit { object, source, change, text });
+    }
+    commits
+}
+
+fn meta(view: &View, target: &Target) -> Option<Meta> {
+    let kind = Kind::of(target.api_version(), target.kind.as_str());
+    match kind {
+        Some(kind) => view.object(kind, &target.key).map(|object| object.meta().clone()),
+        None => {
+            let group = target.api_version().split_once('/').map_or("", |(group, _)| group);
+            view.other(group, target.kind.as_str(), &target.key).map(|other| other.meta.clone())
+        }
+    }
+}
+
+/// The members of each object that a change sets. Nothing keeps nodes, plans and what the cloud does in such a way.
+fn bodies(edit: &Edit) -> Vec<(Target, Value)> {
+    match edit {
+        Edit::Patch { of, patch } | Edit::Merge { of, patch } | Edit::Configure { of, patch, .. } => {
+            vec![(of.clone(), patch.clone())]
+        }
+        Edit::Scale { of, replicas } => vec![(of.clone(), json!({"spec": {"replicas": replicas}}))],
+        Edit::CreateBudget { key, selector, bound } => edit
+            .targets()
+            .into_iter()
+            .map(|target| (target, json!({"spec": budget(key, selector, bound)["spec"]})))
+            .collect(),
+        Edit::Delete { of } => vec![(of.clone(), json!({"$patch": "delete"}))],
+        Edit::Annotate { .. } => {
+            let of_each = edit.targets().into_iter().zip(edit.writes());
+            of_each.map(|(target, write)| (target, write.body)).collect()
+        }
+        Edit::Untaint { .. } | Edit::ResumeProcess { .. } | Edit::Uncordon { .. } | Edit::Plan { .. } => {
+            Vec::new()
+        }
+    }
+}
+
+/// The change in the language of its source.
+fn written(source: &Source, object: &Target, (body, change): (Value, Change), edit: &Edit) -> String {
+    match (source, change) {
+        (Source::Repository(_) | Source::Release(_), Change::Added) => named(object, body).to_string(),
+        (Source::Repository(_) | Source::Release(_), Change::Set | Change::Gone) => {
+            let replaces = edit.writes().iter().all(|write| write.verb == Verb::MergePatch);
+            let body = if replaces { replacing(body) } else { body };
+            format!("- patch: '{}'", named(object, body).to_string().replace('\'', "''"))
+        }
+        (Source::Manifest | Source::Resource, Change::Gone) => String::new(),
+        (Source::Manifest | Source::Resource, Change::Added) => hcl(&named(object, body)),
+        (Source::Manifest | Source::Resource, Change::Set) => hcl(&body),
+    }
+}
+
+/// JSON is an expression of HCL, but for what begins a template in its texts.
+fn hcl(value: &Value) -> String {
+    value.to_string().replace("${", "$${").replace("%{", "%%{")
+}
+
+/// The members of an object with what names it.
+fn named(object: &Target, body: Value) -> Value {
+    let mut whole = Map::new();
+    whole.insert("apiVersion".to_owned(), object.api_version().into());
+    whole.insert("kind".to_owned(), object.kind.as_str().into());
+    let mut metadata = json!({"name": object.key.name.as_str()});
+    if !object.key.namespace.as_str().is_empty() {
+        metadata["namespace"] = object.key.namespace.as_str().into();
+    }
+    whole.insert("metadata".to_owned(), metadata);
+    if let Value::Object(members) = body {
+        for (member, value) in members {
+            match (&*member, whole.get_mut(&member), value) {
+                ("metadata", Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
+                (_, _, value) => {
+                    whole.insert(member, value);
+                }
+            }
+        }
+    }
+    Value::Object(whole)
+}
+
+/// Lists of pods that a strategic merge joins by a key of their elements (`x-kubernetes-patch-merge-key` in the API's schema), and that remedies set as a whole.
+const JOINED: [&str; 8] = [
+    "containers",
+    "initContainers",
+    "volumes",
+    "env",
+    "volumeMounts",
+    "imagePullSecrets",
+    "hostAliases",
+    "topologySpreadConstraints",
+];
+
+/// The same for a kustomization, which merges strategically: where a merge patch replaces a list, it is told to replace it.
+fn replacing(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let each = members.into_iter().map(|(member, value)| {
+                let value = match value {
+                    Value::Array(mut all) if JOINED.contains(&&*member) => {
+                        all.push(json!({"$patch": "replace"}));
+                        Value::Array(all)
+                    }
+                    other => replacing(other),
+                };
+                (member, value)
+            });
+            Value::Object(each.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => value,
+    }
+}

@@ -31,6 +31,7 @@ use crate::setup::SetupArgs;
 use crate::shell::{CompletionArgs, ManArgs};
 use crate::snapshot::ReadArgs;
 use crate::upgrade::{UpgradeArgs, UpgradeRehearsalArgs};
+use crate::zone::Zone;
 
 pub(crate) use super::args::{When, limit};
 
@@ -55,6 +56,10 @@ pub(crate) struct Cli {
     /// Prints results, warnings and errors only: no progress, and nothing on what is being done.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+
+    /// The time zone of times in text and Markdown, such as Europe/Berlin; `local` is this machine's. JSON, and other forms for programs, stay in UTC.
+    #[arg(long, global = true, value_name = "NAME", default_value = "UTC")]
+    pub(crate) time_zone: Zone,
 }
 
 /// What can be done.

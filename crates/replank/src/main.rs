@@ -42,6 +42,7 @@ mod setup;
 mod shell;
 mod snapshot;
 mod upgrade;
+mod zone;
 
 use std::process::ExitCode;
 
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     if cli.quiet {
         progress::silence();
     }
+    zone::choose(&cli.time_zone);
     let mut printer = Printer::new(cli.color, cli.quiet);
     let exit = run(&cli, &mut printer).unwrap_or_else(|failure| {
         printer.failure(&failure);

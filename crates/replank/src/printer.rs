@@ -7,6 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use crate::cli::When;
 use crate::failure::Failure;
 use crate::report::{Color, Look, Tone, wrap};
+use crate::zone;
 
 /// Width where nobody says any: of a file or a pipe.
 const WIDTH_DEFAULT: usize = 100;
@@ -64,6 +65,14 @@ impl Printer {
         }
     }
 
+    /// Writes data that a person reads, with its times by the chosen clock.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn told(&mut self, text: &str) -> Result<(), Failure> {
+        self.data(&zone::times(text))
+    }
+
     /// Tells what happens, unless it is to be quiet.
     pub(crate) fn story(&mut self, text: &str) {
         if !self.quiet {
@@ -94,13 +103,14 @@ impl Printer {
     }
 
     /// A line with a label; its continuation lines stand below its text. What begins with a blank is to be pasted, and
-    /// is never broken.
+    /// is never changed or broken.
     fn tell(&mut self, label: &str, tone: Tone, text: &str) {
         let style = tone.style();
         let indent = label.len();
         let lines = text.lines().flat_map(|line| match self.story_width {
-            Some(width) if !line.starts_with(' ') => wrap(line, width.saturating_sub(indent)),
-            Some(_) | None => vec![line.to_owned()],
+            _ if line.starts_with(' ') => vec![line.to_owned()],
+            Some(width) => wrap(&zone::times(line), width.saturating_sub(indent)),
+            None => vec![zone::times(line).into_owned()],
         });
         for (number, line) in lines.enumerate() {
             let told = if number == 0 {

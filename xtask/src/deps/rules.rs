@@ -351,6 +351,7 @@ pub(super) const RULES: &[Rule] = &[
             "console",
             "flate2",
             "indicatif",
+            "jiff",
             "mimalloc",
             "rustix",
             "serde",

@@ -241,7 +241,7 @@ fn end(left: &Left, now: Time, shown: &Shown, (screen, printer): (&RefCell<Scree
     };
     if screen.borrow().is_text() {
         match exit {
-            Exit::Passes => drop(printer.data(&format!("{line}\n"))),
+            Exit::Passes => drop(printer.told(&format!("{line}\n"))),
             Exit::Internal
             | Exit::Usage
             | Exit::Findings

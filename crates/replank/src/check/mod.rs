@@ -44,6 +44,7 @@ use crate::rehearse::{self, Scene, example, groups, plan};
 use crate::report::{Look, Page, Tone, findings};
 use crate::scale::input;
 use crate::snapshot::{self, HOW_TO_SNAPSHOT, Keep, Origin, Places};
+use crate::zone::times_of_markdown;
 
 /// Checks, and prints what was found.
 ///
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &CheckArgs, printer: &mut Printer) -> Result<Exit, Failu
         CheckFormat::Text => text(&checked, args.gate.all, printer.look()),
         CheckFormat::Json => json::json(&checked)?,
         CheckFormat::Sarif => sarif::sarif(&checked)?,
-        CheckFormat::Markdown => markdown::markdown(&checked),
+        CheckFormat::Markdown => times_of_markdown(&markdown::markdown(&checked)),
         CheckFormat::Github => github::github(&checked),
     };
     printer.data(&text)?;

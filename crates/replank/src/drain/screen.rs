@@ -11,9 +11,10 @@ use replank_protocol::waiting::{DrainWait, Hope, PodWait, Subject, Waiting, Wait
 use super::eta::{ByGrace, Expected};
 use super::remedy::remedy;
 use super::said::Said;
-use crate::live::{Form, RENEWED_EVERY, Waits, error_line, fitting, line};
+use crate::live::{Form, RENEWED_EVERY, Waits, error_line, event_line, fitting, line};
 use crate::output::EventsFormat;
 use crate::report::{cut, words, wrap};
+use crate::zone::times;
 
 /// See the module's page.
 pub(super) struct Screen {
@@ -52,7 +53,7 @@ impl Screen {
     pub(super) fn say(&mut self, at: Time, said: &Said) {
         let dry_run = self.dry_run;
         match &mut self.form {
-            Form::Json => line(&said.event(at, dry_run).to_string()),
+            Form::Json => event_line(&said.event(at, dry_run)),
             Form::Lines => match said.line(dry_run) {
                 Ok(text) => line(&text),
                 Err(text) => error_line(&text),
@@ -157,6 +158,7 @@ fn table(
     let mut rows = Vec::new();
     for status in statuses {
         let (on, next) = blocker(status, waiting);
+        let on = times(&on);
         let head = format!(
             "{:name$}  {:<10} {:>4}  {:<8}",
             status.node.name.as_str(),

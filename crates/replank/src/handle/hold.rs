@@ -342,7 +342,7 @@ fn end(
     };
     if screen.borrow().is_text() {
         match exit {
-            Exit::Passes => drop(printer.data(&format!("{line}\n"))),
+            Exit::Passes => drop(printer.told(&format!("{line}\n"))),
             Exit::Internal
             | Exit::Usage
             | Exit::Findings

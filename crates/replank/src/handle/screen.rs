@@ -5,7 +5,7 @@ use replank_protocol::waiting::{InterruptionEnd, InterruptionWait, Waiting, Wait
 use serde_json::{Value, json};
 
 use crate::drain::remedy::remedy;
-use crate::live::{Form, Waits, error_line, line as print};
+use crate::live::{Form, Waits, error_line, event_line, line as print};
 use crate::output::EventsFormat;
 
 /// See the module's page.
@@ -41,7 +41,7 @@ impl Screen {
             print(&format!("{} {line}", at.floor_seconds()));
         } else {
             event["time"] = at.floor_seconds().to_string().into();
-            print(&event.to_string());
+            event_line(&event);
         }
     }
 

@@ -12,4 +12,4 @@ pub(crate) use carry::{carry_out, lost_on_the_way, pressed};
 pub(crate) use permitted::permitted;
 pub(crate) use read::{Read, ToScan, read, read_to_scan, read_with, runtime};
 pub(crate) use snapshot::run;
-pub(crate) use told::{Form, RENEWED_EVERY, Waits, error_line, fitting, line, refused};
+pub(crate) use told::{Form, RENEWED_EVERY, Waits, error_line, event_line, fitting, line, refused};

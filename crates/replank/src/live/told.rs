@@ -8,6 +8,9 @@ use console::Term;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Answer, Refusal};
 use replank_protocol::waiting::{Subject, Waiting};
+use serde_json::Value;
+
+use crate::zone::times;
 
 /// How often a table renews itself.
 pub(crate) const RENEWED_EVERY: Span = Span::from_secs(1);
@@ -78,7 +81,7 @@ impl Table {
     /// Tells something above it.
     pub(crate) fn say(&mut self, text: &str) {
         self.clear();
-        text.lines().for_each(|line| drop(self.term.write_line(line)));
+        times(text).lines().for_each(|line| drop(self.term.write_line(line)));
     }
 
     fn clear(&mut self) {
@@ -109,15 +112,24 @@ pub(crate) fn fitting(mut rows: Vec<(u8, Vec<String>)>, room: usize) -> Vec<Stri
     all
 }
 
-/// A line of standard output. A reader that stops early (`| head`) is no error.
+/// A line of standard output for a person. A reader that stops early (`| head`) is no error.
 pub(crate) fn line(text: &str) {
+    print(&times(text));
+}
+
+/// An event: a line of JSON, on standard output.
+pub(crate) fn event_line(event: &Value) {
+    print(&event.to_string());
+}
+
+fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     drop(writeln!(out, "{text}").and_then(|()| out.flush()));
 }
 
 /// A line of standard error.
 pub(crate) fn error_line(text: &str) {
-    drop(writeln!(std::io::stderr().lock(), "{text}"));
+    drop(writeln!(std::io::stderr().lock(), "{}", times(text)));
 }
 
 /// What is waited for: each is told once, when it has been waited for for a while; again when it changes in kind.

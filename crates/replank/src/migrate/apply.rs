@@ -169,7 +169,7 @@ impl Observer for Look<'_> {
             Answer::Unknown { message } => format!("+{since}  {step}: no answer: {message}\n"),
         };
         // A reader that stops early does not stop a migration half-way.
-        drop(self.printer.data(&line));
+        drop(self.printer.told(&line));
     }
 
     fn story(&mut self, _at: Time, event: &Event) {

@@ -41,6 +41,7 @@ use crate::report::request::{Request, request};
 use crate::report::{self, About, Summary, Tally, Timeline};
 use crate::scale::input;
 use crate::upgrade;
+use crate::zone::times_of_markdown;
 use besides::Besides;
 pub(crate) use on_cluster::OnClusterArgs;
 use on_cluster::Packed;
@@ -172,7 +173,12 @@ fn one(
         }
         DocumentFormat::Markdown => {
             let Scene { plan, groups, .. } = scene;
-            printer.data(&request(&Request { result: &rehearsed.result, plan, groups, about }))?;
+            printer.data(&times_of_markdown(&request(&Request {
+                result: &rehearsed.result,
+                plan,
+                groups,
+                about,
+            })))?;
         }
         DocumentFormat::Json => printer.data(&json(&rehearsed.result)?)?,
     }

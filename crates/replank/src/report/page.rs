@@ -1,9 +1,12 @@
 //! A page of text: headings, wrapped lines, tables, styles.
 //!
 //! Lines are wrapped before they are styled, so that escape codes never count as width. Without colour no escape code is
-//! written at all: the page is what a file or a test gets.
+//! written at all: the page is what a file or a test gets. Times in text are shown by the clock that was asked for, before widths are counted;
+//! what is to be pasted stays as it is.
 
 use anstyle::{AnsiColor, Style};
+
+use crate::zone::times;
 
 /// How a report is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,10 @@ impl Page {
 
     /// Text with a tone.
     pub(crate) fn paint(&self, text: &str, tone: Tone) -> String {
+        self.painted(&times(text), tone)
+    }
+
+    fn painted(&self, text: &str, tone: Tone) -> String {
         match (self.look.color, tone) {
             (Color::None, _) | (Color::Ansi, Tone::Plain) => text.to_owned(),
             (Color::Ansi, _) if text.is_empty() => String::new(),
@@ -118,15 +125,19 @@ impl Page {
         self.line(&format!("{title}{beside}"));
     }
 
-    /// A line as it is.
+    /// A line, not wrapped.
     pub(crate) fn line(&mut self, line: &str) {
+        self.push(&times(line));
+    }
+
+    fn push(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// Text in lines of the page's width, each indented.
     pub(crate) fn wrapped(&mut self, indent: usize, text: &str, tone: Tone) {
-        for line in wrap(text, self.look.width.saturating_sub(indent)) {
+        for line in wrap(&times(text), self.look.width.saturating_sub(indent)) {
             let line = self.paint(&line, tone);
             self.line(&format!("{:indent$}{line}", ""));
         }
@@ -134,7 +145,7 @@ impl Page {
 
     /// `label` at an indentation of 2, text beside it from column `at` on, wrapped.
     pub(crate) fn labelled(&mut self, at: usize, label: &str, text: &str) {
-        let lines = wrap(text, self.look.width.saturating_sub(at));
+        let lines = wrap(&times(text), self.look.width.saturating_sub(at));
         for (number, line) in lines.iter().enumerate() {
             let label = if number == 0 { label } else { "" };
             self.line(&format!("  {label:pad$}{line}", pad = at.saturating_sub(2)));
@@ -144,8 +155,8 @@ impl Page {
     /// Text that is to be pasted: never wrapped.
     pub(crate) fn verbatim(&mut self, indent: usize, text: &str, tone: Tone) {
         for line in text.trim_end().lines() {
-            let line = self.paint(line, tone);
-            self.line(&format!("{:indent$}{line}", ""));
+            let line = self.painted(line, tone);
+            self.push(&format!("{:indent$}{line}", ""));
         }
     }
 
@@ -154,6 +165,7 @@ impl Page {
         let mut line = format!("{:indent$}", "");
         let mut used = indent;
         for (number, (text, tone)) in parts.iter().enumerate() {
+            let text = times(text);
             let wide = text.chars().count();
             if number > 0 && used + GAP + wide > self.look.width {
                 self.line(&line);
@@ -163,7 +175,7 @@ impl Page {
                 line.push_str(&" ".repeat(GAP));
                 used += GAP;
             }
-            line.push_str(&self.paint(text, *tone));
+            line.push_str(&self.painted(&text, *tone));
             used += wide;
         }
         self.line(&line);
@@ -171,8 +183,9 @@ impl Page {
 
     /// A table, indented by two. Of a row too wide for the page, the first column is cut.
     pub(crate) fn table(&mut self, leans: &[Lean], rows: &[Vec<Cell>]) {
-        let width =
-            |row: &Vec<Cell>, column: usize| row.get(column).map_or(0, |(text, _)| text.chars().count());
+        let width = |row: &Vec<Cell>, column: usize| {
+            row.get(column).map_or(0, |(text, _)| times(text).chars().count())
+        };
         let mut widths: Vec<usize> = (0..leans.len())
             .map(|column| rows.iter().map(|row| width(row, column)).max().unwrap_or(0))
             .collect();
@@ -185,7 +198,7 @@ impl Page {
         for row in rows {
             let mut line = String::from("  ");
             for (column, (text, tone)) in row.iter().enumerate() {
-                let text = cut(text, widths[column]);
+                let text = cut(&times(text), widths[column]);
                 let pad = " ".repeat(widths[column] - text.chars().count());
                 let text = self.paint(&text, *tone);
                 let is_last = row[column + 1..].iter().all(|(text, _)| text.is_empty());

@@ -1,14 +1,18 @@
 //! When to begin: a plot with a row a day, and the best and worst starts.
 
+use std::collections::BTreeMap;
+
+use jiff::ToSpan;
+use jiff::civil::Date;
 use replank_advice::sweep::{Start, Stretch, Sweep};
 use replank_model::time::{Span, Time};
 
 use super::page::{Cell, Lean, Look, Page, Tone};
 use super::words::span;
+use crate::zone::{Zone, chosen};
 
-/// Starts in one column of the plot: half an hour.
-const IN_COLUMN: i64 = 30 * 60 * 1_000;
-const DAY: i64 = 24 * 60 * 60 * 1_000;
+/// Columns of the plot: half an hour each.
+const IN_DAY: i8 = 48;
 /// From hardly at all to as long as it gets.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -20,8 +24,9 @@ pub(crate) fn sweep(
     plan: &str,
     look: Look,
 ) -> String {
+    let zone = chosen();
     let mut page = Page::new(look);
-    page.heading("When to start", &format!("{plan}, {} starts, times in UTC", sweep.starts.len()));
+    page.heading("When to start", &format!("{plan}, {} starts, times in {zone}", sweep.starts.len()));
     page.wrapped(
         2,
         &format!(
@@ -30,29 +35,25 @@ pub(crate) fn sweep(
         ),
         Tone::Plain,
     );
-    plot(&mut page, sweep);
-    stretches(&mut page, "Best", best, wait);
-    stretches(&mut page, "Worst", worst, wait);
+    plot(&mut page, sweep, &zone);
+    stretches(&mut page, "Best", best, (wait, &zone));
+    stretches(&mut page, "Worst", worst, (wait, &zone));
     series(&mut page, sweep);
     page.into_text()
 }
 
-fn plot(page: &mut Page, sweep: &Sweep) {
+fn plot(page: &mut Page, sweep: &Sweep, zone: &Zone) {
     let most = sweep.starts.iter().map(|start| start.held).max().unwrap_or(Span::ZERO);
     page.gap();
     page.line(&format!("  {:12}00          06          12          18          24", ""));
-    let (Some(first), Some(last)) = (sweep.starts.first(), sweep.starts.last()) else { return };
-    let mut day = first.at.as_millis().div_euclid(DAY) * DAY;
-    while day <= last.at.as_millis() {
-        let columns = (0..DAY / IN_COLUMN).map(|column| {
-            let from = day + column * IN_COLUMN;
-            let within = |start: &&Start| (from..from + IN_COLUMN).contains(&start.at.as_millis());
-            let starts: Vec<&Start> = sweep.starts.iter().filter(within).collect();
-            mark(&starts, most)
-        });
-        let plotted: String = columns.collect();
-        page.line(&format!("  {:12}{}", day_of(Time::from_millis(day)), plotted));
-        day += DAY;
+    let columns = columns(&sweep.starts, zone);
+    let (Some((first, _)), Some((last, _))) = (columns.keys().next(), columns.keys().next_back()) else {
+        return;
+    };
+    for day in first.series(1.day()).take_while(|day| day <= last) {
+        let starts = |column| columns.get(&(day, column)).map_or(&[][..], Vec::as_slice);
+        let plotted: String = (0..IN_DAY).map(|column| mark(starts(column), most)).collect();
+        page.line(&format!("  {:12}{}", day_of(day), plotted));
     }
     page.wrapped(
         2,
@@ -62,6 +63,17 @@ fn plot(page: &mut Page, sweep: &Sweep) {
         ),
         Tone::Faint,
     );
+}
+
+/// Starts by the day and the half hour that a clock shows: of an hour that comes twice, both are in one column.
+fn columns<'s>(starts: &'s [Start], zone: &Zone) -> BTreeMap<(Date, i8), Vec<&'s Start>> {
+    let mut columns: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for start in starts {
+        if let Some(clock) = zone.clock(start.at) {
+            columns.entry((clock.date(), clock.hour() * 2 + clock.minute() / 30)).or_default().push(start);
+        }
+    }
+    columns
 }
 
 fn mark(starts: &[&Start], most: Span) -> char {
@@ -80,20 +92,18 @@ fn mark(starts: &[&Start], most: Span) -> char {
     }
 }
 
-/// `Fri 20 Nov` by the calendar of UTC.
-fn day_of(at: Time) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    let weekday = usize::try_from(at.as_millis().div_euclid(DAY).rem_euclid(7)).unwrap_or(0);
-    let text = at.to_string();
-    format!("{} {}", DAYS[weekday], text.get(5..10).unwrap_or(&text))
+/// `Fri 11-20`.
+fn day_of(day: Date) -> String {
+    day.strftime("%a %m-%d").to_string()
 }
 
-fn moment(at: Time) -> String {
-    let text = at.to_string();
-    format!("{} {}", day_of(at), text.get(11..16).unwrap_or(&text))
+/// `Fri 11-20 09:30`, and the offset where it is not UTC's.
+fn moment(at: Time, zone: &Zone) -> String {
+    let form = if zone.is_utc() { "%a %m-%d %H:%M" } else { "%a %m-%d %H:%M%:z" };
+    zone.clock(at).map_or_else(|| at.to_string(), |clock| clock.strftime(form).to_string())
 }
 
-fn stretches(page: &mut Page, title: &str, stretches: &[Stretch], wait: Span) {
+fn stretches(page: &mut Page, title: &str, stretches: &[Stretch], (wait, zone): (Span, &Zone)) {
     page.gap();
     if stretches.is_empty() {
         page.line(&format!("  {title}: none, all starts are equal"));
@@ -106,8 +116,8 @@ fn stretches(page: &mut Page, title: &str, stretches: &[Stretch], wait: Span) {
             if stretch.over == 0 { "none".to_owned() } else { format!("{} of {}", stretch.over, span(wait)) };
         let tone = if stretch.over == 0 { Tone::Plain } else { Tone::Bad };
         vec![
-            (moment(stretch.from), Tone::Plain),
-            (moment(stretch.until), Tone::Plain),
+            (moment(stretch.from, zone), Tone::Plain),
+            (moment(stretch.until, zone), Tone::Plain),
             (held(stretch.held), Tone::Plain),
             (stretch.runs.to_string(), Tone::Plain),
             (over, tone),
@@ -163,9 +173,47 @@ mod tests {
 
     #[test]
     fn days_have_their_names() {
-        let day = |text: &str| day_of(text.parse().expect("a time"));
-        assert_eq!(day("2026-11-20T09:52:00Z"), "Fri 11-20");
-        assert_eq!(day("1970-01-01T00:00:00Z"), "Thu 01-01");
+        let day = |text: &str| day_of(text.parse().expect("a date"));
+        assert_eq!(day("2026-11-20"), "Fri 11-20");
+        assert_eq!(day("1970-01-01"), "Thu 01-01");
+    }
+
+    #[test]
+    fn starts_stand_where_the_zone_has_them() {
+        let start = |at: &str| Start {
+            at: at.parse().expect("a time"),
+            is_open: true,
+            held: Span::ZERO,
+            runs: 0,
+            over: 0,
+        };
+        let starts =
+            ["2026-10-24T22:30:00Z", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-10-25T23:00:00Z"];
+        let starts = starts.map(start);
+        let held = |name: &str| -> Vec<(String, i8, usize)> {
+            let zone: Zone = name.parse().expect("a zone");
+            let columns = columns(&starts, &zone);
+            columns.iter().map(|((day, column), of)| (day.to_string(), *column, of.len())).collect()
+        };
+        let of = |day: &str, column, starts| (day.to_owned(), column, starts);
+        assert_eq!(
+            held("UTC"),
+            [
+                of("2026-10-24", 45, 1),
+                of("2026-10-25", 1, 1),
+                of("2026-10-25", 3, 1),
+                of("2026-10-25", 46, 1)
+            ]
+        );
+        // Half past two comes twice on this day.
+        assert_eq!(
+            held("Europe/Berlin"),
+            [of("2026-10-25", 1, 1), of("2026-10-25", 5, 2), of("2026-10-26", 0, 1)]
+        );
+        let berlin: Zone = "Europe/Berlin".parse().expect("a zone");
+        let shown = |zone| starts.iter().map(|start| moment(start.at, zone)).collect::<Vec<_>>();
+        assert_eq!(shown(&berlin)[1..3], ["Sun 10-25 02:30+02:00", "Sun 10-25 02:30+01:00"]);
+        assert_eq!(shown(&"UTC".parse().expect("a zone"))[0], "Sat 10-24 22:30");
     }
 
     #[test]

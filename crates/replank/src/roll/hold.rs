@@ -308,7 +308,7 @@ fn finish(task: &Task, (left, now): (&Left, Time), (shared, printer): (&Shared, 
     let larger = shared.larger.borrow();
     if shared.screen.borrow().is_text() {
         match exit {
-            Exit::Passes => drop(printer.data(&format!("{line}\n"))),
+            Exit::Passes => drop(printer.told(&format!("{line}\n"))),
             Exit::Internal
             | Exit::Usage
             | Exit::Findings

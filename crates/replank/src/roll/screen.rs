@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::nodes::{Phase, Row};
 use crate::drain::eta::until;
 use crate::drain::remedy::remedy;
-use crate::live::{Form, RENEWED_EVERY, Waits, error_line, fitting, line as print};
+use crate::live::{Form, RENEWED_EVERY, Waits, error_line, event_line, fitting, line as print};
 use crate::output::EventsFormat;
 use crate::report::{cut, words};
+use crate::zone::times;
 
 /// See the module's page.
 pub(super) struct Screen {
@@ -39,7 +40,7 @@ impl Screen {
         match &mut self.form {
             Form::Json => {
                 event["time"] = at.floor_seconds().to_string().into();
-                print(&event.to_string());
+                event_line(&event);
             }
             Form::Lines => print(line),
             Form::Table(table) => table.say(line),
@@ -122,6 +123,7 @@ fn table(
             true => one.on.reason().to_string(),
             false => one.to_string(),
         });
+        let on = times(&on);
         let line =
             format!("{:name$}  {:<10} {:>4}  {eta:<8}{on}", row.node.as_str(), row.phase.as_str(), row.pods);
         shown.push((rank(row.phase), vec![cut(line.trim_end(), width)]));

@@ -23,6 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::live::{pressed, runtime};
 use crate::output::EventsFormat;
 use crate::printer::Printer;
+use crate::zone::times;
 
 /// How often a run is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -110,7 +111,7 @@ fn told_as(one: &Value, format: EventsFormat) -> String {
         .as_str()
         .map_or_else(|| "no process works on it".to_owned(), |holder| format!("carried out by {holder}"));
     let why = one["why"].as_str().map(|why| format!(" ({why})")).unwrap_or_default();
-    format!(
+    let line = format!(
         "run {}: {}{why}; {by}; begun {}; {} left{}{}",
         text("run"),
         text("intent"),
@@ -118,7 +119,8 @@ fn told_as(one: &Value, format: EventsFormat) -> String {
         crate::report::words::count(list("left").len(), "node"),
         named("draining", list("draining")),
         named("waiting to be replaced", list("drained")),
-    )
+    );
+    times(&line).into_owned()
 }
 
 async fn read(connection: &Connection, args: &RunArgs) -> Result<Vec<Value>, Failure> {

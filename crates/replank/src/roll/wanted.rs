@@ -132,7 +132,7 @@ fn told(
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     match format {
-        EventsFormat::Text => printer.data(&format!("{line}\n")),
+        EventsFormat::Text => printer.told(&format!("{line}\n")),
         EventsFormat::Json => {
             let event = json!({"event": "asked", "time": connection.now().floor_seconds().to_string(), "run": run,
                 "intent": intent, "heldBy": holder.map(ToString::to_string), "message": line});

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::output::ScanFormat;
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
+use crate::zone::times_of_markdown;
 
 /// Scans, and prints what was found.
 pub(super) fn show(
@@ -35,7 +36,7 @@ pub(super) fn print(args: &ScanArgs, scanned: &Scanned, printer: &mut Printer) -
         }
         ScanFormat::Json => json::json(scanned)?,
         ScanFormat::Csv => csv::csv(scanned),
-        ScanFormat::Markdown => markdown::markdown(scanned),
+        ScanFormat::Markdown => times_of_markdown(&markdown::markdown(scanned)),
         ScanFormat::Sarif => sarif::sarif(scanned)?,
         ScanFormat::Github => github::github(scanned),
     };

@@ -75,6 +75,7 @@ mod script;
 mod setup;
 mod sweep;
 mod terminal;
+mod time_zone;
 mod too_old;
 mod undo_refused;
 mod upgrade_calendar;

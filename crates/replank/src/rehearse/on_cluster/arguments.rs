@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// Where the pods find their input.
 pub(super) const FOLDER: &str = "/replank/input";
 /// Arguments that are about where and how the parts are made, or that a pod is given by itself.
-const OWN: [&str; 15] = [
+const OWN: [&str; 16] = [
     "snapshots",
     "on_cluster",
     "apply",
@@ -29,6 +29,7 @@ const OWN: [&str; 15] = [
     "now",
     "color",
     "quiet",
+    "time_zone",
 ];
 /// Arguments whose value may be a file, or something else.
 const MAYBE_FILES: [&str; 2] = ["connections", "interruptions"];

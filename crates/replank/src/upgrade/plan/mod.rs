@@ -29,6 +29,7 @@ use crate::interrupt::Interrupt;
 use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::rehearse::groups;
+use crate::zone::times_of_markdown;
 
 pub(crate) use planned::{Planned, Taken};
 pub(crate) use text::text;
@@ -61,7 +62,7 @@ pub(crate) fn run(
     let text = match args.output {
         DocumentFormat::Text => text(&planned, printer.look()),
         DocumentFormat::Json => json::json(&planned)?,
-        DocumentFormat::Markdown => markdown::markdown(&planned),
+        DocumentFormat::Markdown => times_of_markdown(&markdown::markdown(&planned)),
     };
     printer.data(&text)?;
     Ok(coverage::end(&planned.coverage, exit(&planned.plan)))

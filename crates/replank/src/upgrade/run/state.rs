@@ -14,6 +14,7 @@ use crate::live::runtime;
 use crate::output::EventsFormat;
 use crate::printer::Printer;
 use crate::roll::identity;
+use crate::zone::times;
 
 /// Shows upgrades.
 ///
@@ -41,7 +42,7 @@ pub(in crate::upgrade) fn status(args: &UpgradeStateArgs, printer: &mut Printer)
     }
     for (kept, holder) in &found {
         let text = match args.place.output {
-            EventsFormat::Text => told(kept, holder.as_ref()),
+            EventsFormat::Text => times(&told(kept, holder.as_ref())).into_owned(),
             EventsFormat::Json => format!("{}\n", value(kept, holder.as_ref())),
         };
         printer.data(&text)?;
@@ -78,7 +79,7 @@ pub(in crate::upgrade) fn cancel(args: &UpgradeStateArgs, printer: &mut Printer)
     match args.place.output {
         EventsFormat::Text => {
             printer
-                .data(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?;
+                .told(&format!("the upgrade is ended: nothing further is begun\n{}", told(&kept, None)))?;
         }
         EventsFormat::Json => printer.data(&format!("{}\n", value(&kept, None)))?,
     }

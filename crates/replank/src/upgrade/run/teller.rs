@@ -3,7 +3,7 @@
 use replank_model::time::Time;
 use serde_json::{Value, json};
 
-use crate::live::{error_line, line};
+use crate::live::{error_line, event_line, line};
 use crate::output::EventsFormat;
 
 /// Tells in one form.
@@ -25,7 +25,7 @@ impl Teller {
                 let mut event = event;
                 event["time"] = json!(at.floor_seconds().to_string());
                 event["message"] = json!(text.trim());
-                line(&event.to_string());
+                event_line(&event);
             }
         }
     }

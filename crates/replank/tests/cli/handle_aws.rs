@@ -186,9 +186,13 @@ fn without_a_hook_an_instance_is_ended_once_it_is_drained_and_another_comes() {
     let account = begun(folder, "group");
     let url = queue(&account);
     befalls(&account, &format!("spot instance {NODE} is taken back"));
-    let looked = account.run(&["handle", "--queue-url", &url, "--dry-run"]);
+    let looked = account.run(&["handle", "--queue-url", &url, "--dry-run", "--time-zone", "Asia/Tokyo"]);
     assert_eq!(looked.code, Some(0), "{looked:?}");
     assert!(looked.stdout.contains(&format!("cordoning node {NODE}: spot-interruption")), "{looked:?}");
+    // By the clock of the zone, in every line and within it.
+    let of = |line: &str| line.split(' ').next().is_some_and(|time| time.ends_with("+09:00"));
+    assert!(looked.stdout.lines().any(of) && looked.stdout.contains("its instance goes at 20"), "{looked:?}");
+    assert!(!looked.stdout.contains("Z message") && !looked.stdout.contains("Z; 2 pods"), "{looked:?}");
     assert!(looked.stdout.contains("2 pods to move (dry run)"), "{looked:?}");
     let node = account.get(&format!("/api/v1/nodes/{NODE}"));
     assert!(node["spec"]["unschedulable"].is_null() && left(&account, &url) == 1, "nothing was changed");
@@ -204,7 +208,10 @@ fn without_a_hook_an_instance_is_ended_once_it_is_drained_and_another_comes() {
         journal_text,
         "-o",
         "json",
+        "--time-zone",
+        "Asia/Tokyo",
     ]);
+    assert!(!ran.stdout.contains("+09:00"), "events are in UTC: {ran:?}");
     is_over(&account, (&url, 0), &ran);
     let events: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect("an event per line")).collect();

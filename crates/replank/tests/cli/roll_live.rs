@@ -191,6 +191,12 @@ fn a_run_that_deviates_is_paused(ground: &Ground) {
             && status.stdout.contains("no process works on it"),
         "{status:?}"
     );
+    let begun = |arguments: &[&str]| run(&[&["roll", "status"], arguments].concat(), config);
+    let (utc, tokyo) = (begun(&["-o", "json"]).json(), begun(&["--time-zone", "Asia/Tokyo"]).stdout);
+    let shown = tokyo.split("begun ").nth(1).and_then(|rest| rest.split(';').next()).unwrap_or_default();
+    assert!(shown.ends_with("+09:00"), "{tokyo}");
+    let moment = |text: &str| text.parse::<replank_model::time::Time>().expect("a time");
+    assert_eq!(Some(moment(shown)), utc["begun"].as_str().map(moment), "{tokyo}");
     ground.merge(
         "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web",
         &json!({"spec": {"maxUnavailable": 1}}),

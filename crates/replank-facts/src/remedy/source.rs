@@ -283,12 +283,13 @@ fn replacing(value: Value) -> Value {
     match value {
         Value::Object(members) => {
             let each = members.into_iter().map(|(member, value)| {
-                let value = match value {
-                    Value::Array(mut all) if JOINED.contains(&&*member) => {
+                let joined = value.as_array().filter(|_| JOINED.contains(&&*member)).cloned();
+                let value = match joined {
+                    Some(mut all) => {
                         all.push(json!({"$patch": "replace"}));
                         Value::Array(all)
                     }
-                    other => replacing(other),
+                    None => replacing(value),
                 };
                 (member, value)
             });

@@ -31,7 +31,12 @@ pub(crate) fn snapshot(label: &str) -> Value {
 
 /// An account whose six pods are Ready, which writes down what becomes of instances.
 pub(crate) fn begun(name: &str, label: &str) -> Account {
-    ready(Account::served_at(name, &snapshot(label), label, SPEED))
+    begun_at(name, label, SPEED)
+}
+
+/// The same, so many times as fast as outside.
+pub(crate) fn begun_at(name: &str, label: &str, speed: u32) -> Account {
+    ready(Account::served_at(name, &snapshot(label), label, speed))
 }
 
 /// The same account, whose clock goes on step by step.

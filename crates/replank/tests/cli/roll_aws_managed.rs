@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::aws_account::Account;
 use super::common::{Ran, plan};
 use super::handle_aws::befalls;
-use super::roll_aws_live::{begin, begun, nodes, wait};
+use super::roll_aws_live::{begin, begun, begun_at, nodes, wait};
 
 const LABEL: &str = "eks.amazonaws.com/nodegroup";
 const SPEC: &str = "groups: [web], target: {kubernetesVersion: '1.36'}";
@@ -66,18 +66,11 @@ fn eks_is_asked_for_its_update_once_and_it_is_followed_to_its_end() {
 
 #[test]
 fn an_update_that_somebody_else_has_started_is_adopted() {
-    let account = begun("roll-managed-adopted", LABEL);
-    // The update waits for its first node's pods until the run has begun.
-    account.merge(BUDGET, &json!({"spec": {"maxUnavailable": 0}}));
+    // The update is to be under way for longer than a run takes to begin.
+    let account = begun_at("roll-managed-adopted", LABEL, 15);
     let began = account.eks("POST", &format!("{BASE}/update-version"), &json!({"version": "1.36"}));
     assert_eq!(began["update"]["status"], "InProgress", "{began}");
-    let file = plan("roll-managed-adopted/plan.yaml", SPEC);
-    let child = begin(&account, &["roll", "-f", &file, "--yes"]);
-    wait(&account, "the run has begun", |account| {
-        account.get("/api/v1/namespaces/kube-system/configmaps/replank-run-test")["kind"] == "ConfigMap"
-    });
-    account.merge(BUDGET, &json!({"spec": {"maxUnavailable": 1}}));
-    let ran: Ran = child.wait_with_output().expect("it ends").into();
+    let ran = roll(&account, "roll-managed-adopted", SPEC);
     assert!(!ran.stdout.contains("asking EKS to update"), "{ran:?}");
     let id = began["update"]["id"].as_str().expect("it has an id");
     let told = flat(&ran.stderr);

@@ -35,7 +35,7 @@ pub(crate) struct Zone {
 pub(crate) enum NoZone {
     /// No name of the database.
     Unknown(String),
-    /// `local`, and `TZ` is of no use.
+    /// `local`, and `TZ` names no zone.
     Variable(String),
     /// `local`, and the machine does not say.
     Unsaid,

@@ -120,7 +120,7 @@ def played(replank, handler, folder, count, name):
                 found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
                 return sum(int(number) for number in found.values())
 
-            while time.monotonic() - rest < 90 and (messages() or any(one in members() for one in taken.values())):
+            while time.monotonic() - rest < 300 and (messages() or any(one in members() for one in taken.values())):
                 time.sleep(1)
             said = open(log.name).read()
             times = sorted(drained.values())

@@ -14,6 +14,7 @@ use super::discovery::Discovery;
 use super::ended::Ended;
 use super::error::AwsError;
 use super::machine::Machine;
+use super::recent::Recent;
 use super::service::Service;
 use super::versions::Cache;
 use super::wire::AwsAsked;
@@ -23,6 +24,8 @@ use super::wire::AwsAsked;
 pub struct Aws {
     pub(super) caller: Caller,
     pub(super) account: String,
+    /// What several effects at once rest on.
+    pub(super) recent: Recent,
     state: Mutex<State>,
 }
 
@@ -56,7 +59,7 @@ impl Aws {
         let caller = Caller::new(asked)?;
         let who = caller.query((Service::Sts, "GetCallerIdentity"), &json!({}), Manner::Read).await?;
         let account = who["Account"].as_str().unwrap_or_default().to_owned();
-        Ok(Self { caller, account, state: Mutex::default() })
+        Ok(Self { caller, account, recent: Recent::default(), state: Mutex::default() })
     }
 
     /// The account's number.
@@ -93,6 +96,11 @@ impl Aws {
 impl Aws {
     /// An account behind a way that is there already.
     pub(super) fn of_caller(caller: Caller) -> Self {
-        Self { caller, account: "111122223333".to_owned(), state: Mutex::default() }
+        Self {
+            caller,
+            account: "111122223333".to_owned(),
+            recent: Recent::default(),
+            state: Mutex::default(),
+        }
     }
 }

@@ -94,6 +94,15 @@ enum Owned {
     ByAnybody,
 }
 
+/// What EKS owns is not changed through its Auto Scaling group.
+fn is_own(group: &Value, node_group: &GroupName) -> Result<(), Stop> {
+    if managed(group).is_none() {
+        return Ok(());
+    }
+    let message = format!("EKS owns the Auto Scaling group of managed node group {node_group}");
+    Err(Refusal::Failed { code: 403, message: Text::from(message) }.into())
+}
+
 impl Aws {
     /// Carries out an effect.
     pub(super) async fn carry(&self, effect: &GroupEffect, order: Order<'_>) -> Answer {
@@ -179,10 +188,7 @@ impl Aws {
     /// The group behind a self-managed one: EKS's are never changed through their Auto Scaling groups.
     pub(super) async fn own(&self, name: &str, node_group: &GroupName) -> Result<Value, Stop> {
         let group = self.group(name).await?;
-        if managed(&group).is_some() {
-            let message = format!("EKS owns the Auto Scaling group of managed node group {node_group}");
-            return Err(Refusal::Failed { code: 403, message: Text::from(message) }.into());
-        }
+        is_own(&group, node_group)?;
         Ok(group)
     }
 
@@ -316,14 +322,14 @@ impl Aws {
         if !is_counted(&member) {
             return Err(Stop::Done);
         }
-        let group = match owned {
-            Owned::ByUs => self.own(&own, name).await?,
-            Owned::ByAnybody => self.group(&own).await?,
-        };
+        match owned {
+            Owned::ByUs => is_own(&self.recent_group(&own).await?, name)?,
+            Owned::ByAnybody => {}
+        }
         let decrements = match replacement {
             Replacement::Launch => false,
             Replacement::Decrement { keep } => {
-                let found = size(&group);
+                let found = size(&self.group(&own).await?);
                 if found.desired <= keep {
                     let expected = format!("more than {keep}");
                     return Err(
@@ -361,9 +367,7 @@ impl Aws {
 
     async fn has_hook(&self, group: &GroupName, hook: &str) -> Step {
         let name = self.auto_scaling_group_of(group);
-        let call = (Service::AutoScaling, "DescribeLifecycleHooks");
-        let params = json!({ "AutoScalingGroupName": name });
-        let answer = self.caller.query(call, &params, Manner::Read).await?;
+        let answer = self.recent_hooks(&name).await?;
         let is_it = |one: &Value| {
             one["LifecycleHookName"] == *hook
                 && one["LifecycleTransition"] == "autoscaling:EC2_INSTANCE_TERMINATING"

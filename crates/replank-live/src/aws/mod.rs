@@ -31,6 +31,7 @@ mod processes;
 mod profile;
 mod protection;
 mod queue;
+mod recent;
 mod scaled;
 mod service;
 mod sign;

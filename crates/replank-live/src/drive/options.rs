@@ -16,7 +16,7 @@ pub struct Options {
     pub run: RunId,
     /// How many requests it sends in a second at most, besides lists and watches: writes, and reads of what became of them. As many may come at once after a pause.
     pub requests_per_second: u32,
-    /// How many commands may be under way at a time.
+    /// How many commands may be under way at a time at the API server. In the cloud and at the queue there are at most 4 and 8, and as many as here if that is less.
     pub in_flight: usize,
     /// Whether the server is told to carry out nothing.
     pub dry_run: DryRun,

@@ -16,6 +16,42 @@ pub(super) enum Urgency {
     Last,
 }
 
+/// Where a command is carried out. Each has a room of its own: what waits there for its turn, as calls of a cloud do, keeps nothing else waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lane {
+    /// The API server.
+    Cluster,
+    /// The cloud.
+    Cloud,
+    /// The queue of messages.
+    Messages,
+}
+
+impl Lane {
+    /// All of them.
+    pub(super) const ALL: [Self; 3] = [Self::Cluster, Self::Cloud, Self::Messages];
+
+    /// Where an effect is carried out.
+    pub(super) fn of(effect: &Effect) -> Self {
+        match effect {
+            Effect::Kubernetes(_) => Self::Cluster,
+            Effect::Group(_) => Self::Cloud,
+            Effect::Queue(_) => Self::Messages,
+        }
+    }
+}
+
+/// For what there is room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Room {
+    /// Nothing.
+    None,
+    /// What is urgent.
+    Urgent,
+    /// Any command.
+    Any,
+}
+
 /// Where a command stands.
 pub(super) type Place = (Urgency, u64);
 
@@ -32,10 +68,15 @@ impl Queue {
         self.next += 1;
     }
 
-    /// The next command to be sent, and its place: of those that destroy something none where these are held, and only an urgent one where there is room for no other.
-    pub(super) fn pop(&mut self, is_held: bool, is_full: bool) -> Option<(Place, Command)> {
+    /// The next command to be sent, and its place: of those that destroy something none where these are held, and only one for which there is room.
+    pub(super) fn pop(&mut self, is_held: bool, room: impl Fn(Lane) -> Room) -> Option<(Place, Command)> {
+        let has_room = |place: &Place, command: &Command| match room(Lane::of(&command.effect)) {
+            Room::None => false,
+            Room::Urgent => place.0 == Urgency::First,
+            Room::Any => true,
+        };
         let may_go = |(place, command): &(&Place, &Command)| {
-            !(is_held && destroys(&command.effect)) && (!is_full || place.0 == Urgency::First)
+            !(is_held && destroys(&command.effect)) && has_room(place, command)
         };
         let (place, _) = self.waiting.iter().find(may_go)?;
         let place = *place;
@@ -183,17 +224,41 @@ mod tests {
             queue.push(one);
         }
         assert_eq!(queue.destructive(), 2);
-        let mut pop = |is_held, is_full| {
-            let (place, command) = queue.pop(is_held, is_full)?;
+        let mut pop = |is_held, room| {
+            let (place, command) = queue.pop(is_held, |_| room)?;
             queue.put_back(place, command);
-            queue.pop(is_held, is_full).map(|(_, command)| command)
+            queue.pop(is_held, |_| room).map(|(_, command)| command)
         };
-        assert_eq!(pop(true, true), Some(uncordon("n")));
-        assert_eq!(pop(true, false), None);
-        assert_eq!(pop(false, true), None, "there is room for urgent ones only");
+        assert_eq!(pop(false, Room::None), None);
+        assert_eq!(pop(true, Room::Urgent), Some(uncordon("n")));
+        assert_eq!(pop(true, Room::Any), None);
+        assert_eq!(pop(false, Room::Urgent), None, "there is room for urgent ones only");
         assert_eq!(queue.pop_late(|command| &*command.key.0 == "b"), Some(evict("b")));
-        assert_eq!(queue.pop(false, false).map(|(_, command)| command), Some(evict("a")));
+        assert_eq!(queue.pop(false, |_| Room::Any).map(|(_, command)| command), Some(evict("a")));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn what_waits_for_the_cloud_keeps_nothing_of_the_cluster_waiting() {
+        let mut queue = Queue::default();
+        let action = Action {
+            group: "web".into(),
+            hook: "drain".into(),
+            instance: "i".into(),
+            token: None,
+            to: Place::Ec2,
+        };
+        queue.push(Command {
+            key: CommandKey("beat".into()),
+            run: "run".into(),
+            effect: Effect::Group(GroupEffect::Heartbeat { action }),
+            deadline: Time::from_millis(0),
+        });
+        queue.push(evict("a"));
+        let is_full = |lane| if lane == Lane::Cloud { Room::None } else { Room::Any };
+        assert_eq!(queue.pop(false, is_full).map(|(_, command)| command), Some(evict("a")));
+        assert_eq!(queue.pop(false, is_full), None);
+        assert_eq!(queue.pop(false, |_| Room::Any).map(|(_, command)| command.key.0), Some("beat".into()));
     }
 
     #[test]
@@ -216,7 +281,10 @@ mod tests {
         let mut queue = Queue::default();
         queue.push(of("i-1", Some(Expected::Unregistered)));
         queue.push(of("i-2", None));
-        let mut next = |is_held| queue.pop(is_held, true).map(|(_, command)| command.key.0.to_string());
+        let mut next = |is_held| {
+            let urgent = queue.pop(is_held, |_| Room::Urgent);
+            urgent.map(|(_, command)| command.key.0.to_string())
+        };
         assert_eq!(next(true).as_deref(), Some("i-2"));
         assert_eq!(next(true), None);
         assert_eq!(next(false).as_deref(), Some("i-1"), "it goes before others when nothing is hidden");

@@ -1,5 +1,6 @@
 //! The driver at work: one loop that observes, decides, sends and hears.
 
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use super::observer::Observer;
 use super::options::{DryRun, Options};
 use super::outlook::Outlook;
 use super::prepare::{Known, Prepared, prepare};
-use super::queue::Queue;
+use super::queue::{Lane, Queue, Room};
 use super::seen::{Cluster, State, Written};
 use super::source::{Source, followed};
 use super::told::Told;
@@ -41,6 +42,10 @@ const LAG_MAX: Duration = Duration::from_secs(30);
 const STILL_MAX: Duration = Duration::from_millis(1_500);
 /// Urgent commands that may be under way beside all others.
 const URGENT: usize = 4;
+/// Commands that may be under way in the cloud: as many as its rates allow in a second, so that the looks between them have their turn, too.
+const IN_CLOUD: usize = 4;
+/// The same for messages, which a queue takes by the dozen.
+const OF_MESSAGES: usize = 8;
 /// The longest time between two looks at what waits.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -57,6 +62,8 @@ pub(super) struct Work<'w> {
     cluster: Cluster,
     queue: Queue,
     under_way: JoinSet<(Command, Option<Prepared>, Carried)>,
+    /// How many of these are where.
+    busy: BTreeMap<Lane, usize>,
     /// What is seen of the cloud, where one is connected.
     outlook: Option<Outlook>,
     /// Messages that were received, where there is a queue.
@@ -107,6 +114,7 @@ impl<'w> Work<'w> {
             cluster: Cluster::new(sources),
             queue: Queue::default(),
             under_way: JoinSet::new(),
+            busy: BTreeMap::new(),
             outlook: options.cloud.clone().map(|cloud| Outlook::new(cloud, options.run.as_str())),
             mailbox: options.queue.clone().map(|queue| Mailbox::new(queue, options.run.as_str())),
             blocked: None,
@@ -141,6 +149,8 @@ impl<'w> Work<'w> {
                 }
                 carried = next(&mut self.under_way) => {
                     let (command, prepared, carried) = carried;
+                    let busy = self.busy.entry(Lane::of(&command.effect)).or_default();
+                    *busy = busy.saturating_sub(1);
                     self.carried(&command, prepared.as_ref(), carried);
                 }
                 looked = ends(&mut self.outlook) => self.looked(looked),
@@ -343,11 +353,10 @@ impl<'w> Work<'w> {
             return;
         }
         let is_held = !self.hidden().is_empty();
-        let room = self.options.in_flight.max(1);
+        let mut rooms: BTreeMap<Lane, Room> = Lane::ALL.map(|lane| (lane, self.room(lane))).into();
         self.turn_in = None;
-        while self.under_way.len() < room + URGENT {
-            let is_full = self.under_way.len() >= room;
-            let Some((place, command)) = self.queue.pop(is_held, is_full) else { return };
+        while let Some((place, command)) = self.queue.pop(is_held, |lane| rooms[&lane]) {
+            let lane = Lane::of(&command.effect);
             let now = self.line.clock.now();
             let (view, served) = (&self.cluster.view, &*self.served);
             let cloud = self.outlook.as_ref().map(|outlook| outlook.cloud().clone());
@@ -355,20 +364,22 @@ impl<'w> Work<'w> {
             let known = Known { view, served, dry_run: self.options.dry_run, now, has_cloud };
             if let (Some(cloud), Effect::Group(_)) = (&cloud, &command.effect) {
                 let (line, cloud) = (self.line.clone(), cloud.clone());
-                self.under_way.spawn(async move {
+                self.spawn(lane, async move {
                     let answer = clouded::carry(&line, &*cloud, &command).await;
                     (command, None, Carried { answer, version: None })
                 });
+                rooms.insert(lane, self.room(lane));
                 continue;
             }
             if let (Some(mailbox), Effect::Queue(effect)) = (&self.mailbox, &command.effect) {
                 let (line, queue, effect) = (self.line.clone(), mailbox.queue().clone(), effect.clone());
-                self.under_way.spawn(async move {
+                self.spawn(lane, async move {
                     let may_send = || line.may_write() && line.clock.now() <= command.deadline;
                     let order = Order { key: &command.key, may_send: &may_send, deadline: command.deadline };
                     let answer = queue.act(&effect, now, order).await;
                     (command, None, Carried { answer, version: None })
                 });
+                rooms.insert(lane, self.room(lane));
                 continue;
             }
             let prepared = match prepare(&command, &known) {
@@ -381,10 +392,11 @@ impl<'w> Work<'w> {
             if let Err(wait) = self.line.bucket.take() {
                 self.queue.put_back(place, command);
                 self.turn_in = Some(wait);
-                return;
+                rooms.insert(lane, Room::None);
+                continue;
             }
             let line = self.line.clone();
-            self.under_way.spawn(async move {
+            self.spawn(lane, async move {
                 let (key, deadline) = (command.key.clone(), command.deadline);
                 if let Some(cloud) = &cloud
                     && let Err(refusal) = clouded::is_terminated(&**cloud, &command).await
@@ -394,7 +406,33 @@ impl<'w> Work<'w> {
                 let carried = carry(line, key, prepared.clone(), deadline).await;
                 (command, Some(prepared), carried)
             });
+            rooms.insert(lane, self.room(lane));
         }
+    }
+
+    /// For what there is room where commands are carried out.
+    fn room(&self, lane: Lane) -> Room {
+        let most = self.options.in_flight.max(1);
+        let usual = match lane {
+            Lane::Cluster => most,
+            Lane::Cloud => most.min(IN_CLOUD),
+            Lane::Messages => most.min(OF_MESSAGES),
+        };
+        let busy = self.busy.get(&lane).copied().unwrap_or(0);
+        match (busy < usual, busy < usual + URGENT) {
+            (true, _) => Room::Any,
+            (false, true) => Room::Urgent,
+            (false, false) => Room::None,
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        lane: Lane,
+        carrying: impl Future<Output = (Command, Option<Prepared>, Carried)> + Send + 'static,
+    ) {
+        *self.busy.entry(lane).or_default() += 1;
+        self.under_way.spawn(carrying);
     }
 
     /// A command has been carried out, or not.

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let peers = peers()?;
     let served = replank(args.replank.as_deref())?;
     let served = served.canonicalize().with_context(|| format!("{} is not there", served.display()))?;
-    let mut command = Command::new(python);
+    let mut command = crate::workspace::of_no_crate(Command::new(python));
     command.arg(root().join("peers/aws-clients/main.py")).arg("--replank").arg(served);
     command.arg("--autoscaler").arg(unpacked(&peers, AUTOSCALER)?);
     command.arg("--handler").arg(unpacked(&peers, HANDLER)?);

@@ -9,16 +9,22 @@ pub(crate) fn root() -> PathBuf {
     own.parent().expect("xtask lies in the workspace").to_owned()
 }
 
-/// Cargo, with nothing of the crate that runs: build scripts that ask for these variables (ring's does) would run again, and all that stands on them.
+/// Cargo, with nothing of the crate that runs.
 pub(crate) fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    of_no_crate(Command::new(program))
+}
+
+/// A command that may run cargo: without what this crate was told of itself. Build scripts that ask for it (ring's does) would run again, and all that stands on
+/// them would be built again, here and once more where it is not told.
+pub(crate) fn of_no_crate(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let of_a_crate = name
             .to_str()
             .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"));
         if of_a_crate {
-            cargo.env_remove(name);
+            command.env_remove(name);
         }
     }
-    cargo
+    command
 }

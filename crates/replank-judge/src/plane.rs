@@ -21,6 +21,9 @@ pub const AUDITED: [&str; 2] = ["replank", "kubectl"];
 
 const API_SERVER: &str = "kube-apiserver";
 
+/// Where etcd keeps what it has, in the folder.
+const DATA: &str = "etcd-data";
+
 /// A control plane that runs; it ends when this is dropped.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -151,7 +154,7 @@ impl ControlPlane {
         self.start(
             "etcd",
             &[
-                format!("--data-dir={}", path("etcd-data")),
+                format!("--data-dir={}", path(DATA)),
                 format!("--listen-client-urls={}", url(etcd)),
                 format!("--advertise-client-urls={}", url(etcd)),
                 format!("--listen-peer-urls={}", url(peer)),
@@ -265,6 +268,13 @@ impl Drop for ControlPlane {
             if let Err(error) = child.wait() {
                 eprintln!("{name} (process {}) was not ended: {error}", child.id());
             }
+        }
+        // Nobody goes on with it, and etcd reserves 64 MB each time.
+        let data = self.folder.join(DATA);
+        if data.exists()
+            && let Err(error) = fs::remove_dir_all(&data)
+        {
+            eprintln!("{} was not removed: {error}", data.display());
         }
     }
 }

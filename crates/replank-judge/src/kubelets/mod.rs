@@ -239,12 +239,14 @@ impl Inner {
                 self.seen(event, pod);
                 !self.is_stopped()
             });
-            if let Err(error) = ended
-                && !self.is_stopped()
-            {
-                eprintln!("kubelets: {error:#}");
-                std::thread::sleep(Duration::from_millis(300));
+            if self.is_stopped() {
+                return;
             }
+            if let Err(error) = ended {
+                eprintln!("kubelets: {error:#}");
+            }
+            // However it ended: a server that ends watches at once is not asked without a pause.
+            std::thread::sleep(Duration::from_millis(300));
         }
     }
 

@@ -20,6 +20,8 @@ PATTERNS = {
 }
 # Of an instance that has gone, or is on its way out with nobody to hold it.
 GONE = (None, "Terminating", "Terminating:Proceed", "Terminated")
+# For how many seconds no message comes once all is over.
+QUIET = 15
 # How many pods of the workload a budget lets be missing.
 MISSING = "10%"
 
@@ -120,7 +122,11 @@ def played(replank, handler, folder, count, name):
                 found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
                 return sum(int(number) for number in found.values())
 
-            while time.monotonic() - rest < 300 and (messages() or any(one in members() for one in taken.values())):
+            # All is handled once nothing has come for a while: EC2 tells of an instance's end after the group has forgotten it.
+            busy = rest
+            while time.monotonic() - rest < 300 and time.monotonic() - busy < QUIET:
+                if messages() or any(one in members() for one in taken.values()):
+                    busy = time.monotonic()
                 time.sleep(1)
             said = open(log.name).read()
             times = sorted(drained.values())

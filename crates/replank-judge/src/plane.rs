@@ -14,7 +14,7 @@ use crate::assets::Assets;
 use crate::client::Client;
 
 /// How long the API server may take to be ready.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Users whose requests an audited control plane writes down.
 pub const AUDITED: [&str; 2] = ["replank", "kubectl"];
@@ -56,9 +56,17 @@ impl ControlPlane {
     fn begin(assets: &Assets, folder: &Path, audited: bool) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
+        // Another process may have taken one of the ports before it was bound.
+        Self::try_begin(assets, &folder, audited).or_else(|error| {
+            eprintln!("{error:#}; once more, on other ports");
+            Self::try_begin(assets, &folder, audited)
+        })
+    }
+
+    fn try_begin(assets: &Assets, folder: &Path, audited: bool) -> Result<Self> {
         let client = Client::new("http://127.0.0.1:1");
-        let mut plane =
-            Self { folder, assets: assets.clone(), processes: Vec::new(), api_server: Vec::new(), client };
+        let (folder, assets) = (folder.to_owned(), assets.clone());
+        let mut plane = Self { folder, assets, processes: Vec::new(), api_server: Vec::new(), client };
         plane.start_all(audited)?;
         Ok(plane)
     }

@@ -72,12 +72,23 @@ impl Provisioner {
         }
     }
 
+    /// Whether a node is replaced by deleting its NodeClaim: EKS Auto Mode runs Karpenter, too, with the same API.
+    #[must_use]
+    pub fn has_claims(&self) -> bool {
+        match self {
+            Self::Karpenter(_) | Self::AutoMode => true,
+            Self::Fargate | Self::Hybrid | Self::ManagedGroup | Self::SelfManaged => false,
+        }
+    }
+
     /// How nodes of this provisioner are replaced.
     #[must_use]
     pub fn way(&self) -> &'static str {
         match self {
             Self::Karpenter(_) => "change its NodePool or EC2NodeClass: it replaces nodes that have drifted",
-            Self::AutoMode => "EKS replaces its nodes itself, each within 21 days",
+            Self::AutoMode => {
+                "EKS replaces its nodes itself, each within 21 days: to replace them sooner, name their node pool in the plan's groups"
+            }
             Self::Fargate => "restart its pod: the next one gets a new node",
             Self::Hybrid => "upgrade the machine with nodeadm",
             Self::ManagedGroup | Self::SelfManaged => "roll its group",

@@ -4,7 +4,7 @@
 //! ([`crate::sent`] sees to that). Where nodes are not as the plan says,
 //!
 //! - an update in progress to the same target is followed, regardless of who started it; the run waits for one to another target;
-//! - one that was asked for since the run began and has failed is told with its errors: nothing is tried again by itself;
+//! - one that has failed since the run began is told with its errors: nothing is tried again by itself;
 //! - else EKS is asked for one (UpdateNodegroupVersion). Its client request token follows from the command's key, so that a restart asks for the
 //!   same one.
 //!
@@ -152,9 +152,11 @@ fn say(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, update: &NodegroupUpdate) {
     ctx.wait(roll.subject(), on.into());
 }
 
-/// The update that was asked for since the run began, leads where the plan says, and has failed.
+/// The update that leads where the plan says and has failed since the run began, also one that somebody else had asked for before.
 fn failed<'g>(ctx: &Context<'_>, group: &'g NodeGroup) -> Option<&'g NodegroupUpdate> {
-    let update = group.update.as_ref().filter(|update| update.created >= ctx.scope.options.started)?;
+    let is_of_now =
+        |update: &&NodegroupUpdate| update.created >= ctx.scope.options.started || update.was_followed;
+    let update = group.update.as_ref().filter(is_of_now)?;
     let has_failed = match update.status {
         UpdateStatus::Failed | UpdateStatus::Cancelled => true,
         UpdateStatus::InProgress | UpdateStatus::Successful => false,

@@ -205,7 +205,7 @@ impl<'a> Pool<'a> {
         }
         let subject = Subject::Node(node.name());
         let by = Provisioner::of(node);
-        if !matches!(by, Provisioner::Karpenter(_)) {
+        if !by.has_claims() {
             self.kept.push((subject, RollEnd::ManagedBy { provisioner: by }));
         } else if is_not_to_be_disrupted(&node.meta) || is_not_to_be_disrupted(&claim.meta) {
             self.kept.push((subject, RollEnd::DoNotDisrupt));

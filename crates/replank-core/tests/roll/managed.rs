@@ -67,6 +67,7 @@ fn update(group: &mut NodeGroup, kubelet: &str, status: UpdateStatus) {
         status,
         created: start(),
         errors,
+        was_followed: false,
     });
 }
 
@@ -119,6 +120,19 @@ fn a_failure_from_before_the_run_does_not_keep_it_from_trying() {
         group.update.iter_mut().for_each(|update| update.created = before);
     });
     assert_eq!(decision.commands.len(), 1);
+}
+
+#[test]
+fn an_update_that_was_adopted_and_fails_is_not_tried_again_either() {
+    let decision = decide("v1.34.2", |group| {
+        update(group, NEW, UpdateStatus::Failed);
+        let before = start() - replank_model::time::Span::from_minutes(5);
+        if let Some(update) = &mut group.update {
+            (update.created, update.was_followed) = (before, true);
+        }
+    });
+    assert_eq!(decision.commands, []);
+    assert!(matches!(decision.end, Some(End::Blocked(_))), "{:?}", decision.end);
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(super) struct Managed {
     /// As DescribeNodegroup has it.
     pub(super) nodegroup: Value,
     update: Option<Value>,
+    /// Whether that was seen in progress before.
+    was_followed: bool,
 }
 
 impl Aws {
@@ -30,7 +32,10 @@ impl Aws {
         let Some((cluster, name)) = owned_by(group) else { return Ok(None) };
         let nodegroup = self.nodegroup(cluster, name).await?;
         let update = self.last_update(cluster, name).await?;
-        Ok(Some(Managed { nodegroup, update }))
+        let place = (Text::from(cluster), Text::from(name));
+        let id = update.as_ref().and_then(|update| text(update, "id"));
+        let was_followed = id.is_some_and(|id| self.state().ended.was_followed(&place, id));
+        Ok(Some(Managed { nodegroup, update, was_followed }))
     }
 
     /// Updates to another version that are in progress, of those among some groups that EKS owns: by the names of the node groups.
@@ -100,7 +105,7 @@ impl Managed {
             .flatten()
             .filter_map(|(key, value)| Some((Text::from(key.as_str()), Text::from(value.as_str()?))));
         group.tags = tags.collect();
-        group.update = self.update.as_ref().and_then(|update| read(update, group));
+        group.update = self.update.as_ref().and_then(|update| read((update, self.was_followed), group));
         // The version that an update leads to is one that the group may not have yet.
         let to = group.update.as_ref().map(|update| update.change.clone());
         if let (Some(NodegroupChange::Version { to }), Some(update)) = (to, &self.update)
@@ -130,7 +135,7 @@ fn kubelet_in(update: &Value) -> Option<String> {
     release.or_else(|| param(update, "Version").map(|version| format!("v{version}.0")))
 }
 
-fn read(update: &Value, group: &NodeGroup) -> Option<NodegroupUpdate> {
+fn read((update, was_followed): (&Value, bool), group: &NodeGroup) -> Option<NodegroupUpdate> {
     let number =
         |kind: &str, known: u32| param(update, kind).and_then(|text| text.parse().ok()).unwrap_or(known);
     let change = match text(update, "type")? {
@@ -171,6 +176,7 @@ fn read(update: &Value, group: &NodeGroup) -> Option<NodegroupUpdate> {
         status,
         created: created(update)?,
         errors: errors.collect(),
+        was_followed: was_followed && status != UpdateStatus::InProgress,
     })
 }
 

@@ -118,6 +118,7 @@ impl SimulatedCloud {
             status: UpdateStatus::InProgress,
             created: ctx.api.timestamp(),
             errors: Vec::new(),
+            was_followed: false,
         });
         self.nodegroups.updates.insert(group.name.clone(), update);
         self.look_again(ctx, &group.name);
@@ -292,6 +293,7 @@ fn end(group: &mut NodeGroup, former: &LaunchTemplateRef, errors: Vec<UpdateErro
     if let Some(update) = &mut group.update {
         update.status = if errors.is_empty() { UpdateStatus::Successful } else { UpdateStatus::Failed };
         update.errors = errors;
+        update.was_followed = true;
     }
 }
 

@@ -108,6 +108,9 @@ pub struct NodegroupUpdate {
     pub created: Time,
     /// What it says of its failure.
     pub errors: Vec<UpdateError>,
+    /// Whether it has been seen in progress, and ended later: EKS does not say when an update ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_followed: bool,
 }
 
 /// What an update of a managed node group changes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use replank_advice::upgrade::addon_version::AddonVersion;
 use replank_advice::upgrade::addons::CORE;
 use replank_advice::upgrade::minor::Minor;
-use replank_live::aws::{Progress, UpdateOf};
+use replank_live::aws::{EksUpdate, Progress, UpdateOf};
 use serde_json::Value;
 
 use super::control_plane::issues;
@@ -37,6 +37,21 @@ pub(super) async fn carry(
     Ok(Came::Done)
 }
 
+/// Says that an update is in progress which somebody else has begun, and what to commit of it.
+fn foreign(ground: &Ground<'_>, (index, name): (usize, &str), (update, leads): (&EksUpdate, bool)) {
+    let whose = "which somebody else has begun, is in progress: it is";
+    let (id, what) = (&update.id, if leads { "followed" } else { "waited for" });
+    match update.param("AddonVersion") {
+        Some(to) => {
+            ground.say(index, &format!("EKS update {id} to {to}, {whose} {what}"));
+            if leads {
+                ground.say(index, &format!("to commit: {}", Commit::addon(name, to).line()));
+            }
+        }
+        None => ground.say(index, &format!("EKS update {id} of other settings, {whose} waited for")),
+    }
+}
+
 async fn to(
     ground: &Ground<'_>,
     kept: &mut Kept,
@@ -62,9 +77,7 @@ async fn to(
             if leads && ground.is_ours(kept, index, &update) {
                 ground.say(index, &format!("EKS update {} is in progress: it is followed", update.id));
             } else if !std::mem::replace(&mut is_told, true) {
-                let to = update.param("AddonVersion").unwrap_or("other settings");
-                ground.say(index, &format!("EKS update {} to {to}, which somebody else has begun, is in progress: it is followed", update.id));
-                ground.say(index, &format!("to commit: {}", Commit::addon(name, to).line()));
+                foreign(ground, (index, name), (&update, leads));
             }
             if leads {
                 ground.begin(kept, index).await?;

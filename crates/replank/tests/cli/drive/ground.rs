@@ -147,11 +147,11 @@ impl Ground {
         assert!(answer.status < 300, "PATCH {path}: {}", answer.json());
     }
 
-    /// Waits until something is so.
+    /// Waits until something is so: minutes, for machines that are busy with much else.
     pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {
-            assert!(begun.elapsed() < Duration::from_mins(2), "{what}: not within two minutes");
+            assert!(begun.elapsed() < Duration::from_mins(5), "{what}: not within five minutes");
             std::thread::sleep(Duration::from_millis(100));
         }
     }

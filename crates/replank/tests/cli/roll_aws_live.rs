@@ -151,6 +151,37 @@ fn a_self_managed_group_is_rolled() {
     );
 }
 
+#[test]
+fn a_group_of_several_types_and_spot_keeps_its_policy() {
+    let account = begun("roll-aws-mixed", "group");
+    account
+        .auto_scaling("ResumeProcesses", "&AutoScalingGroupName=web&ScalingProcesses.member.1=AZRebalance");
+    let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");
+    let id = element(&answer, "LaunchTemplateId");
+    let policy = "MixedInstancesPolicy.LaunchTemplate";
+    let spec = format!("&{policy}.LaunchTemplateSpecification");
+    let overrides = format!("&{policy}.Overrides.member");
+    let shares = "&MixedInstancesPolicy.InstancesDistribution";
+    account.auto_scaling(
+        "UpdateAutoScalingGroup",
+        &format!("&AutoScalingGroupName=web{spec}.LaunchTemplateId={id}{spec}.Version=1{overrides}.1.InstanceType=m6i.large{overrides}.2.InstanceType=m5.large{shares}.OnDemandBaseCapacity=1{shares}.OnDemandPercentageAboveBaseCapacity=0{shares}.SpotAllocationStrategy=price-capacity-optimized"),
+    );
+    let shown = || {
+        let answer = account.auto_scaling("DescribeAutoScalingGroups", "&AutoScalingGroupNames.member.1=web");
+        let policy = element(&answer, "MixedInstancesPolicy").to_owned();
+        let version = element(&policy, "Version").to_owned();
+        (policy.replace(&format!("<Version>{version}</Version>"), ""), version)
+    };
+    let (before, version) = shown();
+    assert!(before.contains("m5.large") && before.contains("price-capacity-optimized"), "{before}");
+    let file = plan("roll-aws-mixed/plan.yaml", SPEC);
+    let ran = account.run(&[&["roll", "-f", &file, "--yes"], GROUPED].concat());
+    is_rolled(&account, &ran);
+    let (after, newer) = shown();
+    assert_eq!(after, before);
+    assert_eq!((&*version, &*newer), ("1", "2"));
+}
+
 /// Kills a run as soon as something is so, and has another process go on with it.
 fn killed(name: &str, is_so: impl Fn(&Account) -> bool) {
     let account = begun(name, "group");

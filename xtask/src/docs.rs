@@ -40,6 +40,7 @@ const PAGES: &[&str] = &[
     "docs/migrate.md",
     "docs/place.md",
     "docs/plan.md",
+    "docs/questions.md",
     "docs/rehearsal-json.md",
     "docs/scale.md",
     "docs/scan.md",

@@ -37,7 +37,8 @@ pub(super) fn scope(checked: &Checked) -> String {
     match &checked.plan {
         Some(plan) => format!("{plan} replaces {nodes} of {}", checked.name),
         None => {
-            format!("all {nodes} of {}, as if every group were replaced by identical nodes", checked.name)
+            let all = if checked.nodes == 1 { "the only node".to_owned() } else { format!("all {nodes}") };
+            format!("{all} of {}, as if every group were replaced by identical nodes", checked.name)
         }
     }
 }

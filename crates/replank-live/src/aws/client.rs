@@ -11,15 +11,10 @@ use serde_json::Value;
 use super::credentials::find;
 use super::error::AwsError;
 use super::found::Found;
+use super::held::Held;
 use super::profile::Profiles;
 use super::service::{Access, Service};
 use super::wire::{AwsAsked, Draft, Wire, query_draft};
-use crate::drive::backoff::Backoff;
-
-/// How often a read is tried.
-const READS: u32 = 6;
-/// The same of a service that has never answered: its address may be wrong.
-const FIRST_READS: u32 = 2;
 
 /// Whether a call may be sent again, and until when.
 #[derive(Clone, Copy)]
@@ -45,7 +40,7 @@ pub(super) struct Caller {
     wire: Wire,
     profiles: Profiles,
     profile: Option<String>,
-    found: tokio::sync::Mutex<Option<Found>>,
+    held: Held,
 }
 
 impl Caller {
@@ -56,7 +51,7 @@ impl Caller {
             return Err(AwsError::NoProfile { profile: profile.clone(), known: profiles.names() });
         }
         let wire = Wire::new(asked, &profiles)?;
-        Ok(Self { wire, profiles, profile: asked.profile.clone(), found: tokio::sync::Mutex::default() })
+        Ok(Self { wire, profiles, profile: asked.profile.clone(), held: Held::default() })
     }
 
     /// The next calls open connections of their own.
@@ -134,14 +129,14 @@ impl Caller {
     }
 
     async fn call(&self, draft: &Draft, manner: Manner<'_>) -> Result<Value, AwsError> {
-        let mut backoff = Backoff::new(format!("{}/{}", draft.service.name(), draft.action));
+        let mut backoff = self.wire.backoff(format!("{}/{}", draft.service.name(), draft.action));
         let bucket = self.wire.bucket(draft.service, manner.access());
         let (mut tries, mut is_renewed) = (0, false);
         loop {
             while let Err(wait) = bucket.take() {
                 tokio::time::sleep(wait).await;
             }
-            let found = self.credentials(false).await?;
+            let found = self.credentials(None).await?;
             if let Manner::Write(is_in_time) = manner
                 && !is_in_time()
             {
@@ -152,12 +147,12 @@ impl Caller {
                 Err(error) => error,
             };
             tries += 1;
-            let reads = if self.wire.is_reached(draft.service) { READS } else { FIRST_READS };
+            let reads = self.wire.reads(draft.service);
             match (&error, manner) {
                 // Such an answer means that nothing was done: once with new credentials, or by the server's clock.
                 (AwsError::NotAccepted { .. }, _) if !is_renewed => {
                     is_renewed = true;
-                    self.credentials(true).await?;
+                    self.credentials(Some(&found)).await?;
                     continue;
                 }
                 (_, Manner::Read) if error.is_passing() && tries < reads => {}
@@ -173,15 +168,10 @@ impl Caller {
         }
     }
 
-    /// Credentials that can be used for a while.
-    async fn credentials(&self, is_anew: bool) -> Result<Found, AwsError> {
-        let mut known = self.found.lock().await;
-        if let Some(found) = known.as_ref().filter(|found| found.is_fresh() && !is_anew) {
-            return Ok(found.clone());
-        }
-        let found = find(&self.wire, &self.profiles, self.profile.as_deref()).await?;
-        *known = Some(found.clone());
-        Ok(found)
+    /// Credentials for a call; others than those that AWS has refused.
+    async fn credentials(&self, refused: Option<&Found>) -> Result<Found, AwsError> {
+        let find = find(&self.wire, &self.profiles, self.profile.as_deref());
+        self.held.get(refused, find).await
     }
 }
 
@@ -195,8 +185,8 @@ fn late(draft: &Draft) -> AwsError {
 
 #[cfg(test)]
 impl Caller {
-    /// One with credentials of its own.
+    /// One with credentials of its own, and short pauses.
     pub(super) fn with(asked: &AwsAsked, found: Found) -> Result<Self, AwsError> {
-        Ok(Self { found: tokio::sync::Mutex::new(Some(found)), ..Self::new(asked)? })
+        Ok(Self { held: Held::of(found), wire: Wire::hasty(asked)?, ..Self::new(asked)? })
     }
 }

@@ -20,6 +20,17 @@ impl Found {
         Self { key, source: source.into(), until: None }
     }
 
+    /// Whether they have not ended.
+    pub(super) fn is_valid(&self) -> bool {
+        self.until.is_none_or(|until| Timestamp::now() < until)
+    }
+
+    /// Whether these are the same ones.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let of = |found: &Self| (found.key.access_key.clone(), found.key.session_token.clone());
+        of(self) == of(other)
+    }
+
     /// Whether they can be used for a while.
     pub(super) fn is_fresh(&self) -> bool {
         self.until.is_none_or(|until| Timestamp::now() + AHEAD < until)

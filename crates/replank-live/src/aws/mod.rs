@@ -25,6 +25,7 @@ mod facts;
 mod failures;
 mod found;
 mod group;
+mod held;
 mod machine;
 mod managed;
 mod processes;

@@ -8,7 +8,7 @@ use super::account::Aws;
 use super::client::Caller;
 use super::found::Found;
 use super::sign::Key;
-use super::wire::AwsAsked;
+use super::wire::{AwsAsked, Wire};
 
 /// What it answers to a request line and a body: a body, or a refusal as `409 ResourceInUseException BODY`.
 type Answers = dyn Fn(&str, &str) -> String + Send + Sync;
@@ -37,10 +37,33 @@ impl StandIn {
 
     /// An account whose services are all here.
     pub(super) fn account(&self) -> Aws {
-        let region = Some("eu-west-1".to_owned());
-        let asked = AwsAsked { region, profile: None, endpoint: Some(self.address.clone()) };
+        Aws::of_caller(self.caller())
+    }
+
+    /// A way to those services, with short pauses.
+    pub(super) fn caller(&self) -> Caller {
+        Caller::with(&self.meant(), Self::found()).expect("it has a region")
+    }
+
+    /// The same without credentials of its own.
+    pub(super) fn wire(&self) -> Wire {
+        Wire::hasty(&self.meant()).expect("it has a region")
+    }
+
+    /// Credentials of nobody.
+    pub(super) fn found() -> Found {
         let key = Key { access_key: "AKIA".to_owned(), secret_key: "s".to_owned(), session_token: None };
-        Aws::of_caller(Caller::with(&asked, Found::fixed(key, "the test")).expect("it has a region"))
+        Found::fixed(key, "the test")
+    }
+
+    /// Where it is.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn meant(&self) -> AwsAsked {
+        let (region, endpoint) = (Some("eu-west-1".to_owned()), Some(self.address.clone()));
+        AwsAsked { region, profile: None, endpoint }
     }
 
     /// What it was asked since this was asked last: `GET /path`, of forms with the action.

@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::client::Body;
 use kube::{Client, Config};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::error::{AwsError, is_denied, is_not_accepted};
 use super::found::Found;
@@ -22,6 +23,7 @@ use super::service::{Access, Service};
 use super::sign::{Unsigned, authorization, escaped};
 use super::xml;
 use crate::connect::{causes, date};
+use crate::drive::backoff::Backoff;
 use crate::drive::bucket::Bucket;
 
 /// How long a connection may take to come about.
@@ -34,6 +36,12 @@ const FIRST_ANSWER_MAX: Duration = Duration::from_secs(10);
 const PLAIN_MAX: Duration = Duration::from_secs(5);
 /// The same for one that is not there on most machines.
 const PLAIN_CONNECT_MAX: Duration = Duration::from_secs(1);
+/// How often a read is tried.
+const READS: u32 = 6;
+/// The same of a service that has never answered: its address may be wrong.
+const FIRST_READS: u32 = 2;
+/// The first pause before something is tried again; the next ones double.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How far clocks may be apart until signatures are made by the server's.
 const SKEW_MAX: i64 = 240;
 /// How the program is called in CloudTrail.
@@ -57,23 +65,53 @@ pub(super) struct Plain<'p> {
     pub(super) headers: Vec<(&'static str, String)>,
 }
 
-impl Plain<'_> {
-    /// The answer's text.
-    pub(super) async fn text(self) -> Result<String, String> {
-        let uri: Uri = self.uri.parse().map_err(|error| format!("{}: {error}", self.uri))?;
-        let client = client(&uri, PLAIN_CONNECT_MAX)?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let mut request = Request::builder().method(self.method).uri(path);
-        for (name, value) in self.headers {
-            request = request.header(name, value);
+/// Why a source of credentials gives no text.
+#[derive(Debug, Error)]
+pub(super) enum PlainError {
+    /// It cannot be asked.
+    #[error("{0}")]
+    Wrong(String),
+    /// It does not answer.
+    #[error("{0}")]
+    Silent(String),
+    /// It says no.
+    #[error("{0}: {1}")]
+    Refused(u16, String),
+}
+
+impl PlainError {
+    /// Whether it may answer soon.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::Wrong(_) => false,
+            Self::Silent(_) => true,
+            Self::Refused(code, _) => *code >= 500 || *code == 429,
         }
-        let request = request.body(Body::empty()).map_err(|error| error.to_string())?;
-        let sent = tokio::time::timeout(PLAIN_MAX, client.send(request)).await;
-        let response = sent.map_err(|_| "no answer".to_owned())?.map_err(|error| causes(&error))?;
-        let code = response.status().as_u16();
-        let body = response.into_body().collect().await.map_err(|error| causes(&error))?.to_bytes();
-        let text = String::from_utf8_lossy(&body).into_owned();
-        if code == 200 { Ok(text) } else { Err(format!("{code}: {}", text.trim())) }
+    }
+}
+
+impl Plain<'_> {
+    /// The answer's text, asked for once.
+    pub(super) async fn text(&self) -> Result<String, PlainError> {
+        let wrong = |error: http::Error| PlainError::Wrong(error.to_string());
+        let silent = |error: kube::Error| PlainError::Silent(causes(&error));
+        let uri: Uri =
+            self.uri.parse().map_err(|error| PlainError::Wrong(format!("{}: {error}", self.uri)))?;
+        let client = client(&uri, PLAIN_CONNECT_MAX).map_err(PlainError::Wrong)?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request = Request::builder().method(self.method.clone()).uri(path);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(Body::empty()).map_err(wrong)?;
+        let sent = tokio::time::timeout(PLAIN_MAX, async {
+            let response = client.send(request).await.map_err(silent)?;
+            let code = response.status().as_u16();
+            let body = response.into_body().collect().await.map_err(silent)?.to_bytes();
+            Ok((code, String::from_utf8_lossy(&body).into_owned()))
+        });
+        let (code, text) = sent.await.map_err(|_| PlainError::Silent("no answer".to_owned()))??;
+        if code == 200 { Ok(text) } else { Err(PlainError::Refused(code, text.trim().to_owned())) }
     }
 }
 
@@ -109,6 +147,8 @@ pub(super) struct Wire {
     buckets: BTreeMap<(Service, Access), Bucket>,
     /// Services that have answered, whatever it was.
     reached: Mutex<BTreeSet<Service>>,
+    /// The first pause before something is tried again.
+    pub(super) pause: Duration,
     /// How many seconds AWS's clock is ahead of this machine's, where that matters.
     ahead: AtomicI64,
 }
@@ -148,7 +188,8 @@ impl Wire {
         };
         let buckets = Service::ALL.into_iter().flat_map(of).collect();
         let (clients, reached) = (Mutex::default(), Mutex::default());
-        Ok(Self { region, endpoints, clients, buckets, reached, ahead: AtomicI64::new(0) })
+        let ahead = AtomicI64::new(0);
+        Ok(Self { region, endpoints, clients, buckets, reached, pause: PAUSE, ahead })
     }
 
     /// The budget of those calls of a service that change something, or of those that do not.
@@ -159,6 +200,16 @@ impl Wire {
     /// Whether a service has ever answered.
     pub(super) fn is_reached(&self, service: Service) -> bool {
         self.reached.lock().unwrap_or_else(PoisonError::into_inner).contains(&service)
+    }
+
+    /// How often a call of a service that only reads is tried.
+    pub(super) fn reads(&self, service: Service) -> u32 {
+        if self.is_reached(service) { READS } else { FIRST_READS }
+    }
+
+    /// Pauses of somebody who tries something again.
+    pub(super) fn backoff(&self, who: impl Into<String>) -> Backoff {
+        Backoff::from(self.pause, who)
     }
 
     /// One call of a query protocol, once. Without credentials it is not signed.
@@ -338,6 +389,14 @@ fn fault(service: Service, kind: Option<&str>, text: &str) -> (String, String) {
     let code = code.rsplit('#').next().and_then(|code| code.split(':').next()).unwrap_or_default().to_owned();
     let message = get(&["Message", "message"]).unwrap_or_else(|| text.chars().take(200).collect());
     (code, message)
+}
+
+#[cfg(test)]
+impl Wire {
+    /// One whose pauses are too short to be waited for.
+    pub(super) fn hasty(asked: &AwsAsked) -> Result<Self, AwsError> {
+        Ok(Self { pause: Duration::from_millis(2), ..Self::new(asked, &Profiles::default())? })
+    }
 }
 
 #[cfg(test)]

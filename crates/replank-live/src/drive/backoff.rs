@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The longest pause.
-const LONGEST: Duration = Duration::from_secs(30);
+/// The first pause.
+const FIRST: Duration = Duration::from_secs(1);
+/// The longest pause, in first ones.
+const LONGEST: u32 = 30;
 
 /// Pauses that double from one second to thirty, each drawn between half of it and the whole: who lost a server at the same time does not come back at the same time. A draw
 /// depends on a salt, on who waits, and how often.
@@ -14,24 +16,31 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(crate) struct Backoff {
     salt: u64,
     who: String,
+    first: Duration,
     times: u32,
 }
 
 impl Backoff {
     /// With a salt that no other process has: two that wait for the same thing come back at different times.
     pub(crate) fn new(who: impl Into<String>) -> Self {
+        Self::from(FIRST, who)
+    }
+
+    /// The same that double from another pause.
+    pub(crate) fn from(first: Duration, who: impl Into<String>) -> Self {
         // The standard library draws its keys from the system's randomness.
-        Self::salted(RandomState::new().hash_one(std::process::id()), who)
+        let salt = RandomState::new().hash_one(std::process::id());
+        Self { first, ..Self::salted(salt, who) }
     }
 
     /// With a given salt: its pauses can be repeated.
     fn salted(salt: u64, who: impl Into<String>) -> Self {
-        Self { salt, who: who.into(), times: 0 }
+        Self { salt, who: who.into(), first: FIRST, times: 0 }
     }
 
     /// The next pause.
     pub(crate) fn next(&mut self) -> Duration {
-        let whole = Duration::from_secs(1 << self.times.min(5)).min(LONGEST);
+        let whole = self.first * (1 << self.times.min(5)).min(LONGEST);
         let draw = xxh3_64_with_seed(format!("{}/{}", self.who, self.times).as_bytes(), self.salt);
         self.times += 1;
         let half = whole / 2;

@@ -1,6 +1,7 @@
 //! Credentials that are not in the environment: a pod's (IRSA, EKS Pod Identity) and an instance's (IMDSv2), from a stand-in that asks what AWS asks, and a role's from a served
 //! account itself. What they sign, the account accepts.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -72,21 +73,29 @@ impl Heard {
         Some(Self { line: line.trim().to_owned(), headers, body: String::from_utf8(body).ok()? })
     }
 
+    fn action(&self) -> &str {
+        self.body.split('&').find_map(|pair| pair.strip_prefix("Action=")).unwrap_or_default()
+    }
+
     fn has(&self, header: &str) -> bool {
         self.headers.lines().any(|line| line.eq_ignore_ascii_case(header))
     }
 }
 
-/// STS, the Pod Identity agent and the instance metadata service on one port. It answers whoever asks as AWS wants to be asked, and nobody else.
+/// STS, the Pod Identity agent and the instance metadata service on one port. It answers whoever asks as AWS wants to be asked, and nobody else; what it is asked first it is too busy
+/// for.
 fn stand_in(key: Key) -> (String, Arc<Mutex<Vec<Heard>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
     let at = format!("http://{}", listener.local_addr().expect("it has one"));
     let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
     let kept = heard.clone();
     thread::spawn(move || {
+        let mut failed = BTreeSet::new();
         for mut stream in listener.incoming().flatten() {
             let Some(request) = Heard::read(&stream) else { continue };
-            let (status, body) = answer(&request, &key);
+            // Each source fails once.
+            let is_first = failed.insert((request.line.clone(), request.action().to_owned()));
+            let (status, body) = if is_first { (503, "busy".to_owned()) } else { answer(&request, &key) };
             kept.lock().expect("nobody has panicked").push(request);
             let length = body.len();
             let text =

@@ -8,6 +8,7 @@ use replank_model::object::cloud::{LaunchFailure, NodeGroup};
 use replank_model::text::{InstanceId, Text};
 use serde_json::json;
 
+use super::answer::text;
 use super::balanced::Known;
 use super::client::{Caller, Manner};
 use super::discovery::Discovery;
@@ -58,7 +59,10 @@ impl Aws {
     pub async fn open(asked: &AwsAsked) -> Result<Self, AwsError> {
         let caller = Caller::new(asked)?;
         let who = caller.query((Service::Sts, "GetCallerIdentity"), &json!({}), Manner::Read).await?;
-        let account = who["Account"].as_str().unwrap_or_default().to_owned();
+        let account = text(&who, "Account").map(str::to_owned).ok_or_else(|| AwsError::Unreadable {
+            action: "sts:GetCallerIdentity".to_owned(),
+            why: "it has no Account".to_owned(),
+        })?;
         Ok(Self { caller, account, recent: Recent::default(), state: Mutex::default() })
     }
 

@@ -367,12 +367,12 @@ impl Aws {
 
     async fn has_hook(&self, group: &GroupName, hook: &str) -> Step {
         let name = self.auto_scaling_group_of(group);
-        let answer = self.recent_hooks(&name).await?;
+        let hooks = self.recent_hooks(&name).await?;
         let is_it = |one: &Value| {
             one["LifecycleHookName"] == *hook
                 && one["LifecycleTransition"] == "autoscaling:EC2_INSTANCE_TERMINATING"
         };
-        if list(&answer["LifecycleHooks"]).iter().any(is_it) {
+        if hooks.iter().any(is_it) {
             return Ok(());
         }
         let message = format!("group {group} has no termination hook {hook}");

@@ -70,7 +70,14 @@ impl Caller {
         params: &Value,
         manner: Manner<'_>,
     ) -> Result<Value, AwsError> {
-        self.call(&query_draft(service, action, params), manner).await
+        let answer = self.call(&query_draft(service, action, params), manner).await?;
+        match manner {
+            Manner::Read if answer.is_null() => Err(AwsError::Unreadable {
+                action: format!("{}:{action}", service.name()),
+                why: format!("it has no {action}Result"),
+            }),
+            Manner::Read | Manner::Write(_) => Ok(answer),
+        }
     }
 
     /// A call of EKS: `action` names it in errors and statements.

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::account::Aws;
-use super::answer::{list, managed as owned_by, text};
+use super::answer::{list, managed as owned_by, structure, text};
 use super::eks::Write;
 use super::error::AwsError;
 use super::sign::escaped;
@@ -69,7 +69,7 @@ impl Aws {
         let call = (Method::GET, &*path, "");
         let group = match self.caller.eks("DescribeNodegroup", call, None, super::client::Manner::Read).await
         {
-            Ok(mut answer) => answer["nodegroup"].take(),
+            Ok(answer) => structure(answer, "DescribeNodegroup", "nodegroup")?,
             Err(AwsError::Refused { code, .. }) if code == "ResourceNotFoundException" => {
                 return Ok(Stage::Absent);
             }
@@ -176,7 +176,7 @@ mod tests {
                     "" => r#"404 ResourceNotFoundException {"message": "No node group found for name: green."}"#.to_owned(),
                     status => json!({"nodegroup": {"status": status, "resources": {"autoScalingGroups": [{"name": "eks-green"}]}}}).to_string(),
                 },
-                _ => format!("<R><DescribeAutoScalingGroupsResult><AutoScalingGroups><member><AutoScalingGroupName>eks-green</AutoScalingGroupName><Tags>{tags}</Tags></member></AutoScalingGroups></DescribeAutoScalingGroupsResult></R>"),
+                _ => format!("<DescribeAutoScalingGroupsResponse><DescribeAutoScalingGroupsResult><AutoScalingGroups><member><AutoScalingGroupName>eks-green</AutoScalingGroupName><Tags>{tags}</Tags></member></AutoScalingGroups></DescribeAutoScalingGroupsResult></DescribeAutoScalingGroupsResponse>"),
             }
             });
             aws.account().nodegroup_stage("shop", "green").await.expect("it answers")

@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn a_role_is_asked_for_again_where_sts_fails_for_a_moment_and_not_where_it_refuses() {
         let answers = |_: &str| {
-            "<R><AssumeRoleResult><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>S</SecretAccessKey></Credentials></AssumeRoleResult></R>".to_owned()
+            "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>S</SecretAccessKey></Credentials></AssumeRoleResult></AssumeRoleResponse>".to_owned()
         };
         let role = async |source: &StandIn| {
             sts(&source.wire(), "AssumeRole", &json!({"RoleArn": "r"}), Some(&StandIn::found())).await

@@ -7,7 +7,7 @@ use replank_model::time::Time;
 use serde_json::{Value, json};
 
 use super::account::Aws;
-use super::answer::{list, text};
+use super::answer::{list, structure, taken, text};
 use super::client::Manner;
 use super::error::AwsError;
 use super::service::Service;
@@ -163,13 +163,23 @@ impl Aws {
                 own.split('&').chain(query.split('&')).filter(|one| !one.is_empty()).collect();
             parts.sort_unstable();
             let mut answer = self.read_eks(action, path, &parts.join("&")).await?;
-            if let Value::Array(more) = answer[items].take() {
-                all.extend(more);
-            }
+            all.extend(taken(&mut answer, (Service::Eks, action), items)?);
             let Some(next) = text(&answer, "nextToken") else { return Ok(all) };
             next.clone_into(&mut token);
         }
         Err(endless(action))
+    }
+
+    /// All pages of a list of names of EKS.
+    pub(super) async fn names_of(
+        &self,
+        action: &str,
+        call: (&str, &str),
+        items: &str,
+    ) -> Result<Vec<String>, AwsError> {
+        let all = self.pages_of(action, call, items).await?;
+        let names = all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+        names.ok_or_else(|| unreadable(action, format!("{items} is no list of names")))
     }
 
     /// The names of the clusters of the account and region.
@@ -177,7 +187,7 @@ impl Aws {
     /// # Errors
     /// Where they cannot be listed.
     pub async fn clusters(&self) -> Result<Vec<String>, AwsError> {
-        Ok(names(&self.pages_of("ListClusters", ("/clusters", ""), "clusters").await?))
+        self.names_of("ListClusters", ("/clusters", ""), "clusters").await
     }
 
     /// DescribeCluster.
@@ -185,7 +195,8 @@ impl Aws {
     /// # Errors
     /// Where it cannot be read.
     pub async fn cluster(&self, cluster: &str) -> Result<Value, AwsError> {
-        self.read_eks("DescribeCluster", &of(cluster), "").await
+        let answer = self.read_eks("DescribeCluster", &of(cluster), "").await?;
+        Ok(json!({"cluster": structure(answer, "DescribeCluster", "cluster")?}))
     }
 
     /// DescribeClusterVersions: every version that EKS offers.
@@ -208,9 +219,7 @@ impl Aws {
         for _ in 0..PAGES_MAX {
             let call = (Method::POST, &*path, "");
             let mut answer = self.caller.eks("ListInsights", call, Some(&body), Manner::Read).await?;
-            if let Value::Array(more) = answer["insights"].take() {
-                all.extend(more);
-            }
+            all.extend(taken(&mut answer, (Service::Eks, "ListInsights"), "insights")?);
             let Some(next) = text(&answer, "nextToken") else { return Ok(json!({ "insights": all })) };
             body = json!({ "nextToken": next });
         }
@@ -223,7 +232,7 @@ impl Aws {
     /// Where it cannot be read.
     pub async fn insight(&self, cluster: &str, id: &str) -> Result<Value, AwsError> {
         let path = format!("{}/insights/{}", of(cluster), escaped(id));
-        Ok(self.read_eks("DescribeInsight", &path, "").await?["insight"].take())
+        structure(self.read_eks("DescribeInsight", &path, "").await?, "DescribeInsight", "insight")
     }
 
     /// The names of the add-ons that a cluster has from EKS.
@@ -232,7 +241,7 @@ impl Aws {
     /// Where they cannot be listed.
     pub async fn addons(&self, cluster: &str) -> Result<Vec<String>, AwsError> {
         let path = format!("{}/addons", of(cluster));
-        Ok(names(&self.pages_of("ListAddons", (&path, ""), "addons").await?))
+        self.names_of("ListAddons", (&path, ""), "addons").await
     }
 
     /// DescribeAddon; `None` where the cluster does not have it.
@@ -242,7 +251,7 @@ impl Aws {
     pub async fn addon(&self, cluster: &str, name: &str) -> Result<Option<Value>, AwsError> {
         let path = format!("{}/addons/{}", of(cluster), escaped(name));
         match self.read_eks("DescribeAddon", &path, "").await {
-            Ok(answer) => Ok(Some(answer)),
+            Ok(answer) => Ok(Some(json!({"addon": structure(answer, "DescribeAddon", "addon")?}))),
             Err(AwsError::Refused { code, .. }) if code == "ResourceNotFoundException" => Ok(None),
             Err(error) => Err(error),
         }
@@ -264,7 +273,7 @@ impl Aws {
     /// Where they cannot be listed.
     pub async fn nodegroups(&self, cluster: &str) -> Result<Vec<String>, AwsError> {
         let path = format!("{}/node-groups", of(cluster));
-        Ok(names(&self.pages_of("ListNodegroups", (&path, ""), "nodegroups").await?))
+        self.names_of("ListNodegroups", (&path, ""), "nodegroups").await
     }
 
     /// DescribeNodegroup.
@@ -281,7 +290,7 @@ impl Aws {
     /// Where they cannot be read.
     pub async fn updates(&self, cluster: &str, about: UpdateOf<'_>) -> Result<Vec<EksUpdate>, AwsError> {
         let (path, query) = (format!("{}/updates", of(cluster)), about.query());
-        let ids = names(&self.pages_of("ListUpdates", (&path, &query), "updateIds").await?);
+        let ids = self.names_of("ListUpdates", (&path, &query), "updateIds").await?;
         let mut all = Vec::new();
         for id in ids {
             all.push(self.update(cluster, &id, about).await?);
@@ -297,7 +306,7 @@ impl Aws {
     pub async fn update(&self, cluster: &str, id: &str, about: UpdateOf<'_>) -> Result<EksUpdate, AwsError> {
         let path = format!("{}/updates/{}", of(cluster), escaped(id));
         let answer = self.read_eks("DescribeUpdate", &path, &about.query()).await?;
-        Ok(EksUpdate::read(&answer["update"]))
+        Ok(EksUpdate::read(&structure(answer, "DescribeUpdate", "update")?))
     }
 
     /// UpdateClusterVersion: to the next minor version, or back to the one before. With `force` although insights report errors.
@@ -386,15 +395,12 @@ impl Aws {
     }
 }
 
-fn names(all: &[Value]) -> Vec<String> {
-    all.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+fn endless(action: &str) -> AwsError {
+    unreadable(action, format!("it does not end after {PAGES_MAX} pages"))
 }
 
-fn endless(action: &str) -> AwsError {
-    AwsError::Unreadable {
-        action: format!("eks:{action}"),
-        why: format!("it does not end after {PAGES_MAX} pages"),
-    }
+fn unreadable(action: &str, why: String) -> AwsError {
+    AwsError::Unreadable { action: format!("eks:{action}"), why }
 }
 
 /// A client request token that follows from a text: the same text is the same request.
@@ -402,4 +408,50 @@ fn endless(action: &str) -> AwsError {
 pub fn request_token(text: &str) -> String {
     let half = |salt: u64| xxhash_rust::xxh3::xxh3_64_with_seed(text.as_bytes(), salt);
     format!("replank-{:016x}{:016x}", half(0), half(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stand_in::StandIn;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_list_that_eks_does_not_send_is_no_empty_one() {
+        let empty =
+            StandIn::new(|_, _| json!({"nodegroups": [], "insights": [], "nextToken": null}).to_string());
+        let aws = empty.account();
+        assert!(aws.nodegroups("shop").await.expect("it is an answer").is_empty());
+        assert_eq!(aws.insights("shop").await.expect("it is an answer"), json!({"insights": []}));
+        for text in ["{}", "", "[]", "{\"nodegroups\": null, \"insights\": {}}", "<html/>"] {
+            let other = StandIn::new(move |_, _| text.to_owned());
+            let aws = other.account();
+            for (action, error) in [
+                ("ListNodegroups", aws.nodegroups("shop").await.expect_err("it is no answer")),
+                ("ListInsights", aws.insights("shop").await.expect_err("it is no answer")),
+                ("DescribeNodegroup", aws.nodegroup("shop", "web").await.expect_err("it is no answer")),
+            ] {
+                let expected = format!("eks:{action}: the answer cannot be read: ");
+                assert!(error.to_string().starts_with(&expected), "{text}: {error}");
+            }
+        }
+        let other = StandIn::new(|_, _| json!({"nodegroups": [{"name": "web"}]}).to_string());
+        let error = other.account().nodegroups("shop").await.expect_err("it has no names").to_string();
+        assert_eq!(error, "eks:ListNodegroups: the answer cannot be read: nodegroups is no list of names");
+    }
+
+    #[tokio::test]
+    async fn pages_that_do_not_end_are_an_error() {
+        let endless =
+            StandIn::new(|_, _| json!({"nodegroups": [], "insights": [], "nextToken": "more"}).to_string());
+        let aws = endless.account();
+        for (action, error) in [
+            ("ListNodegroups", aws.nodegroups("shop").await.expect_err("it does not end")),
+            ("ListInsights", aws.insights("shop").await.expect_err("it does not end")),
+        ] {
+            let expected =
+                format!("eks:{action}: the answer cannot be read: it does not end after {PAGES_MAX} pages");
+            assert_eq!(error.to_string(), expected);
+        }
+        assert_eq!(endless.asked().len(), 2 * PAGES_MAX);
+    }
 }

@@ -7,7 +7,7 @@ use replank_model::text::{GroupName, InstanceId};
 use serde_json::{Value, json};
 
 use super::account::Aws;
-use super::answer::{TAG_NODEGROUP, list, managed, text};
+use super::answer::{TAG_NODEGROUP, list, managed, structure, taken, text};
 use super::client::Manner;
 use super::discover::discovered;
 use super::error::AwsError;
@@ -37,9 +37,7 @@ impl Aws {
         let (mut all, mut params) = (Vec::new(), params.clone());
         for _ in 0..PAGES_MAX {
             let mut answer = self.caller.query((service, action), &params, Manner::Read).await?;
-            if let Value::Array(more) = answer[items].take() {
-                all.extend(more);
-            }
+            all.extend(taken(&mut answer, (service, action), items)?);
             let Some(next) = text(&answer, token) else { return Ok(all) };
             params["NextToken"] = next.into();
         }
@@ -109,7 +107,7 @@ impl Aws {
         let path = format!("/clusters/{}/node-groups/{}", escaped(cluster), escaped(name));
         let answer =
             self.caller.eks("DescribeNodegroup", (Method::GET, &path, ""), None, Manner::Read).await?;
-        Ok(answer["nodegroup"].clone())
+        structure(answer, "DescribeNodegroup", "nodegroup")
     }
 
     /// What AWS says of the groups behind instances, and of those that are named besides: answers as the CLI prints them, of describe-auto-scaling-groups and
@@ -204,8 +202,75 @@ impl Aws {
 
     pub(super) async fn hooks(&self, group: &str) -> Result<Value, AwsError> {
         let params = json!({ "AutoScalingGroupName": group });
-        let answer =
-            self.caller.query((Service::AutoScaling, "DescribeLifecycleHooks"), &params, Manner::Read);
-        Ok(answer.await?["LifecycleHooks"].take())
+        let call = (Service::AutoScaling, "DescribeLifecycleHooks");
+        let mut answer = self.caller.query(call, &params, Manner::Read).await?;
+        Ok(Value::Array(taken(&mut answer, call, "LifecycleHooks")?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::cloud::{GroupSize, LaunchTemplate, NodeGroup};
+
+    use super::super::stand_in::StandIn;
+    use super::*;
+
+    const GROUPS: &str = "autoscaling:DescribeAutoScalingGroups: the answer cannot be read:";
+
+    fn groups(inner: &str) -> String {
+        format!(
+            "<DescribeAutoScalingGroupsResponse><DescribeAutoScalingGroupsResult>{inner}</DescribeAutoScalingGroupsResult></DescribeAutoScalingGroupsResponse>"
+        )
+    }
+
+    #[tokio::test]
+    async fn no_group_is_taken_to_be_gone_since_something_else_was_answered() {
+        let empty = StandIn::new(|_, _| groups("<AutoScalingGroups/>"));
+        assert!(empty.account().groups(&["web"]).await.expect("it is an answer").is_empty());
+        let no_result =
+            "<DescribeAutoScalingGroupsResponse><ResponseMetadata/></DescribeAutoScalingGroupsResponse>";
+        for (text, why) in [
+            (no_result.to_owned(), "it has no DescribeAutoScalingGroupsResult"),
+            (groups(""), "it has no AutoScalingGroups"),
+            (groups("<AutoScalingGroups>busy</AutoScalingGroups>"), "AutoScalingGroups is no list"),
+            ("<html>busy</html>".to_owned(), "it is html, and no DescribeAutoScalingGroupsResponse"),
+            (String::new(), "it ends within an element"),
+        ] {
+            let other = StandIn::new(move |_, _| text.clone());
+            let aws = other.account();
+            let group = NodeGroup::new(
+                "web".into(),
+                GroupSize { min: 1, max: 3, desired: 2 },
+                Vec::new(),
+                LaunchTemplate::default(),
+            );
+            aws.follow(vec![group]);
+            let look = aws.observed(&BTreeMap::new()).await;
+            let error = look.expect_err("the look is incomplete").to_string();
+            assert_eq!(error, format!("{GROUPS} {why}"));
+            // The same of one that several effects rest on.
+            let error = aws.recent_group("web").await.expect_err("it is no answer").to_string();
+            assert_eq!(error, format!("{GROUPS} {why}"));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_instance_is_asked_for_with_an_answer_of_ec2_that_is_one() {
+        let ids = [&InstanceId::from("i-1")];
+        let empty = StandIn::new(|_, _| {
+            "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>".to_owned()
+        });
+        assert!(empty.account().machines(&ids).await.expect("it is an answer").is_empty());
+        let other = StandIn::new(|_, _| "<Response><reservationSet/></Response>".to_owned());
+        let error = other.account().machines(&ids).await.expect_err("it is no answer").to_string();
+        assert!(error.starts_with("ec2:DescribeInstances: the answer cannot be read"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn pages_that_do_not_end_are_an_error() {
+        let endless = StandIn::new(|_, _| groups("<AutoScalingGroups/><NextToken>more</NextToken>"));
+        let error = endless.account().groups(&["web"]).await.expect_err("it does not end").to_string();
+        assert_eq!(error, format!("{GROUPS} it does not end after 1000 pages"));
+        assert_eq!(endless.asked().len(), PAGES_MAX);
     }
 }

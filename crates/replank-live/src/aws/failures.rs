@@ -7,7 +7,7 @@ use replank_model::text::{Text, Zone};
 use serde_json::{Value, json};
 
 use super::account::Aws;
-use super::answer::{list, text};
+use super::answer::{taken, text};
 use super::client::Manner;
 use super::error::AwsError;
 use super::service::Service;
@@ -54,12 +54,13 @@ impl Aws {
     async fn failed_launches(&self, group: &NodeGroup) -> Result<Vec<LaunchFailure>, AwsError> {
         let params = json!({"AutoScalingGroupName": &*group.auto_scaling_group, "MaxRecords": ACTIVITIES});
         let call = (Service::AutoScaling, "DescribeScalingActivities");
-        let answer = self.caller.query(call, &params, Manner::Read).await?;
+        let mut answer = self.caller.query(call, &params, Manner::Read).await?;
+        let activities = taken(&mut answer, call, "Activities")?;
         let shape =
             group.profile().shapes.first().map(|shape| shape.instance_type.clone()).unwrap_or_default();
         let market = Market::of(&group.profile().labels);
         let mut all: Vec<LaunchFailure> = Vec::new();
-        for activity in list(&answer["Activities"]) {
+        for activity in &activities {
             let Some(failure) = failure(activity, &shape, market) else { continue };
             let is_same = |known: &LaunchFailure| {
                 (&known.code, &known.instance_type, &known.zone)

@@ -10,7 +10,7 @@ use replank_model::time::Time;
 use serde_json::Value;
 
 use super::account::Aws;
-use super::answer::{list, managed as owned_by, text};
+use super::answer::{list, managed as owned_by, structure, text};
 use super::client::Manner;
 use super::eks::{EksUpdate, Progress, moment};
 use super::error::AwsError;
@@ -61,16 +61,15 @@ impl Aws {
     async fn last_update(&self, cluster: &str, name: &str) -> Result<Option<Value>, AwsError> {
         let base = format!("/clusters/{}/updates", escaped(cluster));
         let of = format!("nodegroupName={}", escaped(name));
-        let ids = self.pages_of("ListUpdates", (&base, &of), "updateIds").await?;
-        let ids: Vec<String> = ids.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let ids = self.names_of("ListUpdates", (&base, &of), "updateIds").await?;
         let place = (Text::from(cluster), Text::from(name));
         // EKS does not say in which order it lists them.
         let (mut all, open) = self.state().ended.split(&place, &ids);
         for id in open {
             let path = format!("{base}/{}", escaped(&id));
-            let mut answer =
-                self.caller.eks("DescribeUpdate", (Method::GET, &path, &of), None, Manner::Read).await?;
-            let update = answer["update"].take();
+            let call = (Method::GET, &*path, &*of);
+            let answer = self.caller.eks("DescribeUpdate", call, None, Manner::Read).await?;
+            let update = structure(answer, "DescribeUpdate", "update")?;
             self.state().ended.learn(&place, &id, &update);
             all.push(update);
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::account::Aws;
-use super::answer::{list, text};
+use super::answer::{taken, text};
 use super::client::Manner;
 use super::error::AwsError;
 use super::service::Service;
@@ -16,7 +16,7 @@ use super::service::Service;
 const FRESH: Duration = Duration::from_secs(1);
 
 /// An answer, and when it was asked for. Whoever asks meanwhile waits for it.
-type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Value)>>>;
+type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Vec<Value>)>>>;
 
 /// What was answered last, by call and parameters.
 #[derive(Debug, Default)]
@@ -24,36 +24,42 @@ pub(super) struct Recent(Mutex<BTreeMap<String, Slot>>);
 
 impl Aws {
     /// The termination hooks of an Auto Scaling group, by an answer that is a second old at most.
-    pub(super) async fn recent_hooks(&self, name: &str) -> Result<Value, AwsError> {
+    pub(super) async fn recent_hooks(&self, name: &str) -> Result<Vec<Value>, AwsError> {
         let params = json!({ "AutoScalingGroupName": name });
-        self.recently((Service::AutoScaling, "DescribeLifecycleHooks"), &params).await
+        self.recently((Service::AutoScaling, "DescribeLifecycleHooks"), &params, "LifecycleHooks").await
     }
 
     /// An Auto Scaling group, which has to be there, by such an answer.
     pub(super) async fn recent_group(&self, name: &str) -> Result<Value, AwsError> {
         let params = json!({ "AutoScalingGroupNames": [name] });
-        let answer = self.recently((Service::AutoScaling, "DescribeAutoScalingGroups"), &params).await?;
-        let found = list(&answer["AutoScalingGroups"]).iter();
-        let is_it = |group: &&Value| text(group, "AutoScalingGroupName") == Some(name);
+        let call = (Service::AutoScaling, "DescribeAutoScalingGroups");
+        let found = self.recently(call, &params, "AutoScalingGroups").await?;
+        let is_it = |group: &Value| text(group, "AutoScalingGroupName") == Some(name);
         match found.into_iter().find(is_it) {
-            Some(group) => Ok(group.clone()),
+            Some(group) => Ok(group),
             // It may just have been made.
             None => self.group(name).await,
         }
     }
 
-    async fn recently(&self, call: (Service, &'static str), params: &Value) -> Result<Value, AwsError> {
+    async fn recently(
+        &self,
+        call: (Service, &'static str),
+        params: &Value,
+        items: &str,
+    ) -> Result<Vec<Value>, AwsError> {
         let slot = {
             let mut known = self.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.entry(format!("{} {params}", call.1)).or_default().clone()
         };
         let mut known = slot.lock().await;
-        if let Some((_, answer)) = known.as_ref().filter(|(asked, _)| asked.elapsed() < FRESH) {
-            return Ok(answer.clone());
+        if let Some((_, found)) = known.as_ref().filter(|(asked, _)| asked.elapsed() < FRESH) {
+            return Ok(found.clone());
         }
         let asked = Instant::now();
-        let answer = self.caller.query(call, params, Manner::Read).await?;
-        *known = Some((asked, answer.clone()));
-        Ok(answer)
+        let mut answer = self.caller.query(call, params, Manner::Read).await?;
+        let found = taken(&mut answer, call, items)?;
+        *known = Some((asked, found.clone()));
+        Ok(found)
     }
 }

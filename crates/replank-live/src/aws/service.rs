@@ -53,6 +53,14 @@ impl Service {
         }
     }
 
+    /// Whether it answers in XML (the query protocols); the others do so in JSON.
+    pub(super) fn is_xml(self) -> bool {
+        match self {
+            Self::AutoScaling | Self::Ec2 | Self::Elb | Self::Sts => true,
+            Self::Eks | Self::Sqs | Self::Ssm => false,
+        }
+    }
+
     /// The version of its query protocol; the others have none.
     pub(super) fn version(self) -> &'static str {
         match self {

@@ -204,6 +204,7 @@ mod tests {
                 ("elasticloadbalancing", ".elb(\""),
                 ("eks", ".write_eks(\""),
                 ("eks", ".eks_twice(\""),
+                ("eks", ".names_of(\""),
                 ("eks", ".pages_of(\""),
                 ("eks", ".read_eks(\""),
                 ("eks", ".write_once(\""),

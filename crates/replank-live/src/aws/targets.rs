@@ -13,7 +13,7 @@ use replank_model::time::Span;
 use serde_json::{Value, json};
 
 use super::account::Aws;
-use super::answer::{list, text};
+use super::answer::{list, taken, text};
 use super::balanced::{Kept, Known, Settings};
 use super::client::Manner;
 use super::error::AwsError;
@@ -162,9 +162,7 @@ async fn pages(balancing: &impl Balancing, member: &str, some: &[&Text]) -> Resu
     let (mut all, mut params) = (Vec::new(), json!({ member: named }));
     for _ in 0..PAGES_MAX {
         let mut answer = balancing.elb("DescribeTargetGroups", params.clone()).await?;
-        if let Value::Array(more) = answer["TargetGroups"].take() {
-            all.extend(more);
-        }
+        all.extend(taken(&mut answer, (Service::Elb, "DescribeTargetGroups"), "TargetGroups")?);
         let Some(next) = text(&answer, "NextMarker") else { return Ok(all) };
         params["Marker"] = next.into();
     }
@@ -177,8 +175,9 @@ async fn pages(balancing: &impl Balancing, member: &str, some: &[&Text]) -> Resu
 /// The deregistration delay of a target group that is there.
 async fn delay(balancing: &impl Balancing, arn: &str) -> Result<Option<Span>, AwsError> {
     let asked = balancing.elb("DescribeTargetGroupAttributes", json!({"TargetGroupArn": arn})).await;
-    let Some(answer) = there(asked)? else { return Ok(None) };
-    let own = list(&answer["Attributes"]).iter().find(|one| text(one, "Key") == Some(DELAY));
+    let Some(mut answer) = there(asked)? else { return Ok(None) };
+    let attributes = taken(&mut answer, (Service::Elb, "DescribeTargetGroupAttributes"), "Attributes")?;
+    let own = attributes.iter().find(|one| text(one, "Key") == Some(DELAY));
     let seconds = own.and_then(|one| text(one, "Value")).and_then(|seconds| seconds.parse().ok());
     Ok(Some(seconds.map_or(TargetGroup::DELAY, Span::from_secs)))
 }
@@ -189,7 +188,9 @@ async fn checked(
     arn: &str,
 ) -> Result<Option<BTreeMap<InstanceId, TargetHealth>>, AwsError> {
     let asked = balancing.elb("DescribeTargetHealth", json!({"TargetGroupArn": arn})).await;
-    Ok(there(asked)?.map(|answer| targets(&answer)))
+    let Some(mut answer) = there(asked)? else { return Ok(None) };
+    let shown = taken(&mut answer, (Service::Elb, "DescribeTargetHealth"), "TargetHealthDescriptions")?;
+    Ok(Some(targets(&shown)))
 }
 
 /// `None` where an answer is that there is no such target group.
@@ -202,9 +203,9 @@ fn there<T>(answer: Result<T, AwsError>) -> Result<Option<T>, AwsError> {
 }
 
 /// Instances that are listed. One that is registered on several ports is what its worst one is.
-fn targets(answer: &Value) -> BTreeMap<InstanceId, TargetHealth> {
+fn targets(shown: &[Value]) -> BTreeMap<InstanceId, TargetHealth> {
     let mut all = BTreeMap::new();
-    for one in list(&answer["TargetHealthDescriptions"]) {
+    for one in shown {
         let Some(id) = text(&one["Target"], "Id") else { continue };
         // Only who asks for a target by name is told of one that is not registered.
         let health = &one["TargetHealth"];

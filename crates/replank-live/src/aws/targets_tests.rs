@@ -183,7 +183,7 @@ fn who_is_registered_on_several_ports_is_as_the_worst_of_them() {
         "DescribeTargetHealth",
         "<TargetHealthDescriptions><member><Target><Id>i-1</Id></Target><TargetHealth><State>unused</State><Reason>Target.NotRegistered</Reason></TargetHealth></member></TargetHealthDescriptions>",
     );
-    assert!(targets(&not).is_empty());
+    assert!(targets(list(&not["TargetHealthDescriptions"])).is_empty());
 }
 
 #[test]
@@ -292,5 +292,51 @@ fn what_is_attached_now_counts_and_what_a_controller_keeps_stays() {
             ("now", Registrar::AutoScaling),
             ("source", Registrar::AutoScaling)
         ]
+    );
+}
+
+/// An account that answers another thing, or never the last page.
+struct Other(fn(&str) -> Value);
+
+impl Balancing for Other {
+    fn elb(&self, action: &'static str, _: Value) -> Pending<'_, Result<Value, AwsError>> {
+        Box::pin(async move { Ok((self.0)(action)) })
+    }
+}
+
+fn looks(balancing: &impl Balancing) -> Result<Known, AwsError> {
+    let wanted = [Text::from(arn("web"))].into();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("it can be made");
+    runtime.block_on(looked(balancing, &wanted, Known::new(), Instant::now()))
+}
+
+#[test]
+fn an_answer_of_another_form_takes_no_target_away() {
+    let groups = |_: &str| json!({"TargetGroups": "text"});
+    let health = |action: &str| {
+        let script = Script::of(&[("web", "30", &[("i-1", "healthy")])]);
+        let params = json!({"TargetGroupArns": [arn("web")], "TargetGroupArn": arn("web")});
+        match action {
+            "DescribeTargetHealth" => json!({"TargetHealthDescriptions": {"Error": "x"}}),
+            _ => script.answer(action, &params).expect("it is there"),
+        }
+    };
+    for (other, action, member) in [
+        (Other(groups), "DescribeTargetGroups", "TargetGroups"),
+        (Other(health), "DescribeTargetHealth", "TargetHealthDescriptions"),
+    ] {
+        let error = looks(&other).expect_err("it is no answer").to_string();
+        let expected =
+            format!("elasticloadbalancing:{action}: the answer cannot be read: {member} is no list");
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
+fn target_groups_whose_pages_do_not_end_are_an_error() {
+    let error = looks(&Other(|_| json!({"TargetGroups": null, "NextMarker": "more"})));
+    assert_eq!(
+        error.expect_err("it does not end").to_string(),
+        "elasticloadbalancing:DescribeTargetGroups: the answer cannot be read: it does not end after 1000 pages"
     );
 }

@@ -14,7 +14,7 @@ use replank_protocol::mark;
 use serde_json::{Value, json};
 
 use super::account::{Aws, State};
-use super::answer::{list, template_of, text, version, word};
+use super::answer::{list, taken, template_of, text, version, word};
 use super::client::Manner;
 use super::error::AwsError;
 use super::managed::Managed;
@@ -105,9 +105,9 @@ impl Aws {
         for word in VersionWord::ALL {
             let params = json!({"LaunchTemplateId": id, "LaunchTemplateVersion": [word.as_str()]});
             let call = (Service::Ec2, "DescribeLaunchTemplateVersions");
-            let answer = self.caller.query(call, &params, Manner::Read).await?;
-            let found = list(&answer["launchTemplateVersionSet"]).first();
-            if let Some(number) = found.and_then(|one| one["versionNumber"].as_u64()) {
+            let mut answer = self.caller.query(call, &params, Manner::Read).await?;
+            let found = taken(&mut answer, call, "launchTemplateVersionSet")?;
+            if let Some(number) = found.first().and_then(|one| one["versionNumber"].as_u64()) {
                 words.insert(word, LaunchTemplateRef { id: Text::from(id), version: number });
             }
         }

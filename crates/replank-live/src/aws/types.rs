@@ -6,7 +6,7 @@ use replank_model::text::Text;
 use serde_json::{Map, Value, json};
 
 use super::account::Aws;
-use super::answer::{list, template_of, text};
+use super::answer::{list, taken, template_of, text};
 use super::client::Manner;
 use super::error::AwsError;
 use super::service::Service;
@@ -63,8 +63,8 @@ impl Aws {
         let params = json!({"LaunchTemplateId": id, "LaunchTemplateVersion": [version]});
         let call = (Service::Ec2, "DescribeLaunchTemplateVersions");
         let mut answer = self.caller.query(call, &params, Manner::Read).await?;
-        let found = answer["launchTemplateVersionSet"].get_mut(0);
-        Ok(found.map_or(Value::Null, |version| version["launchTemplateData"].take()))
+        let found = taken(&mut answer, call, "launchTemplateVersionSet")?.into_iter().next();
+        Ok(found.map_or(Value::Null, |mut version| version["launchTemplateData"].take()))
     }
 
     /// On which instruction sets a launch template's image runs; all where nobody says.
@@ -133,12 +133,12 @@ mod tests {
     use super::super::stand_in::StandIn;
     use super::*;
 
-    const TYPES: &str = "<R><instanceTypeSet><item><instanceType>x9.large</instanceType>\
+    const TYPES: &str = "<DescribeInstanceTypesResponse><instanceTypeSet><item><instanceType>x9.large</instanceType>\
         <processorInfo><supportedArchitectures><item>arm64</item></supportedArchitectures></processorInfo>\
         <vCpuInfo><defaultVCpus>2</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>8192</sizeInMiB></memoryInfo>\
         <networkInfo><maximumNetworkInterfaces>3</maximumNetworkInterfaces><ipv4AddressesPerInterface>10</ipv4AddressesPerInterface></networkInfo>\
         <gpuInfo><gpus><item><manufacturer>NVIDIA</manufacturer><count>1</count></item></gpus></gpuInfo></item>\
-        <item><instanceType>m6i.large</instanceType></item></instanceTypeSet></R>";
+        <item><instanceType>m6i.large</instanceType></item></instanceTypeSet></DescribeInstanceTypesResponse>";
 
     #[tokio::test]
     async fn what_ec2_says_of_a_type_is_as_the_cli_prints_it() {
@@ -162,10 +162,10 @@ mod tests {
         let ec2 = StandIn::new(|_, body| {
             let of = |action: &str| body.starts_with(&format!("Action={action}&"));
             if of("DescribeLaunchTemplateVersions") {
-                return "<R><launchTemplateVersionSet><item><launchTemplateData><imageId>ami-1</imageId></launchTemplateData></item></launchTemplateVersionSet></R>".to_owned();
+                return "<DescribeLaunchTemplateVersionsResponse><launchTemplateVersionSet><item><launchTemplateData><imageId>ami-1</imageId></launchTemplateData></item></launchTemplateVersionSet></DescribeLaunchTemplateVersionsResponse>".to_owned();
             }
             if of("DescribeImages") {
-                return "<R><imagesSet><item><imageId>ami-1</imageId><architecture>arm64</architecture></item></imagesSet></R>".to_owned();
+                return "<DescribeImagesResponse><imagesSet><item><imageId>ami-1</imageId><architecture>arm64</architecture></item></imagesSet></DescribeImagesResponse>".to_owned();
             }
             for part in [
                 "ArchitectureType.1=arm64&",
@@ -175,7 +175,7 @@ mod tests {
             ] {
                 assert!(body.contains(part), "{part}: {body}");
             }
-            "<R><instanceTypeSet><item><instanceType>m7g.large</instanceType></item><item><instanceType>c7g.large</instanceType></item></instanceTypeSet></R>".to_owned()
+            "<GetInstanceTypesFromInstanceRequirementsResponse><instanceTypeSet><item><instanceType>m7g.large</instanceType></item><item><instanceType>c7g.large</instanceType></item></instanceTypeSet></GetInstanceTypesFromInstanceRequirementsResponse>".to_owned()
         });
         let required = json!({"VCpuCount": {"Min": "2", "Max": "4"}, "MemoryMiB": {"Min": "4096"},
             "CpuManufacturers": ["amazon-web-services"], "ExcludedInstanceTypes": null});

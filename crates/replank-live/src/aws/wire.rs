@@ -359,26 +359,43 @@ fn flatten(service: Service, prefix: &str, value: &Value, pairs: &mut Vec<(Strin
     }
 }
 
+/// What an answer says: an object; null where it has no result, as one to a write may have none.
 fn answer(draft: &Draft, text: &str) -> Result<Value, String> {
     match draft.service {
-        Service::Ec2 => xml::read(text),
+        Service::Ec2 => structure(of_action(draft, text)?),
         Service::AutoScaling | Service::Elb | Service::Sts => {
-            Ok(xml::read(text)?[format!("{}Result", draft.action)].take())
+            let mut answer = structure(of_action(draft, text)?)?;
+            let result = answer.get_mut(format!("{}Result", draft.action)).map(Value::take);
+            result.map_or(Ok(Value::Null), structure)
         }
         Service::Eks | Service::Sqs | Service::Ssm if text.is_empty() => Ok(Value::Null),
         Service::Eks | Service::Sqs | Service::Ssm => {
-            serde_json::from_str(text).map_err(|error| error.to_string())
+            structure(serde_json::from_str(text).map_err(|error| error.to_string())?)
+        }
+    }
+}
+
+/// An answer in XML. Its outermost element names the action: another is another thing, such as a proxy's page.
+fn of_action(draft: &Draft, text: &str) -> Result<Value, String> {
+    let (name, value) = xml::named(text)?;
+    let expected = format!("{}Response", draft.action);
+    if name == expected { Ok(value) } else { Err(format!("it is {name}, and no {expected}")) }
+}
+
+/// An element without content is an empty one.
+fn structure(value: Value) -> Result<Value, String> {
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null => Ok(Value::Object(serde_json::Map::new())),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err("it is no structure".to_owned())
         }
     }
 }
 
 /// Code and message of a refusal.
 fn fault(service: Service, kind: Option<&str>, text: &str) -> (String, String) {
-    let is_xml = match service {
-        Service::AutoScaling | Service::Ec2 | Service::Elb | Service::Sts => true,
-        Service::Eks | Service::Sqs | Service::Ssm => false,
-    };
-    let read = if is_xml { xml::read(text).ok() } else { serde_json::from_str(text).ok() };
+    let read = if service.is_xml() { xml::read(text).ok() } else { serde_json::from_str(text).ok() };
     let read: Value = read.unwrap_or_default();
     let ec2 = &read["Errors"]["Error"];
     let error = [&read["Error"], ec2, &read].into_iter().find(|error| error.is_object());
@@ -393,9 +410,11 @@ fn fault(service: Service, kind: Option<&str>, text: &str) -> (String, String) {
 
 #[cfg(test)]
 impl Wire {
-    /// One whose pauses are too short to be waited for.
+    /// One whose pauses are too short to be waited for, and whose budgets are not used up.
     pub(super) fn hasty(asked: &AwsAsked) -> Result<Self, AwsError> {
-        Ok(Self { pause: Duration::from_millis(2), ..Self::new(asked, &Profiles::default())? })
+        let mut made = Self { pause: Duration::from_millis(2), ..Self::new(asked, &Profiles::default())? };
+        made.buckets.values_mut().for_each(|bucket| *bucket = Bucket::new(1_000_000));
+        Ok(made)
     }
 }
 
@@ -415,6 +434,33 @@ mod tests {
             "Action=X&Version=2011-01-01&Flag=false&Min=1&Names.member.1=a%20b&Names.member.2=c&Tags.member.1.Key=k"
         );
         assert!(body(Service::Ec2).ends_with("&Names.1=a%20b&Names.2=c&Tags.1.Key=k"));
+    }
+
+    #[test]
+    fn answers_are_told_apart_from_other_documents() {
+        let read =
+            |service, action: &str, text: &str| answer(&query_draft(service, action, &Value::Null), text);
+        let groups = |text: &str| read(Service::AutoScaling, "Describe", text);
+        let empty = Ok(json!({"Groups": null}));
+        let whole = "<DescribeResponse><DescribeResult><Groups/></DescribeResult></DescribeResponse>";
+        assert_eq!(groups(whole), empty);
+        assert_eq!(groups("<DescribeResponse><DescribeResult/></DescribeResponse>"), Ok(json!({})));
+        // That there is no result is for the caller to judge: a write may have none.
+        assert_eq!(groups("<DescribeResponse/>"), Ok(Value::Null));
+        assert_eq!(groups("<html>hello</html>"), Err("it is html, and no DescribeResponse".to_owned()));
+        assert_eq!(
+            groups("<DescribeResponse>hello</DescribeResponse>"),
+            Err("it is no structure".to_owned())
+        );
+        assert_eq!(read(Service::Ec2, "Describe", "<DescribeResponse><Groups/></DescribeResponse>"), empty);
+        let other = read(Service::Ec2, "Describe", "<OtherResponse><Groups/></OtherResponse>");
+        assert_eq!(other, Err("it is OtherResponse, and no DescribeResponse".to_owned()));
+        assert_eq!(read(Service::Eks, "Describe", "{\"Groups\":null}"), empty);
+        assert_eq!(read(Service::Eks, "Describe", ""), Ok(Value::Null));
+        for text in ["[]", "\"x\"", "1"] {
+            assert_eq!(read(Service::Eks, "Describe", text), Err("it is no structure".to_owned()), "{text}");
+        }
+        assert!(read(Service::Eks, "Describe", "<html/>").is_err());
     }
 
     #[test]

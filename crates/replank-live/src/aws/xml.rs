@@ -57,6 +57,14 @@ impl Element {
 /// # Errors
 /// Where it is not well-formed.
 pub(super) fn read(text: &str) -> Result<Value, String> {
+    Ok(named(text)?.1)
+}
+
+/// The outermost element of a document, with its name.
+///
+/// # Errors
+/// Where it is not well-formed.
+pub(super) fn named(text: &str) -> Result<(String, Value), String> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<Element> = Vec::new();
     loop {
@@ -67,7 +75,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
                 let (name, value) = Element::new(start.local_name().as_ref()).into_value();
                 match open.last_mut() {
                     Some(outer) => outer.inner.push((name, value)),
-                    None => return Ok(Value::Null),
+                    None => return Ok((name, value)),
                 }
             }
             Event::End(_) => {
@@ -77,7 +85,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
                 let (name, value) = element.into_value();
                 match open.last_mut() {
                     Some(outer) => outer.inner.push((name, value)),
-                    None => return Ok(value),
+                    None => return Ok((name, value)),
                 }
             }
             Event::Text(more) => append(&mut open, &more),

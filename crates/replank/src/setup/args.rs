@@ -41,7 +41,7 @@ pub(crate) struct SetupAwsArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) group: Vec<String>,
 
-    /// The IAM role of nodes, by its name or ARN. With it, Replank may make managed node groups that have it (`replank roll --make-group`); without it, none. May be given several times.
+    /// The IAM role of nodes, by its name or ARN. With it, Replank may make managed node groups that have it (`replank roll --make-group`), and launch instances with no other role; without it, it may make none, and launch with any role. May be given several times.
     #[arg(long, value_name = "ROLE", value_parser = role)]
     pub(crate) node_role: Vec<String>,
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::parts::{DEAD_KEPT_SECONDS, HIDDEN_SECONDS, HOOK, KEPT_SECONDS, OF_ALL, RECEIVED_MAX, Setup};
-use super::policy::{Names, document, queue_policy, statements, trust};
+use super::policy::{Names, document, note, queue_policy, statements, trust};
 
 /// The template, as JSON.
 pub(super) fn template(setup: &Setup) -> String {
@@ -95,7 +95,12 @@ fn role(setup: &Setup, resources: &mut Map<String, Value>) {
     let policy = json!({"PolicyName": setup.name, "PolicyDocument": document(&statements(setup, &names))});
     let role = json!({"Description": format!("Replank on cluster {}", setup.cluster),
         "AssumeRolePolicyDocument": trust(), "Policies": [policy]});
-    resources.insert("Role".to_owned(), resource("AWS::IAM::Role", &role));
+    let mut role = resource("AWS::IAM::Role", &role);
+    // JSON has no comments; what is under Metadata is for whoever reads the template.
+    if let Some(note) = note(setup) {
+        role["Metadata"] = json!({ "Note": note });
+    }
+    resources.insert("Role".to_owned(), role);
     let association = json!({"ClusterName": setup.cluster, "Namespace": setup.namespace,
         "ServiceAccount": setup.service_account, "RoleArn": arn_of("Role")});
     resources.insert("Association".to_owned(), resource("AWS::EKS::PodIdentityAssociation", &association));

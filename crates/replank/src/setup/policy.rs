@@ -83,7 +83,7 @@ pub(super) fn statements(setup: &Setup, names: &Names<'_>) -> Vec<Value> {
             .map(|(actions, resource)| allowed(&actions, &resource)),
     );
     if uses.rolls {
-        all.extend(LAUNCHES.iter().map(|action| of_launches(action, names)));
+        all.extend(LAUNCHES.iter().map(|action| of_launches(action, setup, names)));
     }
     if uses.rolls && !setup.node_roles.is_empty() {
         all.push(allowed(MAKE_GROUP, &(names.arn)("eks", &format!("cluster/{}", setup.cluster))));
@@ -95,15 +95,23 @@ pub(super) fn statements(setup: &Setup, names: &Names<'_>) -> Vec<Value> {
     all
 }
 
+/// What somebody who reads the policy should know of its widest statement, where nobody has named the roles that nodes have.
+pub(super) fn note(setup: &Setup) -> Option<&'static str> {
+    let is_wide = Uses::of(setup.mode).rolls && setup.node_roles.is_empty();
+    is_wide.then_some(
+        "iam:PassRole is allowed for every role, to EC2: pass --node-role ROLE to narrow it to the role of the nodes",
+    )
+}
+
 /// What whoever gives a group a launch template must be allowed to do: no more than is done with launch templates ("Use Amazon EC2 launch templates to control launching Amazon EC2
-/// instances" in EC2's user guide), than tagging what is launched so, and than handing a role to EC2.
-fn of_launches(action: &str, names: &Names<'_>) -> Value {
+/// instances" in EC2's user guide), than tagging what is launched so, and than handing a role to EC2: one of the nodes, where these are named.
+fn of_launches(action: &str, setup: &Setup, names: &Names<'_>) -> Value {
     let (resource, condition) = match action {
         "ec2:CreateTags" => {
             ((names.arn)("ec2", "*/*"), json!({"StringEquals": {"ec2:CreateAction": "RunInstances"}}))
         }
         "iam:PassRole" => (
-            (names.arn)("iam", "role/*"),
+            if setup.node_roles.is_empty() { (names.arn)("iam", "role/*") } else { of_nodes(setup, names) },
             json!({"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}}),
         ),
         _ => {
@@ -117,19 +125,30 @@ fn of_launches(action: &str, names: &Names<'_>) -> Value {
 
 /// What EKS does in the name of whoever makes a group: no more than handing it the roles that are named, and looking at them, at its own role, and at subnets.
 fn of_making(action: &str, setup: &Setup, names: &Names<'_>) -> Value {
-    let roles = setup.node_roles.iter().map(|role| format!("role/{role}"));
-    let of = |all: Vec<String>| all.iter().map(|role| (names.arn)("iam", role)).collect::<Value>();
     match action {
         "iam:PassRole" => {
-            let mut statement = allowed(&[action], &of(roles.collect()));
+            let mut statement = allowed(&[action], &of_nodes(setup, names));
             statement["Condition"] = json!({"StringEquals": {"iam:PassedToService": TO_EKS}});
             statement
         }
-        "iam:GetRole" => allowed(&[action], &of(roles.chain([format!("role/{EKS_OWN_ROLE}")]).collect())),
-        "iam:ListAttachedRolePolicies" => allowed(&[action], &of(roles.collect())),
+        "iam:GetRole" => {
+            let own = (names.arn)("iam", &format!("role/{EKS_OWN_ROLE}"));
+            let all = roles(setup, names).chain([own]).collect::<Value>();
+            allowed(&[action], &all)
+        }
+        "iam:ListAttachedRolePolicies" => allowed(&[action], &of_nodes(setup, names)),
         // Describing subnets cannot be limited.
         _ => allowed(&[action], &json!("*")),
     }
+}
+
+/// The ARNs of the nodes' roles.
+fn of_nodes(setup: &Setup, names: &Names<'_>) -> Value {
+    roles(setup, names).collect()
+}
+
+fn roles<'s>(setup: &'s Setup, names: &'s Names<'_>) -> impl Iterator<Item = Value> + 's {
+    setup.node_roles.iter().map(|role| (names.arn)("iam", &format!("role/{role}")))
 }
 
 /// The service-linked role of managed node groups, with its path ("Using roles for Amazon EKS node groups" in the user guide): there since the first one was made.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::parts::{DEAD_KEPT_SECONDS, HIDDEN_SECONDS, HOOK, KEPT_SECONDS, OF_ALL, RECEIVED_MAX, Setup};
-use super::policy::{Names, document, queue_policy, statements, trust};
+use super::policy::{Names, document, note, queue_policy, statements, trust};
 
 /// How a text begins that is an expression and no text.
 const EXPRESSION: &str = "\u{1}";
@@ -123,6 +123,9 @@ fn role(setup: &Setup, out: &mut String) {
             ("assume_role_policy", encoded(&trust())),
         ],
     );
+    if let Some(note) = note(setup) {
+        let _written = write!(out, "\n# {note}.");
+    }
     block(
         out,
         &["resource", "aws_iam_role_policy", "replank"],

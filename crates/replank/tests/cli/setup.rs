@@ -230,6 +230,38 @@ fn groups_may_be_made_only_where_a_role_of_nodes_is_named_and_only_with_that() {
     assert!(wrong.contains("only `replank roll` makes node groups"), "{wrong}");
 }
 
+#[test]
+fn roles_are_handed_to_ec2_as_widely_as_nobody_has_named_them_and_that_is_told() {
+    let to_ec2 = json!({"StringLike": {"iam:PassedToService": "ec2.amazonaws.com*"}});
+    let role = |name: &str| format!("arn:${{AWS::Partition}}:iam::${{AWS::AccountId}}:role/{name}");
+    let note = "pass --node-role ROLE to narrow it";
+    for mode in ["roll", "upgrade", "all"] {
+        let handed = |more: &[&str]| -> Value {
+            let all = statements(&template(mode, more));
+            let found = all.iter().find(|one| one["Condition"] == to_ec2).expect("it is there");
+            assert_eq!(found["Action"], json!(["iam:PassRole"]), "{mode}");
+            found["Resource"].clone()
+        };
+        assert_eq!(handed(&[]), json!({"Fn::Sub": role("*")}), "{mode}");
+        let narrow = ["--node-role", "node", "--node-role", "team/other"];
+        let named = json!([{"Fn::Sub": role("node")}, {"Fn::Sub": role("team/other")}]);
+        assert_eq!(handed(&narrow), named, "{mode}");
+        for form in ["cloudformation", "terraform"] {
+            let (wide, narrow) = (printed(mode, form, &[]), printed(mode, form, &narrow));
+            assert!(wide.contains(note) && wide.contains(":role/*"), "{mode} {form}: {wide}");
+            assert!(!narrow.contains(note) && !narrow.contains(":role/*"), "{mode} {form}: {narrow}");
+        }
+    }
+    // Nothing is handed over where nothing is rolled.
+    for form in ["cloudformation", "terraform"] {
+        assert!(!printed("handle", form, &[]).contains("PassRole"), "{form}");
+    }
+    let text = printed("roll", "terraform", &[]);
+    let (before, after) = text.split_once(note).expect("it is told");
+    assert!(before.lines().next_back().is_some_and(|line| line.starts_with("# ")), "{before}");
+    assert!(after.lines().nth(1).is_some_and(|line| line.contains("aws_iam_role_policy")), "{after}");
+}
+
 /// The blocks of a text in HCL, by their heads: a reader of what is written here, with quotes, nesting and comments.
 fn blocks(text: &str) -> Result<Vec<(String, String)>, String> {
     let (mut all, mut head, mut body) = (Vec::new(), String::new(), String::new());

@@ -15,10 +15,10 @@ use super::discovery::Discovery;
 use super::ended::Ended;
 use super::error::AwsError;
 use super::machine::Machine;
+use super::place::AwsAsked;
 use super::recent::Recent;
 use super::service::Service;
 use super::versions::Cache;
-use super::wire::AwsAsked;
 
 /// An account of AWS in a region.
 #[derive(Debug)]

@@ -12,9 +12,10 @@ use super::credentials::find;
 use super::error::AwsError;
 use super::found::Found;
 use super::held::Held;
+use super::place::AwsAsked;
 use super::profile::Profiles;
 use super::service::{Access, Service};
-use super::wire::{AwsAsked, Draft, Wire, query_draft};
+use super::wire::{Draft, Wire, query_draft};
 
 /// Whether a call may be sent again, and until when.
 #[derive(Clone, Copy)]

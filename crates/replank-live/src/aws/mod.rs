@@ -28,6 +28,8 @@ mod group;
 mod held;
 mod machine;
 mod managed;
+mod partition;
+mod place;
 mod processes;
 mod profile;
 mod protection;
@@ -61,13 +63,13 @@ pub use account::Aws;
 pub use creation::{Asked as NodegroupAsked, Stage as NodegroupStage};
 pub use eks::{EksError, EksUpdate, Progress, UpdateOf, Write, request_token};
 pub use error::AwsError;
+pub use place::AwsAsked;
 pub use queue::AwsQueue;
 pub use scaled::Tag;
 pub use statement::{
     AUTO_SCALING, AUTOSCALE, AUTOSCALE_READS, HANDLE, HANDLE_READS, LAUNCHES, MAKE_GROUP, MAKES, MANAGED,
     QUEUE, READS, TO_EKS, UPGRADE, UPGRADE_READS, allowed, statement,
 };
-pub use wire::AwsAsked;
 
 impl Cloud for Aws {
     fn observe<'a>(

@@ -66,6 +66,16 @@ impl Profiles {
 }
 
 #[cfg(test)]
+impl Profiles {
+    /// Those of a configuration.
+    pub(super) fn of_config(text: &str) -> Self {
+        let mut all = Self::default();
+        all.add(text, true);
+        all
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -13,6 +13,7 @@ use super::act::{Stop, is_lost};
 use super::answer::{list, text};
 use super::client::Manner;
 use super::error::{AwsError, said};
+use super::partition::region_of_sqs;
 use super::service::Service;
 use crate::cloud::{Order, Pending};
 use crate::queue::{Queue, Received};
@@ -54,8 +55,7 @@ impl AwsQueue {
             let why = format!("it belongs to account {account}, and the credentials to {}", aws.account());
             return Err(wrong(why, "pass a queue of this account, or other credentials: --profile NAME"));
         }
-        let of_host = host.strip_prefix("sqs.").and_then(|rest| rest.split_once(".amazonaws.com"));
-        if let Some((region, _)) = of_host.filter(|(region, _)| *region != aws.region()) {
+        if let Some(region) = region_of_sqs(host).filter(|region| *region != aws.region()) {
             let why = format!("it is in region {region}, and {} is meant", aws.region());
             return Err(wrong(why, "pass the queue's region: --region REGION"));
         }

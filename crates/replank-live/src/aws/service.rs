@@ -87,10 +87,4 @@ impl Service {
             (Self::Sqs, Access::Read | Access::Write) => 50,
         }
     }
-
-    /// Where it is in a region.
-    pub(super) fn endpoint(self, region: &str) -> String {
-        let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-        format!("https://{}.{region}.{suffix}", self.name())
-    }
 }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::account::Aws;
 use super::client::Caller;
 use super::found::Found;
+use super::place::AwsAsked;
 use super::sign::Key;
-use super::wire::{AwsAsked, Wire};
+use super::wire::Wire;
 
 /// What it answers to a request line and a body: a body, or a refusal as `409 ResourceInUseException BODY`.
 type Answers = dyn Fn(&str, &str) -> String + Send + Sync;

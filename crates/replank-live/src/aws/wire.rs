@@ -18,6 +18,7 @@ use thiserror::Error;
 
 use super::error::{AwsError, is_denied, is_not_accepted};
 use super::found::Found;
+use super::place::{AwsAsked, Place};
 use super::profile::Profiles;
 use super::service::{Access, Service};
 use super::sign::{Unsigned, authorization, escaped};
@@ -46,17 +47,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 const SKEW_MAX: i64 = 240;
 /// How the program is called in CloudTrail.
 const AGENT: &str = concat!("replank/", env!("CARGO_PKG_VERSION"));
-
-/// Which account and region are meant; without anything, those that AWS's CLI would take.
-#[derive(Clone, Debug, Default)]
-pub struct AwsAsked {
-    /// A region, instead of `AWS_REGION` and the profile's.
-    pub region: Option<String>,
-    /// A profile, instead of the environment's credentials and of `AWS_PROFILE`.
-    pub profile: Option<String>,
-    /// Where all services are, instead of AWS's own endpoints.
-    pub endpoint: Option<String>,
-}
 
 /// What is sent without a signature to a source of credentials.
 pub(super) struct Plain<'p> {
@@ -168,21 +158,7 @@ fn variable(name: &str) -> Option<String> {
 
 impl Wire {
     pub(super) fn new(asked: &AwsAsked, profiles: &Profiles) -> Result<Self, AwsError> {
-        let profile = asked.profile.clone().or_else(|| variable("AWS_PROFILE"));
-        let of_profile =
-            |key: &str| profiles.get(profile.as_deref().unwrap_or("default"), key).map(str::to_owned);
-        let region = asked
-            .region
-            .clone()
-            .or_else(|| variable("AWS_REGION"))
-            .or_else(|| variable("AWS_DEFAULT_REGION"));
-        let region = region.or_else(|| of_profile("region")).ok_or(AwsError::NoRegion)?;
-        let endpoint = |service: Service| {
-            let own = || variable(service.variable()).or_else(|| variable("AWS_ENDPOINT_URL"));
-            let said = asked.endpoint.clone().or_else(own).or_else(|| of_profile("endpoint_url"));
-            said.unwrap_or_else(|| service.endpoint(&region))
-        };
-        let endpoints = Service::ALL.map(|service| (service, endpoint(service))).into();
+        let Place { region, endpoints } = Place::find(asked, &variable, profiles)?;
         let of = |service: Service| {
             Access::ALL.map(|access| ((service, access), Bucket::new(service.per_second(access))))
         };

@@ -198,3 +198,7 @@ impl Caller {
         Ok(Self { held: Held::of(found), wire: Wire::hasty(asked)?, ..Self::new(asked)? })
     }
 }
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

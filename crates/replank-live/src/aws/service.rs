@@ -88,3 +88,36 @@ impl Service {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/aws.md");
+
+    #[test]
+    fn the_page_tells_each_service_s_budget() {
+        let (_, table) = PAGE.split_once("| requests per second |").expect("it has the table");
+        let rows: Vec<Vec<&str>> = table
+            .lines()
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+            .collect();
+        for service in Service::ALL {
+            let name = match service {
+                Service::AutoScaling => "EC2 Auto Scaling",
+                Service::Ec2 => "EC2",
+                Service::Eks => "EKS",
+                Service::Elb => "Elastic Load Balancing",
+                Service::Sqs => "SQS",
+                Service::Ssm => "SSM",
+                Service::Sts => "STS",
+            };
+            let row = rows.iter().find(|row| row[0].split(", ").any(|own| own == name));
+            let row = row.unwrap_or_else(|| panic!("no row for {name}"));
+            let own = Access::ALL.map(|access| service.per_second(access).to_string());
+            assert_eq!(row[1..3], own, "{name}");
+        }
+    }
+}

@@ -413,6 +413,25 @@ mod tests {
     }
 
     #[test]
+    fn each_service_has_a_budget_for_reads_and_another_for_writes() {
+        let asked = AwsAsked { region: Some("eu-west-1".to_owned()), ..AwsAsked::default() };
+        let wire = Wire::new(&asked, &Profiles::default()).expect("it has a region");
+        let taken = |service, access| {
+            let bucket = wire.bucket(service, access);
+            // Not forever, should it fill as fast as it is emptied.
+            (0..1_000).take_while(|_| bucket.take().is_ok()).count()
+        };
+        for service in Service::ALL {
+            for access in Access::ALL {
+                let rate = service.per_second(access) as usize;
+                // What has come back meanwhile counts, too.
+                let taken = taken(service, access);
+                assert!((rate..=rate + 5).contains(&taken), "{service:?} {access:?}: {taken}");
+            }
+        }
+    }
+
+    #[test]
     fn answers_are_told_apart_from_other_documents() {
         let read =
             |service, action: &str, text: &str| answer(&query_draft(service, action, &Value::Null), text);

@@ -48,10 +48,16 @@ def prepare(endpoint):
     asg.put_lifecycle_hook(
         AutoScalingGroupName="web", LifecycleHookName="drain", LifecycleTransition="autoscaling:EC2_INSTANCE_TERMINATING", HeartbeatTimeout=300
     )
+    elb = boto3.client("elbv2")
+    target_group = elb.create_target_group(Name="web", Protocol="HTTP", Port=80, VpcId=vpc, TargetType="instance")["TargetGroups"][0]["TargetGroupArn"]
+    delay = {"Key": "deregistration_delay.timeout_seconds", "Value": "120"}
+    elb.modify_target_group_attributes(TargetGroupArn=target_group, Attributes=[delay])
+    asg.attach_load_balancer_target_groups(AutoScalingGroupName="web", TargetGroupARNs=[target_group])
     role = "arn:aws:iam::123456789012:role/eks"
     eks.create_cluster(name="shop", roleArn=role, version="1.35", resourcesVpcConfig={"subnetIds": subnets})
     eks.create_nodegroup(
-        clusterName="shop", nodegroupName="blue", subnets=subnets, nodeRole=role, scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 1}
+        clusterName="shop", nodegroupName="blue", subnets=subnets, nodeRole=role, scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 1},
+        tags={"replank.dev/old": "1"},
     )
     dead = sqs.create_queue(QueueName="dead")["QueueUrl"]
     dead_arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
@@ -65,6 +71,7 @@ def prepare(endpoint):
         "image": images[0],
         "other image": images[1],
         "template": template,
+        "target group": target_group,
         "cluster": "shop",
         "queue": queue,
         "subnets": subnets,

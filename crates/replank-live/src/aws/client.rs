@@ -193,6 +193,17 @@ fn late(draft: &Draft) -> AwsError {
 
 #[cfg(test)]
 impl Caller {
+    /// One with profiles of its own, and the one of them that is meant.
+    pub(super) fn of_profile(asked: &AwsAsked, profile: &str, config: &str) -> Result<Self, AwsError> {
+        let (profiles, wire) = (Profiles::of_config(config), Wire::hasty(asked)?);
+        Ok(Self { wire, profiles, profile: Some(profile.to_owned()), held: Held::default() })
+    }
+
+    /// What was called so far.
+    pub(super) fn called(&self) -> std::collections::BTreeSet<String> {
+        self.wire.called()
+    }
+
     /// One with credentials of its own, and short pauses.
     pub(super) fn with(asked: &AwsAsked, found: Found) -> Result<Self, AwsError> {
         Ok(Self { held: Held::of(found), wire: Wire::hasty(asked)?, ..Self::new(asked)? })

@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask aws --only moto` starts it, prepares an account there with boto3, runs this, and looks with boto3 at what has become of the account.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::cloud::{
@@ -17,6 +17,9 @@ use replank_protocol::outcome::Answer;
 use serde_json::Value;
 
 use super::answer::{list, text};
+use super::client::{Caller, Manner};
+use super::service::Service;
+use super::statement::all_that_are_called;
 use super::{Aws, AwsAsked, AwsError, AwsQueue, NodegroupAsked, NodegroupStage, UpdateOf, Write};
 use crate::cloud::{Cloud, OfNode, Order};
 use crate::queue::Queue as _;
@@ -24,16 +27,20 @@ use crate::queue::Queue as _;
 /// What the script has prepared, as JSON; it names the server, too.
 const ACCOUNT: &str = "REPLANK_MOTO";
 /// What moto lacks: the driver says so in an error, and goes on.
-const LACKING: [&str; 13] = [
+const LACKING: [&str; 17] = [
     "autoscaling:CompleteLifecycleAction",
     "autoscaling:RecordLifecycleActionHeartbeat",
+    "ec2:GetInstanceTypesFromInstanceRequirements",
+    "eks:DescribeAddon",
     "eks:DescribeAddonVersions",
     "eks:DescribeClusterVersions",
+    "eks:DescribeInsight",
     "eks:DescribeUpdate",
     "eks:ListAddons",
     "eks:ListInsights",
     "eks:ListUpdates",
     "eks:TagResource of a node group",
+    "eks:UntagResource of a node group",
     "eks:UpdateAddon",
     "eks:UpdateClusterVersion",
     "eks:UpdateNodegroupVersion",
@@ -57,6 +64,7 @@ struct Elsewhere<'a> {
     account: &'a Value,
     web: GroupId,
     lacking: Vec<String>,
+    called: BTreeSet<String>,
 }
 
 impl<'a> Elsewhere<'a> {
@@ -65,15 +73,23 @@ impl<'a> Elsewhere<'a> {
         let aws = Aws::open(&AwsAsked { endpoint, ..AwsAsked::default() }).await.expect("it answers");
         assert_eq!(aws.account(), "123456789012");
         let web = GroupId::self_managed(&"web".into());
-        let mut visit = Self { aws: Arc::new(aws), account, web, lacking: Vec::new() };
+        let (lacking, called) = (Vec::new(), BTreeSet::new());
+        let mut visit = Self { aws: Arc::new(aws), account, web, lacking, called };
         let current = visit.looks().await;
         visit.changes(current).await;
         visit.managed().await;
         visit.makes().await;
         visit.queue().await;
+        visit.types().await;
+        visit.roles().await;
         visit.asks_what_is_lacking().await;
         visit.lacking.sort();
         assert_eq!(visit.lacking, LACKING);
+        visit.called.extend(visit.aws.caller.called());
+        let mut all = all_that_are_called();
+        all.extend(["sts:AssumeRole", "sts:AssumeRoleWithWebIdentity"].map(str::to_owned));
+        let missing: Vec<&String> = all.difference(&visit.called).collect();
+        assert!(missing.is_empty(), "never called: {missing:?}");
     }
 
     /// Everything about the groups that are followed; the size of the one, and the version that it makes instances from.
@@ -103,6 +119,13 @@ impl<'a> Elsewhere<'a> {
         assert_eq!(web.hooks.len(), 1, "{:?}", web.hooks);
         let ids: Vec<&str> = observed.instances.keys().map(InstanceId::as_str).collect();
         assert_eq!(ids.len(), 2, "{ids:?}");
+        let groups: Vec<(&str, Span)> =
+            web.target_groups.iter().map(|one| (&*one.arn, one.deregistration_delay)).collect();
+        assert_eq!(groups, [(self.of("target group"), Span::from_secs(120))]);
+        for instance in observed.instances.values() {
+            let own: Vec<&str> = instance.targets.iter().map(|target| &*target.group).collect();
+            assert_eq!(own, [self.of("target group")], "{:?}", instance.targets);
+        }
         for id in observed.instances.keys() {
             let state = Cloud::state(&*self.aws, id).await.expect("EC2 knows it");
             assert!(state.is_some(), "{id}");
@@ -150,8 +173,9 @@ impl<'a> Elsewhere<'a> {
         assert!(matches!(less, Answer::Refused(_)), "the group wants no more than that: {less:?}");
         let seen = self.aws.observe(&BTreeMap::new()).await.expect("everything can be read");
         assert_eq!(seen.groups[0].size.desired, 2);
-        self.aws.follow_failures();
-        self.aws.observe(&BTreeMap::new()).await.expect("activities can be read");
+        // A look asks for them only where instances are lacking.
+        let failed = self.aws.failed_launches(&seen.groups[0]).await.expect("activities can be read");
+        assert!(failed.is_empty(), "{failed:?}");
         let tagged = self.aws.tagged(&[vec![("replank.dev/one".into(), None)]]).await;
         assert_eq!(
             tagged.expect("tags can be asked for").into_iter().collect::<Vec<_>>(),
@@ -179,6 +203,9 @@ impl<'a> Elsewhere<'a> {
         let (key, value) = ("replank.dev/one".into(), "1".into());
         let answer = self.act(&GroupEffect::Tag { group: group.clone(), key, from: None, value }).await;
         self.lacks_answer("eks:TagResource of a node group", &answer);
+        let untag = GroupEffect::Untag { group: group.clone(), key: "replank.dev/old".into() };
+        let answer = self.act(&untag).await;
+        self.lacks_answer("eks:UntagResource of a node group", &answer);
         // Auto Scaling and EKS are two accounts of one group here, for moto keeps none behind a managed one.
         let from = GroupSize { min: 1, max: 2, desired: 1 };
         let to = GroupSize { max: 3, desired: 2, ..from };
@@ -238,6 +265,45 @@ impl<'a> Elsewhere<'a> {
         }
     }
 
+    /// What EC2 says of instance types, and which of them a group may launch.
+    async fn types(&mut self) {
+        let asked = ["m6i.large", "x9.nothing"].map(Text::from).into();
+        let told = self.aws.instance_types(&asked).await.expect("it answers");
+        let told = list(&told["InstanceTypes"]);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0]["VCpuInfo"]["DefaultVCpus"], 2, "{told:?}");
+        let spec = serde_json::json!({"LaunchTemplateId": self.of("template"), "Version": "1"});
+        let launches = self.aws.types_of(&serde_json::json!({ "LaunchTemplate": spec })).await;
+        assert_eq!(launches.expect("it answers"), [Text::from("m6i.large")]);
+        let required = serde_json::json!({"VCpuCount": {"Min": "2"}, "MemoryMiB": {"Min": "4096"}});
+        let policy = serde_json::json!({"LaunchTemplateSpecification": spec, "Overrides": [{"InstanceRequirements": required}]});
+        let group = serde_json::json!({"MixedInstancesPolicy": {"LaunchTemplate": policy}});
+        let meet = self.aws.types_of(&group).await;
+        self.lacks("ec2:GetInstanceTypesFromInstanceRequirements", meet);
+    }
+
+    /// Roles are assumed by a profile's keys, and by a web identity.
+    async fn roles(&mut self) {
+        let token = std::env::temp_dir().join(format!("replank-elsewhere-{}", std::process::id()));
+        std::fs::write(&token, "token").expect("it can be written");
+        let role = "role_arn = arn:aws:iam::123456789012:role/ops";
+        let config = format!(
+            "[profile base]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n[profile ops]\n{role}\nsource_profile = base\n[profile pod]\n{role}\nweb_identity_token_file = {}\n",
+            token.display()
+        );
+        let endpoint = text(self.account, "endpoint").map(str::to_owned);
+        let asked = AwsAsked { endpoint, ..AwsAsked::default() };
+        for profile in ["ops", "pod"] {
+            let caller = Caller::of_profile(&asked, profile, &config).expect("it has a region");
+            let call = (Service::Sts, "GetCallerIdentity");
+            let who = caller.query(call, &Value::Null, Manner::Read).await.expect("it is a role");
+            let arn = text(&who, "Arn").unwrap_or_default();
+            assert!(arn.contains(":assumed-role/ops/replank"), "{profile}: {who}");
+            self.called.extend(caller.called());
+        }
+        drop(std::fs::remove_file(&token));
+    }
+
     /// Calls that moto does not know.
     async fn asks_what_is_lacking(&mut self) {
         let cluster = self.of("cluster");
@@ -245,7 +311,9 @@ impl<'a> Elsewhere<'a> {
         let write = Write { token: "t", is_in_time: &|| true };
         self.lacks("eks:DescribeClusterVersions", aws.cluster_versions().await);
         self.lacks("eks:ListInsights", aws.insights(cluster).await);
+        self.lacks("eks:DescribeInsight", aws.insight(cluster, "i").await);
         self.lacks("eks:ListAddons", aws.addons(cluster).await);
+        self.lacks("eks:DescribeAddon", aws.addon(cluster, "coredns").await);
         self.lacks("eks:DescribeAddonVersions", aws.addon_versions("coredns").await);
         self.lacks("eks:ListUpdates", aws.updates(cluster, UpdateOf::Cluster).await);
         self.lacks("eks:DescribeUpdate", aws.update(cluster, "u", UpdateOf::Cluster).await);

@@ -51,7 +51,7 @@ impl Aws {
     }
 
     /// The last failed launch of a group for each code, type and zone.
-    async fn failed_launches(&self, group: &NodeGroup) -> Result<Vec<LaunchFailure>, AwsError> {
+    pub(super) async fn failed_launches(&self, group: &NodeGroup) -> Result<Vec<LaunchFailure>, AwsError> {
         let params = json!({"AutoScalingGroupName": &*group.auto_scaling_group, "MaxRecords": ACTIVITIES});
         let call = (Service::AutoScaling, "DescribeScalingActivities");
         let mut answer = self.caller.query(call, &params, Manner::Read).await?;

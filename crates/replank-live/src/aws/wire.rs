@@ -141,6 +141,9 @@ pub(super) struct Wire {
     pub(super) pause: Duration,
     /// How many seconds AWS's clock is ahead of this machine's, where that matters.
     ahead: AtomicI64,
+    /// What was called (`ec2:DescribeInstances`).
+    #[cfg(test)]
+    called: Mutex<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for Wire {
@@ -165,7 +168,17 @@ impl Wire {
         let buckets = Service::ALL.into_iter().flat_map(of).collect();
         let (clients, reached) = (Mutex::default(), Mutex::default());
         let ahead = AtomicI64::new(0);
-        Ok(Self { region, endpoints, clients, buckets, reached, pause: PAUSE, ahead })
+        Ok(Self {
+            region,
+            endpoints,
+            clients,
+            buckets,
+            reached,
+            pause: PAUSE,
+            ahead,
+            #[cfg(test)]
+            called: Mutex::default(),
+        })
     }
 
     /// The budget of those calls of a service that change something, or of those that do not.
@@ -203,6 +216,8 @@ impl Wire {
     pub(super) async fn send(&self, draft: &Draft, by: Option<&Found>) -> Result<Value, AwsError> {
         let endpoint = &self.endpoints[&draft.service];
         let action = format!("{}:{}", draft.service.name(), draft.action);
+        #[cfg(test)]
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).insert(action.clone());
         let unreachable = |why: String| AwsError::Unreachable {
             is_unsent: why.contains("client error (Connect)"),
             action: action.clone(),
@@ -391,6 +406,11 @@ impl Wire {
         let mut made = Self { pause: Duration::from_millis(2), ..Self::new(asked, &Profiles::default())? };
         made.buckets.values_mut().for_each(|bucket| *bucket = Bucket::new(1_000_000));
         Ok(made)
+    }
+
+    /// What was called so far.
+    pub(super) fn called(&self) -> BTreeSet<String> {
+        self.called.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::aws_account::Account;
 use super::common::{Ran, scratch};
 use super::handle_aws::befalls;
+use super::roll_aws::{group, of_others};
 use super::roll_aws_live::{begin, begun, element, nodes, wait};
 
 /// What has nothing to do for so long is over.
@@ -253,6 +254,20 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
     is_usage(&with(&["--nodes=1:3:nobody"]), "named nobody");
     is_usage(&with(&["--node-group-auto-discovery=asg:tag=nobody"]), "has these tags");
     is_usage(&with(&["--nodes=1:3:web", "--expander=price"]), "the expander price needs prices");
+    let without = |names: &[&str]| {
+        let mut call = account.call(&["autoscale", "--nodes=1:3:web"]);
+        for name in names {
+            call.env_remove(name);
+        }
+        call.env("AWS_CONFIG_FILE", "/dev/null").env("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+        Ran::from(call.output().expect("it runs"))
+    };
+    let no_region = without(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
+    is_usage(&no_region, "no AWS region is given");
+    is_usage(&no_region, "pass --region REGION, or set AWS_REGION");
+    let no_credentials = without(&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]);
+    is_usage(&no_credentials, "no AWS credentials are found");
+    is_usage(&no_credentials, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass --profile NAME");
     // One without replicas does not hide one that runs.
     account.create(DEPLOYMENTS, &cluster_autoscaler("before", 0));
     account.create(DEPLOYMENTS, &cluster_autoscaler("cluster-autoscaler", 1));
@@ -260,6 +275,24 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.contains("Deployment kube-system/cluster-autoscaler has 1 replica"), "{ran:?}");
     assert_eq!(account.heard(), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_group_of_another_account_is_not_scaled() {
+    let (mine, theirs) = (begun("autoscale-mine", "group"), of_others("autoscale-theirs"));
+    replicas(&mine, 40);
+    let before = group(&theirs);
+    for more in [&[][..], &["--dry-run"]] {
+        let mut call = mine.call(&[&["autoscale", "--nodes=1:9:web"], more].concat());
+        call.envs(theirs.variables.iter().filter(|(name, _)| name.starts_with("AWS_")).cloned());
+        let ran = Ran::from(call.output().expect("it runs"));
+        let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(told.contains("no group that is named or tagged is one of this cluster's"), "{told}");
+        assert!(told.contains("check context, account and region"), "{told}");
+    }
+    assert_eq!(group(&theirs), before);
+    assert_eq!(mine.heard(), (Vec::new(), Vec::new()));
 }
 
 #[test]

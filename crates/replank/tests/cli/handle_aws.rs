@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::aws_account::Account;
 use super::common::{Ran, command, plan, replank};
+use super::roll_aws::of_others;
 use super::roll_aws_live::{begin, begun, element, nodes, wait};
 
 /// What has nothing to do for so long is over.
@@ -313,6 +314,20 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
     };
     is_usage(&without(&["AWS_REGION", "AWS_DEFAULT_REGION"]), "no AWS region is given");
     is_usage(&without(&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]), "no AWS credentials are found");
+    // The queue is there, and the nodes are instances of another account.
+    let theirs = of_others("handle-aws-theirs");
+    let other = queue(&theirs);
+    let mut call = account.call(&["handle", "--queue-url", &other]);
+    call.envs(theirs.variables.iter().filter(|(name, _)| name.starts_with("AWS_")).cloned());
+    send(&theirs, &other, "{}");
+    let wrong = Ran::from(call.output().expect("it runs"));
+    is_usage(
+        &wrong,
+        "no Auto Scaling group of account 111122223333 in eu-west-1 has the instances of these nodes",
+    );
+    is_usage(&wrong, NODE);
+    is_usage(&wrong, "check the account and the region: aws sts get-caller-identity");
+    assert_eq!(left(&theirs, &other), 1, "no message was taken");
     let denies = denies();
     let mut call = account.call(&["handle", "--queue-url", &url]);
     let denied = Ran::from(call.env("AWS_ENDPOINT_URL_SQS", denies).output().expect("it runs"));

@@ -20,8 +20,19 @@ fn nodes(account: &Account) -> Vec<Value> {
     account.get("/api/v1/nodes")["items"].as_array().cloned().unwrap_or_default()
 }
 
+/// An account that has a group of the same name, with other instances.
+pub(crate) fn of_others(name: &str) -> Account {
+    let mut elsewhere = snapshot("group");
+    for node in elsewhere["items"].as_array_mut().expect("a list") {
+        if let Some(id) = node["spec"]["providerID"].as_str().map(|id| id.replace("/i-", "/i-f")) {
+            node["spec"]["providerID"] = id.into();
+        }
+    }
+    Account::served(name, &elsewhere, "group")
+}
+
 /// The sizes and the tags of ours that the group has.
-fn group(account: &Account) -> String {
+pub(crate) fn group(account: &Account) -> String {
     let answer = account.auto_scaling("DescribeAutoScalingGroups", "");
     let of = |name: &str| {
         let rest = answer.split_once(&format!("<{name}>")).map_or("", |(_, rest)| rest);
@@ -68,9 +79,18 @@ fn what_is_wrong_with_the_account_is_said_and_nothing_is_changed() {
         },
         "AWS does not accept the credentials from the environment",
     );
-    let other = plan("roll-aws-bad/other.yaml", "groups: [batch]");
-    let unknown = account.run(&[&["roll", "-f", &other, "--yes"], GROUPED].concat());
-    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    for (name, next) in [("webb", "did you mean web? by the label group"), ("batch", "by the label group")] {
+        let other = plan("roll-aws-bad/other.yaml", &format!("groups: [{name}]"));
+        for more in ["--yes", "--dry-run"] {
+            let unknown = account.run(&[&["roll", "-f", &other, more], GROUPED].concat());
+            assert_eq!(unknown.code, Some(2), "{unknown:?}");
+            let told = flat(&unknown.stderr);
+            let words = format!(
+                "error: node group {name:?} is not in the snapshot next: {next} there are web (3 nodes)"
+            );
+            assert!(told.contains(&words), "{told}");
+        }
+    }
     assert_eq!(group(&account), "3 (min 0, max 3)");
     assert!(nodes(&account).iter().all(|node| node["spec"]["unschedulable"].is_null()));
     assert!(replank(&["roll", "--help"]).stdout.contains("--endpoint-url"));
@@ -80,13 +100,7 @@ fn what_is_wrong_with_the_account_is_said_and_nothing_is_changed() {
 fn another_account_and_a_managed_group_under_another_name_are_refused() {
     let mine = Account::served("roll-aws-mine", &snapshot("group"), "group");
     let file = plan("roll-aws-mine/plan.yaml", SPEC);
-    let mut elsewhere = snapshot("group");
-    for node in elsewhere["items"].as_array_mut().expect("a list") {
-        if let Some(id) = node["spec"]["providerID"].as_str().map(|id| id.replace("/i-", "/i-f")) {
-            node["spec"]["providerID"] = id.into();
-        }
-    }
-    let theirs = Account::served("roll-aws-theirs", &elsewhere, "group");
+    let theirs = of_others("roll-aws-theirs");
     let mut command = mine.call(&[&["roll", "-f", &file, "--yes"], GROUPED].concat());
     command.envs(theirs.variables.iter().filter(|(name, _)| name.starts_with("AWS_")).cloned());
     let ran: super::common::Ran = command.output().expect("it can be run").into();

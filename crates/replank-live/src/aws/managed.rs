@@ -244,7 +244,7 @@ mod tests {
         let of = |release: &str| {
             let update = json!({"id": "u", "type": "VersionUpdate", "status": "InProgress", "createdAt": 1_790_000_000.5,
                 "params": [{"type": "ReleaseVersion", "value": release}], "errors": []});
-            read(&update, &group).expect("it is whole")
+            read((&update, false), &group).expect("it is whole")
         };
         let to = |update: NodegroupUpdate| match update.change {
             NodegroupChange::Version { to } => to.version,
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(of("1.36.2-20261120").created, Time::from_millis(1_790_000_000_500));
         let config = json!({"id": "u", "type": "ConfigUpdate", "status": "Failed", "createdAt": 1.0,
             "params": [{"type": "MaxSize", "value": "9"}], "errors": [{"errorCode": "PodEvictionFailure", "errorMessage": "m", "resourceIds": ["n"]}]});
-        let config = read(&config, &group).expect("it is whole");
+        let config = read((&config, false), &group).expect("it is whole");
         assert_eq!(config.change, NodegroupChange::Config { to: GroupSize { min: 1, max: 9, desired: 3 } });
         assert_eq!(config.errors[0].to_string(), "PodEvictionFailure: m (n)");
     }

@@ -24,6 +24,7 @@ mod error;
 mod facts;
 mod failures;
 mod found;
+mod fresh;
 mod group;
 mod held;
 mod machine;

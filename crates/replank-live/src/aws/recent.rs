@@ -1,65 +1,22 @@
-//! Answers on which several effects at once rest: whether a group is ours, and whether it has a hook, does not change from one instance of it to the next.
+//! Answers on which several effects at once rest: they do not change from one instance of a group to the next.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde_json::{Value, json};
-
-use super::account::Aws;
-use super::answer::{taken, text};
-use super::client::Manner;
-use super::error::AwsError;
-use super::service::Service;
-
-/// How old an answer may be: so many interruptions at once would ask for it hundreds of times, at a few calls a second.
-const FRESH: Duration = Duration::from_secs(1);
+use serde_json::Value;
 
 /// An answer, and when it was asked for. Whoever asks meanwhile waits for it.
-type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Vec<Value>)>>>;
+pub(super) type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Vec<Value>)>>>;
 
 /// What was answered last, by call and parameters.
 #[derive(Debug, Default)]
 pub(super) struct Recent(Mutex<BTreeMap<String, Slot>>);
 
-impl Aws {
-    /// The termination hooks of an Auto Scaling group, by an answer that is a second old at most.
-    pub(super) async fn recent_hooks(&self, name: &str) -> Result<Vec<Value>, AwsError> {
-        let params = json!({ "AutoScalingGroupName": name });
-        self.recently((Service::AutoScaling, "DescribeLifecycleHooks"), &params, "LifecycleHooks").await
-    }
-
-    /// An Auto Scaling group, which has to be there, by such an answer.
-    pub(super) async fn recent_group(&self, name: &str) -> Result<Value, AwsError> {
-        let params = json!({ "AutoScalingGroupNames": [name] });
-        let call = (Service::AutoScaling, "DescribeAutoScalingGroups");
-        let found = self.recently(call, &params, "AutoScalingGroups").await?;
-        let is_it = |group: &Value| text(group, "AutoScalingGroupName") == Some(name);
-        match found.into_iter().find(is_it) {
-            Some(group) => Ok(group),
-            // It may just have been made.
-            None => self.group(name).await,
-        }
-    }
-
-    async fn recently(
-        &self,
-        call: (Service, &'static str),
-        params: &Value,
-        items: &str,
-    ) -> Result<Vec<Value>, AwsError> {
-        let slot = {
-            let mut known = self.recent.0.lock().unwrap_or_else(PoisonError::into_inner);
-            known.entry(format!("{} {params}", call.1)).or_default().clone()
-        };
-        let mut known = slot.lock().await;
-        if let Some((_, found)) = known.as_ref().filter(|(asked, _)| asked.elapsed() < FRESH) {
-            return Ok(found.clone());
-        }
-        let asked = Instant::now();
-        let mut answer = self.caller.query(call, params, Manner::Read).await?;
-        let found = taken(&mut answer, call, items)?;
-        *known = Some((asked, found.clone()));
-        Ok(found)
+impl Recent {
+    /// Where the answer to a call is kept.
+    pub(super) fn slot(&self, call: String) -> Slot {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(call).or_default().clone()
     }
 }

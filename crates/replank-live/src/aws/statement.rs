@@ -191,6 +191,7 @@ mod tests {
         include_str!("eks.rs"),
         include_str!("facts.rs"),
         include_str!("failures.rs"),
+        include_str!("fresh.rs"),
         include_str!("managed.rs"),
         include_str!("processes.rs"),
         include_str!("protection.rs"),

@@ -1,0 +1,53 @@
+//! What several effects at once rest on, asked for once: whether a group is ours, and whether it has a hook.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::account::Aws;
+use super::answer::{taken, text};
+use super::client::Manner;
+use super::error::AwsError;
+use super::service::Service;
+
+/// How old an answer may be: so many interruptions at once would ask for it hundreds of times, at a few calls a second.
+const FRESH: Duration = Duration::from_secs(1);
+
+impl Aws {
+    /// The termination hooks of an Auto Scaling group, by an answer that is a second old at most.
+    pub(super) async fn recent_hooks(&self, name: &str) -> Result<Vec<Value>, AwsError> {
+        let params = json!({ "AutoScalingGroupName": name });
+        self.recently((Service::AutoScaling, "DescribeLifecycleHooks"), &params, "LifecycleHooks").await
+    }
+
+    /// An Auto Scaling group, which has to be there, by such an answer.
+    pub(super) async fn recent_group(&self, name: &str) -> Result<Value, AwsError> {
+        let params = json!({ "AutoScalingGroupNames": [name] });
+        let call = (Service::AutoScaling, "DescribeAutoScalingGroups");
+        let found = self.recently(call, &params, "AutoScalingGroups").await?;
+        let is_it = |group: &Value| text(group, "AutoScalingGroupName") == Some(name);
+        match found.into_iter().find(is_it) {
+            Some(group) => Ok(group),
+            // It may just have been made.
+            None => self.group(name).await,
+        }
+    }
+
+    async fn recently(
+        &self,
+        call: (Service, &'static str),
+        params: &Value,
+        items: &str,
+    ) -> Result<Vec<Value>, AwsError> {
+        let slot = self.recent.slot(format!("{} {params}", call.1));
+        let mut known = slot.lock().await;
+        if let Some((_, found)) = known.as_ref().filter(|(asked, _)| asked.elapsed() < FRESH) {
+            return Ok(found.clone());
+        }
+        let asked = Instant::now();
+        let mut answer = self.caller.query(call, params, Manner::Read).await?;
+        let found = taken(&mut answer, call, items)?;
+        *known = Some((asked, found.clone()));
+        Ok(found)
+    }
+}

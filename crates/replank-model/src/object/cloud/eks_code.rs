@@ -1,7 +1,7 @@
 //! What the error codes of EKS mean, and what can be done about each: those of updates, and those of the health of managed node groups.
 //!
 //! Sources: the API reference of EKS (`ErrorDetail.errorCode`; `Issue.code`, whose codes are `NodegroupIssueCode` in the API model) and the user guide's pages on managed node groups,
-//! launch templates, updating clusters, add-ons and troubleshooting.
+//! launch templates, updating clusters, add-ons and troubleshooting. Some codes stand in the API model only, without a description: these are explained by their names.
 
 /// What an error is about: the same code means other subnets there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ const CODES: &[(&str, &str, &str)] = &[
     // Of both.
     ("AccessDenied",
         "the role of the nodes or of the cluster lacks permissions, or neither an access entry nor aws-auth knows the nodes' role",
-        "the cluster's role, or EKS inside the cluster, may not do what the update needs"),
+        "whoever asked, the cluster's role, or EKS inside the cluster may not do what the update needs"),
     ("AdmissionRequestDenied",
         "an admission webhook refuses what EKS changes: its message names it",
         "an admission webhook refuses the add-on's objects: its message names it"),
@@ -46,11 +46,11 @@ const CODES: &[(&str, &str, &str)] = &[
         "the subnets have no free addresses left: free some, or add a subnet",
         "the cluster's subnets have too few free addresses: a control plane needs up to five"),
     ("NodeCreationFailure",
-        "new nodes did not join the cluster in time: look at their user data, role, subnets and image",
+        "new nodes did not join the cluster in time: look at their role's permissions, their way out to the internet, their user data and image",
         "new nodes did not become Ready within 15 minutes"),
     ("OperationNotPermitted",
-        "the service-linked role of EKS is missing or may not do what is needed",
-        "a service-linked role of EKS is missing or may not do what the update needs"),
+        "the cluster's role lacks permissions that EKS needs",
+        "the cluster's role lacks permissions that EKS needs: compare it with the policy AmazonEKSClusterPolicy"),
     ("PodEvictionFailure",
         "pods were still on a node after 15 minutes: let their disruption budgets allow evictions, then run it again",
         "pods were left on a node after 15 minutes: a disruption budget or a finalizer keeps them"),
@@ -76,7 +76,7 @@ const CODES: &[(&str, &str, &str)] = &[
     ("Ec2LaunchTemplateInvalidConfiguration", "the launch template has a setting that EKS does not take: see the message, and make a new version without it", ""),
     ("Ec2LaunchTemplateNotFound", "the launch template of the node group was deleted: make it again with the same settings, or another node group", ""),
     ("Ec2LaunchTemplateVersionMismatch", "somebody has changed the launch template version of the Auto Scaling group or of EKS's own template: set it back to the version that the message names", ""),
-    ("Ec2SecurityGroupDeletionFailure", "a security group cannot be deleted: take away what uses it", ""),
+    ("Ec2SecurityGroupDeletionFailure", "the security group for remote access to the nodes cannot be deleted: take away what uses it", ""),
     ("Ec2SecurityGroupNotFound", "the cluster's security group does not exist any more: the cluster has to be made again", ""),
     ("Ec2SubnetInvalidConfiguration", "a subnet of the node group does not give its instances public addresses, and has no other way out: change that, or choose other subnets", ""),
     ("Ec2SubnetNotFound", "a subnet of the node group does not exist any more: make a node group with others", ""),

@@ -7,6 +7,15 @@ use serde_json::json;
 
 use super::wire::{Served, exchange, request};
 
+/// Says that it is over when this is dropped, also by a panic: whoever waits for it does not wait for ever.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn reads_are_answered_while_the_world_is_busy() {
     let served = Served::begin(3);
@@ -14,6 +23,7 @@ fn reads_are_answered_while_the_world_is_busy() {
     let slowest = std::thread::scope(|scope| {
         // A deployment of thousands of pods keeps the world busy for seconds.
         scope.spawn(|| {
+            let _over = Over(&is_over);
             let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
                 "spec": {"replicas": 3_000, "selector": {"matchLabels": {"app": "d"}},
                     "template": {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}}}});
@@ -29,7 +39,6 @@ fn reads_are_answered_while_the_world_is_busy() {
                 number += 1;
                 assert_eq!(exchange(&mut stream, &patch(number)).map(|(code, ..)| code), Some(200));
             }
-            is_over.store(true, Ordering::SeqCst);
         });
         let mut stream = served.connect();
         let mut slowest = Duration::ZERO;

@@ -65,7 +65,8 @@ impl Served {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it can be set");
+        // Seconds where the machine is not busy with other tests.
+        stream.set_read_timeout(Some(Duration::from_secs(120))).expect("it can be set");
         stream
     }
 

@@ -127,7 +127,7 @@ fn more(stream: &mut TcpStream, into: &mut Vec<u8>) -> Option<()> {
             Some(())
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-            panic!("no answer within 20 s")
+            panic!("no answer within two minutes")
         }
         Err(_) => None,
     }

@@ -68,7 +68,13 @@ const ENDS: [(&str, &str); 6] = [
 
 /// The words that end what has been made to go wrong with some words.
 fn ending(words: &str) -> Option<String> {
-    for image in [" cannot stop pods", " crashes pods", " keeps pods unready"] {
+    for image in [
+        " cannot stop pods",
+        " crashes pods",
+        " keeps pods unready",
+        " slows starts by ",
+        " restarts pods every ",
+    ] {
         if let Some((which, _)) = words.split_once(image) {
             return Some(format!("{which} recovers"));
         }

@@ -64,9 +64,14 @@ fn is_handled_as_rehearsed((name, timeout, script): (&str, Option<u32>, &[&str])
     }
     lines.extend(script.iter().map(|words| format!("at 5s: {}", about(words))));
     let script_file = scratch(&format!("{folder}/script.txt"), lines.join("\n") + "\n");
-    let rehearsal = ["rehearse", &snapshot, "--script", &script_file, "--groups", &facts];
-    let rehearsal = replank(&[&rehearsal[..], &["--group-label", "group", "--journal", &rehearsed]].concat());
-    assert!([Some(0), Some(3)].contains(&rehearsal.code), "{rehearsal:?}");
+    let rehearsal = |seed: u64| {
+        drop(std::fs::remove_file(&rehearsed));
+        let seed = seed.to_string();
+        let arguments = ["rehearse", &snapshot, "--script", &script_file, "--groups", &facts];
+        let more = ["--group-label", "group", "--seed", &seed, "--journal", &rehearsed];
+        let ran = replank(&[&arguments[..], &more].concat());
+        assert!([Some(0), Some(3)].contains(&ran.code), "{ran:?}");
+    };
     script.iter().for_each(|words| begins(&account, words));
     let ran = account.run(&["handle", "--queue-url", &url, "--idle", "15s", "--journal", &handled]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -80,12 +85,23 @@ fn is_handled_as_rehearsed((name, timeout, script): (&str, Option<u32>, &[&str])
         }
         all
     };
-    let (planned, done) = (of(&rehearsed), of(&handled));
-    assert!(planned.keys().any(|key| key.contains(NODE)), "{planned:?}");
-    assert_eq!(planned, done, "{name}: {ran:?}");
+    // A seed says how long each message is on its way: up to five seconds, within which a pod moves from one of two nodes to the other, or both are
+    // cordoned first. What is done must be what one of them says.
+    let seeds = if script.len() > 1 { 1..=20 } else { 1..=1 };
+    let done = of(&handled);
+    let planned: Vec<_> = seeds
+        .map(|seed| {
+            rehearsal(seed);
+            of(&rehearsed)
+        })
+        .collect();
+    assert!(planned.iter().all(|one| one.keys().any(|key| key.contains(NODE))), "{planned:?}");
+    let same = planned.iter().filter(|one| **one == done).count();
+    println!("{name}: as {same} of {} rehearsals say", planned.len());
+    assert!(same > 0, "{name}: {done:?}, not one of {planned:?}: {ran:?}");
     let text = std::fs::read_to_string(&handled).expect("it is there");
     let swapped = scratch(&format!("{folder}/swapped.jsonl"), text.replace("ip-10-0-0-2.", "ip-10-0-0-1."));
-    assert_ne!(planned, of(&swapped), "another node is noticed");
+    assert!(!planned.contains(&of(&swapped)), "another node is noticed");
 }
 
 #[test]

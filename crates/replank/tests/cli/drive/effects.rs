@@ -59,6 +59,10 @@ fn held(view: &View) -> Option<Object> {
 }
 
 fn nodes(ground: &Ground) {
+    // A controller copies a label of the kubelet's a moment after the node has joined.
+    ground.wait("the node has its labels", |ground| {
+        !ground.get("/api/v1/nodes/node-1")["metadata"]["labels"]["beta.kubernetes.io/os"].is_null()
+    });
     let before = ground.get("/api/v1/nodes/node-1");
     let mut stale = None;
     let (answers, _) = carried_out(ground, move |view, step, now| {

@@ -306,15 +306,19 @@ impl Aws {
         (replacement, owned): (Replacement, Owned),
         order: Order<'_>,
     ) -> Step {
-        let member = self.member(id).await?;
+        let own = self.auto_scaling_group_of(name);
+        // Where the size stays, so many at once rest on one answer about their group.
+        let recent = match replacement {
+            Replacement::Launch => self.recent_member(id, &own).await?,
+            Replacement::Decrement { .. } => None,
+        };
+        let member = if recent.is_some() { recent } else { self.member(id).await? };
         let Some(member) = member else {
             let message = format!("instance {id} is in no Auto Scaling group");
             return Err(Refusal::Gone { message: Text::from(message) }.into());
         };
-        let own = text(&member, "AutoScalingGroupName").unwrap_or_default().to_owned();
-        let expected = self.auto_scaling_group_of(name);
-        if own != expected {
-            let message = format!("instance {id} belongs to Auto Scaling group {own}");
+        if let Some(other) = text(&member, "AutoScalingGroupName").filter(|of| *of != own) {
+            let message = format!("instance {id} belongs to Auto Scaling group {other}");
             return Err(Refusal::Conflict { message: Text::from(message) }.into());
         }
         let is_counted =

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use replank_model::text::InstanceId;
 use serde_json::{Value, json};
 
 use super::account::Aws;
@@ -31,6 +32,20 @@ impl Aws {
             // It may just have been made.
             None => self.group(name).await,
         }
+    }
+
+    /// An instance as such an answer about its group has it; nothing where it has not, or the group is not there.
+    pub(super) async fn recent_member(
+        &self,
+        id: &InstanceId,
+        group: &str,
+    ) -> Result<Option<Value>, AwsError> {
+        let params = json!({ "AutoScalingGroupNames": [group] });
+        let call = (Service::AutoScaling, "DescribeAutoScalingGroups");
+        let found = self.recently(call, &params, "AutoScalingGroups").await?;
+        let of_group = found.iter().find(|one| text(one, "AutoScalingGroupName") == Some(group));
+        let members = of_group.and_then(|group| group["Instances"].as_array());
+        Ok(members.into_iter().flatten().find(|one| text(one, "InstanceId") == Some(id.as_str())).cloned())
     }
 
     async fn recently(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_protocol::command::{Command, Effect, GroupEffect, KubernetesEffect};
+use replank_protocol::command::{Command, CommandKey, Effect, GroupEffect, KubernetesEffect};
 use replank_protocol::role::NodeRole;
 
 /// How soon a command is sent, as against others.
@@ -59,13 +59,17 @@ pub(super) type Place = (Urgency, u64);
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: BTreeMap<Place, Command>,
+    places: BTreeMap<CommandKey, Place>,
     next: u64,
 }
 
 impl Queue {
+    /// Takes a command in. One that is decided anew while it still waits takes its own place: it is sent once.
     pub(super) fn push(&mut self, command: Command) {
-        self.waiting.insert((urgency(&command.effect), self.next), command);
+        let place = (urgency(&command.effect), self.next);
         self.next += 1;
+        let place = self.places.get(&command.key).copied().filter(|own| own.0 <= place.0).unwrap_or(place);
+        self.put_back(place, command);
     }
 
     /// The next command to be sent, and its place: of those that destroy something none where these are held, and only one for which there is room.
@@ -80,11 +84,14 @@ impl Queue {
         };
         let (place, _) = self.waiting.iter().find(may_go)?;
         let place = *place;
-        self.waiting.remove(&place).map(|command| (place, command))
+        self.take(place).map(|command| (place, command))
     }
 
     /// Takes a command back that could not be sent.
     pub(super) fn put_back(&mut self, place: Place, command: Command) {
+        if let Some(before) = self.places.insert(command.key.clone(), place) {
+            self.waiting.remove(&before);
+        }
         self.waiting.insert(place, command);
     }
 
@@ -92,7 +99,22 @@ impl Queue {
     pub(super) fn pop_late(&mut self, is_late: impl Fn(&Command) -> bool) -> Option<Command> {
         let (at, _) = self.waiting.iter().find(|(_, command)| is_late(command))?;
         let at = *at;
-        self.waiting.remove(&at)
+        self.take(at)
+    }
+
+    /// A command was carried out: what waits to do the same once more is dropped.
+    pub(super) fn drop_done(&mut self, done: &Command) {
+        if let Some(place) = self.places.get(&done.key).copied()
+            && self.waiting.get(&place).is_some_and(|waiting| waiting.effect == done.effect)
+        {
+            self.take(place);
+        }
+    }
+
+    fn take(&mut self, place: Place) -> Option<Command> {
+        let command = self.waiting.remove(&place)?;
+        self.places.remove(&command.key);
+        Some(command)
     }
 
     /// How many commands would destroy something.
@@ -235,6 +257,21 @@ mod tests {
         assert_eq!(pop(false, Room::Urgent), None, "there is room for urgent ones only");
         assert_eq!(queue.pop_late(|command| &*command.key.0 == "b"), Some(evict("b")));
         assert_eq!(queue.pop(false, |_| Room::Any).map(|(_, command)| command), Some(evict("a")));
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_command_that_is_decided_anew_while_it_waits_is_sent_once() {
+        let mut queue = Queue::default();
+        let anew = Command { deadline: Time::from_millis(60_000), ..evict("a") };
+        for one in [evict("a"), evict("b"), anew.clone()] {
+            queue.push(one);
+        }
+        let mut pop = || queue.pop(false, |_| Room::Any).map(|(_, command)| command);
+        assert_eq!((pop(), pop(), pop()), (Some(anew), Some(evict("b")), None));
+        queue.push(evict("a"));
+        assert!(!queue.is_empty(), "what was sent may be sent again");
+        queue.drop_done(&evict("a"));
         assert!(queue.is_empty());
     }
 

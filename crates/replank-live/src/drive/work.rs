@@ -196,12 +196,13 @@ impl<'w> Work<'w> {
         }
         self.attend();
         self.catch_up();
+        // Before a decision: what it then asks for once more waits here no longer.
+        self.refuse_late();
         if self.may_decide() {
             self.intend();
             self.decide();
         }
         self.hold();
-        self.refuse_late();
         self.send();
     }
 
@@ -437,6 +438,9 @@ impl<'w> Work<'w> {
 
     /// A command has been carried out, or not.
     fn carried(&mut self, command: &Command, prepared: Option<&Prepared>, carried: Carried) {
+        if carried.answer == Answer::Done {
+            self.queue.drop_done(command);
+        }
         if let Effect::Queue(effect) = &command.effect {
             let mailbox = self.mailbox.as_mut();
             let delta = mailbox.and_then(|own| own.settle(effect, &carried.answer, &mut self.cluster.view));

@@ -1,6 +1,6 @@
 //! Hundreds of interruptions, rehearsed and then handled on a served AWS account whose clock only goes on when it is told to: each instance is treated as rehearsed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -79,9 +79,42 @@ fn facts(account: &Account, count: usize) -> Value {
     facts
 }
 
+/// A journal without the commands that were never carried out: their minute was over before their turn came, which a budget of calls each second brings with it.
+/// Nothing is carried out twice.
+fn carried_out(journal: &str) -> String {
+    let text = std::fs::read_to_string(journal).expect("it is there");
+    let mut waiting: BTreeMap<String, usize> = BTreeMap::new();
+    let mut lines: Vec<Option<&str>> = Vec::new();
+    let mut ended = BTreeSet::new();
+    for line in text.lines() {
+        let what: Value = serde_json::from_str(line).expect("it is JSON");
+        let key = |at: &str| what.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        if let Some(key) = key("/what/sent/command/key") {
+            if let Some(before) = waiting.insert(key, lines.len()) {
+                lines[before] = None;
+            }
+        }
+        if let Some(key) = key("/what/answered/key") {
+            let answer = &what["what"]["answered"]["answer"];
+            let sent = waiting.remove(&key);
+            if let Some(sent) = sent.filter(|_| *answer == json!({"refused": "late"})) {
+                lines[sent] = None;
+            }
+            let is_end = *answer == "done" && key.contains("/terminate/");
+            assert!(!is_end || ended.insert(key), "{journal}: carried out twice: {line}");
+        }
+        lines.push(Some(line));
+    }
+    let kept: Vec<&str> = lines.into_iter().flatten().collect();
+    println!("{journal}: {} commands were too late", text.lines().count() - kept.len());
+    let file = format!("{journal}.carried-out");
+    std::fs::write(&file, kept.join("\n")).expect("it can be written");
+    file
+}
+
 /// The commands about each node, and how often each about the group was given.
 fn told(journal: &str) -> (BTreeMap<String, Vec<String>>, BTreeMap<String, usize>) {
-    let mut all = commands(journal);
+    let mut all = commands(&carried_out(journal));
     let mut group = BTreeMap::new();
     for told in all.remove("group").unwrap_or_default() {
         *group.entry(told).or_default() += 1;

@@ -1,8 +1,9 @@
 //! Host names, held against what botocore says of them.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::*;
+use crate::aws::stand_in::python_with_botocore;
 
 /// A region of each partition, and how its host names end.
 const REGIONS: [(&str, &str, &str); 9] = [
@@ -64,14 +65,7 @@ fn each_partition_has_host_names_of_its_own() {
 
 #[test]
 fn botocore_names_the_same_hosts() {
-    let python = std::env::var("REPLANK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let there = Command::new(&python).args(["-c", "import botocore"]).stderr(Stdio::null()).status();
-    if !there.is_ok_and(|status| status.success()) {
-        println!(
-            "not run: {python} has no botocore: install it, or name a Python that has it in REPLANK_PYTHON"
-        );
-        return;
-    }
+    let Some(python) = python_with_botocore() else { return };
     let regions = REGIONS.map(|(region, ..)| region);
     let ran = Command::new(&python).args(["-c", SCRIPT]).args(regions).output().expect("Python runs");
     let theirs = String::from_utf8(ran.stdout).expect("it is text");

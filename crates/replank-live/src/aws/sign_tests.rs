@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::*;
+use crate::aws::stand_in::python_with_botocore;
 
 /// How many requests are signed.
 const REQUESTS: u64 = 300;
@@ -101,14 +102,7 @@ fn ours(request: &Value) -> String {
 
 #[test]
 fn botocore_signs_random_requests_alike() {
-    let python = std::env::var("REPLANK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let there = Command::new(&python).args(["-c", "import botocore"]).stderr(Stdio::null()).status();
-    if !there.is_ok_and(|status| status.success()) {
-        println!(
-            "not run: {python} has no botocore: install it, or name a Python that has it in REPLANK_PYTHON"
-        );
-        return;
-    }
+    let Some(python) = python_with_botocore() else { return };
     let requests: Vec<Value> = (0..REQUESTS).map(drawn).collect();
     let mut child = Command::new(&python)
         .args(["-c", SCRIPT])

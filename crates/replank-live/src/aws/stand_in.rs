@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::account::Aws;
@@ -107,4 +108,15 @@ fn refusal(text: &str) -> Option<(&str, &str, &str)> {
     let (status, rest) = text.split_once(' ').filter(|(status, _)| status.parse::<u16>().is_ok())?;
     let (code, body) = rest.split_once(' ')?;
     Some((status, code, body))
+}
+
+/// A Python that has botocore, beside which ours is held; where there is none, that is said.
+pub(super) fn python_with_botocore() -> Option<String> {
+    let python = std::env::var("REPLANK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let there = Command::new(&python).args(["-c", "import botocore"]).stderr(Stdio::null()).status();
+    if there.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    println!("not run: {python} has no botocore: install it, or name a Python that has it in REPLANK_PYTHON");
+    None
 }

@@ -101,25 +101,25 @@ pub(crate) fn owned<R: Resource>(ctx: &Ctx<'_>, owner: &R) -> Vec<Arc<Pod>> {
     found
 }
 
-/// A question about labels, asked once of those that stand side by side and are one and the same: pods of one template share theirs.
+/// A question about labels, asked once of those that are one and the same: pods of one template share theirs, and those that were loaded a few.
 pub(crate) struct PerLabels<F> {
     ask: F,
-    last: Option<(Labels, bool)>,
+    known: [Option<(Labels, bool)>; 4],
+    next: usize,
 }
 
 impl<F: Fn(&Labels) -> bool> PerLabels<F> {
     pub(crate) fn new(ask: F) -> Self {
-        Self { ask, last: None }
+        Self { ask, known: [const { None }; 4], next: 0 }
     }
 
     pub(crate) fn answer(&mut self, labels: &Labels) -> bool {
-        if let Some((last, answer)) = &self.last
-            && last.same(labels)
-        {
+        if let Some((_, answer)) = self.known.iter().flatten().find(|(known, _)| known.same(labels)) {
             return *answer;
         }
         let answer = (self.ask)(labels);
-        self.last = Some((labels.clone(), answer));
+        self.known[self.next] = Some((labels.clone(), answer));
+        self.next = (self.next + 1) % self.known.len();
         answer
     }
 }

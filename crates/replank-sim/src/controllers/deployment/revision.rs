@@ -266,8 +266,12 @@ pub(super) fn present(sets: &[Arc<ReplicaSet>], deployment: &Deployment) -> Opti
 
 /// Whether two templates are equal but for the label that the controller adds (`EqualIgnoreHash`).
 fn same_but_hash(a: &PodTemplate, b: &PodTemplate) -> bool {
-    a.spec == b.spec
+    (Arc::ptr_eq(&a.spec, &b.spec) || a.spec == b.spec)
         && a.meta.annotations == b.meta.annotations
         && a.meta.finalizers == b.meta.finalizers
-        && a.meta.labels.without(HASH_LABEL) == b.meta.labels.without(HASH_LABEL)
+        && labels_but_hash(a).eq(labels_but_hash(b))
+}
+
+fn labels_but_hash(template: &PodTemplate) -> impl Iterator<Item = (&str, &str)> {
+    template.meta.labels.iter().filter(|(key, _)| *key != HASH_LABEL)
 }

@@ -48,7 +48,7 @@ fn foreign(ground: &Ground<'_>, (index, name): (usize, &str), (update, leads): (
                 ground.say(index, &format!("to commit: {}", Commit::addon(name, to).line()));
             }
         }
-        None => ground.say(index, &format!("EKS update {id} of other settings, {whose} waited for")),
+        None => ground.say(index, &format!("EKS update {id} of other settings, {whose} {what}")),
     }
 }
 

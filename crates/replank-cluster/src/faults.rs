@@ -68,7 +68,13 @@ const ENDS: [(&str, &str); 6] = [
 
 /// The words that end what has been made to go wrong with some words.
 fn ending(words: &str) -> Option<String> {
-    for image in [" cannot stop pods", " crashes pods", " keeps pods unready"] {
+    for image in [
+        " cannot stop pods",
+        " crashes pods",
+        " keeps pods unready",
+        " slows starts by ",
+        " restarts pods every ",
+    ] {
         if let Some((which, _)) = words.split_once(image) {
             return Some(format!("{which} recovers"));
         }
@@ -177,6 +183,8 @@ mod tests {
         let ends = |words: &str| ending(words).unwrap_or_default();
         assert_eq!(ends("image ami-1 cannot stop pods after 1h"), "image ami-1 recovers");
         assert_eq!(ends("new image crashes pods"), "new image recovers");
+        assert_eq!(ends("new image slows starts by 6m"), "new image recovers");
+        assert_eq!(ends("image ami-1 restarts pods every 15m"), "image ami-1 recovers");
         assert_eq!(ends("spot capacity of any in any runs out"), "spot capacity of any in any is back");
         assert_eq!(
             ends("spot instances of any in any are taken back at 5% an hour"),

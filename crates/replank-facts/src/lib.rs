@@ -26,6 +26,7 @@ pub mod places;
 pub mod plan;
 pub mod pod_factory;
 pub mod remedy;
+pub mod restarts;
 pub mod room;
 pub mod run_record;
 pub mod shutdown;

@@ -175,11 +175,15 @@ impl Kubelets {
             let is_running = pod.status.phase == PodPhase::Running && !self.is_stopping(slot);
             match self.fault(ctx, &pod).filter(|_| is_running) {
                 Some(ImageFault::Crashes) => self.after(ctx, Span::ZERO, slot, Step::Crash),
+                Some(ImageFault::RestartsPods { every }) => self.after(ctx, every, slot, Step::Crash),
                 Some(ImageFault::KeepsUnready) if pod.is_ready() => {
                     set_ready(ctx, &pod, false);
                     self.miss(slot, Step::Ready);
                 }
-                Some(ImageFault::KeepsUnready | ImageFault::CannotStop { .. }) | None => {}
+                Some(
+                    ImageFault::KeepsUnready | ImageFault::CannotStop { .. } | ImageFault::SlowsStarts { .. },
+                )
+                | None => {}
             }
         }
     }
@@ -359,8 +363,13 @@ impl Kubelets {
             pod.status.container_statuses.iter().filter_map(|one| one.state.running.as_ref()?.started_at);
         let since = since.min().or(pod.status.start_time).unwrap_or(ctx.api.now());
         let left = |span: Span| (since + span - ctx.api.now()).max(Span::ZERO);
-        let ready = delays.ready.filter(|_| !pod.is_ready()).map(left);
+        let fault = self.fault(ctx, pod);
+        let ready = delays.ready.filter(|_| !pod.is_ready()).map(|ready| left(ready + lateness(fault)));
         let run = delays.run.map(left);
+        let crash = fault.and_then(ImageFault::crashes_after).filter(|_| !crash::is_waiting(pod)).map(left);
+        if let Some(crash) = crash {
+            self.after(ctx, crash, slot, Step::Crash);
+        }
         if let Some(ready) = ready {
             self.after(ctx, ready, slot, Step::Ready);
         }
@@ -382,7 +391,8 @@ impl Kubelets {
         let delays = Delays::of(&self.model, ctx, pod);
         let fault = self.fault(ctx, pod);
         let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
-        let is_ready = delays.ready == Some(Span::ZERO) && is_well;
+        let ready = delays.ready.map(|ready| ready + lateness(fault));
+        let is_ready = ready == Some(Span::ZERO) && is_well;
         let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
         let started = report::write(ctx, &pod.meta.key(), |pod| {
             pod.status.phase = PodPhase::Running;
@@ -394,11 +404,11 @@ impl Kubelets {
         debug_assert!(started.is_ok(), "the pod was just read");
         told::started(ctx, pod);
         self.await_deadline(ctx, slot, pod);
-        if fault == Some(ImageFault::Crashes) {
-            self.after(ctx, crash::CRASH, slot, Step::Crash);
+        if let Some(after) = fault.and_then(ImageFault::crashes_after) {
+            self.after(ctx, after, slot, Step::Crash);
         }
         let awaits = !is_ready && fault != Some(ImageFault::Crashes);
-        if let Some(ready) = delays.ready.filter(|_| awaits) {
+        if let Some(ready) = ready.filter(|_| awaits) {
             self.after(ctx, ready, slot, Step::Ready);
         }
         if let Some(run) = delays.run {
@@ -486,14 +496,19 @@ impl Kubelets {
         }
         let now = ctx.api.timestamp();
         let delays = Delays::of(&self.model, ctx, pod);
-        let is_ready = delays.ready == Some(Span::ZERO);
+        let fault = self.fault(ctx, pod);
+        let ready = delays.ready.map(|ready| ready + lateness(fault));
+        let is_ready = ready == Some(Span::ZERO);
         let restarted = report::write(ctx, &pod.meta.key(), |pod| {
             containers::run_again(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(restarted.is_ok(), "the pod was just read");
         told::started(ctx, pod);
-        if let Some(ready) = delays.ready.filter(|_| !is_ready) {
+        if let Some(after) = fault.and_then(ImageFault::crashes_after) {
+            self.after(ctx, after, slot, Step::Crash);
+        }
+        if let Some(ready) = ready.filter(|_| !is_ready) {
             self.after(ctx, ready, slot, Step::Ready);
         }
         if let Some(run) = delays.run {
@@ -503,8 +518,15 @@ impl Kubelets {
 
     /// The containers end because of their node's image; the kubelet starts them again, ever more slowly.
     fn crash(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
-        let still = self.fault(ctx, pod) == Some(ImageFault::Crashes);
+        let fault = self.fault(ctx, pod);
+        let still = fault.and_then(ImageFault::crashes_after).is_some();
         if !still || pod.status.phase != PodPhase::Running || self.is_stopping(slot) {
+            return;
+        }
+        if let Some(ImageFault::RestartsPods { every }) = fault
+            && !crash::has_run_for(pod, every, ctx.api.now())
+        {
+            // What is due was of an earlier start: this one has its own.
             return;
         }
         if containers::ends_for_good(pod, crash::CODE) {
@@ -535,10 +557,14 @@ impl Kubelets {
         if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
             record.back_off = Some(BackOff::next(record.back_off, now));
         }
-        if self.fault(ctx, pod) == Some(ImageFault::Crashes) {
-            self.after(ctx, crash::CRASH, slot, Step::Crash);
-        } else if let Some(ready) = Delays::of(&self.model, ctx, pod).ready {
-            self.after(ctx, ready, slot, Step::Ready);
+        let fault = self.fault(ctx, pod);
+        if let Some(after) = fault.and_then(ImageFault::crashes_after) {
+            self.after(ctx, after, slot, Step::Crash);
+        }
+        if fault != Some(ImageFault::Crashes)
+            && let Some(ready) = Delays::of(&self.model, ctx, pod).ready
+        {
+            self.after(ctx, ready + lateness(fault), slot, Step::Ready);
         }
     }
 
@@ -605,6 +631,11 @@ impl Kubelets {
             *record = None;
         }
     }
+}
+
+/// How much later a pod gets Ready because of its node's image.
+fn lateness(fault: Option<ImageFault>) -> Span {
+    fault.map_or(Span::ZERO, ImageFault::lateness)
 }
 
 fn set_ready(ctx: &mut Ctx<'_>, pod: &Pod, ready: bool) {

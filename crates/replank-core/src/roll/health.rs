@@ -3,6 +3,10 @@
 //! Two questions are asked at every decision. Of the whole cluster, where the plan has a `health`: are there more pods in a bad way than
 //! when the run began (which is written down, tag [`mark::HEALTH`]) plus what the plan allows? And of new nodes, while a canary or a
 //! wave is watched: is anything wrong on them at all, beyond what the plan allows? New nodes began with nothing.
+//!
+//! Pods that restart again and again are counted on new nodes alone, at all times. In a large cluster some pod or other restarts at any time, and it would not
+//! always be the same number; what restarts on new nodes has done so since the run began. Of these, too, as many may be as did in the whole cluster
+//! before: they move there.
 
 use std::collections::BTreeSet;
 
@@ -32,12 +36,14 @@ pub(super) fn write_before(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool 
     }
     let Some(vitals) = ctx.vitals else { return false };
     let (counts, _) = vitals.count(ctx.now, ctx.scope.plan.care.stuck.after, |_| true);
+    let restarting = narrow(vitals.restarting(ctx.now).count());
     // What is on its way up at this moment is nobody's fault of the run's, however long it takes.
     let before = Before {
         run: ctx.scope.run.clone(),
         crash_looping: counts.crash_looping,
         stuck_terminating: counts.stuck_terminating,
         not_ready: narrow(vitals.unready.len()),
+        restarting,
     };
     let value: Text = before.to_text();
     tag(ctx, roll.name, "health before the run", mark::HEALTH, value);
@@ -48,8 +54,10 @@ pub(super) fn write_before(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool 
 pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
     let vitals = ctx.vitals?;
     let stuck_after = ctx.scope.plan.care.stuck.after;
+    let restarting = restarting(ctx, vitals, rolls);
     if let (Some(health), Some(before)) = (ctx.scope.plan.care.health, before(rolls)) {
         let (counts, next) = vitals.count(ctx.now, stuck_after, |_| true);
+        let counts = Counts { restarting, ..counts };
         if let Some(ailment) = counts.beyond(Whose::All, &health, &before) {
             return Some(ailment);
         }
@@ -60,6 +68,7 @@ pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<
     let view = ctx.view;
     let is_new = |key: &Key| is_on(view, &new, key);
     let (counts, next) = vitals.count(ctx.now, stuck_after, is_new);
+    let counts = Counts { restarting, ..counts };
     if let Some(ailment) = counts.beyond(Whose::New, &health, &Counts::default()) {
         return Some(ailment);
     }
@@ -77,6 +86,7 @@ pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailm
     let counts = |key: &&Key| ailment.whose == Whose::All || is_on(view, &new, key);
     let ill: Vec<Key> = match ailment.illness {
         Illness::CrashLooping => vitals.crash_looping.iter().filter(counts).cloned().collect(),
+        Illness::Restarting => vitals.restarting(now).filter(counts).cloned().collect(),
         Illness::StuckTerminating => {
             let stuck = vitals.leaving.iter().filter(|(_, due)| **due + after <= now);
             stuck.map(|(key, _)| key).filter(counts).cloned().collect()
@@ -90,6 +100,16 @@ pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailm
     for key in ill.into_iter().take(NAMED_MAX) {
         ctx.wait(Subject::Pod(key), WaitingOn::PodEnd(PodEnd::Ailing { illness: ailment.illness }));
     }
+}
+
+/// Pods on new nodes that restart again and again.
+fn restarting(ctx: &Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) -> u32 {
+    let mut all = vitals.restarting(ctx.now).peekable();
+    if all.peek().is_none() {
+        return 0;
+    }
+    let new = new_nodes(ctx, rolls);
+    narrow(all.filter(|key| is_on(ctx.view, &new, key)).count())
 }
 
 /// Nodes that are on trial, those aside that somebody has cordoned.
@@ -108,11 +128,13 @@ fn before(rolls: &[GroupRoll<'_>]) -> Option<Counts> {
     let all = rolls.iter().filter_map(|roll| roll.health_before.as_ref());
     let counts = all.map(|before| Counts {
         crash_looping: before.crash_looping,
+        restarting: before.restarting,
         stuck_terminating: before.stuck_terminating,
         not_ready: before.not_ready,
     });
     counts.reduce(|a, b| Counts {
         crash_looping: a.crash_looping.min(b.crash_looping),
+        restarting: a.restarting.min(b.restarting),
         stuck_terminating: a.stuck_terminating.min(b.stuck_terminating),
         not_ready: a.not_ready.min(b.not_ready),
     })

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::plan::{Health, NOT_READY_AFTER};
+use replank_facts::restarts::restarting_until;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::object::{Object, condition};
@@ -16,6 +17,8 @@ use replank_protocol::mark::{Ailment, Illness, Whose};
 #[derive(Debug, Default)]
 pub(super) struct Vitals {
     pub(super) crash_looping: BTreeSet<Key>,
+    /// Until when they count, unless they restart once more.
+    pub(super) restarting: BTreeMap<Key, Time>,
     /// When they were due to be gone.
     pub(super) leaving: BTreeMap<Key, Time>,
     /// Since when.
@@ -38,6 +41,7 @@ impl Vitals {
         if let Some(Object::Pod(old)) = old {
             let key = old.meta.key();
             self.crash_looping.remove(&key);
+            self.restarting.remove(&key);
             self.leaving.remove(&key);
             self.unready.remove(&key);
         }
@@ -57,6 +61,7 @@ impl Vitals {
         if is_crash_looping(pod) {
             self.crash_looping.insert(pod.meta.key());
         }
+        self.restarting.extend(restarting_until(pod).map(|until| (pod.meta.key(), until)));
         let is_kept_up = pod.spec.restart_policy.is_none_or(|policy| policy == RestartPolicy::Always);
         if !pod.is_ready() && is_kept_up {
             let ready = condition::find(&pod.status.conditions, "Ready");
@@ -65,7 +70,13 @@ impl Vitals {
         }
     }
 
-    /// How many there are, and when there will be more without anybody's doing.
+    /// Pods that restart again and again at this moment.
+    pub(super) fn restarting(&self, now: Time) -> impl Iterator<Item = &Key> {
+        self.restarting.iter().filter(move |(_, until)| now < **until).map(|(key, _)| key)
+    }
+
+    /// How many there are, and when there will be more without anybody's doing. Those that restart are counted apart, for they are told by their
+    /// nodes.
     pub(super) fn count(
         &self,
         now: Time,
@@ -107,6 +118,7 @@ pub(super) fn is_crash_looping(pod: &Pod) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) crash_looping: u32,
+    pub(super) restarting: u32,
     pub(super) stuck_terminating: u32,
     pub(super) not_ready: u32,
 }
@@ -115,17 +127,26 @@ impl Counts {
     /// The first of these that is more than may be.
     pub(super) fn beyond(&self, whose: Whose, health: &Health, before: &Counts) -> Option<Ailment> {
         let rows = [
-            (Illness::CrashLooping, self.crash_looping, health.crash_looping_max, before.crash_looping),
+            (
+                Illness::CrashLooping,
+                whose,
+                self.crash_looping,
+                health.crash_looping_max,
+                before.crash_looping,
+            ),
+            // Whatever else is looked at, these are those on new nodes.
+            (Illness::Restarting, Whose::New, self.restarting, health.restarting_max, before.restarting),
             (
                 Illness::StuckTerminating,
+                whose,
                 self.stuck_terminating,
                 health.stuck_terminating_max,
                 before.stuck_terminating,
             ),
-            (Illness::NotReady, self.not_ready, health.not_ready_max, before.not_ready),
+            (Illness::NotReady, whose, self.not_ready, health.not_ready_max, before.not_ready),
         ];
-        let worse = rows.into_iter().find(|(_, found, max, before)| *found > max.saturating_add(*before));
-        worse.map(|(illness, found, max, before)| Ailment { illness, whose, found, max: max + before })
+        let worse = rows.into_iter().find(|(_, _, found, max, before)| *found > max.saturating_add(*before));
+        worse.map(|(illness, whose, found, max, before)| Ailment { illness, whose, found, max: max + before })
     }
 }
 

@@ -6,12 +6,12 @@ use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
-use replank_model::object::pod::Pod;
+use replank_model::object::pod::{ContainerState, ContainerStatus, ContainerTerminated, Pod};
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
 use replank_protocol::intent::Intent;
-use replank_protocol::mark;
-use replank_protocol::waiting::{RollWait, RunEnd, WaitingOn};
+use replank_protocol::mark::{self, Ailment, Illness, Whose};
+use replank_protocol::waiting::{RollWait, RunEnd, Waiting, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::basics::shop;
@@ -245,13 +245,7 @@ fn pods_in_crash_loop_on_the_canary_halt_the_run_and_it_goes_back() {
     for on_failure in ["pause", "rollback"] {
         let mut stage = stage(json!({"canary": {"nodes": 1, "soak": "1h"}, "onFailure": on_failure}));
         stage.run_until("the soak", HOUR, |stage| stage.seen.contains_key("soak"));
-        let is_new = |node: &Node| &*node.status.node_info.kubelet_version == "v1.36.0";
-        let on_new = |pod: &Pod| {
-            pod.node.as_ref().and_then(|node| stage.truth.node(node)).is_some_and(|node| is_new(node))
-        };
-        let pods = stage.truth.pods.sorted();
-        let pod = pods.iter().map(|(_, pod)| *pod).find(|pod| on_new(pod)).cloned();
-        let mut pod = Pod::clone(&pod.unwrap_or_else(|| panic!("no pod moved\n{}", stage.story())));
+        let mut pod = canary_pod(&stage);
         crash(&mut pod);
         stage.put(pod);
         let end = stage.run(DAY);
@@ -277,6 +271,90 @@ fn a_group_that_was_through_goes_back_with_the_others() {
     for (_, node) in stage.truth.nodes.sorted() {
         let version = &node.status.node_info.kubelet_version;
         assert_ne!(&**version, "v1.36.0", "{}\n{}", node.meta.name, stage.story());
+    }
+}
+
+/// One pod on a new node, while the canary is watched.
+fn canary_pod(stage: &Stage) -> Pod {
+    let is_new = |node: &Node| &*node.status.node_info.kubelet_version == "v1.36.0";
+    let on_new = |pod: &Pod| {
+        pod.node.as_ref().and_then(|node| stage.truth.node(node)).is_some_and(|node| is_new(node))
+    };
+    let pods = stage.truth.pods.sorted();
+    let pod = pods.iter().map(|(_, pod)| *pod).find(|pod| on_new(pod));
+    Pod::clone(pod.unwrap_or_else(|| panic!("no pod moved\n{}", stage.story())))
+}
+
+#[test]
+fn pods_that_restart_again_and_again_on_the_canary_halt_the_run_and_it_goes_back() {
+    let spec = json!({"canary": {"nodes": 1, "soak": "2h"}, "onFailure": "rollback"});
+    for (restarts, ran, halts) in [(2, 15, true), (1, 15, false), (9, 61, false), (9, 10, false)] {
+        let mut stage = stage(spec.clone());
+        stage.run_until("the soak", HOUR, |stage| stage.seen.contains_key("soak"));
+        for _ in 0..3600 {
+            assert_eq!(stage.tick(), None);
+        }
+        // Who decides has just started: what a status says is enough.
+        stage.restart();
+        let mut pod = canary_pod(&stage);
+        restart(&mut pod, restarts, stage.now - Span::from_minutes(ran), stage.now);
+        stage.put(pod);
+        let end = stage.run(DAY);
+        let of_new = |waiting: &Waiting| {
+            let WaitingOn::RunEnd(RunEnd::Unhealthy { ailment, .. }) = &waiting.on else { return false };
+            *ailment == Ailment { illness: Illness::Restarting, whose: Whose::New, found: 1, max: 0 }
+        };
+        let is_right = match &end {
+            End::RolledBack(why) => halts && why.iter().any(of_new),
+            End::Done => !halts,
+            End::Blocked(_) | End::Cancelled(_) | End::Refused(_) => false,
+        };
+        assert!(is_right, "{restarts} restarts, ran for {ran} minutes: {end:?}\n{}", stage.story());
+    }
+}
+
+#[test]
+fn what_restarted_an_hour_ago_does_not_count_any_more() {
+    let mut stage = stage(json!({"canary": {"nodes": 1, "soak": "3h"}}));
+    stage.run_until("the soak", HOUR, |stage| stage.seen.contains_key("soak"));
+    for _ in 0..5400 {
+        assert_eq!(stage.tick(), None);
+    }
+    let mut pod = canary_pod(&stage);
+    let ended = stage.now - HOUR;
+    restart(&mut pod, 2, ended - Span::from_minutes(15), ended);
+    stage.put(pod);
+    assert_eq!(stage.run(DAY), End::Done, "{}", stage.story());
+}
+
+#[test]
+fn restarts_on_old_nodes_do_not_count_and_as_many_as_before_may_restart_on_new_ones() {
+    for (before, halts) in [(1, false), (0, true)] {
+        let mut stage = stage(json!({"health": {}, "pace": {"betweenNodes": "30m"}}));
+        let named = |stage: &Stage, name: &str| {
+            let pods = stage.truth.pods.sorted();
+            let pod = pods.iter().find(|(_, pod)| pod.meta.name.as_str() == name);
+            Pod::clone(pod.expect("it was not moved yet").1)
+        };
+        if before == 1 {
+            let mut pod = named(&stage, "web-y2");
+            restart(&mut pod, 7, start() - Span::from_minutes(20), start());
+            stage.put(pod);
+        }
+        stage.run_until("a drain", HOUR, |stage| !drains(stage).is_empty());
+        for name in ["web-x2", "web-x1"] {
+            let mut pod = named(&stage, name);
+            restart(&mut pod, 2, stage.now - Span::from_minutes(20), stage.now);
+            stage.put(pod);
+        }
+        for _ in 0..600 {
+            assert_eq!(stage.tick(), None, "old nodes do not count\n{}", stage.story());
+        }
+        let mut pod = canary_pod(&stage);
+        restart(&mut pod, 2, stage.now - Span::from_minutes(15), stage.now);
+        stage.put(pod);
+        let end = stage.run(DAY);
+        assert_eq!(matches!(end, End::Blocked(_)), halts, "{before}: {end:?}\n{}", stage.story());
     }
 }
 
@@ -321,6 +399,23 @@ fn a_plan_that_refuses_begins_nothing_with_what_blocks() {
     let mut stage = Stage::new(plan(&["web"], spec("proceed")), objects());
     assert!(matches!(stage.run(DAY), End::Blocked(_)));
     assert!(!stage.done.is_empty());
+}
+
+/// Its container was started again so often; its last run was between these.
+fn restart(pod: &mut Pod, restarts: i32, began: Time, ended: Time) {
+    let last = ContainerTerminated {
+        exit_code: 1,
+        started_at: Some(began),
+        finished_at: Some(ended),
+        ..ContainerTerminated::default()
+    };
+    pod.status.container_statuses = vec![ContainerStatus {
+        name: "c".into(),
+        ready: true,
+        restart_count: restarts,
+        last_state: ContainerState { terminated: Some(last), ..ContainerState::default() },
+        ..ContainerStatus::default()
+    }];
 }
 
 fn crash(pod: &mut Pod) {

@@ -12,6 +12,8 @@ use super::windows::Windows;
 pub struct Health {
     /// Pods with a container that is in `CrashLoopBackOff`.
     pub crash_looping_max: u32,
+    /// Pods on new nodes, those of DaemonSets aside, with a container that restarts again and again ([`crate::restarts`]).
+    pub restarting_max: u32,
     /// Pods that are past their grace and past [`StuckTerminating::after`].
     pub stuck_terminating_max: u32,
     /// Pods that are kept up and have not been Ready for [`crate::plan::NOT_READY_AFTER`].

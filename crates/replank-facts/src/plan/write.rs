@@ -130,6 +130,7 @@ impl Plan {
         if let Some(health) = &care.health {
             spec["health"] = json!({
                 "maxCrashLooping": health.crash_looping_max,
+                "maxRestarting": health.restarting_max,
                 "maxStuckTerminating": health.stuck_terminating_max,
                 "maxNotReady": health.not_ready_max,
             });

@@ -123,6 +123,8 @@ pub struct Ailment {
 pub enum Illness {
     /// A container is in `CrashLoopBackOff`.
     CrashLooping,
+    /// A container ends again and again, though seldom enough for the kubelet not to let it rest.
+    Restarting,
     /// A pod does not end though its grace is long over.
     StuckTerminating,
     /// A pod that is kept up is not Ready for long.
@@ -141,8 +143,9 @@ pub enum Whose {
     All,
 }
 
-const ILLNESSES: [(Illness, &str, &str); 4] = [
+const ILLNESSES: [(Illness, &str, &str); 5] = [
     (Illness::CrashLooping, "crashLooping", "pods in CrashLoopBackOff"),
+    (Illness::Restarting, "restarting", "pods restarting again and again"),
     (Illness::StuckTerminating, "stuckTerminating", "pods stuck in Terminating"),
     (Illness::NotReady, "notReady", "pods not Ready"),
     (Illness::NodeNotReady, "nodeNotReady", "nodes not Ready"),
@@ -174,9 +177,10 @@ impl fmt::Display for Ailment {
         let what = illness.row().2;
         let of = match (illness, whose) {
             (Illness::NodeNotReady, Whose::New) => "among the new nodes",
-            (Illness::CrashLooping | Illness::StuckTerminating | Illness::NotReady, Whose::New) => {
-                "on new nodes"
-            }
+            (
+                Illness::CrashLooping | Illness::Restarting | Illness::StuckTerminating | Illness::NotReady,
+                Whose::New,
+            ) => "on new nodes",
             (_, Whose::All) => "in the cluster",
         };
         match (found, what.split_once("s ")) {
@@ -255,27 +259,31 @@ pub struct Before {
     pub stuck_terminating: u32,
     /// Pods not Ready.
     pub not_ready: u32,
+    /// Pods that restart again and again, those of DaemonSets aside; none where an earlier Replank wrote it.
+    pub restarting: u32,
 }
 
 impl Before {
     /// As it is written.
     #[must_use]
     pub fn to_text(&self) -> Text {
-        let Self { run, crash_looping, stuck_terminating, not_ready } = self;
+        let Self { run, crash_looping, stuck_terminating, not_ready, restarting } = self;
+        let restarting = if *restarting == 0 { String::new() } else { format!(" restarting={restarting}") };
         Text::from(written(&format!(
-            "{run} crashLooping={crash_looping} stuckTerminating={stuck_terminating} notReady={not_ready}"
+            "{run} crashLooping={crash_looping} stuckTerminating={stuck_terminating} notReady={not_ready}{restarting}"
         )))
     }
 
     /// As it is read; `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let (run, pairs) = pairs(text, &["crashLooping", "stuckTerminating", "notReady"])?;
+        let (run, pairs) = pairs(text, &["crashLooping", "stuckTerminating", "notReady", "restarting"])?;
         Some(Self {
             run,
             crash_looping: number(&pairs, "crashLooping")?,
             stuck_terminating: number(&pairs, "stuckTerminating")?,
             not_ready: number(&pairs, "notReady")?,
+            restarting: number(&pairs, "restarting").unwrap_or(0),
         })
     }
 }
@@ -434,8 +442,11 @@ mod tests {
             assert_eq!(Halted::read(&halted.to_text()), Some(halted));
         }
         assert_eq!(Halted::read("something else"), None);
-        let before = Before { run: "r".into(), crash_looping: 1, stuck_terminating: 0, not_ready: 12 };
-        assert_eq!(Before::read(&before.to_text()), Some(before));
+        for restarting in [0, 3] {
+            let run = RunId::from("r");
+            let before = Before { run, crash_looping: 1, stuck_terminating: 0, not_ready: 12, restarting };
+            assert_eq!(Before::read(&before.to_text()), Some(before));
+        }
         let until = Until { run: "r s".into(), until: time("2026-01-01T01:00:00Z") };
         assert_eq!(Until::read(&until.to_text()), Some(until));
         let moment = Moment { run: "r s".into(), at: time("2026-01-01T01:00:00Z") };
@@ -472,6 +483,8 @@ mod tests {
         let halted = Halted { run: "web".into(), at: time("2026-01-01T01:00:00Z"), why: Halt::Deadline };
         assert_eq!(Halted::read("web at=2026-01-01T01:00:00Z why=deadline"), Some(halted));
         assert_eq!(Halted::read("v2 web at=2026-01-01T01:00:00Z why=deadline"), None);
+        let before = Before::read("v1 r crashLooping=1 stuckTerminating=0 notReady=12");
+        assert_eq!(before.map(|before| (before.not_ready, before.restarting)), Some((12, 0)));
         assert_eq!(Before::read("v2 r crashLooping=1 stuckTerminating=0 notReady=12"), None);
         assert_eq!(Until::read("v2 r until=2026-01-01T01:00:00Z"), None);
         assert_eq!(Moment::read("v2 r at=2026-01-01T01:00:00Z"), None);
@@ -486,8 +499,14 @@ mod tests {
         let most = u32::MAX;
         let mut all = vec![
             Begun { run: back.clone(), nodes: most, surge: most, extra: most - 1, dead: most }.to_text(),
-            Before { run: back.clone(), crash_looping: most, stuck_terminating: most, not_ready: most }
-                .to_text(),
+            Before {
+                run: back.clone(),
+                crash_looping: most,
+                stuck_terminating: most,
+                not_ready: most,
+                restarting: most,
+            }
+            .to_text(),
             Until { run: back.clone(), until: late }.to_text(),
             Moment { run: back.clone(), at: late }.to_text(),
             size_tag(GroupSize { min: most, max: most, desired: most }),

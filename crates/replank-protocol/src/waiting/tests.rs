@@ -106,6 +106,7 @@ fn pods() -> Vec<WaitingOn> {
         PodEnd::Refused { reason: Refused::Bare }.into(),
         PodEnd::CameBack.into(),
         PodEnd::Ailing { illness: Illness::CrashLooping }.into(),
+        PodEnd::Ailing { illness: Illness::Restarting }.into(),
     ]
 }
 

@@ -67,6 +67,15 @@ pub(super) fn is_waiting(pod: &Pod) -> bool {
     pod.status.container_statuses.iter().any(|status| status.state.waiting.is_some())
 }
 
+/// Whether containers run, all of them for so long.
+pub(super) fn has_run_for(pod: &Pod, span: Span, now: Time) -> bool {
+    let runs = |status: &ContainerStatus| {
+        let running = status.state.running.as_ref();
+        running.is_some_and(|running| running.started_at.is_none_or(|since| since + span <= now))
+    };
+    pod.status.container_statuses.iter().all(runs)
+}
+
 /// Containers that had crashed run again.
 pub(super) fn started_again(pod: &mut Pod, now: Time) {
     for status in &mut pod.status.container_statuses {

@@ -35,6 +35,37 @@ pub enum ImageFault {
     Crashes,
     /// Pods are never Ready; those of DaemonSets aside.
     KeepsUnready,
+    /// Pods are Ready so much later after each start of their containers; those of DaemonSets aside.
+    SlowsStarts {
+        /// How much later.
+        by: Span,
+    },
+    /// Containers end with code 1 whenever they have run for so long; those of DaemonSets aside.
+    RestartsPods {
+        /// How long they run.
+        every: Span,
+    },
+}
+
+impl ImageFault {
+    /// How long containers run until they end because of it.
+    pub(super) fn crashes_after(self) -> Option<Span> {
+        match self {
+            Self::Crashes => Some(super::crash::CRASH),
+            Self::RestartsPods { every } => Some(every),
+            Self::CannotStop { .. } | Self::KeepsUnready | Self::SlowsStarts { .. } => None,
+        }
+    }
+
+    /// How much later than on other nodes pods get Ready, if they do.
+    pub(super) fn lateness(self) -> Span {
+        match self {
+            Self::SlowsStarts { by } => by,
+            Self::CannotStop { .. } | Self::Crashes | Self::KeepsUnready | Self::RestartsPods { .. } => {
+                Span::ZERO
+            }
+        }
+    }
 }
 
 /// The faults that hold at present.
@@ -78,7 +109,10 @@ impl ImageFaults {
                 let since = view.node(pod.node.as_ref()?)?.meta.creation_timestamp;
                 since.is_none_or(|since| since + after <= now)
             }
-            ImageFault::Crashes | ImageFault::KeepsUnready => !is_daemon,
+            ImageFault::Crashes
+            | ImageFault::KeepsUnready
+            | ImageFault::SlowsStarts { .. }
+            | ImageFault::RestartsPods { .. } => !is_daemon,
         };
         if holds {
             self.met.insert(image);

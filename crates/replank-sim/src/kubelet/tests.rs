@@ -198,6 +198,35 @@ fn pods_that_run_crash_when_the_fault_begins() {
 }
 
 #[test]
+fn pods_of_an_image_that_slows_starts_get_ready_later() {
+    let mut world = stage();
+    world.image_fault(&ImageName::New, Some(ImageFault::SlowsStarts { by: Span::from_minutes(6) }));
+    make(&mut world, "slow", "new");
+    make(&mut world, "old", "old");
+    world.pass(Span::from_minutes(5));
+    assert_eq!(waiting(&world, "slow"), json!([null, 0, false]));
+    assert_eq!(waiting(&world, "old"), json!([null, 0, true]));
+    world.pass(Span::from_minutes(2));
+    assert_eq!(waiting(&world, "slow"), json!([null, 0, true]));
+}
+
+#[test]
+fn pods_of_an_image_that_restarts_them_come_back_each_time() {
+    let mut world = stage();
+    world.image_fault(&ImageName::New, Some(ImageFault::RestartsPods { every: Span::from_minutes(15) }));
+    make(&mut world, "bad", "new");
+    world.pass(Span::from_minutes(10));
+    assert_eq!(waiting(&world, "bad"), json!([null, 0, true]));
+    world.pass(Span::from_minutes(10));
+    assert_eq!(waiting(&world, "bad"), json!([null, 1, true]));
+    world.pass(Span::from_minutes(15));
+    assert_eq!(waiting(&world, "bad"), json!([null, 2, true]), "ten minutes of running, and no pause");
+    world.image_fault(&ImageName::New, None);
+    world.pass(Span::from_minutes(60));
+    assert_eq!(waiting(&world, "bad"), json!([null, 2, true]));
+}
+
+#[test]
 fn pods_are_kept_unready_and_ready_again_when_the_image_recovers() {
     let mut world = stage();
     make(&mut world, "first", "new");

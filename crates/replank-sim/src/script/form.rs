@@ -74,6 +74,18 @@ static FAULTS: &[Form] = &[
         "pods on such nodes are not Ready, except those of DaemonSets",
         |args| What::Image(ImageName::Named(args.text()), Some(ImageFault::KeepsUnready)),
     ),
+    form(
+        "image IMAGE slows starts by DURATION",
+        "pods on such nodes, except those of DaemonSets, become Ready this much later than on others, after each start of their containers",
+        |args| What::Image(ImageName::Named(args.text()), Some(ImageFault::SlowsStarts { by: args.span() })),
+    ),
+    form(
+        "image IMAGE restarts pods every DURATION",
+        "containers on such nodes, except those of DaemonSets, exit with code 1 whenever they have run for this long, and are restarted as a kubelet does: at once, or with back-off if that was 10 minutes or less",
+        |args| {
+            What::Image(ImageName::Named(args.text()), Some(ImageFault::RestartsPods { every: args.span() }))
+        },
+    ),
     form("image IMAGE recovers", "nodes with this image behave normally", |args| {
         What::Image(ImageName::Named(args.text()), None)
     }),
@@ -88,6 +100,12 @@ static FAULTS: &[Form] = &[
     form("new image crashes pods", "likewise", |_| What::Image(ImageName::New, Some(ImageFault::Crashes))),
     form("new image keeps pods unready", "likewise", |_| {
         What::Image(ImageName::New, Some(ImageFault::KeepsUnready))
+    }),
+    form("new image slows starts by DURATION", "likewise", |args| {
+        What::Image(ImageName::New, Some(ImageFault::SlowsStarts { by: args.span() }))
+    }),
+    form("new image restarts pods every DURATION", "likewise", |args| {
+        What::Image(ImageName::New, Some(ImageFault::RestartsPods { every: args.span() }))
     }),
     form("new image recovers", "likewise", |_| What::Image(ImageName::New, None)),
     form("pod POD ready", "its readiness probe succeeds", |args| What::Pod(args.key(), PodDoes::Ready)),

@@ -45,6 +45,14 @@ fn words_become_what_they_say() {
         ("at 1m: image ami-9 cannot stop pods after 2h", What::Image(image("ami-9"), after(7200))),
         ("at 1m: image ami-9 recovers", What::Image(image("ami-9"), None)),
         ("at 1m: new image crashes pods", What::Image(ImageName::New, Some(ImageFault::Crashes))),
+        (
+            "at 1m: image ami-9 slows starts by 6m",
+            What::Image(image("ami-9"), Some(ImageFault::SlowsStarts { by: Span::from_secs(360) })),
+        ),
+        (
+            "at 1m: new image restarts pods every 15m",
+            What::Image(ImageName::New, Some(ImageFault::RestartsPods { every: Span::from_secs(900) })),
+        ),
         ("at 1m: pod shop/web-0 exits 137", What::Pod(Key::new("shop", "web-0"), PodDoes::Exit(137))),
         (
             "at 1m: pods of Deployment shop/web unready",

@@ -21,11 +21,15 @@ use replank_protocol::decision::End;
 use replank_sim::Sent;
 
 use super::sights::{Met, Sights};
-use super::truth::{Truth, is_healthy, is_over};
+use super::truth::{Truth, is_healthy, is_over, manager};
 use super::{Found, Promise, Promised};
 
 /// How long a pod must have been unready to count.
 const NOT_READY_AFTER: Span = Span::from_minutes(5);
+/// A container restarts again and again if its last run, not the first, was longer than the one and no longer than the other, and
+/// ended no longer ago.
+const RAN_MIN: Span = Span::from_minutes(10);
+const RAN_MAX: Span = Span::from_minutes(60);
 const BEFORE: &str = "replank.dev/health-before";
 const STAGE: &str = "replank.dev/stage-";
 const ROLE: &str = "replank.dev/role";
@@ -35,6 +39,7 @@ const HALTED: &str = "replank.dev/halted";
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     crash_looping: u32,
+    restarting: u32,
     stuck: u32,
     not_ready: u32,
     /// However short a time they have been so.
@@ -47,6 +52,8 @@ struct Lately {
     counts: Counts,
     /// What a late observer saw: a pod that recovers in the last moment still counts.
     seen_late: Counts,
+    /// Pods that restart again and again on nodes that the run does not replace.
+    restarting_elsewhere: u32,
 }
 
 /// What is wrong with a pod.
@@ -54,6 +61,8 @@ struct Lately {
 struct Ill {
     node: Option<NodeName>,
     crash_loops: bool,
+    /// Until when it counts as one that restarts again and again.
+    restarts_until: Option<Time>,
     /// When it was due to be gone.
     due: Option<Time>,
     unready_since: Option<Time>,
@@ -108,24 +117,34 @@ impl Gate {
     /// Counts, and notes since when there have been too many.
     pub(super) fn look(&mut self, at: Time, promised: &Promised, truth: &Truth, sights: &mut Sights) {
         let counts = count(self.ill.values(), at, promised.stuck_after);
-        let met = [(counts.stuck, Met::StuckPod), (counts.crash_looping, Met::CrashLoop)];
+        let met = [
+            (counts.stuck, Met::StuckPod),
+            (counts.crash_looping, Met::CrashLoop),
+            (counts.restarting, Met::Restarts),
+        ];
         sights.met.extend(met.into_iter().filter(|(count, _)| *count > 0).map(|(_, met)| met));
         if promised.health.is_none() && promised.stage_health.is_none() {
             return;
         }
         let seen_late = count(self.ill.values(), at + truth.seen_within, promised.stuck_after);
-        self.lately.push_back((at, Lately { counts, seen_late }));
+        let elsewhere = self.ill.values().filter(|ill| is_elsewhere(promised, ill));
+        let restarting_elsewhere = count(elsewhere, at, promised.stuck_after).restarting;
+        self.lately.push_back((at, Lately { counts, seen_late, restarting_elsewhere }));
         while self.lately.len() > 1 && self.lately[1].0 + truth.seen_within < at {
             self.lately.pop_front();
         }
         let before = self.before.values().map(|(_, most)| *most).reduce(least);
-        let all = promised.health.zip(before).and_then(|(health, before)| excess(counts, &health, before));
+        let on_new = self.ill.values().filter(|ill| is_on_new(promised, truth, ill));
+        let on_new = count(on_new, at, promised.stuck_after);
+        // Those on other nodes do not count.
+        let in_all = Counts { restarting: on_new.restarting, ..counts };
+        let all = promised.health.zip(before).and_then(|(health, before)| excess(in_all, &health, before));
         self.all.note(at, truth.seen_within, all);
         let is_watched = self.watched.values().any(|until| *until > at);
-        let new = promised.stage_health.filter(|_| is_watched).and_then(|health| {
-            let on_new = self.ill.values().filter(|ill| is_on_new(promised, truth, ill));
-            excess(count(on_new, at, promised.stuck_after), &health, Counts::default())
-        });
+        let new = promised
+            .stage_health
+            .filter(|_| is_watched)
+            .and_then(|health| excess(on_new, &health, Counts::default()));
         self.new.note(at, truth.seen_within, new);
         if self.all.surely.is_some() || self.new.surely.is_some() {
             sights.met.insert(Met::Gate);
@@ -181,10 +200,21 @@ impl Gate {
 
     /// The run says that things have become worse than the plan allows: at some moment they had.
     fn halted(&self, promised: &Promised, value: &str, found: &mut Found<'_>) {
+        if value.contains("why=unhealthy of=new restarting=") {
+            let health = promised.health.or(promised.stage_health).unwrap_or_default();
+            let mut lately = self.lately.iter();
+            if !lately.any(|(_, lately)| lately.restarting_elsewhere > health.restarting_max) {
+                found.broken(Promise::H1, format!("the run halts without a cause: {value}"));
+            }
+        }
         let (Some(health), true) = (promised.health, value.contains("why=unhealthy of=all")) else { return };
         let before = self.before.values().map(|(least, _)| *least).reduce(least);
         let was_so = before.is_some_and(|before| {
-            self.lately.iter().any(|(_, lately)| excess(lately.seen_late, &health, before).is_some())
+            self.lately.iter().any(|(_, lately)| {
+                // Restarts are never said of the whole cluster.
+                let seen_late = Counts { restarting: 0, ..lately.seen_late };
+                excess(seen_late, &health, before).is_some()
+            })
         });
         if !was_so {
             found.broken(Promise::H1, format!("the run halts without a cause: {value}"));
@@ -236,16 +266,34 @@ fn illness(pod: &Pod) -> Option<Ill> {
     let ill = Ill {
         node: pod.node.clone(),
         crash_loops: due.is_none() && reasons.any(|reason| reason == "CrashLoopBackOff"),
+        restarts_until: restarts_until(pod).filter(|_| due.is_none()),
         due,
         unready_since: since.or(pod.meta.creation_timestamp).filter(|_| is_unready),
     };
-    (ill.crash_loops || due.is_some() || is_unready).then_some(ill)
+    (ill.crash_loops || ill.restarts_until.is_some() || due.is_some() || is_unready).then_some(ill)
+}
+
+/// Until when a pod is one that restarts again and again, if it does not once more. DaemonSets' pods never are.
+fn restarts_until(pod: &Pod) -> Option<Time> {
+    if matches!(manager(pod), Some(("DaemonSet", ..))) {
+        return None;
+    }
+    let mut until = None;
+    for one in pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses) {
+        let Some(last) = &one.last_state.terminated else { continue };
+        let (Some(began), Some(ended)) = (last.started_at, last.finished_at) else { continue };
+        if one.restart_count > 1 && began + RAN_MIN < ended && ended <= began + RAN_MAX {
+            until = until.max(Some(ended + RAN_MAX));
+        }
+    }
+    until
 }
 
 fn count<'i>(ill: impl Iterator<Item = &'i Ill>, at: Time, stuck_after: Span) -> Counts {
     let mut counts = Counts::default();
     for one in ill {
         counts.crash_looping += u32::from(one.crash_loops);
+        counts.restarting += u32::from(one.restarts_until.is_some_and(|until| until > at));
         counts.stuck += u32::from(one.due.is_some_and(|due| due + stuck_after <= at));
         counts.not_ready += u32::from(one.unready_since.is_some_and(|since| since + NOT_READY_AFTER <= at));
         counts.unready += u32::from(one.unready_since.is_some());
@@ -261,10 +309,16 @@ fn is_on_new(promised: &Promised, truth: &Truth, ill: &Ill) -> bool {
     instance.is_some_and(|one| promised.is_launched(one))
 }
 
+/// Whether a pod is on a node that the run does not replace.
+fn is_elsewhere(promised: &Promised, ill: &Ill) -> bool {
+    ill.node.as_ref().is_some_and(|name| !promised.old.contains(name))
+}
+
 /// The first count above its limit; pods that were not Ready before do not count.
 fn excess(counts: Counts, health: &Health, before: Counts) -> Option<String> {
     let rows = [
         ("in crash loops", counts.crash_looping, health.crash_looping_max + before.crash_looping),
+        ("restarting on new nodes", counts.restarting, health.restarting_max + before.restarting),
         ("stuck in Terminating", counts.stuck, health.stuck_terminating_max + before.stuck),
         ("not Ready", counts.not_ready, health.not_ready_max + before.unready),
     ];
@@ -283,6 +337,7 @@ fn most(a: Counts, b: Counts) -> Counts {
 fn pairwise(a: Counts, b: Counts, of: fn(u32, u32) -> u32) -> Counts {
     Counts {
         crash_looping: of(a.crash_looping, b.crash_looping),
+        restarting: of(a.restarting, b.restarting),
         stuck: of(a.stuck, b.stuck),
         not_ready: of(a.not_ready, b.not_ready),
         unready: of(a.unready, b.unready),

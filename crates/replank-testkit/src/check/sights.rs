@@ -21,6 +21,8 @@ pub enum Met {
     StuckPod,
     /// A pod in a crash loop.
     CrashLoop,
+    /// A pod that restarts again and again, in no crash loop.
+    Restarts,
     /// More pods in a bad way than the plan allows.
     Gate,
     /// It had to go back.

@@ -106,8 +106,12 @@ fn calm(cluster: &mut Cluster) {
     // that it can use, before its own goes.
     plan.budget.surge = Surge::PerZone;
     // Pods that never become Ready are no reason to stop, new nodes under watch or not.
-    plan.care.health =
-        Some(Health { crash_looping_max: 1_000, stuck_terminating_max: 1_000, not_ready_max: 1_000 });
+    plan.care.health = Some(Health {
+        crash_looping_max: 1_000,
+        restarting_max: 1_000,
+        stuck_terminating_max: 1_000,
+        not_ready_max: 1_000,
+    });
 }
 
 /// Takes away workloads until each pool has room to spare: whether pods fit in another order than the one they came in is another question.

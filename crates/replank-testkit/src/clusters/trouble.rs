@@ -79,8 +79,10 @@ fn bear(random: &mut Random, plan: &mut Plan, is_new_bad: bool) {
     };
     let gates = if is_new_bad { 75 } else { GATES };
     if random.percent(gates) {
+        let crash_looping_max = random.one(&[0, 0, 1, 3]);
         plan.care.health = Some(Health {
-            crash_looping_max: random.one(&[0, 0, 1, 3]),
+            crash_looping_max,
+            restarting_max: crash_looping_max,
             stuck_terminating_max: random.one(&[0, 0, 1, 3]),
             not_ready_max: random.one(&[0, 1, 3, 12, 12]),
         });

@@ -46,6 +46,8 @@ pub enum Bug {
     Twice,
     /// Pods in a crash loop count as healthy.
     Heedless,
+    /// Pods that restart again and again count as healthy.
+    Forbearing,
     /// A rollback ends as soon as it has begun.
     HalfBack,
     /// A run that is refused writes a tag.
@@ -85,7 +87,7 @@ enum Part {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -101,6 +103,7 @@ impl Bug {
         Self::NoExpiry,
         Self::Twice,
         Self::Heedless,
+        Self::Forbearing,
         Self::HalfBack,
         Self::Meddling,
         Self::Rash,
@@ -161,6 +164,7 @@ impl Bug {
             | Self::NoExpiry
             | Self::Twice
             | Self::Heedless
+            | Self::Forbearing
             | Self::HalfBack
             | Self::Meddling
             | Self::Rash
@@ -183,6 +187,15 @@ impl Bug {
                 plan.care.health = Some(Health { not_ready_max: 100, ..Health::default() });
                 plan.on_failure = OnFailure::Rollback;
                 cluster.troubles = vec![(ImageName::New, ImageFault::Crashes)];
+            }
+            Self::Forbearing => {
+                plan.target.image = Some("ami-bad".into());
+                plan.care.health =
+                    Some(Health { not_ready_max: 100, crash_looping_max: 100, ..Health::default() });
+                // Nodes are left to be begun when pods have restarted twice.
+                plan.pace.between_nodes = Span::from_minutes(20);
+                cluster.troubles =
+                    vec![(ImageName::New, ImageFault::RestartsPods { every: Span::from_minutes(11) })];
             }
             Self::Meddling | Self::Rash => {
                 plan.care.blocking_findings = BlockingFindings::Refuse;
@@ -249,7 +262,7 @@ impl Bug {
             Self::Meddling => Promise::S7,
             Self::Rash => Promise::S9,
             Self::BehindEks => Promise::S10,
-            Self::Heedless => Promise::H1,
+            Self::Heedless | Self::Forbearing => Promise::H1,
             Self::HalfBack => Promise::H2,
             Self::Endless => Promise::L1,
             Self::KeptMarks => Promise::L4,

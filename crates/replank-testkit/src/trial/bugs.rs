@@ -118,7 +118,7 @@ impl Buggy {
             Bug::EarlyRescue => self.rescue_early(decision),
             Bug::EarlyUncordon => self.uncordon_early(decision),
             Bug::Meddler => self.meddle(now, decision),
-            Bug::Heedless | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
+            Bug::Heedless | Bug::Forbearing | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
             let key = CommandKey(format!("bug/{effect:?}").into());
@@ -503,6 +503,10 @@ impl Engine for Buggy {
                 self.fired.set(self.fired.get() + 1);
                 Delta::from(well(&pod))
             }
+            (Bug::Forbearing, Delta::Put(Object::Pod(pod))) if has_restarted_twice(&pod) => {
+                self.fired.set(self.fired.get() + 1);
+                Delta::from(as_if_first(&pod))
+            }
             (_, delta) => delta,
         };
         self.core.observe(delta);
@@ -578,6 +582,17 @@ fn well(pod: &Pod) -> Pod {
     for status in &mut pod.status.container_statuses {
         status.state.waiting = None;
     }
+    pod
+}
+
+fn has_restarted_twice(pod: &Pod) -> bool {
+    pod.status.container_statuses.iter().any(|one| one.restart_count > 1)
+}
+
+/// The pod, none of whose containers was ever started again.
+fn as_if_first(pod: &Pod) -> Pod {
+    let mut pod = pod.clone();
+    pod.status.container_statuses.iter_mut().for_each(|one| one.restart_count = 0);
     pod
 }
 

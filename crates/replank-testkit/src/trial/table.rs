@@ -66,6 +66,7 @@ impl Table {
             ("a node that was postponed", sights.postponed > 0),
             ("a forced deletion", sights.forced > 0),
             ("a crash loop", sights.met.contains(&Met::CrashLoop)),
+            ("a pod that restarts again and again", sights.met.contains(&Met::Restarts)),
             ("a gate that was passed", sights.met.contains(&Met::Gate)),
             ("a way back", sights.met.contains(&Met::WayBack)),
             ("something blocking that is refused", sights.met.contains(&Met::Blocking)),

@@ -137,6 +137,11 @@ fn a_gate_that_nobody_looks_at_is_caught() {
 }
 
 #[test]
+fn restarts_that_nobody_counts_are_caught() {
+    is_caught(Bug::Forbearing, 20);
+}
+
+#[test]
 fn a_way_back_that_ends_half_way_is_caught() {
     is_caught(Bug::HalfBack, 20);
 }

@@ -87,6 +87,7 @@ fn health(at: At<'_>, errors: &mut Errors) -> Option<Health> {
     let mut read = |name| fields.read(name, errors, |at, errors| count(at, 0, errors)).unwrap_or(0);
     let health = Health {
         crash_looping_max: read("maxCrashLooping"),
+        restarting_max: read("maxRestarting"),
         stuck_terminating_max: read("maxStuckTerminating"),
         not_ready_max: read("maxNotReady"),
     };

@@ -95,11 +95,13 @@ fn stages(plan: &Plan, result: &RehearsalResult) -> Option<String> {
 
 /// What is more than a plan allows.
 fn more_than(health: &Health) -> String {
-    let Health { crash_looping_max, stuck_terminating_max, not_ready_max } = health;
-    match (crash_looping_max, stuck_terminating_max, not_ready_max) {
-        (0, 0, 0) => "any pod that crashes, is stuck in Terminating or is not Ready".to_owned(),
-        (crash, stuck, unready) => format!(
-            "more than {crash} pods that crash, {stuck} that are stuck in Terminating or {unready} that are not Ready"
+    let Health { crash_looping_max, restarting_max, stuck_terminating_max, not_ready_max } = health;
+    match (crash_looping_max, restarting_max, stuck_terminating_max, not_ready_max) {
+        (0, 0, 0, 0) => {
+            "any pod that crashes, keeps restarting, is stuck in Terminating or is not Ready".to_owned()
+        }
+        (crash, restart, stuck, unready) => format!(
+            "more than {crash} pods that crash, {restart} that keep restarting, {stuck} that are stuck in Terminating or {unready} that are not Ready"
         ),
     }
 }

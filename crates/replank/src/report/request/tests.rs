@@ -107,7 +107,7 @@ fn steps_say_what_the_plan_says() {
         serde_json::json!({"groups": ["web", "batch"], "canary": {"nodes": "10%", "soak": "30m"}, "health": {"maxNotReady": 2},
         "budget": {"surge": "10%", "maxUnavailable": "20%", "minReadyPerZone": 1}}),
     );
-    assert!(careful.contains("After 10% of the nodes of each group (canary) the run pauses for 30m. Until then it halts with more than 0 pods that"), "{careful}");
+    assert!(careful.contains("After 10% of the nodes of each group (canary) the run pauses for 30m. Until then it halts with more than 0 pods that crash, 0 that keep restarting"), "{careful}");
     assert!(
         careful.contains("more than 20% fewer nodes in use than before (`maxUnavailable`)")
             && careful.contains("At least 1 node stays Ready"),

@@ -227,6 +227,23 @@ fn pods_of_an_image_that_restarts_them_come_back_each_time() {
 }
 
 #[test]
+fn a_fault_that_begins_anew_has_pods_restart_no_more_often() {
+    let mut world = stage();
+    let every = ImageFault::RestartsPods { every: Span::from_minutes(15) };
+    world.image_fault(&ImageName::New, Some(every));
+    make(&mut world, "bad", "new");
+    world.pass(Span::from_minutes(5));
+    world.image_fault(&ImageName::New, None);
+    world.image_fault(&ImageName::New, Some(every));
+    world.pass(Span::from_minutes(13));
+    assert_eq!(waiting(&world, "bad"), json!([null, 1, true]));
+    world.pass(Span::from_minutes(9));
+    assert_eq!(waiting(&world, "bad"), json!([null, 1, true]), "what was due at 20m is of the run before");
+    world.pass(Span::from_minutes(7));
+    assert_eq!(waiting(&world, "bad"), json!([null, 2, true]));
+}
+
+#[test]
 fn pods_are_kept_unready_and_ready_again_when_the_image_recovers() {
     let mut world = stage();
     make(&mut world, "first", "new");

@@ -89,10 +89,10 @@ fn carried_out(journal: &str) -> String {
     for line in text.lines() {
         let what: Value = serde_json::from_str(line).expect("it is JSON");
         let key = |at: &str| what.pointer(at).and_then(Value::as_str).map(str::to_owned);
-        if let Some(key) = key("/what/sent/command/key") {
-            if let Some(before) = waiting.insert(key, lines.len()) {
-                lines[before] = None;
-            }
+        if let Some(key) = key("/what/sent/command/key")
+            && let Some(before) = waiting.insert(key, lines.len())
+        {
+            lines[before] = None;
         }
         if let Some(key) = key("/what/answered/key") {
             let answer = &what["what"]["answered"]["answer"];

@@ -303,7 +303,8 @@ fn away(ground: &Ground) {
     notes.of(|noted| {
         let at = |of: &dyn Fn(&Event) -> bool| noted.events.iter().position(of);
         let held = at(&|event| matches!(event, Event::Held { commands: 1.., .. })).expect("it is said");
-        let released = at(&|event| matches!(event, Event::Released { commands: 1.. })).expect("it is said");
+        // By then it may be too late for what was held: minutes have passed on a served cluster. It is decided anew.
+        let released = at(&|event| matches!(event, Event::Released { .. })).expect("it is said");
         assert!(held < released, "{:?}", noted.events);
     });
     assert_looked_at_in_between(&proxy.passed());

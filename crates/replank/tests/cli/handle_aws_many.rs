@@ -83,22 +83,23 @@ fn facts(account: &Account, count: usize) -> Value {
 /// Nothing is carried out twice.
 fn carried_out(journal: &str) -> String {
     let text = std::fs::read_to_string(journal).expect("it is there");
-    let mut waiting: BTreeMap<String, usize> = BTreeMap::new();
+    // Of one key more than one may wait: it is asked for once more while its first is still under way.
+    let mut waiting: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut lines: Vec<Option<&str>> = Vec::new();
     let mut ended = BTreeSet::new();
     for line in text.lines() {
         let what: Value = serde_json::from_str(line).expect("it is JSON");
         let key = |at: &str| what.pointer(at).and_then(Value::as_str).map(str::to_owned);
-        if let Some(key) = key("/what/sent/command/key")
-            && let Some(before) = waiting.insert(key, lines.len())
-        {
-            lines[before] = None;
+        if let Some(key) = key("/what/sent/command/key") {
+            waiting.entry(key).or_default().push(lines.len());
         }
         if let Some(key) = key("/what/answered/key") {
             let answer = &what["what"]["answered"]["answer"];
-            let sent = waiting.remove(&key);
-            if let Some(sent) = sent.filter(|_| *answer == json!({"refused": "late"})) {
-                lines[sent] = None;
+            let sent = waiting.entry(key.clone()).or_default();
+            let over = if *answer == json!({"refused": "late"}) { 1 } else { sent.len().saturating_sub(1) };
+            sent.drain(..over.min(sent.len())).for_each(|sent| lines[sent] = None);
+            if *answer != json!({"refused": "late"}) {
+                sent.clear();
             }
             let is_end = *answer == "done" && key.contains("/terminate/");
             assert!(!is_end || ended.insert(key), "{journal}: carried out twice: {line}");

@@ -51,7 +51,8 @@ pub(crate) struct Image {
     pub(crate) release: String,
     /// Whether it is the newest of its minor version.
     pub(crate) is_newest: bool,
-    day: &'static str,
+    /// The day of the release, such as `20261120`.
+    pub(crate) day: &'static str,
 }
 
 impl Image {

@@ -22,6 +22,7 @@ use replank_model::selector::Selector;
 use replank_model::text::{GroupName, InstanceId, Text, Zone};
 use replank_model::view::View;
 
+use crate::images::day_shown;
 use crate::node_labels::is_by_hand;
 use crate::plan::{ChosenBy, Plan};
 use crate::target_groups;
@@ -99,6 +100,7 @@ fn made_of(from: &LaunchTemplate, node: Option<&Node>, unknown: impl FnOnce() ->
         None => {}
     }
     made.profile.kubelet_version = kubelet.clone();
+    made.released = day_shown(node).map_or_else(Text::default, Text::from);
     made
 }
 
@@ -274,6 +276,7 @@ fn template(view: &View, nodes: &[&Arc<Node>]) -> LaunchTemplate {
     LaunchTemplate {
         image: newest.meta.labels.get(node::LABEL_EKS_IMAGE).cloned().unwrap_or_default(),
         ami_type: kind_of_image(nodes),
+        released: day_shown(newest).map_or_else(Text::default, Text::from),
         profile,
     }
 }

@@ -4,8 +4,11 @@
 //! that a node shows.
 
 use std::fmt;
+use std::str::FromStr;
 
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
+
+use crate::release::ReleaseVersion;
 
 /// The day of the table.
 pub const IMAGES_DATE: &str = "2026-07-21";
@@ -79,6 +82,15 @@ pub fn releases() -> Vec<Release> {
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(Release::read).collect()
 }
 
+/// The day of the release that a node shows, where what it shows fits one release only.
+#[must_use]
+pub fn day_shown(node: &Node) -> Option<&'static str> {
+    let all = releases();
+    let mut fitting = all.iter().filter(|release| release.fits(node));
+    let only = fitting.next()?;
+    fitting.next().is_none().then(|| only.day())
+}
+
 /// An image that is not to be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadImage {
@@ -120,6 +132,16 @@ impl Which {
         }
     }
 
+    /// Whether a release is meant that a plan or a launch template names. The patch is not looked at: there is one release a day for a minor version.
+    #[must_use]
+    pub fn is_release(&self, release: &ReleaseVersion) -> bool {
+        match self {
+            Self::Image(_) => false,
+            Self::Release(version) => version.parse().is_ok_and(|own: ReleaseVersion| own.is_same(release)),
+            Self::Day(day) => release.day() == day,
+        }
+    }
+
     /// Whether a node names the image that is meant.
     #[must_use]
     pub fn is_of(&self, node: &Node) -> bool {
@@ -127,6 +149,31 @@ impl Which {
             Self::Image(id) => node.meta.labels.value(LABEL_EKS_IMAGE) == Some(id),
             Self::Release(_) | Self::Day(_) => false,
         }
+    }
+}
+
+/// Why a word names no image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no image: expected ami-…, a release version such as 1.36.2-20260714, or the day of a release such as v20260714"
+)]
+pub struct NotImage;
+
+impl FromStr for Which {
+    type Err = NotImage;
+
+    fn from_str(word: &str) -> Result<Self, NotImage> {
+        if word.starts_with("ami-") {
+            return Ok(Self::Image(word.to_owned()));
+        }
+        if word.contains('-') {
+            return word
+                .parse::<ReleaseVersion>()
+                .map(|_| Self::Release(word.to_owned()))
+                .map_err(|_| NotImage);
+        }
+        let day = word.strip_prefix('v').unwrap_or(word);
+        if ReleaseVersion::is_day(day) { Ok(Self::Day(day.to_owned())) } else { Err(NotImage) }
     }
 }
 
@@ -155,7 +202,7 @@ pub fn read(text: &str) -> Result<Vec<BadImage>, BadLine> {
         let (word, reason) = line
             .split_once(char::is_whitespace)
             .ok_or_else(|| wrong(format!("{line:?} has no reason: write why after it")))?;
-        let which = which(word).ok_or_else(|| {
+        let which = word.parse().map_err(|NotImage| {
             wrong(format!(
                 "{word:?} is no image: write ami-…, a release version such as 1.36.2-20260714, or the day of a release such as v20260714"
             ))
@@ -163,22 +210,6 @@ pub fn read(text: &str) -> Result<Vec<BadImage>, BadLine> {
         all.push(BadImage { which, reason: reason.trim().to_owned() });
     }
     Ok(all)
-}
-
-fn which(word: &str) -> Option<Which> {
-    let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-    if word.starts_with("ami-") {
-        return Some(Which::Image(word.to_owned()));
-    }
-    if let Some((kubelet, day)) = word.split_once('-') {
-        let is_version = kubelet.split('.').count() == 3
-            && kubelet
-                .split('.')
-                .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-        return (is_version && is_day(day)).then(|| Which::Release(word.to_owned()));
-    }
-    let day = word.strip_prefix('v').unwrap_or(word);
-    is_day(day).then(|| Which::Day(day.to_owned()))
 }
 
 #[cfg(test)]
@@ -222,6 +253,10 @@ mod tests {
         assert_eq!(of("v1.35.5-eks-0123456", "Amazon Linux 2023.12.20260710", kernel), [""; 0]);
         assert_eq!(of("v1.35.6-eks-0123456", "Amazon Linux 2023.12.20260710", "6.1.1"), [""; 0]);
         assert_eq!(of("v1.35.6-eks-0123456", "Bottlerocket OS 1.50.0", kernel), [""; 0]);
+        let shown =
+            |kubelet: &str, kernel: &str| day_shown(&node(kubelet, "Amazon Linux 2023.12.20260710", kernel));
+        assert_eq!(shown("v1.35.6-eks-0123456", kernel), Some("20260714"));
+        assert_eq!(shown("v1.35.5-eks-0123456", kernel), None);
     }
 
     #[test]
@@ -241,5 +276,20 @@ mod tests {
                 .to_string()
                 .starts_with("line 2: \"1.35-20260714\" is no image")
         );
+        for word in ["v20261301", "1.35.6-2026071", "1.35.6-20260714-x", "x", ""] {
+            assert_eq!(word.parse::<Which>(), Err(NotImage), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_list_means_a_release_for_one_minor_version_or_for_all() {
+        let is = |word: &str, release: &str| {
+            let which: Which = word.parse().expect("it names an image");
+            which.is_release(&release.parse().expect("a release"))
+        };
+        assert!(is("1.36.2-20260714", "1.36.2-20260714") && is("v20260714", "1.35.6-20260714"));
+        assert!(is("1.36.2-20260714", "1.36.1-20260714"), "one release a day: the patch may be a guess");
+        assert!(!is("1.36.2-20260714", "1.35.6-20260714") && !is("v20260714", "1.36.2-20260625"));
+        assert!(!is("ami-1", "1.36.2-20260714"));
     }
 }

@@ -25,6 +25,7 @@ pub mod node_pods;
 pub mod places;
 pub mod plan;
 pub mod pod_factory;
+pub mod release;
 pub mod remedy;
 pub mod restarts;
 pub mod room;

@@ -1,16 +1,19 @@
 //! What new nodes are: whether a node is one, and the launch template that makes them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use replank_model::labels::Labels;
 use replank_model::object::affinity::Taint;
-use replank_model::object::cloud::{AmiType, LaunchTemplate, NodeGroup};
+use replank_model::object::cloud::{AmiType, Instance, LaunchTemplate, LaunchTemplateRef, NodeGroup};
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
 use replank_model::text::{GroupName, Text};
 use replank_model::time::Time;
 
 use crate::plan::{Base, TaintChange, Target};
+use crate::release::{ReleaseVersion, made_of};
 use replank_protocol::mark;
+use replank_protocol::record::MadeOf;
 
 /// The launch template from before the run, where it was written down.
 pub fn original(group: &NodeGroup) -> Option<&LaunchTemplate> {
@@ -56,6 +59,9 @@ pub fn meets_node(
     let version = &node.status.node_info.kubelet_version;
     target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(version))
         && target.image.as_ref().is_none_or(|wanted| image_of(node, template) == Some(wanted))
+        && target.release_version.as_ref().is_none_or(|wanted| {
+            wanted.has_kubelet(version) && is_node_of_release(wanted, started, node, template)
+        })
         && meets_labels(target, &node.meta.labels)
         && meets_taints(target, &node.spec.taints)
 }
@@ -67,8 +73,45 @@ pub fn meets_template(target: &Target, group: &NodeGroup, template: &LaunchTempl
     }
     target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(&template.profile.kubelet_version))
         && target.image.as_ref().is_none_or(|wanted| template.image == *wanted)
+        && target.release_version.as_ref().is_none_or(|wanted| is_of_release(wanted, template))
         && meets_labels(target, &template.profile.labels)
         && meets_taints(target, &template.profile.taints)
+}
+
+/// Whether a launch template's image is known to be of a release.
+fn is_of_release(wanted: &ReleaseVersion, template: &LaunchTemplate) -> bool {
+    ReleaseVersion::of(template).is_some_and(|found| found.is_same(wanted))
+}
+
+/// A node shows no day: what it was made from is asked. As long as that is not seen, a node of the kubelet that came up since the run began is taken for one of the run.
+fn is_node_of_release(
+    wanted: &ReleaseVersion,
+    started: Time,
+    node: &Node,
+    template: Option<&LaunchTemplate>,
+) -> bool {
+    match template {
+        Some(template) => is_of_release(wanted, template),
+        None => node.meta.creation_timestamp.is_some_and(|created| created > started),
+    }
+}
+
+/// What those nodes of a group are made of that are not as the target says, most of them; where all are, or nothing is said of them, what the group's launch template has.
+pub fn former<'i>(
+    target: &Target,
+    group: &NodeGroup,
+    instances: impl Iterator<Item = &'i Instance>,
+) -> Option<MadeOf> {
+    let mut counts: BTreeMap<&LaunchTemplateRef, usize> = BTreeMap::new();
+    for instance in instances.filter(|one| one.is_counted()) {
+        *counts.entry(&instance.template).or_default() += 1;
+    }
+    let known = counts
+        .into_iter()
+        .filter_map(|(version, count)| Some((count, version, group.templates.get(version)?)));
+    let old = known.filter(|(_, _, template)| !meets_template(target, group, template));
+    let most = old.max_by_key(|(count, version, _)| (*count, *version)).map(|(_, _, template)| template);
+    made_of(most.unwrap_or_else(|| group.template()))
 }
 
 /// The launch template that a group is to have.
@@ -92,6 +135,8 @@ fn with_differences(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
             *labels = labels.without(LABEL_EKS_IMAGE);
         }
         template.image = image;
+        template.released =
+            target.release_version.as_ref().map_or_else(Text::default, |release| release.day().into());
     }
     let profile = &mut template.profile;
     for (key, value) in &target.labels {
@@ -113,6 +158,11 @@ fn with_differences(target: &Target, group: &NodeGroup) -> Arc<LaunchTemplate> {
 /// The image in place of a template's. A Kubernetes version is the image's: another version is another image, and where the target names none, the one
 /// that goes with the version.
 fn other_image(target: &Target, from: &LaunchTemplate) -> Option<Text> {
+    if let Some(release) = &target.release_version {
+        // Always by its name: whoever updates the group has to pass it.
+        let image = release.image();
+        return (image != from.image).then_some(image);
+    }
     match (&target.image, &target.kubernetes_version) {
         (Some(image), _) => (*image != from.image).then(|| image.clone()),
         (None, Some(version)) if !version.matches(&from.profile.kubelet_version) => {
@@ -125,6 +175,9 @@ fn other_image(target: &Target, from: &LaunchTemplate) -> Option<Text> {
 /// The kubelet that comes with an image: as known from a version of the group's template that has it, else as the target says, else as the group has it.
 fn kubelet_of(target: &Target, group: &NodeGroup, image: &Text) -> Text {
     let present = &group.profile().kubelet_version;
+    if let Some(release) = &target.release_version {
+        return Text::from(release.kubelet_version());
+    }
     match (known_kubelet(group, image), &target.kubernetes_version) {
         (Some(known), _) => known.clone(),
         (None, Some(version)) if !version.matches(present) => Text::from(version.kubelet_version()),
@@ -188,7 +241,9 @@ fn is_same(one: &Taint, other: &Taint) -> bool {
 #[cfg(test)]
 mod tests {
     use replank_model::object::affinity::TaintEffect;
-    use replank_model::object::cloud::{GroupSize, LaunchTemplateRef, NodeProfile, NodeShape};
+    use replank_model::object::cloud::{
+        GroupSize, HealthStatus, InstanceState, Lifecycle, Market, NodeProfile, NodeShape,
+    };
 
     use super::*;
 
@@ -198,6 +253,8 @@ mod tests {
             group: None,
             kubernetes_version: Some("1.36".parse().expect("a version")),
             image: Some("ami-new".into()),
+            release_version: None,
+            bad_releases: Vec::new(),
             labels: vec![("old".into(), None), ("tier".into(), Some("web".into()))],
             taints: vec![
                 TaintChange::Set(Taint::new("dedicated", TaintEffect::NoSchedule)),
@@ -211,6 +268,7 @@ mod tests {
         LaunchTemplate {
             image: "ami-old".into(),
             ami_type: AmiType::new("AL2023_x86_64_STANDARD"),
+            released: "20260101".into(),
             profile: NodeProfile {
                 kubelet_version: "v1.34.2".into(),
                 labels: [("old", "x"), (LABEL_EKS_IMAGE, "ami-old")].into_iter().collect(),
@@ -261,6 +319,77 @@ mod tests {
         assert_eq!((&*new.image, &*new.profile.kubelet_version), ("<image of Kubernetes 1.36>", "v1.36.0"));
         let same = Target { kubernetes_version: "1.34".parse().ok(), ..Target::default() };
         assert_eq!(*with_differences(&same, &of(old_template())), old_template());
+    }
+
+    #[test]
+    fn a_release_is_met_by_its_day_and_its_kubelet() {
+        let wanted: ReleaseVersion = "1.34.2-20260610".parse().expect("a release");
+        let target = Target { release_version: Some(wanted.clone()), ..Target::default() };
+        let mut old = old_template();
+        old.image = "ami-old".into();
+        assert!(!meets_template(&target, &group(), &old), "another day");
+        let new = with_differences(&target, &of(old.clone()));
+        assert_eq!((&*new.image, &*new.released), ("<image of release 1.34.2-20260610>", "20260610"));
+        assert_eq!(
+            (&*new.profile.kubelet_version, new.profile.labels.value(LABEL_EKS_IMAGE)),
+            ("v1.34.2", None)
+        );
+        assert!(meets_template(&target, &group(), &new));
+        let started = Time::from_millis(0);
+        let node = new.profile.node(&"n".into(), &"z".into(), &NodeShape::default());
+        assert!(meets_node(&target, started, &node, None, Some(&new)));
+        assert!(!meets_node(&target, started, &node, None, Some(&old)), "the same kubelet, another day");
+        assert!(!meets_node(&target, started, &node, None, None), "nothing shows its day");
+        let mut later = node.clone();
+        later.meta.creation_timestamp = Some(Time::from_millis(1_000));
+        assert!(
+            meets_node(&target, started, &later, None, None),
+            "it came since, and its instance is not seen yet"
+        );
+        assert!(!meets_node(&target, started, &later, None, Some(&old)));
+        later.status.node_info.kubelet_version = "v1.34.3".into();
+        assert!(!meets_node(&target, started, &later, None, None), "another kubelet");
+        // A template that EKS has made of it meets the target, and is asked for by the release still.
+        old.released = "20260610".into();
+        assert!(meets_template(&target, &group(), &old));
+        assert_eq!(&*with_differences(&target, &of(old)).image, "<image of release 1.34.2-20260610>");
+        let unknown = LaunchTemplate { released: Text::default(), ..old_template() };
+        assert!(!meets_template(&target, &group(), &unknown));
+    }
+
+    #[test]
+    fn what_goes_is_made_of_what_most_nodes_have_that_are_not_as_the_target_says() {
+        let mut group = of(old_template());
+        let (first, second) = (group.current.clone(), group.current.at(2));
+        let mut new = old_template();
+        (new.image, new.released) = ("ami-new".into(), "20260610".into());
+        group.templates.insert(second.clone(), new);
+        group.current = second.clone();
+        let instance = |version: &LaunchTemplateRef| Instance {
+            id: "i".into(),
+            group: "web".into(),
+            zone: "a".into(),
+            state: InstanceState::Running,
+            template: version.clone(),
+            launched: None,
+            node: None,
+            lifecycle: Lifecycle::default(),
+            market: Market::default(),
+            is_protected: false,
+            health: HealthStatus::default(),
+            targets: Vec::new(),
+        };
+        let told = |target: &Target, versions: &[&LaunchTemplateRef]| {
+            let instances: Vec<Instance> = versions.iter().map(|version| instance(version)).collect();
+            former(target, &group, instances.iter()).map(|found| found.to_string()).unwrap_or_default()
+        };
+        let target = Target { release_version: "1.34.2-20260610".parse().ok(), ..Target::default() };
+        // An update has begun: the launch template is that of the new nodes, and most nodes may be new.
+        assert_eq!(told(&target, &[&first, &second, &second]), "release 1.34.2-20260101 (ami-old)");
+        assert_eq!(told(&target, &[&second]), "release 1.34.2-20260610 (ami-new)");
+        let other = Target { release_version: "1.34.2-20261120".parse().ok(), ..Target::default() };
+        assert_eq!(told(&other, &[&first, &second, &second]), "release 1.34.2-20260610 (ami-new)");
+        assert_eq!(told(&Target::default(), &[&first, &first]), "release 1.34.2-20260610 (ami-new)");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! the plan, since when, how groups are told, what is wanted of it. docs/record.md describes each field.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use replank_model::labels::TextMap;
@@ -12,7 +13,7 @@ use replank_model::object::cloud::{GroupSize, LaunchTemplateRef};
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
-use replank_model::text::{GroupName, Name, RunId};
+use replank_model::text::{GroupName, Name, RunId, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,33 @@ pub struct GroupRecord {
     /// What the run has written down of a group that bears no tags of its own, because somebody else keeps it: what would be its tags ([`crate::mark`]).
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub notes: TextMap,
+    /// What its nodes were made of before the run, where that is known: what to go back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<MadeOf>,
+}
+
+/// What nodes are made of, as far as it is known; one of both is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MadeOf {
+    /// The release of EKS's image, such as `1.36.1-20260610`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<Text>,
+    /// The image's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<Text>,
+}
+
+/// `release 1.36.1-20260610 (ami-0def)`
+impl fmt::Display for MadeOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.release, &self.image) {
+            (Some(release), Some(image)) => write!(f, "release {release} ({image})"),
+            (Some(release), None) => write!(f, "release {release}"),
+            (None, Some(image)) => write!(f, "image {image}"),
+            (None, None) => f.write_str("an image that is not known"),
+        }
+    }
 }
 
 /// Why a record cannot be read.
@@ -222,6 +250,7 @@ mod tests {
             template: LaunchTemplateRef { id: "lt-0123456789abcdef0".into(), version: 2 },
             wanted: 4,
             notes: TextMap::default(),
+            before: Some(MadeOf { release: Some("1.35.4-20260901".into()), image: Some("ami-1".into()) }),
         };
         RunRecord {
             run: "web to 1.36".into(),
@@ -256,6 +285,27 @@ mod tests {
         let other = RunRecord { intent: Intent::Undo, groups: BTreeMap::new(), ..record };
         let view = view_with(other.rewritten(&found.holder));
         assert_eq!(all(&view).into_iter().map(|found| found.record).collect::<Vec<_>>(), [Ok(other)]);
+    }
+
+    #[test]
+    fn a_record_that_says_nothing_of_images_is_read() {
+        let found = changed(|value| {
+            let groups = value["data"]["groups"].as_str().expect("a text");
+            let mut groups: Value = serde_json::from_str(groups).expect("JSON");
+            assert_eq!(groups["web"]["before"], json!({"release": "1.35.4-20260901", "image": "ami-1"}));
+            groups["web"].as_object_mut().expect("an object").remove("before");
+            value["data"]["groups"] = groups.to_string().into();
+        });
+        let groups = found.record.expect("it can be read").groups;
+        assert_eq!(groups[&GroupName::from("web")].before, None);
+        let of = |release: Option<&str>, image: Option<&str>| {
+            MadeOf { release: release.map(Text::from), image: image.map(Text::from) }.to_string()
+        };
+        assert_eq!(of(Some("1.35.4-20260901"), Some("ami-1")), "release 1.35.4-20260901 (ami-1)");
+        assert_eq!(
+            (of(Some("1.35.4-20260901"), None), of(None, Some("ami-1"))),
+            ("release 1.35.4-20260901".to_owned(), "image ami-1".to_owned())
+        );
     }
 
     #[test]

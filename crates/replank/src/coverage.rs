@@ -26,7 +26,7 @@ pub(crate) fn data_end(asked: Release) -> Option<DataEnd> {
 
 /// What can be seen of a roll to the version of a plan: what is known of versions ends somewhere.
 pub(crate) fn of_plan(coverage: Coverage, plan: &Plan, allowed: &Allowed) -> Coverage {
-    let wanted = plan.target.kubernetes_version.as_ref();
+    let wanted = plan.target.version();
     let wanted: Option<Release> = wanted.and_then(|version| version.to_string().parse().ok());
     // Patches come and go within what is known of a minor version.
     let wanted = wanted.map(|release| Release::minor(release.major, release.minor));

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{ChosenBy, Plan, TaintChange, Target};
+use replank_facts::release::ReleaseVersion;
 use replank_live::aws::request_token;
 use replank_model::object::affinity::TaintEffect;
 use replank_model::text::Text;
@@ -59,10 +60,15 @@ impl Made {
         if first["amiType"] != CUSTOM {
             put("amiType", first["amiType"].clone());
             let wanted = target.kubernetes_version.as_ref().map(ToString::to_string);
-            match wanted.map(|version| minor(&version)).filter(|wanted| first["version"] != **wanted) {
+            let other = wanted.map(|version| minor(&version)).filter(|wanted| first["version"] != **wanted);
+            match (&target.release_version, other) {
+                (Some(release), _) => {
+                    put("version", release.minor().into());
+                    put("releaseVersion", release.to_string().into());
+                }
                 // The newest release of that version.
-                Some(other) => put("version", other.into()),
-                None => {
+                (None, Some(other)) => put("version", other.into()),
+                (None, None) => {
                     put("version", first["version"].clone());
                     put("releaseVersion", first["releaseVersion"].clone());
                 }
@@ -414,8 +420,25 @@ pub(crate) fn with_assumed(mut answers: Vec<Value>, plan: &Plan, groups: &[Learn
     answers
 }
 
-/// Where no node shows the group that nodes are to move into, its nodes have the kubelet of the release that EKS says it has; and it is the one that is described, not the one that was assumed before that was known.
+/// The release that EKS says a group has is that of its launch template. Where no node shows the group that nodes are to move into, its nodes have the kubelet of the release that EKS says it has; and it is the one that is described, not the one that was assumed before that was known.
 pub(crate) fn released(groups: &mut Vec<LearntGroup>, answers: &[Value], plan: &Plan) {
+    landed(groups, answers, plan);
+    for (described, release) in described(answers).filter_map(|one| Some((one, release_of(one)?))) {
+        let own =
+            groups.iter_mut().filter(|learnt| described["nodegroupName"] == *learnt.group.name.as_str());
+        for learnt in own {
+            let current = learnt.group.current.clone();
+            let template = learnt.group.templates.get_mut(&current);
+            // Nodes may show that it is not theirs: those of an update that has failed, for example.
+            let own = template.filter(|template| release.has_kubelet(&template.profile.kubelet_version));
+            if let Some(template) = own {
+                template.released = Text::from(release.day());
+            }
+        }
+    }
+}
+
+fn landed(groups: &mut Vec<LearntGroup>, answers: &[Value], plan: &Plan) {
     let (Some(name), Some(landing)) = (&plan.target.group, landing(answers, plan)) else { return };
     // What is said of groups is put behind what is known of them.
     let last = groups.iter().rposition(|learnt| learnt.group.name == *name);
@@ -431,6 +454,11 @@ pub(crate) fn released(groups: &mut Vec<LearntGroup>, answers: &[Value], plan: &
             template.profile.kubelet_version = Text::from(kubelet.as_str());
         }
     }
+}
+
+/// The release of a group, where no update is about to change it. Bottlerocket's are not called by days.
+fn release_of(group: &Value) -> Option<ReleaseVersion> {
+    group["releaseVersion"].as_str().filter(|_| group["status"] != "UPDATING")?.parse().ok()
 }
 
 /// `v1.36.2` of release `1.36.2-20261120`; of a group whose release is not named, the first of its version. A group with an image of its own has that for a release.

@@ -33,6 +33,7 @@ mod place;
 mod printer;
 mod progress;
 mod rehearse;
+mod releases;
 mod report;
 mod roll;
 mod sarif;

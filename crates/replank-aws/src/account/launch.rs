@@ -13,7 +13,7 @@ use super::names::Names;
 use super::own::Account;
 use super::templates::{Template, Version};
 use crate::fault::Fault;
-use crate::image::{image, images, minor_of, newest};
+use crate::image::{Image, image, images, minor_of, newest};
 use crate::input::Input;
 use crate::region::Region;
 use crate::text::ec2_id;
@@ -78,6 +78,7 @@ pub(crate) fn made(
         let mut template = like.clone();
         if let Some(id) = &image_id {
             template.image = Text::from(&**id);
+            template.released = day_of(known.as_ref());
             if template.profile.labels.value(IMAGE_LABEL).is_some() {
                 template.profile.labels = template.profile.labels.with(IMAGE_LABEL, &**id);
             }
@@ -117,6 +118,7 @@ pub(crate) fn made(
     let version = version.unwrap_or_else(|| {
         image(&image_id).map_or_else(|| format!("{}.0", names.setting.version), |image| image.version)
     });
+    let released = day_of(image(&image_id).as_ref());
     let (mut labels, mut taints) = of_user_data(data);
     labels.extend(wish.labels.iter().cloned());
     taints.extend(wish.taints.iter().cloned());
@@ -157,10 +159,16 @@ pub(crate) fn made(
         taints,
         shapes,
     };
-    Ok(LaunchTemplate { image: Text::from(image_id), ami_type: AmiType::new(ami_type), profile })
+    Ok(LaunchTemplate { image: Text::from(image_id), ami_type: AmiType::new(ami_type), released, profile })
 }
 
 const IMAGE_LABEL: &str = "eks.amazonaws.com/nodegroup-image";
+
+/// The day of an image's release; nothing of Bottlerocket's, whose releases are not called by days.
+fn day_of(image: Option<&Image>) -> Text {
+    let of_linux = image.filter(|image| image.ami_type.starts_with("AL2023"));
+    of_linux.map_or_else(Text::default, |image| Text::from(image.day))
+}
 
 /// A kubelet's version as nodes of the cluster write it: with a suffix where theirs have one.
 fn kubelet(region: &dyn Region, version: &str) -> Text {

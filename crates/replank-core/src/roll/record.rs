@@ -19,6 +19,7 @@ use super::notes;
 use super::prepare::MARK_LIFE;
 use replank_facts::plan::Plan;
 use replank_facts::run_record::group_by_json;
+use replank_facts::target;
 use replank_protocol::command::{Effect, KubernetesEffect};
 use replank_protocol::mark::{self, read_size, read_template};
 use replank_protocol::record::{self, FoundRecord, GroupRecord, RecordError, RunRecord};
@@ -138,14 +139,14 @@ fn groups(
         let own = roll.group.map(|group| (roll.name, group, roll.allowance(ctx.scope).surge));
         let sources = roll.sources.iter().filter_map(|source| Some((source.name, source.group?, 0)));
         for (name, group, surge) in own.into_iter().chain(sources) {
-            let one = of_group(group, surge, groups.get(name));
+            let one = of_group(ctx, group, surge, groups.get(name));
             groups.insert(name.clone(), one);
         }
     }
     groups
 }
 
-fn of_group(group: &NodeGroup, surge: u32, last: Option<&GroupRecord>) -> GroupRecord {
+fn of_group(ctx: &Context<'_>, group: &NodeGroup, surge: u32, last: Option<&GroupRecord>) -> GroupRecord {
     let size = group.tags.value(mark::ORIGINAL_SIZE).and_then(read_size);
     let original = size.or(last.map(|last| last.original)).unwrap_or(group.size);
     let template = group.tags.value(mark::ORIGINAL_TEMPLATE).and_then(read_template);
@@ -156,5 +157,12 @@ fn of_group(group: &NodeGroup, surge: u32, last: Option<&GroupRecord>) -> GroupR
         None => original.desired + surge,
     };
     let notes = last.map(|last| last.notes.clone()).unwrap_or_default();
-    GroupRecord { original, template, wanted, notes }
+    let before = match last {
+        Some(last) => last.before.clone(),
+        None => {
+            let instances = ctx.view.instances().values().map(|one| &**one);
+            target::former(&ctx.scope.plan.target, group, instances.filter(|one| one.group == group.name))
+        }
+    };
+    GroupRecord { original, template, wanted, notes, before }
 }

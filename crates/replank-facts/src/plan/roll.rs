@@ -16,6 +16,8 @@ use super::care::Care;
 use super::external::Provider;
 use super::nodes::{VersionBound, VersionPrefix};
 use crate::group_facts::Facts;
+use crate::images::Which;
+use crate::release::ReleaseVersion;
 
 /// `apiVersion` of a plan.
 pub const API_VERSION: &str = "replank.dev/v1alpha1";
@@ -120,6 +122,10 @@ pub struct Target {
     pub kubernetes_version: Option<VersionPrefix>,
     /// Machine image.
     pub image: Option<Text>,
+    /// Release of EKS's image, of managed node groups.
+    pub release_version: Option<ReleaseVersion>,
+    /// Releases that must not be used, by somebody's own list. It says nothing of new nodes.
+    pub bad_releases: Vec<Which>,
     /// Labels that are set (`Some`) or taken away (`None`), sorted by key.
     pub labels: Vec<(Text, Option<Text>)>,
     /// Taints that are set or taken away.
@@ -159,7 +165,20 @@ impl Target {
     /// old.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        *self == Self { bad_releases: self.bad_releases.clone(), ..Self::default() }
+    }
+
+    /// Whether a release is on the list of those that must not be used.
+    #[must_use]
+    pub fn is_bad(&self, release: &ReleaseVersion) -> bool {
+        self.bad_releases.iter().any(|bad| bad.is_release(release))
+    }
+
+    /// The kubelet's version that is asked for, by itself or as that of a release.
+    #[must_use]
+    pub fn version(&self) -> Option<VersionPrefix> {
+        let of_release = self.release_version.as_ref().and_then(|release| release.version().parse().ok());
+        of_release.or_else(|| self.kubernetes_version.clone())
     }
 }
 

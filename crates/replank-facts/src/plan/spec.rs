@@ -22,8 +22,12 @@ use super::{
     OnFailure, Order, Pace, Plan, Provider, Surge, TaintChange, Target,
 };
 
+use crate::images::Which;
+use crate::release::ReleaseVersion;
+
 use scalar::{is_zero, nodes_or_percent, positive_span, span, surge};
 
+const RELEASE: &str = "a release such as \"1.36.1-20260610\"";
 const VERSION: &str = "a version such as \"1.36\" or \"1.36.2\"";
 const BOUND: &str = "a condition on a version, such as \"<1.36\"";
 const GROUPS: &str = "a list of node groups, such as [web, batch]";
@@ -210,6 +214,13 @@ fn target(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<Tar
         image: fields
             .read("image", errors, |at, errors| text(at, "an image such as \"ami-0def\"", errors))
             .map(Text::from),
+        release_version: fields
+            .read("releaseVersion", errors, |at, errors| parsed::<ReleaseVersion>(at, RELEASE, errors)),
+        bad_releases: fields
+            .read("badReleases", errors, |at, errors| {
+                items(at, "a list of releases, such as [\"1.36.1-20260610\", v20260714]", errors, bad_release)
+            })
+            .unwrap_or_default(),
         labels: fields.read("labels", errors, labels).unwrap_or_default(),
         taints: fields
             .read("taints", errors, |at, errors| {
@@ -218,8 +229,66 @@ fn target(at: At<'_>, nodes: Option<&Chosen>, errors: &mut Errors) -> Option<Tar
             .unwrap_or_default(),
         base: Base::Current,
     };
+    let path = fields.path_of("");
     fields.finish(errors);
+    release(&target, |field| format!("{path}{field}"), errors);
     Some(target)
+}
+
+/// A release, or the day of one for all minor versions, as lists of bad images have them.
+fn bad_release(at: At<'_>, errors: &mut Errors) -> Option<Which> {
+    const BAD: &str = "a release such as \"1.36.1-20260610\", or the day of one such as v20260610";
+    match parsed::<Which>(at, BAD, errors)? {
+        Which::Image(_) => {
+            let remedy = "replank check --bad-images looks for images by their ids";
+            errors.add(at, BAD, Some(remedy.to_owned()));
+            None
+        }
+        which @ (Which::Release(_) | Which::Day(_)) => Some(which),
+    }
+}
+
+/// What goes together with a release, and which one must not be used.
+fn release(target: &Target, path_of: impl Fn(&str) -> String, errors: &mut Errors) {
+    let mut refuse = |field: &str, found: String, expected: String, remedy: &str| {
+        let remedy = Some(remedy.to_owned());
+        errors.0.push(PlanError { path: path_of(field), found, expected, remedy });
+    };
+    let Some(release) = &target.release_version else {
+        let is_open = !target.bad_releases.is_empty() && target.image.is_none();
+        if let Some(version) = target.kubernetes_version.as_ref().filter(|_| is_open) {
+            refuse(
+                "badReleases",
+                format!("a list together with kubernetesVersion {version} and without releaseVersion"),
+                "releaseVersion: which release is the newest, only EKS knows when it is asked".to_owned(),
+                "name the release: releaseVersion: \"1.36.1-20260610\"",
+            );
+        }
+        return;
+    };
+    if let Some(image) = &target.image {
+        let found = format!("{release} together with image {image}");
+        refuse(
+            "releaseVersion",
+            found,
+            "one of them: a release is an image".to_owned(),
+            "remove one of them",
+        );
+    }
+    if let Some(version) = &target.kubernetes_version
+        && !version.matches(&release.kubelet_version())
+    {
+        refuse(
+            "releaseVersion",
+            format!("{release} together with kubernetesVersion {version}"),
+            format!("a release of {version}"),
+            "name a release of this version, or remove kubernetesVersion: a release has its own",
+        );
+    }
+    if target.is_bad(release) {
+        let found = format!("{release}, which is on badReleases");
+        refuse("releaseVersion", found, "a release that is not on it".to_owned(), "name another release");
+    }
 }
 
 /// The group to move into: another one than those that are left.

@@ -295,6 +295,10 @@ fn what_somebody_else_cannot_be_asked_for_is_refused() {
         ),
         (json!({"target": {"group": "new"}}), "spec.target.group: found new together with"),
         (json!({"target": {"image": "ami-1"}}), "spec.target.image: found ami-1 together with"),
+        (
+            json!({"target": {"releaseVersion": "1.36.1-20260610"}}),
+            "spec.target.releaseVersion: found 1.36.1-20260610 together with provider: external, expected nothing: not every node shows its release; remove it",
+        ),
         (json!({"retain": {"capacity": "cordoned"}}), "spec.retain.capacity: found retained nodes together"),
         (
             json!({"stuckTerminating": {"action": "forceDelete"}}),
@@ -313,6 +317,69 @@ fn what_somebody_else_cannot_be_asked_for_is_refused() {
     ] {
         let found = errors(&with(extra));
         assert!(found.starts_with(wanted), "{found}");
+    }
+}
+
+#[test]
+fn a_release_is_read_written_and_held_to_what_is_said_beside_it() {
+    let of = |target: Value| with_spec(&json!({"groups": ["web"], "target": target}));
+    let target =
+        json!({"releaseVersion": "1.36.1-20260610", "badReleases": ["1.36.2-20260714", "v20260625"]});
+    let plan = Plan::read(&of(target.clone())).expect("a plan");
+    assert_eq!(
+        plan.target.release_version.as_ref().map(ToString::to_string).as_deref(),
+        Some("1.36.1-20260610")
+    );
+    assert_eq!(plan.target.version().map(|version| version.to_string()).as_deref(), Some("1.36.1"));
+    assert_eq!(plan.to_json()["spec"]["target"], target);
+    assert_eq!(Plan::read(&plan.to_json()).as_ref(), Ok(&plan));
+    let only_bad = Plan::read(&of(json!({"badReleases": ["v20260625"]}))).expect("a plan");
+    assert!(only_bad.target.is_empty(), "a list says nothing of new nodes");
+    for right in [
+        json!({"releaseVersion": "1.36.1-20260610", "kubernetesVersion": "1.36"}),
+        json!({"releaseVersion": "1.36.1-20260610", "kubernetesVersion": "1.36.1"}),
+        // Another minor version, and another day.
+        json!({"releaseVersion": "1.36.1-20260610", "badReleases": ["1.35.6-20260610", "v20260611"]}),
+        json!({"image": "ami-1", "kubernetesVersion": "1.36", "badReleases": ["v20260610"]}),
+    ] {
+        assert!(Plan::read(&of(right.clone())).is_ok(), "{right}");
+    }
+    for (wrong, said) in [
+        (
+            json!({"releaseVersion": "1.36.1"}),
+            "spec.target.releaseVersion: found \"1.36.1\", expected a release such as \"1.36.1-20260610\"",
+        ),
+        (
+            json!({"releaseVersion": "1.36.1-20260610", "image": "ami-1"}),
+            "spec.target.releaseVersion: found 1.36.1-20260610 together with image ami-1, expected one of them: a release is an image; remove one of them",
+        ),
+        (
+            json!({"releaseVersion": "1.36.1-20260610", "kubernetesVersion": "1.35"}),
+            "spec.target.releaseVersion: found 1.36.1-20260610 together with kubernetesVersion 1.35, expected a release of 1.35; name a release of this version",
+        ),
+        (
+            json!({"releaseVersion": "1.36.1-20260610", "badReleases": ["1.36.1-20260610"]}),
+            "spec.target.releaseVersion: found 1.36.1-20260610, which is on badReleases, expected a release that is not on it; name another release",
+        ),
+        (
+            json!({"releaseVersion": "1.36.1-20260610", "badReleases": ["v20260610"]}),
+            "spec.target.releaseVersion: found 1.36.1-20260610, which is on badReleases",
+        ),
+        (
+            json!({"badReleases": ["1.36-20260610"]}),
+            "spec.target.badReleases[0]: found \"1.36-20260610\", expected a release such as \"1.36.1-20260610\", or the day of one such as v20260610",
+        ),
+        (
+            json!({"badReleases": ["ami-1"]}),
+            "spec.target.badReleases[0]: found \"ami-1\", expected a release such as",
+        ),
+        (
+            json!({"kubernetesVersion": "1.36", "badReleases": ["1.36.1-20260610"]}),
+            "spec.target.badReleases: found a list together with kubernetesVersion 1.36 and without releaseVersion, expected releaseVersion: which release is the newest, only EKS knows when it is asked; name the release",
+        ),
+    ] {
+        let found = errors(&of(wrong));
+        assert!(found.starts_with(said), "{found}");
     }
 }
 

@@ -169,6 +169,10 @@ fn target(target: &Target) -> Value {
     put("group", target.group.as_ref().map(ToString::to_string));
     put("kubernetesVersion", target.kubernetes_version.as_ref().map(ToString::to_string));
     put("image", target.image.as_ref().map(ToString::to_string));
+    put("releaseVersion", target.release_version.as_ref().map(ToString::to_string));
+    if !target.bad_releases.is_empty() {
+        value.insert("badReleases".to_owned(), target.bad_releases.iter().map(ToString::to_string).collect());
+    }
     if !target.labels.is_empty() {
         let labels = target.labels.iter().map(|(key, value)| (key.to_string(), value.as_deref().into()));
         value.insert("labels".to_owned(), Value::Object(labels.collect()));

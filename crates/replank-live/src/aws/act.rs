@@ -537,8 +537,11 @@ impl Aws {
         } else {
             let kubelet = to.profile.kubelet_version.trim_start_matches('v');
             let minor = kubelet.split('.').take(2).collect::<Vec<_>>().join(".");
+            let chosen = AmiType::release_of(&to.image);
             let parameter = AmiType::new(text(&nodegroup, "amiType").unwrap_or_default()).image(&minor);
-            let release = if let Some(base) =
+            let release = if let Some(chosen) = chosen {
+                Some(chosen.to_owned())
+            } else if let Some(base) =
                 parameter.strip_suffix("/image_id").filter(|_| parameter.starts_with('/'))
             {
                 let last = if base.contains("bottlerocket") { "image_version" } else { "release_version" };

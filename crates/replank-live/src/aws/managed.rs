@@ -87,6 +87,12 @@ impl Managed {
         text(&self.nodegroup, "releaseVersion").and_then(kubelet_of)
     }
 
+    /// The day of its release, where no update is about to change it.
+    pub(super) fn day(&self) -> Option<&str> {
+        let is_still = text(&self.nodegroup, "status") != Some("UPDATING");
+        text(&self.nodegroup, "releaseVersion").filter(|_| is_still).and_then(day_of)
+    }
+
     /// Its sizes.
     pub(super) fn size(&self) -> GroupSize {
         let sizes = &self.nodegroup["scalingConfig"];
@@ -114,6 +120,7 @@ impl Managed {
             let kubelet = kubelet_in(update).unwrap_or_else(|| made.profile.kubelet_version.to_string());
             let mut made = made;
             made.profile.kubelet_version = Text::from(kubelet);
+            made.released = Text::from(day_in(update).unwrap_or_default());
             group.templates.insert(to, made);
         }
     }
@@ -134,13 +141,26 @@ fn kubelet_in(update: &Value) -> Option<String> {
     release.or_else(|| param(update, "Version").map(|version| format!("v{version}.0")))
 }
 
+/// The day of the release that an update leads to.
+fn day_in(update: &Value) -> Option<&str> {
+    param(update, "ReleaseVersion").and_then(day_of)
+}
+
+/// `20261120` of `1.36.2-20261120`. Bottlerocket's releases have no day, and an image of somebody's own is none.
+fn day_of(release: &str) -> Option<&str> {
+    let (_, day) = release.split_once('-')?;
+    (day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit())).then_some(day)
+}
+
 fn read((update, was_followed): (&Value, bool), group: &NodeGroup) -> Option<NodegroupUpdate> {
     let number =
         |kind: &str, known: u32| param(update, kind).and_then(|text| text.parse().ok()).unwrap_or(known);
     let change = match text(update, "type")? {
         "VersionUpdate" => {
             let present = &group.template().profile.kubelet_version;
-            let is_there = kubelet_in(update).is_none_or(|kubelet| is_of(present, &kubelet));
+            let released = &group.template().released;
+            let is_day = day_in(update).is_none_or(|day| released.is_empty() || **released == *day);
+            let is_there = is_day && kubelet_in(update).is_none_or(|kubelet| is_of(present, &kubelet));
             let next = group.current.at(group.current.version + 1);
             NodegroupChange::Version { to: if is_there { group.current.clone() } else { next } }
         }
@@ -251,6 +271,16 @@ mod tests {
             NodegroupChange::Config { .. } => 0,
         };
         assert_eq!((to(of("1.36.2-20261120")), to(of("1.35.4-20261120"))), (2, 1));
+        // Of one kubelet there is more than one release.
+        let mut known = group.clone();
+        let current = known.current.clone();
+        known.templates.get_mut(&current).expect("it is there").released = "20261023".into();
+        let of_day = |day: &str| {
+            let update = json!({"id": "u", "type": "VersionUpdate", "status": "InProgress", "createdAt": 1.0,
+                "params": [{"type": "ReleaseVersion", "value": format!("1.35.4-{day}")}], "errors": []});
+            to(read((&update, false), &known).expect("it is whole"))
+        };
+        assert_eq!((of_day("20261023"), of_day("20261120")), (1, 2));
         assert_eq!(of("1.36.2-20261120").created, Time::from_millis(1_790_000_000_500));
         let config = json!({"id": "u", "type": "ConfigUpdate", "status": "Failed", "createdAt": 1.0,
             "params": [{"type": "MaxSize", "value": "9"}], "errors": [{"errorCode": "PodEvictionFailure", "errorMessage": "m", "resourceIds": ["n"]}]});

@@ -19,7 +19,7 @@ use super::client::Manner;
 use super::error::AwsError;
 use super::managed::Managed;
 use super::service::Service;
-use super::versions::Version;
+use super::versions::{Named, Version};
 use crate::cloud::OfNode;
 
 /// How the description of a version begins that Replank made; the kubelet's version follows.
@@ -83,17 +83,19 @@ impl Aws {
         let mut all = LaunchTemplates::new();
         for wanted in &wanted {
             let Some(known) = self.state().templates.versions.get(wanted).cloned() else { continue };
-            let image = self.state().templates.images.get(&known.image).cloned().flatten();
+            let image = self.state().templates.images.get(&known.image).cloned().unwrap_or_default();
             let of_image =
                 || base.templates.values().find(|one| *one.image == *known.image && !known.image.is_empty());
-            let release = managed.filter(|_| *wanted == current).and_then(Managed::kubelet);
+            let own = managed.filter(|_| *wanted == current);
+            let release = own.and_then(Managed::kubelet);
             let kubelet = kubelet_of(wanted)
                 .or_else(|| known.kubelet.as_deref().map(Text::from))
                 .or_else(|| release.map(Text::from))
                 .or_else(|| of_image().map(|one| one.profile.kubelet_version.clone()))
-                .or_else(|| image.map(Text::from))
+                .or_else(|| image.kubelet.as_deref().map(Text::from))
                 .unwrap_or_else(|| base.profile().kubelet_version.clone());
-            all.insert(wanted.clone(), made(base, &known.image, kubelet));
+            let day = image.day.or_else(|| own.and_then(Managed::day).map(str::to_owned));
+            all.insert(wanted.clone(), made(base, &known.image, (kubelet, day)));
         }
         all.entry(current.clone()).or_insert_with(|| base.template().clone());
         Ok(Templates { current, follows, default: of_word(VersionWord::Default), all })
@@ -156,15 +158,16 @@ impl Aws {
         let mut state = self.state();
         for id in ids {
             let found = all.iter().find(|one| one["imageId"] == *id);
-            let version = found.and_then(|one| text(one, "name")).and_then(kubernetes_of);
-            state.templates.images.insert(id, version);
+            let name = found.and_then(|one| text(one, "name")).unwrap_or_default();
+            let named = Named { kubelet: kubernetes_of(name), day: day_of(name) };
+            state.templates.images.insert(id, named);
         }
         Ok(())
     }
 }
 
 /// What nodes of an image are expected to be: as the others, but for the kubelet, and the label that EKS gives its nodes.
-fn made(base: &NodeGroup, image: &str, kubelet: Text) -> LaunchTemplate {
+fn made(base: &NodeGroup, image: &str, (kubelet, day): (Text, Option<String>)) -> LaunchTemplate {
     let mut template = base.template().clone();
     let labels = &template.profile.labels;
     if !image.is_empty() && labels.contains_key(LABEL_EKS_IMAGE) {
@@ -172,6 +175,7 @@ fn made(base: &NodeGroup, image: &str, kubelet: Text) -> LaunchTemplate {
     }
     template.image = Text::from(image);
     template.profile.kubelet_version = kubelet;
+    template.released = day.map_or_else(Text::default, Text::from);
     template
 }
 
@@ -187,9 +191,30 @@ fn kubernetes_of(name: &str) -> Option<String> {
     Some(format!("v{minor}.0"))
 }
 
+/// The day in the name of an image of EKS for Amazon Linux: `20261120` of `amazon-eks-node-al2023-x86_64-standard-1.36-v20261120`.
+fn day_of(name: &str) -> Option<String> {
+    let (_, day) = name.strip_prefix("amazon-eks-")?.rsplit_once("-v")?;
+    let is_day = day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit());
+    is_day.then(|| day.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_of_images_tell_the_day_of_their_release() {
+        let day = day_of("amazon-eks-node-al2023-x86_64-standard-1.36-v20261120");
+        assert_eq!(day.as_deref(), Some("20261120"));
+        for name in [
+            "bottlerocket-aws-k8s-1.35-x86_64-v1.50.0-20261120",
+            "my-node-v20261120",
+            "amazon-eks-node-1.29-v2",
+            "",
+        ] {
+            assert_eq!(day_of(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn the_names_of_images_tell_their_kubernetes_version() {

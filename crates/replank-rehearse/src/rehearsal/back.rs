@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_facts::release::made_of;
 use replank_model::object::cloud::{Instance, LaunchTemplate};
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId};
 use replank_model::view::View;
+use replank_protocol::record::MadeOf;
 use serde::Serialize;
 
 /// Node groups before the run.
@@ -29,6 +31,19 @@ pub struct Rollback {
     pub other: Vec<OtherNode>,
     /// Nodes that groups had before and have no more, by group.
     pub missing: BTreeMap<GroupName, usize>,
+    /// What those that came since are made of, as before the run, by group, where that is known.
+    pub images: Vec<GroupImage>,
+}
+
+/// What nodes of a group are made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupImage {
+    /// The group.
+    pub group: GroupName,
+    /// Release and image.
+    #[serde(flatten)]
+    pub made_of: MadeOf,
 }
 
 /// A node that is not as before.
@@ -84,7 +99,11 @@ impl Before {
             found.kept += kept.len();
             let places = before.saturating_sub(kept.len());
             let beyond = like.iter().skip(places);
-            found.renewed += like.len().min(places);
+            let renewed = like.len().min(places);
+            found.renewed += renewed;
+            if let Some(made_of) = made_of(template).filter(|_| renewed > 0) {
+                found.images.push(GroupImage { group: name.clone(), made_of });
+            }
             found.other.extend(unlike.iter().chain(beyond).map(|one| other(view, one)));
             let missing = places.saturating_sub(like.len());
             if missing > 0 {

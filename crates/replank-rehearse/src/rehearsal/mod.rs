@@ -40,7 +40,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::decision::Decision;
 
-pub use back::{OtherNode, Rollback};
+pub use back::{GroupImage, OtherNode, Rollback};
 pub use bounds::Bounds;
 pub(crate) use by_others::what_keeps;
 pub use by_others::{Actor, Remains, SizeLeft};

@@ -268,6 +268,7 @@ fn new_version(group: &NodeGroup, image: &Text) -> LaunchTemplate {
     let known = group.templates.values().find(|known| known.image == *image);
     let mut version = group.template().clone();
     version.image = image.clone();
+    version.released = known.map_or_else(Text::default, |known| known.released.clone());
     if let Some(known) = known {
         version.profile.kubelet_version = known.profile.kubelet_version.clone();
     }

@@ -37,6 +37,7 @@ use crate::journal::JournalFile;
 use crate::live::LiveArgs;
 use crate::made_like;
 use crate::printer::Printer;
+use crate::releases;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Summary, Tally, Timeline};
 use crate::scale::input;
@@ -88,6 +89,11 @@ pub(crate) fn run(
         nodes.filter_map(|node| group_of(node, &scene.group_by)).any(|group| group == *name)
     });
     made_like::tell(&answers, &scene.plan, is_shown, printer);
+    let groups = releases::of_plan(&scene.plan, &scene.groups);
+    releases::are_wanted(&scene.plan, &groups.iter().map(|learnt| &learnt.group).collect::<Vec<_>>())?;
+    if scene.plan.target.release_version.is_some() {
+        releases::ways_back(&scene.plan, &scene.groups).iter().for_each(|way| printer.story(way));
+    }
     connections::check(&scene)?;
     besides.join(&mut scene)?;
     let scene = remedies::made(scene, &args.with_remedies, printer)?;

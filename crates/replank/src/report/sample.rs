@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
+use replank_protocol::record::MadeOf;
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, By, Cause,
-    ConnectionFigures, CountAt, EndedBatch, Ending, EvictionEntry, FindingEntry, InterruptionFigures,
-    InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry, OtherNode, Outcome,
-    PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, Rollback, ScriptEventEntry,
-    StageEntry, StartEntry, Successor, Verdict, Wait, WorkloadFigures,
+    ConnectionFigures, CountAt, EndedBatch, Ending, EvictionEntry, FindingEntry, GroupImage,
+    InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry,
+    OtherNode, Outcome, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, Rollback,
+    ScriptEventEntry, StageEntry, StartEntry, Successor, Verdict, Wait, WorkloadFigures,
 };
 use replank_sim::script::{Origin, Side};
 
@@ -189,6 +190,10 @@ pub(crate) fn with_findings() -> RehearsalResult {
             renewed: 1,
             other: vec![OtherNode { node: "web-7".to_owned(), group: "web".to_owned(), pods: 2 }],
             missing: BTreeMap::new(),
+            images: vec![GroupImage {
+                group: "web".into(),
+                made_of: MadeOf { release: Some("1.35.4-20260901".into()), image: Some("ami-0old".into()) },
+            }],
         }),
         stages: vec![StageEntry {
             group: "web".into(),

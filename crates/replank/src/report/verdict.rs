@@ -181,10 +181,12 @@ fn verdict(result: &RehearsalResult) -> (Tone, String) {
 /// What nodes are after a rollback, counted on the cluster.
 fn as_before(result: &RehearsalResult) -> String {
     let (kept, renewed) = result.rollback.as_ref().map_or((0, 0), |back| (back.kept, back.renewed));
+    let images = result.rollback.iter().flat_map(|back| &back.images);
+    let images: String = images.map(|one| format!("; group {}: {}", one.group, one.made_of)).collect();
     match renewed {
         0 => "every node of before the roll is there, and no other".to_owned(),
         _ => format!(
-            "every node group has as many nodes as before the roll, from the same launch template: {} and {}",
+            "every node group has as many nodes as before the roll, from the same launch template: {} and {}{images}",
             count(kept, "old node"),
             count(renewed, "new node")
         ),

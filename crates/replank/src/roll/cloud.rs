@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use replank_core::scale;
 use replank_facts::group_facts;
+use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{ChosenBy, Plan};
+use replank_facts::target::former;
 use replank_live::aws::{Aws, AwsAsked, AwsError, EksUpdate};
 use replank_live::cloud::OfNode;
 use replank_model::object::cloud::{GroupKind, NodeGroup, instance_of};
@@ -13,6 +15,7 @@ use replank_model::object::node::Node;
 use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Time;
 use replank_model::view::View;
+use replank_protocol::record::MadeOf;
 use serde_json::Value;
 
 use super::args::AwsArgs;
@@ -74,6 +77,8 @@ pub(super) struct Cloud {
     pub(super) stays: Option<String>,
     /// Updates of the plan's managed node groups that are in progress.
     begun: Vec<(String, EksUpdate)>,
+    /// What the nodes of groups are made of that go, where it is known.
+    before: BTreeMap<String, MadeOf>,
 }
 
 impl Cloud {
@@ -89,7 +94,8 @@ impl Cloud {
                 update.id
             ));
             if let Some(commit) = Commit::nodegroup(group, &update.params) {
-                printer.story(&format!("to commit: {}", commit.line()));
+                let before = self.before.get(group).map(|made_of| format!("; before: {made_of}"));
+                printer.story(&format!("to commit: {}{}", commit.line(), before.unwrap_or_default()));
             }
         }
     }
@@ -192,7 +198,11 @@ pub(super) fn connect(
             deletion(cluster, name)
         )
     });
-    Ok(Some(Cloud { aws: Arc::new(aws), followed, meant: own_groups, missing, stays, begun }))
+    let before = scene.groups.iter().filter_map(|LearntGroup { group, instances }| {
+        Some((group.name.to_string(), former(&scene.plan.target, group, instances.iter())?))
+    });
+    let before = before.collect();
+    Ok(Some(Cloud { aws: Arc::new(aws), followed, meant: own_groups, missing, stays, begun, before }))
 }
 
 /// Where the group that nodes move into is not there, it is assumed to be as it will be made; or that ends the command.

@@ -9,6 +9,7 @@ use replank_core::{Core, nodes_to_replace};
 use replank_facts::plan::{Plan, RunOptions};
 use replank_model::delta::Delta;
 use replank_model::object::Kind;
+use replank_model::object::cloud::AmiType;
 use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, RunId, Uid};
 use replank_model::time::Time;
@@ -310,7 +311,9 @@ pub(crate) fn of_group(effect: &GroupEffect) -> String {
             format!("terminating instance {instance} of group {group}: {then}")
         }
         GroupEffect::UpdateNodegroupVersion { group, to, .. } => {
-            format!("asking EKS to update node group {group} to {}", to.profile.kubelet_version)
+            let release = AmiType::release_of(&to.image).map(|release| format!("release {release}"));
+            let to = release.unwrap_or_else(|| to.profile.kubelet_version.to_string());
+            format!("asking EKS to update node group {group} to {to}")
         }
         GroupEffect::ScaleNodegroupToZero { group, from, .. } => {
             format!("changing the size of group {group} from {from} to {}", zero(*from))

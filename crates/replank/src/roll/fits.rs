@@ -2,6 +2,7 @@
 
 use replank_facts::group_facts::Facts;
 use replank_facts::plan::Plan;
+use replank_facts::release::ReleaseVersion;
 use replank_model::object::cloud::{GroupKind, NodeGroup, UpdateError};
 
 use crate::failure::Failure;
@@ -17,16 +18,20 @@ const MIGRATE: &str =
 /// Names the first group of which that cannot be.
 pub(super) fn fits(plan: &Plan, facts: &[Facts], meant: &[NodeGroup]) -> Result<(), Failure> {
     let target = &plan.target;
-    let named = match (&target.kubernetes_version, &target.image) {
-        (Some(version), _) => format!("target.kubernetesVersion: {version}"),
-        (None, Some(image)) => format!("target.image: {image}"),
-        (None, None) => return Ok(()),
+    let named = match (&target.release_version, &target.kubernetes_version, &target.image) {
+        (Some(release), _, _) => format!("target.releaseVersion: {release}"),
+        (None, Some(version), _) => format!("target.kubernetesVersion: {version}"),
+        (None, None, Some(image)) => format!("target.image: {image}"),
+        (None, None, None) => return Ok(()),
     };
     // In groups that nodes leave for another one, none comes up.
     let lands = |group: &&NodeGroup| target.group.is_none() || target.lands_in(&group.name);
     for group in meant.iter().filter(lands) {
         let Some(told) = facts_of(facts, group) else { continue };
         let name = &group.auto_scaling_group;
+        if let Some(release) = &target.release_version {
+            has_releases(told, group, release)?;
+        }
         if let Some(configuration) = &told.launch_configuration {
             return Err(Failure::usage_message(format!(
                 "group {} is made from launch configuration {configuration}, which cannot be changed, and the plan has {named}: new nodes would be like the old ones",
@@ -49,6 +54,35 @@ pub(super) fn fits(plan: &Plan, facts: &[Facts], meant: &[NodeGroup]) -> Result<
         }
     }
     Ok(())
+}
+
+/// Whether EKS gives a group's nodes a release of its image: one of a managed node group whose image is EKS's, for Amazon Linux.
+fn has_releases(told: &Facts, group: &NodeGroup, release: &ReleaseVersion) -> Result<(), Failure> {
+    let name = &group.name;
+    let (why, next) = match told.kind {
+        GroupKind::SelfManaged => (
+            format!(
+                "group {name} is self-managed, and its launch template names an image: it has no release"
+            ),
+            "name the image of the release: target.image instead of target.releaseVersion",
+        ),
+        GroupKind::EksManaged if told.ami_type.is_empty() || told.ami_type.as_str() == "CUSTOM" => (
+            format!(
+                "the launch template of node group {name} names an image (amiType CUSTOM): EKS takes no release for it"
+            ),
+            "name the image of the release: target.image instead of target.releaseVersion",
+        ),
+        GroupKind::EksManaged if !told.ami_type.as_str().starts_with("AL2") => (
+            format!(
+                "node group {name} has images of type {}, whose releases are not called like {release}",
+                told.ami_type
+            ),
+            "leave target.releaseVersion out for this group: EKS then takes the newest release",
+        ),
+        GroupKind::EksManaged => return Ok(()),
+    };
+    Err(Failure::usage_message(format!("{why}, and the plan has target.releaseVersion: {release}"))
+        .next(next))
 }
 
 fn facts_of<'f>(facts: &'f [Facts], group: &NodeGroup) -> Option<&'f Facts> {
@@ -83,7 +117,7 @@ pub(crate) fn unhealthy(group: &Facts) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use replank_model::object::cloud::{GroupSize, LaunchTemplate};
+    use replank_model::object::cloud::{AmiType, GroupSize, LaunchTemplate};
     use replank_model::text::GroupName;
     use serde_json::{Value, json};
 
@@ -118,6 +152,36 @@ mod tests {
         assert_eq!(refused(&json!({"kubernetesVersion": "1.36", "group": "other"}), &facts), None);
         let landing = Facts { name: "other".into(), ..facts.clone() };
         assert!(refused(&json!({"kubernetesVersion": "1.36", "group": "other"}), &landing).is_some());
+    }
+
+    #[test]
+    fn a_release_is_for_managed_groups_with_an_image_of_eks_for_amazon_linux() {
+        let target = json!({"releaseVersion": "1.36.1-20260610"});
+        let of = |kind, ami_type: &str| Facts {
+            name: "web".into(),
+            kind,
+            ami_type: AmiType::new(ami_type),
+            ..Facts::default()
+        };
+        assert_eq!(refused(&target, &of(GroupKind::EksManaged, "AL2023_x86_64_STANDARD")), None);
+        assert_eq!(refused(&json!({"kubernetesVersion": "1.36"}), &of(GroupKind::SelfManaged, "")), None);
+        for (facts, said, next) in [
+            (
+                of(GroupKind::SelfManaged, ""),
+                "group web is self-managed, and its launch template names an image",
+                "target.image",
+            ),
+            (of(GroupKind::EksManaged, ""), "names an image (amiType CUSTOM)", "target.image"),
+            (
+                of(GroupKind::EksManaged, "BOTTLEROCKET_x86_64"),
+                "images of type BOTTLEROCKET_x86_64",
+                "leave target.releaseVersion out",
+            ),
+        ] {
+            let (why, step) = refused(&target, &facts).expect("it is refused");
+            assert!(why.contains(said) && why.ends_with("target.releaseVersion: 1.36.1-20260610"), "{why}");
+            assert!(step.contains(next), "{step}");
+        }
     }
 
     #[test]

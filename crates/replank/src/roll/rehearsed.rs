@@ -25,6 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::live::LiveArgs;
 use crate::printer::Printer;
 use crate::rehearse::{Scene, rehearse_once};
+use crate::releases::{are_wanted, ways_back};
 use crate::report::{self, About, Timeline};
 use crate::snapshot::{self, Origin, ReadArgs};
 
@@ -74,8 +75,12 @@ pub(super) fn rehearse(
     let (mut scene, cloud) = scene(from, (plan, if_missing), printer)?;
     if let Some(cloud) = &cloud {
         fits(&scene.plan, &scene.facts, &cloud.meant)?;
+        are_wanted(&scene.plan, &cloud.meant.iter().collect::<Vec<_>>())?;
         unhealthy_of(&scene.facts, &cloud.meant).iter().for_each(|why| printer.warning(why));
         cloud.tell_adopted(begun.as_ref().map(|(_, since)| *since), printer);
+        if begun.is_none() {
+            ways_back(&scene.plan, &scene.groups).iter().for_each(|way| printer.story(way));
+        }
     }
     let (cloud, missing, stays) = match cloud {
         Some(Cloud { aws, missing, stays, .. }) => (Some(aws), missing, stays),

@@ -11,7 +11,7 @@ use replank_model::object::Object;
 use replank_model::text::NodeName;
 use replank_model::view::View;
 use replank_protocol::mark;
-use replank_protocol::record::FoundRecord;
+use replank_protocol::record::{FoundRecord, MadeOf, RunRecord};
 use replank_protocol::role::NodeRole;
 use serde_json::{Value, json};
 
@@ -111,16 +111,32 @@ fn told_as(one: &Value, format: EventsFormat) -> String {
         .as_str()
         .map_or_else(|| "no process works on it".to_owned(), |holder| format!("carried out by {holder}"));
     let why = one["why"].as_str().map(|why| format!(" ({why})")).unwrap_or_default();
+    let before: Vec<String> = one["before"].as_array().into_iter().flatten().map(before_words).collect();
     let line = format!(
-        "run {}: {}{why}; {by}; begun {}; {} left{}{}",
+        "run {}: {}{why}; {by}; begun {}; {} left{}{}{}",
         text("run"),
         text("intent"),
         text("begun"),
         crate::report::words::count(list("left").len(), "node"),
         named("draining", list("draining")),
         named("waiting to be replaced", list("drained")),
+        named("before the run", before),
     );
     times(&line).into_owned()
+}
+
+/// `group web release 1.35.4-20260901 (ami-0abc)`
+fn before_words(one: &Value) -> String {
+    let made_of: MadeOf = serde_json::from_value(one.clone()).unwrap_or_default();
+    format!("group {} {made_of}", one["group"].as_str().unwrap_or_default())
+}
+
+/// What the nodes of each group were made of before the run, where that is known.
+fn before(record: &RunRecord) -> Vec<Value> {
+    let known = record.groups.iter().filter_map(|(name, group)| Some((name, group.before.as_ref()?)));
+    known
+        .map(|(name, made_of)| json!({"group": name, "release": made_of.release, "image": made_of.image}))
+        .collect()
 }
 
 async fn read(connection: &Connection, args: &RunArgs) -> Result<Vec<Value>, Failure> {
@@ -159,7 +175,8 @@ async fn of(connection: &Connection, found: &FoundRecord, view: &View) -> Result
     let holder = holder.map(|holder| holder.to_string());
     Ok(
         json!({"run": told.run, "intent": told.intent, "why": records::why(found), "begun": told.options.started.to_string(),
-        "heldBy": holder, "left": left, "draining": draining, "drained": of_role(&|role| role == NodeRole::Drained)}),
+        "heldBy": holder, "left": left, "draining": draining, "drained": of_role(&|role| role == NodeRole::Drained),
+        "before": found.record.as_ref().map(before).unwrap_or_default()}),
     )
 }
 

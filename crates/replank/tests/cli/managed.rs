@@ -32,6 +32,95 @@ fn a_group_that_describe_nodegroup_tells_is_managed() {
     assert!(managed.stdout.contains("EKS update"), "{managed:?}");
 }
 
+/// A rehearsal of a plan that names a release, of a group that has one as EKS describes it.
+fn releasing(name: &str, target: &str, has: &str, status: &str) -> Ran {
+    let answer = json!({"nodegroup": {"nodegroupName": "web", "clusterName": "c", "amiType": "AL2023_x86_64_STANDARD",
+        "status": status, "version": "1.36", "releaseVersion": has, "scalingConfig": {"minSize": 1, "maxSize": 9, "desiredSize": 2},
+        "resources": {"autoScalingGroups": [{"name": "eks-web-1234"}]}}});
+    let head = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}";
+    let plan =
+        scratch(&format!("{name}.yaml"), format!("{head}\nspec: {{groups: [web], target: {target}}}\n"));
+    let groups = scratch(&format!("{name}.json"), answer.to_string());
+    replank(&["rehearse", SNAPSHOT, "-f", &plan, "--groups", &groups, "-o", "json"])
+}
+
+#[test]
+fn a_release_is_rehearsed_and_nodes_that_have_it_stay() {
+    let replaced = |ran: &Ran| ran.json()["nodes"]["replaced"].clone();
+    let same = releasing("release-same", "{releaseVersion: 1.36.2-20261120}", "1.36.2-20261120", "ACTIVE");
+    assert_eq!(replaced(&same), 0, "{same:?}");
+    // The same kubelet, another day; or nobody knows the day, as an update goes on.
+    for (name, has, status) in
+        [("day", "1.36.2-20261023", "ACTIVE"), ("updating", "1.36.2-20261120", "UPDATING")]
+    {
+        let ran = releasing(&format!("release-{name}"), "{releaseVersion: 1.36.2-20261120}", has, status);
+        assert_eq!(replaced(&ran), 2, "{ran:?}");
+        let known = status == "ACTIVE";
+        assert_eq!(
+            ran.stderr.contains("nodes of node group web have release 1.36.2-20261023. EKS takes no"),
+            known,
+            "{ran:?}"
+        );
+    }
+    let next = releasing("release-next", "{releaseVersion: 1.37.0-20261120}", "1.36.2-20261120", "ACTIVE");
+    assert_eq!(replaced(&next), 2, "{next:?}");
+}
+
+#[test]
+fn a_release_that_cannot_be_or_must_not_be_is_refused_before_anything_is_rehearsed() {
+    let bad = "{releaseVersion: 1.36.2-20261120, badReleases: [1.36.2-20261120]}";
+    let ran = releasing("release-bad", bad, "1.36.2-20261023", "ACTIVE");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("spec.target.releaseVersion: found 1.36.2-20261120, which is on badReleases"),
+        "{ran:?}"
+    );
+    let earlier =
+        releasing("release-earlier", "{releaseVersion: 1.36.2-20260918}", "1.36.2-20261023", "ACTIVE");
+    assert_eq!(earlier.code, Some(2), "{earlier:?}");
+    assert!(
+        earlier.stderr.contains("has release 1.36.2-20261023, and EKS takes no node group back"),
+        "{earlier:?}"
+    );
+    let other = "{releaseVersion: 1.36.2-20261120, badReleases: [1.36.2-20261023]}";
+    let ran = releasing("release-other", other, "1.36.2-20261023", "ACTIVE");
+    assert_eq!(ran.json()["nodes"]["replaced"], 2, "it is left, not gone to: {ran:?}");
+}
+
+#[test]
+fn a_rollback_leads_to_the_release_of_before_and_says_so() {
+    let head = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: p}";
+    let rehearse = |name: &str, bad: &str, words: &[&str]| {
+        let spec = format!(
+            "groups: [web], target: {{releaseVersion: 1.36.1-20260610, badReleases: [{bad}]}}, onFailure: rollback, \
+             canary: {{nodes: 1, soak: 1h}}"
+        );
+        let plan = scratch(&format!("{name}.yaml"), format!("{head}\nspec: {{{spec}}}\n"));
+        let script = scratch(&format!("{name}.txt"), "at 15m: undo\n");
+        let fixed = ["rehearse", "examples/questions/releases.yaml", "-f", &plan, "--script", &script];
+        replank(&[&fixed[..], words].concat())
+    };
+    let told = rehearse("release-back", "v20260625", &["-o", "json"]).json();
+    assert_eq!(told["ending"], "rolledBack", "{}", told["blockers"]);
+    assert_eq!(
+        told["rollback"]["images"],
+        json!([{"group": "web", "release": "1.35.6-20260714"}]),
+        "{}",
+        told["rollback"]
+    );
+    let text = rehearse("release-back-text", "v20260625", &[]).stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("; group web: release 1.35.6-20260714"), "{text}");
+    let refused = rehearse("release-back-bad", "1.35.6-20260714", &[]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains(
+            "onFailure: rollback would lead group web back to release 1.35.6-20260714, which is on"
+        ),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn a_group_that_nodes_are_to_move_into_is_compared_or_printed() {
     let group = |name: &str, subnets: &[&str]| {

@@ -83,6 +83,40 @@ fn a_group_is_made_like_the_first_before_the_run_and_takes_its_nodes() {
     assert_eq!(groups(&account), json!(["green", "web"]));
 }
 
+#[test]
+fn a_group_with_the_release_to_go_back_to_is_made_and_takes_the_nodes() {
+    let account = begun("roll-made-back", LABEL);
+    let listed = "groups: [web], target: {group: green, badReleases: ['1.35.6-20261120']}";
+    let file = plan("roll-made-back/listed.yaml", listed);
+    let ran = account.run(&["roll", "-f", &file, "--yes", "--make-group"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(
+        told.contains(
+            "new nodes of group green would have release 1.35.6-20261120, which is on target.badReleases"
+        ),
+        "it would be made like web: {told}"
+    );
+    assert_eq!(groups(&account), json!(["web"]), "nothing was made");
+    let back = "groups: [web], target: {group: green, releaseVersion: '1.35.5-20261023', badReleases: ['1.35.6-20261120']}, \
+                budget: {surge: 3}, pace: {parallel: 3}";
+    let file = plan("roll-made-back/plan.yaml", back);
+    let ran = account.run(&["roll", "-f", &file, "--yes", "--make-group"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("run test is done: 3 of 3 nodes replaced"), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(
+        told.contains("nodes of group web have release 1.35.6-20261120: undo leads back to it"),
+        "{told}"
+    );
+    let green = group(&account, "green");
+    assert_eq!((&green["version"], &green["releaseVersion"]), (&json!("1.35"), &json!("1.35.5-20261023")));
+    wait(&account, "only new nodes are left", |account| {
+        let (_, kubelets, is_left) = nodes(account);
+        kubelets.len() == 3 && kubelets.iter().all(|kubelet| kubelet.starts_with("v1.35.5")) && !is_left
+    });
+}
+
 /// Whether EKS knows the group, and has not made it yet.
 fn is_creating(account: &Account) -> bool {
     groups(account) == json!(["green", "web"]) && group(account, "green")["status"] == "CREATING"

@@ -84,6 +84,130 @@ fn an_update_that_somebody_else_has_started_is_adopted() {
     is_updated(&account, &ran);
 }
 
+/// As `nodegroup`, once no update goes on, with the days by which a release is called.
+fn release(account: &Account) -> Value {
+    let group = nodegroup(account);
+    assert_eq!(group["status"], "ACTIVE", "{group}");
+    group["releaseVersion"].clone()
+}
+
+/// A plan that names a release.
+fn releasing(version: &str) -> String {
+    format!("groups: [web], target: {{releaseVersion: '{version}'}}")
+}
+
+#[test]
+fn a_release_is_asked_for_by_its_name_and_another_day_is_another_release() {
+    let account = begun("roll-managed-release", LABEL);
+    let before = release(&account);
+    assert_eq!(before, "1.35.6-20261120");
+    let file = plan("roll-managed-release/plan.yaml", &releasing("1.36.1-20260918"));
+    let child = begin(&account, &["roll", "-f", &file, "--yes"]);
+    wait(&account, "the update is in progress", |account| nodegroup(account)["status"] == "UPDATING");
+    // Which image to go back to, while it goes on.
+    let status = account.run(&["roll", "status", "-o", "json"]).json();
+    let told = &status["before"][0];
+    assert_eq!((&told["group"], &told["release"]), (&json!("web"), &before), "{status}");
+    let image = told["image"].as_str().expect("its id is known");
+    assert!(image.starts_with("ami-"), "{status}");
+    let text = account.run(&["roll", "status"]).stdout;
+    assert!(text.contains(&format!("before the run: group web release 1.35.6-20261120 ({image})")), "{text}");
+    let ran: Ran = child.wait_with_output().expect("it ends").into();
+    let told = flat(&ran.stderr);
+    assert!(
+        told.contains("nodes of node group web have release 1.35.6-20261120. EKS takes no node group back"),
+        "{told}"
+    );
+    assert!(ran.stdout.contains("asking EKS to update node group web to release 1.36.1-20260918"), "{ran:?}");
+    is_updated(&account, &ran);
+    assert_eq!(release(&account), "1.36.1-20260918");
+
+    let again = roll(&account, "roll-managed-release", &releasing("1.36.1-20260918"));
+    assert!(again.code == Some(0) && again.stderr.contains("no node is to be replaced"), "{again:?}");
+    assert_eq!(updates(&account).len(), 1, "nothing was asked for");
+    // The same kubelet, a month later.
+    let file = plan("roll-managed-release/next.yaml", &releasing("1.36.1-20261023"));
+    let next = account.run(&["roll", "-f", &file, "--dry-run"]);
+    assert!(next.stdout.contains(" of 3 replaced") && !next.stdout.contains(" 0 of 3 replaced"), "{next:?}");
+    let asked = json!({"version": "1.36", "releaseVersion": "1.36.1-20261023"});
+    account.eks("POST", &format!("{BASE}/update-version"), &asked);
+    wait(&account, "EKS has updated it", |account| nodegroup(account)["status"] == "ACTIVE");
+    assert_eq!(release(&account), "1.36.1-20261023");
+    let back = roll(&account, "roll-managed-release", &releasing("1.36.1-20260918"));
+    assert_eq!(back.code, Some(2), "{back:?}");
+    assert!(
+        flat(&back.stderr).contains("node group web has release 1.36.1-20261023, and EKS takes no node group back to an earlier one: 1.36.1-20260918"),
+        "{back:?}"
+    );
+    assert_eq!(updates(&account).len(), 2, "nothing more was asked for");
+}
+
+#[test]
+fn a_release_that_is_bad_or_not_there_changes_nothing() {
+    let account = begun("roll-managed-bad-release", LABEL);
+    let listed = "groups: [web], target: {releaseVersion: '1.36.1-20261023', badReleases: ['v20261023']}";
+    let ran = roll(&account, "roll-managed-bad-release", listed);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(
+        told.contains("spec.target.releaseVersion: found 1.36.1-20261023, which is on badReleases"),
+        "{told}"
+    );
+    let unknown = roll(&account, "roll-managed-bad-release", &releasing("1.36.9-20261120"));
+    assert_eq!(unknown.code, Some(4), "{unknown:?}");
+    let told = flat(&unknown.stderr);
+    assert!(
+        told.contains("Requested release version 1.36.9-20261120 is not valid for kubernetes version 1.36."),
+        "{told}"
+    );
+    assert!(updates(&account).is_empty());
+    // Another release is on the list than the one that is asked for.
+    let other =
+        "groups: [web], target: {releaseVersion: '1.36.2-20261120', badReleases: ['1.36.1-20261023']}";
+    let dry = account.run(&["roll", "-f", &plan("roll-managed-bad-release/other.yaml", other), "--dry-run"]);
+    assert!(matches!(dry.code, Some(0 | 3)), "{dry:?}");
+}
+
+#[test]
+fn an_update_of_somebody_else_is_adopted_if_it_leads_to_the_release() {
+    for (version, is_it) in [("1.36.1-20261023", true), ("1.36.2-20261120", false)] {
+        let account = begun_at(&format!("roll-managed-adopts-{is_it}"), LABEL, 15);
+        // As EKS labels its nodes.
+        for number in 1..=3 {
+            let node = format!("/api/v1/nodes/ip-10-0-0-{number}.eu-west-1.compute.internal");
+            let labels = json!({"eks.amazonaws.com/nodegroup-image": "ami-0123456789abcdef0"});
+            account.merge(&node, &json!({"metadata": {"labels": labels}}));
+        }
+        let asked = json!({"version": "1.36", "releaseVersion": "1.36.1-20261023"});
+        let began = account.eks("POST", &format!("{BASE}/update-version"), &asked);
+        assert_eq!(began["update"]["status"], "InProgress", "{began}");
+        let ran = roll(&account, &format!("roll-managed-adopts-{is_it}"), &releasing(version));
+        let told = flat(&ran.stderr);
+        assert!(
+            told.contains("ReleaseVersion: \"1.36.1-20261023\"; before: image ami-0123456789abcdef0"),
+            "what to commit, and what was there: {told}"
+        );
+        assert_eq!(ran.stdout.contains("asking EKS to update"), !is_it, "{ran:?}");
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(updates(&account).len(), if is_it { 1 } else { 2 }, "{ran:?}");
+        assert_eq!(release(&account), version);
+    }
+}
+
+#[test]
+fn a_self_managed_group_has_an_image_and_no_release() {
+    let account = begun("roll-managed-none", "group");
+    let file = plan("roll-managed-none/plan.yaml", &releasing("1.36.1-20261023"));
+    let ran = account.run(&["roll", "-f", &file, "--yes", "--group-label", "group"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let told = flat(&ran.stderr);
+    assert!(
+        told.contains("group web is self-managed, and its launch template names an image: it has no release"),
+        "{told}"
+    );
+    assert!(told.contains("target.image instead of target.releaseVersion"), "{told}");
+}
+
 #[test]
 fn without_another_version_there_is_nothing_to_update() {
     let account = begun("roll-managed-nothing", LABEL);

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::images::{BadImage, IMAGES_DATE, Release, Which, releases};
-use replank_model::object::cloud::GroupKind;
+use replank_facts::release::ReleaseVersion;
+use replank_model::object::cloud::{GroupKind, NodeGroup};
 use replank_model::object::meta::Key;
 use replank_model::object::node::{LABEL_EKS_NODEGROUP, Node};
 use replank_model::text::GroupName;
@@ -22,11 +23,39 @@ struct Found<'a> {
 
 /// What is on the list, and what was abandoned.
 pub(in super::super) fn find(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Finding> {
+    let judge = |node: &Node, fitting: &[&Release]| listed(node, fitting, bad).or_else(|| abandoned(fitting));
+    let mut all = of_nodes(survey, bad, &judge);
+    all.extend(targets(survey, bad));
+    all
+}
+
+/// What a plan says itself: nodes of its own list, and the release that it names.
+pub(super) fn planned(survey: &Survey<'_>) -> Vec<Finding> {
+    let Some(plan) = survey.plan else { return Vec::new() };
+    let reason = "target.badReleases of the plan".to_owned();
+    let bad: Vec<BadImage> = plan
+        .target
+        .bad_releases
+        .iter()
+        .map(|which| BadImage { which: which.clone(), reason: reason.clone() })
+        .collect();
+    let judge = |node: &Node, fitting: &[&Release]| listed(node, fitting, &bad);
+    let mut all = if bad.is_empty() { Vec::new() } else { of_nodes(survey, &bad, &judge) };
+    if let Some(release) = &plan.target.release_version {
+        all.extend(doubted(survey, release));
+    }
+    all
+}
+
+/// What is said of a node with the releases that it fits, and whether that is sure.
+type Judge<'j> = &'j dyn Fn(&Node, &[&Release]) -> Option<(String, bool)>;
+
+fn of_nodes(survey: &Survey<'_>, bad: &[BadImage], judge: Judge<'_>) -> Vec<Finding> {
     let all = releases();
     let mut found: BTreeMap<(ObjectName, String), Found<'_>> = BTreeMap::new();
     for node in survey.node_objects() {
         let fitting: Vec<&Release> = all.iter().filter(|release| release.fits(node)).collect();
-        let Some((why, certain)) = judge(node, &fitting, bad) else { continue };
+        let Some((why, certain)) = judge(node, &fitting) else { continue };
         let object = match survey.group_of(node) {
             Some(group) => ObjectName::new("NodeGroup", Key::cluster(group.as_str())),
             None => ObjectName::new("Node", node.meta.key()),
@@ -35,7 +64,7 @@ pub(in super::super) fn find(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Findi
         one.nodes.push(node);
         (one.why, one.certain) = (why, certain);
     }
-    let of_nodes = found.into_iter().map(|((object, _), one)| {
+    let found = found.into_iter().map(|((object, _), one)| {
         let reason = format!(
             "{} {} {}",
             counted(one.nodes.len(), "node"),
@@ -45,32 +74,33 @@ pub(in super::super) fn find(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Findi
         let severity = if one.certain { Severity::Warning } else { Severity::Info };
         finding(object, severity, reason, way_back(survey, one.nodes[0], &all, bad))
     });
-    of_nodes.chain(targets(survey, bad)).collect()
+    found.collect()
 }
 
 fn finding(object: ObjectName, severity: Severity, reason: String, remedy: String) -> Finding {
     Finding { rule: Rule::ImageRelease, severity, object, reason, remedy: remedy.into() }
 }
 
-/// What speaks against a node's image, and whether that is sure.
-fn judge(node: &Node, fitting: &[&Release], bad: &[BadImage]) -> Option<(String, bool)> {
+/// Whether a node's image is on the list, and whether that is sure.
+fn listed(node: &Node, fitting: &[&Release], bad: &[BadImage]) -> Option<(String, bool)> {
     if let Some(one) = bad.iter().find(|one| one.which.is_of(node)) {
         return Some((format!("image {}, which is on the list: {}", one.which, one.reason), true));
     }
-    let listed = |release: &&&Release| bad.iter().any(|one| one.which.is(release));
+    let is_listed = |release: &&&Release| bad.iter().any(|one| one.which.is(release));
     let versions: Vec<&str> = fitting.iter().map(|release| release.version).collect();
-    let first = fitting.iter().find(listed);
-    if let Some(one) = first.and_then(|release| bad.iter().find(|one| one.which.is(release))) {
-        let certain = fitting.iter().all(|release| listed(&release));
-        let of = versions.join(" or ");
-        return Some((
-            format!(
-                "release {of} (by kubelet, system and kernel); {} is on the list: {}",
-                one.which, one.reason
-            ),
-            certain,
-        ));
-    }
+    let first = fitting.iter().find(is_listed)?;
+    let one = bad.iter().find(|one| one.which.is(first))?;
+    let certain = fitting.iter().all(|release| is_listed(&release));
+    let of = versions.join(" or ");
+    Some((
+        format!("release {of} (by kubelet, system and kernel); {} is on the list: {}", one.which, one.reason),
+        certain,
+    ))
+}
+
+/// Whether a node's release was abandoned.
+fn abandoned(fitting: &[&Release]) -> Option<(String, bool)> {
+    let versions: Vec<&str> = fitting.iter().map(|release| release.version).collect();
     let is_abandoned = !fitting.is_empty() && fitting.iter().all(|release| release.abandoned);
     is_abandoned
         .then(|| (format!("release {}, which was abandoned for the next one", versions.join(" or ")), true))
@@ -78,20 +108,63 @@ fn judge(node: &Node, fitting: &[&Release], bad: &[BadImage]) -> Option<(String,
 
 /// What the plan would launch.
 fn targets(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Finding> {
-    let Some(image) = survey.plan.and_then(|plan| plan.target.image.as_ref()) else { return Vec::new() };
-    let is_it = |one: &&BadImage| matches!(&one.which, Which::Image(id) if **id == **image);
+    let Some(target) = survey.plan.map(|plan| &plan.target) else { return Vec::new() };
+    let is_it = |one: &&BadImage| match (&one.which, &target.image, &target.release_version) {
+        (Which::Image(id), Some(image), _) => **id == **image,
+        (which, _, Some(release)) => which.is_release(release),
+        (Which::Image(_) | Which::Release(_) | Which::Day(_), _, _) => false,
+    };
     let Some(one) = bad.iter().find(is_it) else { return Vec::new() };
+    let (given, other) = match (&target.release_version, &target.image) {
+        (Some(release), _) => (
+            format!("release {release}"),
+            "choose another release in the plan: target: {releaseVersion: RELEASE}",
+        ),
+        (None, image) => (
+            format!("image {}", image.clone().unwrap_or_default()),
+            "choose another image in the plan: target: {image: AMI}",
+        ),
+    };
+    let given = format!("the plan gives it {given}, which is on the list: {}", one.reason);
+    renewed(survey, Severity::Blocking, &given, other)
+}
+
+/// The same of every group that gets another image.
+fn renewed(survey: &Survey<'_>, severity: Severity, reason: &str, remedy: &str) -> Vec<Finding> {
     let groups = survey.groups_renewed().into_iter();
-    groups
-        .map(|group| {
-            finding(
-                ObjectName::new("NodeGroup", Key::cluster(group.name.as_str())),
-                Severity::Blocking,
-                format!("the plan gives it image {image}, which is on the list: {}", one.reason),
-                "choose another image in the plan: target: {image: AMI}".to_owned(),
-            )
-        })
-        .collect()
+    let object = |group: &NodeGroup| ObjectName::new("NodeGroup", Key::cluster(group.name.as_str()));
+    groups.map(|group| finding(object(group), severity, reason.to_owned(), remedy.to_owned())).collect()
+}
+
+/// A release that EKS has abandoned, or that is not among those that are known of its time. What came after the table is not known.
+fn doubted(survey: &Survey<'_>, wanted: &ReleaseVersion) -> Vec<Finding> {
+    let all = releases();
+    let of_minor: Vec<&Release> = all.iter().filter(|one| one.minor() == wanted.minor()).collect();
+    let known = of_minor.iter().find(|one| one.version == wanted.to_string());
+    let latest = IMAGES_DATE.replace('-', "");
+    let earliest = all.last().map_or("", Release::day);
+    let reason = match known {
+        Some(one) if one.abandoned => {
+            format!("the plan gives it release {wanted}, which was abandoned for the next one")
+        }
+        Some(_) => return Vec::new(),
+        None if of_minor.is_empty() || wanted.day() > &*latest || wanted.day() < earliest => {
+            return Vec::new();
+        }
+        None => format!(
+            "the plan gives it release {wanted}, which is not among the releases of {} known on {IMAGES_DATE}: EKS may refuse it",
+            wanted.minor()
+        ),
+    };
+    let is_good = |one: &&&Release| !one.abandoned;
+    let next = of_minor.iter().rfind(|one| one.day() > wanted.day() && is_good(one));
+    let before = of_minor.iter().find(|one| one.day() < wanted.day() && is_good(one));
+    let choices: Vec<String> = [before, next]
+        .into_iter()
+        .flatten()
+        .map(|one| format!("target: {{releaseVersion: \"{}\"}}", one.version))
+        .collect();
+    renewed(survey, Severity::Warning, &reason, &choices.join("\n"))
 }
 
 /// The image before, the newest one, and how to get there.
@@ -126,7 +199,7 @@ fn way_back(survey: &Survey<'_>, node: &Node, all: &[Release], bad: &[BadImage])
             .is_some_and(|group| group.kind != GroupKind::SelfManaged);
     if is_managed {
         lines.push(format!(
-            "EKS takes no node group back to an earlier image: create one with --release-version {}, and move into it: target: {{group: NAME}}",
+            "EKS takes no node group back to an earlier image: move into another one that has it: target: {{group: NAME, releaseVersion: \"{}\"}}; replank roll --make-group makes it",
             choice.version
         ));
     }
@@ -198,7 +271,7 @@ mod tests {
         );
         let remedy = found[0].remedy.text();
         assert!(remedy.starts_with("1 node of this cluster, Ready, with 1.35.6-20260625\nback: 1.35.6-20260625 (Amazon Linux 2023.12.20260622, containerd 2.2.4)"), "{remedy}");
-        assert!(remedy.contains("create one with --release-version 1.35.6-20260625"), "{remedy}");
+        assert!(remedy.contains("target: {group: NAME, releaseVersion: \"1.35.6-20260625\"}; replank roll --make-group makes it"), "{remedy}");
         assert!(
             remedy.ends_with("standard-1.35-v20260625' --query 'Images[].ImageId' --output text"),
             "{remedy}"
@@ -238,5 +311,74 @@ mod tests {
             "blocking image-release NodeGroup web: the plan gives it image ami-2, which is on the list: no certificate"
         );
         assert!(found("ami-2 no certificate", Some(&plan("ami-3")), vec![july("n")]).is_empty());
+    }
+
+    fn releasing(version: &str, bad: &[&str]) -> Plan {
+        let target = Target {
+            release_version: version.parse().ok(),
+            bad_releases: bad.iter().filter_map(|word| word.parse().ok()).collect(),
+            ..Target::default()
+        };
+        Plan::of_groups("p", vec!["web".into()], target)
+    }
+
+    fn planned_of(plan: &Plan, nodes: Vec<Value>) -> Vec<Finding> {
+        let all = super::super::super::run(&view(nodes), Some(plan), &options());
+        all.into_iter().filter(|one| one.rule == Rule::ImageRelease).collect()
+    }
+
+    #[test]
+    fn a_release_of_the_list_stops_a_plan_that_wants_it() {
+        let plan = releasing("1.35.6-20260714", &[]);
+        let wanted = found("v20260714 pods hang", Some(&plan), vec![june("n")]);
+        assert_eq!(
+            wanted[0].to_string(),
+            "blocking image-release NodeGroup web: the plan gives it release 1.35.6-20260714, which is on the list: pods hang"
+        );
+        assert!(found("1.34.9-20260714 pods hang", Some(&plan), vec![june("n")]).is_empty());
+    }
+
+    #[test]
+    fn a_release_that_is_not_known_of_its_time_or_was_abandoned_is_doubted() {
+        let told = |version: &str| -> Vec<String> {
+            planned_of(&releasing(version, &[]), vec![june("n")]).iter().map(ToString::to_string).collect()
+        };
+        let unknown = planned_of(&releasing("1.36.1-20260612", &[]), vec![june("n")]);
+        assert_eq!(
+            unknown[0].to_string(),
+            "warning image-release NodeGroup web: the plan gives it release 1.36.1-20260612, which is not among the releases of 1.36 known on 2026-07-21: EKS may refuse it"
+        );
+        assert_eq!(
+            unknown[0].remedy.text(),
+            "target: {releaseVersion: \"1.36.1-20260610\"}\ntarget: {releaseVersion: \"1.36.2-20260618\"}"
+        );
+        assert_eq!(
+            told("1.35.2-20260311"),
+            [
+                "warning image-release NodeGroup web: the plan gives it release 1.35.2-20260311, which was abandoned for the next one"
+            ]
+        );
+        for version in ["1.36.2-20260714", "1.36.4-20261120", "1.37.0-20260714", "1.35.0-20241231"] {
+            assert!(told(version).is_empty(), "{version}: known, or beyond the table");
+        }
+    }
+
+    #[test]
+    fn nodes_of_the_list_of_a_plan_are_found_with_the_release_to_go_back_to() {
+        let found =
+            planned_of(&releasing("1.36.2-20260714", &["1.35.6-20260714"]), vec![july("n"), june("m")]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].to_string().ends_with("1.35.6-20260714 is on the list: target.badReleases of the plan"),
+            "{found:?}"
+        );
+        assert!(found[0].remedy.text().contains("back: 1.35.6-20260625"), "{found:?}");
+        assert!(
+            planned_of(&releasing("1.36.2-20260714", &["1.35.6-20260618"]), vec![july("n"), june("m")])
+                .is_empty()
+        );
+        // Without a list nobody is told of what was abandoned.
+        let march = of("n", "v1.35.2-eks-1", "2023.10.20260302", "6.12.73-95.123");
+        assert!(planned_of(&releasing("1.36.2-20260714", &[]), vec![march]).is_empty());
     }
 }

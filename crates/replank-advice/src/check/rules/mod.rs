@@ -137,6 +137,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     leftover::find,
     group_parity::find,
     suspended_process::find,
+    image_release::planned,
     image_version::find,
     template_version::find,
     old_image::find,

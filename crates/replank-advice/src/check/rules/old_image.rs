@@ -10,6 +10,7 @@ use replank_model::version::Version;
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::Survey;
 use replank_facts::finding::counted;
+use replank_facts::plan::Target;
 
 /// The first minor version for which EKS has published no image of Amazon Linux 2.
 const WITHOUT: u64 = 33;
@@ -53,7 +54,7 @@ fn finding(survey: &Survey<'_>, object: ObjectName, count: usize) -> Finding {
         let mut nodes = survey.view.nodes.unordered().map(|(_, node)| node);
         !nodes.any(|node| survey.group_of(node).as_ref() == Some(landing) && is_of_2(node))
     });
-    let version = target.and_then(|target| target.kubernetes_version.as_ref());
+    let version = target.and_then(Target::version);
     let minor = version
         .and_then(|version| Version::parse_generic(&version.to_string()).ok())
         .map(|version| version.minor());

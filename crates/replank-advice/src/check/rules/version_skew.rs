@@ -23,7 +23,7 @@ fn behind_max(kubelet: u64) -> u64 {
 }
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let wanted = survey.plan.and_then(|plan| plan.target.kubernetes_version.as_ref());
+    let wanted = survey.plan.and_then(|plan| plan.target.version());
     let wanted = wanted.and_then(|version| minor(&version.to_string()));
     let Some(newest) = survey.view.nodes.unordered().filter_map(|(_, node)| of(node)).max() else {
         return Vec::new();

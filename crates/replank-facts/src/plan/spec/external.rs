@@ -83,6 +83,15 @@ pub(super) fn refuse(plan: &Plan, path_of: impl Fn(&str) -> String, errors: &mut
         let expected = "nothing: not every node shows its image";
         refuse("target.image", image.to_string(), expected, "remove it, or name kubernetesVersion");
     }
+    if let Some(release) = &plan.target.release_version {
+        let expected = "nothing: not every node shows its release";
+        refuse(
+            "target.releaseVersion",
+            release.to_string(),
+            expected,
+            "remove it, or name kubernetesVersion",
+        );
+    }
     if plan.care.retain.capacity != Retained::None {
         let expected = "none: what becomes of drained nodes is not Replank's to say";
         refuse("retain.capacity", "retained nodes".to_owned(), expected, "remove retain");

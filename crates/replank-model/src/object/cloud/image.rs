@@ -12,6 +12,9 @@ use crate::text::Text;
 #[serde(transparent)]
 pub struct AmiType(Text);
 
+/// How a text begins that stands for the image of a release.
+const OF_RELEASE: &str = "<image of release ";
+
 impl AmiType {
     /// The kind that EKS calls so.
     #[must_use]
@@ -93,6 +96,18 @@ impl AmiType {
         let is_minor = version.split('.').count() == 2;
         let known = if is_minor { self.parameter(version) } else { None };
         Text::from(known.unwrap_or_else(|| format!("<image of Kubernetes {version}>")))
+    }
+
+    /// What stands for the image of a release, such as `1.36.1-20260610`.
+    #[must_use]
+    pub fn of_release(release: &str) -> Text {
+        Text::from(format!("{OF_RELEASE}{release}>"))
+    }
+
+    /// The release that such a text names.
+    #[must_use]
+    pub fn release_of(image: &str) -> Option<&str> {
+        image.strip_prefix(OF_RELEASE)?.strip_suffix('>')
     }
 
     fn parameter(&self, minor: &str) -> Option<String> {

@@ -124,6 +124,9 @@ pub struct LaunchTemplate {
     pub image: Text,
     /// What kind of image that is.
     pub ami_type: AmiType,
+    /// Day of the release that the image is of, such as `20260714`; empty where it is not known, or the image is not EKS's.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub released: Text,
     /// What nodes are expected to look like.
     pub profile: NodeProfile,
 }

@@ -142,7 +142,7 @@ fn differences(request: &Request<'_>) -> Vec<String> {
         ChosenBy::Selector(_) => true,
     };
     let templates = || request.groups.iter().filter(rolled).map(|learnt| learnt.group.template());
-    if let Some(version) = &target.kubernetes_version {
+    if let Some(version) = target.version() {
         let mut old: Vec<&str> = templates().map(|template| &*template.profile.kubelet_version).collect();
         old.sort_unstable();
         old.dedup();
@@ -158,7 +158,8 @@ fn differences(request: &Request<'_>) -> Vec<String> {
         all.dedup();
         (!all.is_empty()).then(|| all.join(", "))
     };
-    let image = target.image.as_ref().map(ToString::to_string).or_else(implied);
+    let release = || target.release_version.as_ref().map(|release| format!("release {release}"));
+    let image = target.image.as_ref().map(ToString::to_string).or_else(release).or_else(implied);
     if let Some(image) = image {
         let mut old: Vec<&str> =
             templates().map(|template| &*template.image).filter(|image| !image.is_empty()).collect();

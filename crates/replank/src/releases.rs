@@ -1,0 +1,257 @@
+//! Releases of EKS's images in a roll: which of them would come though somebody does not want it, and which image the nodes have that go.
+
+use replank_facts::groups::LearntGroup;
+use replank_facts::plan::{ChosenBy, OnFailure, Plan};
+use replank_facts::release::ReleaseVersion;
+use replank_facts::target::former;
+use replank_model::object::cloud::{GroupKind, NodeGroup};
+
+use crate::failure::Failure;
+
+/// Whether no release comes that is on the plan's list of bad ones, as far as the releases of groups are known. The one that the plan names is held to it when the plan is read.
+///
+/// # Errors
+/// Names the first group in which one would.
+pub(crate) fn are_wanted(plan: &Plan, groups: &[&NodeGroup]) -> Result<(), Failure> {
+    for group in groups {
+        let Some(release) = ReleaseVersion::of(group.template()) else { continue };
+        is_later(plan, group, &release)?;
+        if !plan.target.is_bad(&release) {
+            continue;
+        }
+        if stays_as_it_is(plan, group) {
+            return Err(Failure::usage_message(format!(
+                "new nodes of group {} would have release {release}, which is on target.badReleases",
+                group.name
+            ))
+            .next("name another release: target.releaseVersion"));
+        }
+        if goes_back(plan, group) {
+            return Err(Failure::usage_message(format!(
+                "onFailure: rollback would lead group {} back to release {release}, which is on target.badReleases",
+                group.name
+            ))
+            .next("set onFailure: pause, and go back to another release by a plan of its own"));
+        }
+    }
+    Ok(())
+}
+
+/// "You cannot roll back a node group to an earlier Kubernetes version or AMI version" (EKS API reference, `UpdateNodegroupVersion`).
+fn is_later(plan: &Plan, group: &NodeGroup, present: &ReleaseVersion) -> Result<(), Failure> {
+    let is_updated = group.kind == GroupKind::EksManaged && plan.target.group.is_none();
+    let Some(wanted) = plan.target.release_version.as_ref().filter(|_| is_updated) else { return Ok(()) };
+    if !wanted.is_before(present) {
+        return Ok(());
+    }
+    Err(Failure::usage_message(format!(
+        "node group {} has release {present}, and EKS takes no node group back to an earlier one: {wanted}",
+        group.name
+    ))
+    .next(format!(
+        "move into another group that has it: target: {{group: NAME, releaseVersion: \"{wanted}\"}}, with --make-group"
+    )))
+}
+
+/// Whether new nodes of a group come from the image that it has.
+fn stays_as_it_is(plan: &Plan, group: &NodeGroup) -> bool {
+    let target = &plan.target;
+    let lands = match &target.group {
+        Some(_) => target.lands_in(&group.name),
+        // EKS is asked for nothing where nothing is to become another.
+        None => group.kind == GroupKind::SelfManaged,
+    };
+    lands && target.version().is_none() && target.image.is_none()
+}
+
+/// Whether a rollback makes nodes of a group from the image that it has. EKS takes no node group back.
+fn goes_back(plan: &Plan, group: &NodeGroup) -> bool {
+    let is_left = match &plan.target.group {
+        Some(_) => !plan.target.lands_in(&group.name),
+        None => group.kind == GroupKind::SelfManaged,
+    };
+    is_left && plan.on_failure == OnFailure::Rollback
+}
+
+/// The groups that a plan is about, with their instances: those whose nodes go, and the one that they move into.
+pub(crate) fn of_plan<'g>(plan: &Plan, groups: &'g [LearntGroup]) -> Vec<&'g LearntGroup> {
+    let is_of = |learnt: &&LearntGroup| goes(plan, learnt) || plan.target.lands_in(&learnt.group.name);
+    groups.iter().filter(is_of).collect()
+}
+
+fn goes(plan: &Plan, learnt: &LearntGroup) -> bool {
+    match &plan.nodes.by {
+        ChosenBy::Groups(names) => names.contains(&learnt.group.name),
+        // Which groups that are is seen on nodes.
+        ChosenBy::Selector(_) => false,
+    }
+}
+
+/// Which image to go back to, group by group, and how: of groups that get another one.
+pub(crate) fn ways_back(plan: &Plan, groups: &[LearntGroup]) -> Vec<String> {
+    let target = &plan.target;
+    if target.version().is_none() && target.image.is_none() && target.group.is_none() {
+        return Vec::new();
+    }
+    let going = groups.iter().filter(|learnt| goes(plan, learnt));
+    let wanted = target.release_version.as_ref().map(ToString::to_string);
+    let known = going.filter_map(|learnt| {
+        let made_of = former(target, &learnt.group, learnt.instances.iter())?;
+        // Nodes of it stay.
+        let is_it =
+            target.group.is_none() && wanted.is_some() && made_of.release.as_deref() == wanted.as_deref();
+        (!is_it).then_some((&learnt.group, made_of))
+    });
+    known
+        .map(|(group, made_of)| {
+            let name = &group.name;
+            match (&target.group, group.kind, &made_of.release) {
+                (Some(_), _, _) => format!("nodes of group {name} have {made_of}: undo leads back to it"),
+                (None, GroupKind::SelfManaged, _) => {
+                    format!("nodes of group {name} have {made_of}: undo, or onFailure: rollback, leads back to it")
+                }
+                (None, GroupKind::EksManaged, Some(release)) => format!(
+                    "nodes of node group {name} have {made_of}. EKS takes no node group back to an earlier release: to go back, move into a group that has it: \
+                     target: {{group: NAME, releaseVersion: \"{release}\"}}, with --make-group"
+                ),
+                (None, GroupKind::EksManaged, None) => format!(
+                    "nodes of node group {name} have {made_of}. EKS takes no node group back to an earlier release: to go back, move into a group that has it: target: {{group: NAME}}"
+                ),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::cloud::{GroupSize, LaunchTemplate};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn plan(target: &Value, on_failure: &str) -> Plan {
+        let spec = json!({"groups": ["web"], "target": target, "onFailure": on_failure});
+        let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": spec});
+        Plan::read(&plan).expect("it is a plan")
+    }
+
+    fn group(name: &str, kind: GroupKind) -> NodeGroup {
+        let mut template = LaunchTemplate {
+            image: "ami-1".into(),
+            released: "20260501".into(),
+            ..LaunchTemplate::default()
+        };
+        template.profile.kubelet_version = "v1.35.4-eks-1".into();
+        let size = GroupSize { min: 0, max: 3, desired: 3 };
+        NodeGroup { kind, ..NodeGroup::new(name.into(), size, Vec::new(), template) }
+    }
+
+    #[test]
+    fn a_listed_release_that_would_come_or_be_gone_back_to_is_refused() {
+        let why = |target: Value, on_failure: &str, group: &NodeGroup| {
+            are_wanted(&plan(&target, on_failure), &[group]).err().map(|failure| failure.error.to_string())
+        };
+        let (own, managed) = (group("web", GroupKind::SelfManaged), group("web", GroupKind::EksManaged));
+        let landing = group("green", GroupKind::EksManaged);
+        let (listed, other) = (json!(["1.35.4-20260501"]), json!(["1.35.4-20260502", "v20260430"]));
+        for (target, on_failure, group, said) in [
+            (
+                json!({"badReleases": listed}),
+                "pause",
+                &own,
+                "new nodes of group web would have release 1.35.4-20260501",
+            ),
+            (
+                json!({"group": "green", "badReleases": listed}),
+                "pause",
+                &landing,
+                "new nodes of group green would have",
+            ),
+            (
+                json!({"image": "ami-2", "badReleases": listed}),
+                "rollback",
+                &own,
+                "onFailure: rollback would lead group web back to release 1.35.4-20260501",
+            ),
+            (
+                json!({"group": "green", "releaseVersion": "1.36.1-20260610", "badReleases": listed}),
+                "rollback",
+                &own,
+                "onFailure: rollback would lead group web back",
+            ),
+        ] {
+            let found = why(target, on_failure, group).unwrap_or_default();
+            assert!(found.starts_with(said) && found.ends_with("which is on target.badReleases"), "{found}");
+        }
+        for (target, on_failure, group) in [
+            (json!({"badReleases": other}), "rollback", &own),
+            (json!({"image": "ami-2", "badReleases": listed}), "pause", &own),
+            // EKS does nothing there, and takes nothing back.
+            (json!({"badReleases": listed}), "pause", &managed),
+            (json!({"releaseVersion": "1.36.1-20260610", "badReleases": listed}), "rollback", &managed),
+            (
+                json!({"group": "green", "releaseVersion": "1.36.1-20260610", "badReleases": listed}),
+                "pause",
+                &landing,
+            ),
+        ] {
+            assert_eq!(why(target.clone(), on_failure, group), None, "{target}");
+        }
+    }
+
+    #[test]
+    fn no_managed_group_goes_back_to_an_earlier_release_in_its_place() {
+        let why = |target: Value, kind| {
+            are_wanted(&plan(&target, "pause"), &[&group("web", kind)])
+                .err()
+                .map(|failure| failure.error.to_string())
+        };
+        let earlier = json!({"releaseVersion": "1.35.4-20260430"});
+        let said = "node group web has release 1.35.4-20260501, and EKS takes no node group back to an earlier one: 1.35.4-20260430";
+        assert_eq!(why(earlier.clone(), GroupKind::EksManaged).as_deref(), Some(said));
+        assert!(
+            why(json!({"releaseVersion": "1.34.8-20260610"}), GroupKind::EksManaged).is_some(),
+            "another minor version"
+        );
+        assert_eq!(why(earlier, GroupKind::SelfManaged), None);
+        assert_eq!(
+            why(json!({"releaseVersion": "1.35.4-20260430", "group": "green"}), GroupKind::EksManaged),
+            None
+        );
+        for later in ["1.35.4-20260501", "1.35.5-20260610", "1.36.1-20260430"] {
+            assert_eq!(why(json!({"releaseVersion": later}), GroupKind::EksManaged), None, "{later}");
+        }
+    }
+
+    #[test]
+    fn the_image_to_go_back_to_is_named_with_the_way_that_there_is() {
+        let told = |target: Value, kind| {
+            let groups = [LearntGroup { group: group("web", kind), instances: Vec::new() }];
+            ways_back(&plan(&target, "pause"), &groups)
+        };
+        let release = json!({"releaseVersion": "1.36.1-20260610"});
+        let managed = told(release.clone(), GroupKind::EksManaged);
+        assert_eq!(managed.len(), 1);
+        assert!(
+            managed[0]
+                .starts_with("nodes of node group web have release 1.35.4-20260501 (ami-1). EKS takes no"),
+            "{managed:?}"
+        );
+        assert!(
+            managed[0].contains("target: {group: NAME, releaseVersion: \"1.35.4-20260501\"}"),
+            "{managed:?}"
+        );
+        let own = told(json!({"image": "ami-2"}), GroupKind::SelfManaged);
+        assert_eq!(
+            own,
+            [
+                "nodes of group web have release 1.35.4-20260501 (ami-1): undo, or onFailure: rollback, leads back to it"
+            ]
+        );
+        let moved = told(json!({"group": "green"}), GroupKind::EksManaged);
+        assert_eq!(moved, ["nodes of group web have release 1.35.4-20260501 (ami-1): undo leads back to it"]);
+        assert!(told(json!({}), GroupKind::SelfManaged).is_empty(), "nothing becomes another");
+        let same = json!({"releaseVersion": "1.35.4-20260501"});
+        assert!(told(same, GroupKind::EksManaged).is_empty(), "it is there");
+    }
+}

@@ -25,12 +25,14 @@ use replank_protocol::waiting::migration::Copy;
 
 /// What is next.
 pub(super) fn step(ctx: &mut Context<'_>, position: &Position) -> Option<End> {
-    ctx.memory.is_handed_over = false;
     let of = position.record.before.meta.key();
     let rollout = match argo::find(ctx.view, &of) {
         Some(rollout) if !rollout.refers_to(&of.name) => return Some(ctx.foreign()),
         found => found,
     };
+    // Where the Rollout is gone since, the record's end may only not be seen yet.
+    let is_leaving = rollout.as_ref().is_none_or(Rollout::is_terminating);
+    ctx.memory.is_handed_over &= is_leaving && !position.is_back;
     let Some(live) = position.live.clone() else {
         // Somebody has deleted it: the Rollout has its template from nowhere else.
         let serves = rollout.as_ref().is_some_and(|rollout| rollout.ready > 0);

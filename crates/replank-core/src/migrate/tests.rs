@@ -267,8 +267,16 @@ fn a_selector_that_stays_the_same_forbids_no_hand_over_and_one_node_s_claim_does
     assert_eq!(found.against(Path::Rollout), [Hindrance::Claim { claim: Key::new("shop", "data") }]);
 }
 
-/// What is sent and what the end is, once a Deployment was handed over and the record is gone; with it the Rollout, if somebody has deleted it.
-fn ends(is_deleted: bool) -> (usize, Option<End>) {
+/// When somebody deletes a Rollout that a Deployment was handed over to, as it is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deleted {
+    Never,
+    BeforeTheRecord,
+    WithTheRecord,
+}
+
+/// What is sent and what the end is, once a Deployment was handed over and the record is gone.
+fn ends(deleted: Deleted) -> (usize, Option<End>) {
     let options = Options { run: "r".into(), patience: Span::from_minutes(1) };
     let goal = Goal::Rollout(ScaleDown::Never);
     let key = Key::new("shop", "web");
@@ -307,16 +315,20 @@ fn ends(is_deleted: bool) -> (usize, Option<End>) {
         "the record goes: {over:?}"
     );
     let gone = |value: &Value| Delta::Gone(object(value).reference());
-    migration.observe(gone(&record));
-    if is_deleted {
+    if deleted != Deleted::Never {
         migration.observe(gone(&rollout));
     }
+    if deleted == Deleted::BeforeTheRecord {
+        migration.decide(at(300));
+    }
+    migration.observe(gone(&record));
     let decision = migration.decide(at(301));
     (decision.commands.len(), decision.end)
 }
 
 #[test]
 fn a_rollout_that_somebody_deletes_once_it_serves_is_not_made_again() {
-    assert_eq!(ends(false), (0, Some(End::Done)));
-    assert_eq!(ends(true), (0, Some(End::Done)));
+    for deleted in [Deleted::Never, Deleted::BeforeTheRecord, Deleted::WithTheRecord] {
+        assert_eq!(ends(deleted), (0, Some(End::Done)), "{deleted:?}");
+    }
 }

@@ -137,7 +137,8 @@ impl Sent {
             Answer::Unknown { .. } => State::Unknown { until: outcome.at + SETTLED_WITHIN },
             Answer::Refused(refusal) => {
                 let wait = retry_after(refusal, entry.tries);
-                entry.tries += 1;
+                // One that was too late was not tried.
+                entry.tries += u32::from(*refusal != Refusal::Late);
                 State::Refused { again: outcome.at + wait, refusal: refusal.clone() }
             }
         };
@@ -249,9 +250,8 @@ fn retry_after(refusal: &Refusal, tries: u32) -> Span {
             doubled(BUDGET_RETRY).max(asked)
         }
         Refusal::Denied { .. } | Refusal::Failed { .. } => doubled(BUDGET_RETRY),
-        Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late => {
-            doubled(CONFLICT_RETRY)
-        }
+        Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } => doubled(CONFLICT_RETRY),
+        Refusal::Late => CONFLICT_RETRY,
     }
 }
 
@@ -336,6 +336,20 @@ mod tests {
         assert!(
             matches!(sent.offer(at(now), &key(), &what, Claim::Nothing), Offer::Later(again, _) if again == at(now + 100))
         );
+    }
+
+    #[test]
+    fn what_was_too_late_was_not_tried() {
+        let mut sent = Sent::default();
+        let what = Text::from("eviction");
+        for now in [0, 100, 200] {
+            assert_eq!(sent.offer(at(now), &key(), &what, Claim::Nothing), Offer::Send);
+            sent.outcome(&answer(now + 61, Err(Refusal::Late)));
+            assert!(
+                matches!(sent.offer(at(now + 61), &key(), &what, Claim::Nothing), Offer::Later(again, _) if again == at(now + 64)),
+                "after {now} s"
+            );
+        }
     }
 
     #[test]

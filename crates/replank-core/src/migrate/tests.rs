@@ -319,7 +319,7 @@ fn ends(deleted: Deleted) -> (usize, Option<End>) {
         migration.observe(gone(&rollout));
     }
     if deleted == Deleted::BeforeTheRecord {
-        migration.decide(at(300));
+        assert_eq!(migration.decide(at(300)).end, None, "the record is still seen");
     }
     migration.observe(gone(&record));
     let decision = migration.decide(at(301));

@@ -23,11 +23,7 @@ impl Aws {
 
     /// An Auto Scaling group, which has to be there, by such an answer.
     pub(super) async fn recent_group(&self, name: &str) -> Result<Value, AwsError> {
-        let params = json!({ "AutoScalingGroupNames": [name] });
-        let call = (Service::AutoScaling, "DescribeAutoScalingGroups");
-        let found = self.recently(call, &params, "AutoScalingGroups").await?;
-        let is_it = |group: &Value| text(group, "AutoScalingGroupName") == Some(name);
-        match found.into_iter().find(is_it) {
+        match self.recently_found(name).await? {
             Some(group) => Ok(group),
             // It may just have been made.
             None => self.group(name).await,
@@ -40,12 +36,16 @@ impl Aws {
         id: &InstanceId,
         group: &str,
     ) -> Result<Option<Value>, AwsError> {
+        let Some(group) = self.recently_found(group).await? else { return Ok(None) };
+        let mut members = group["Instances"].as_array().into_iter().flatten();
+        Ok(members.find(|one| text(one, "InstanceId") == Some(id.as_str())).cloned())
+    }
+
+    async fn recently_found(&self, group: &str) -> Result<Option<Value>, AwsError> {
         let params = json!({ "AutoScalingGroupNames": [group] });
         let call = (Service::AutoScaling, "DescribeAutoScalingGroups");
         let found = self.recently(call, &params, "AutoScalingGroups").await?;
-        let of_group = found.iter().find(|one| text(one, "AutoScalingGroupName") == Some(group));
-        let members = of_group.and_then(|group| group["Instances"].as_array());
-        Ok(members.into_iter().flatten().find(|one| text(one, "InstanceId") == Some(id.as_str())).cloned())
+        Ok(found.into_iter().find(|one| text(one, "AutoScalingGroupName") == Some(group)))
     }
 
     async fn recently(

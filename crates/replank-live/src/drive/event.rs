@@ -149,11 +149,15 @@ impl fmt::Display for Event {
             Self::Relisted { resource, added, changed, removed } => {
                 write!(out, "{resource} listed anew: {added} added, {changed} changed, {removed} removed")
             }
+            Self::Held { commands: 1, resources } => {
+                write!(out, "1 eviction or deletion waits until {} are seen again", resources.join(", "))
+            }
             Self::Held { commands, resources } => write!(
                 out,
                 "{commands} evictions and deletions wait until {} are seen again",
                 resources.join(", ")
             ),
+            Self::Released { commands: 1 } => write!(out, "1 eviction or deletion goes on"),
             Self::Released { commands } => write!(out, "{commands} evictions and deletions go on"),
             Self::Throttled { request, pause } => {
                 write!(out, "the API server is busy ({request}); nothing is sent for {pause}")

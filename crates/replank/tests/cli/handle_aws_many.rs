@@ -95,10 +95,11 @@ fn carried_out(journal: &str) -> String {
         }
         if let Some(key) = key("/what/answered/key") {
             let answer = &what["what"]["answered"]["answer"];
+            let is_late = *answer == json!({"refused": "late"});
             let sent = waiting.entry(key.clone()).or_default();
-            let over = if *answer == json!({"refused": "late"}) { 1 } else { sent.len().saturating_sub(1) };
+            let over = if is_late { 1 } else { sent.len().saturating_sub(1) };
             sent.drain(..over.min(sent.len())).for_each(|sent| lines[sent] = None);
-            if *answer != json!({"refused": "late"}) {
+            if !is_late {
                 sent.clear();
             }
             let is_end = *answer == "done" && key.contains("/terminate/");

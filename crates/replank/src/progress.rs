@@ -77,8 +77,9 @@ impl Meter {
         if self.bar.is_hidden() {
             return;
         }
-        self.bar.set_length(progress.total as u64);
-        self.bar.set_position(progress.replaced as u64);
+        let (replaced, total) = progress.replaced();
+        self.bar.set_length(total as u64);
+        self.bar.set_position(replaced as u64);
         let waiting = progress.decision.and_then(|decision| decision.waiting.first());
         let waiting = waiting.map(|entry| format!(": {entry}")).unwrap_or_default();
         self.bar.set_message(format!("{} elapsed{waiting}", words::span(progress.elapsed)));

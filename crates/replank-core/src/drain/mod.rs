@@ -68,7 +68,7 @@ impl Drain {
     /// Takes in an observation.
     pub fn observe(&mut self, delta: Delta) {
         let change = self.view.apply(delta);
-        self.memory.healths.observe(&change);
+        self.memory.healths.observe(&self.view, &change);
         if let Some(room) = &mut self.memory.room {
             room.observe(&self.view, &change);
         }

@@ -167,7 +167,7 @@ impl Interrupt {
 
 impl Cache {
     fn observe(&mut self, view: &View, change: &Change) {
-        self.healths.observe(change);
+        self.healths.observe(view, change);
         if let Some(room) = &mut self.room {
             room.observe(view, change);
         }

@@ -186,7 +186,7 @@ impl Roll {
     pub(crate) fn observe(&mut self, view: &View, change: &Change) {
         let cache = &mut self.cache;
         cache.fleet.observe(&self.scope, change);
-        cache.healths.observe(change);
+        cache.healths.observe(view, change);
         if let Some(room) = &mut cache.room {
             room.observe(view, change);
         }

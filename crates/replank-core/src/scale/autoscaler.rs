@@ -119,7 +119,7 @@ impl Scale {
     /// Takes in a change that `view` has taken in.
     pub(crate) fn observe(&mut self, view: &View, change: &Change) {
         let cache = &mut self.cache;
-        cache.healths.observe(change);
+        cache.healths.observe(view, change);
         if let Change::Group { new: Some(group), .. } = change {
             let debt = cache.raises.seen(group);
             cache.owe(debt);

@@ -208,7 +208,7 @@ fn counts_follow_changes() {
     let mut healths = Healths::default();
     let apply = |view: &mut View, healths: &mut Healths, delta: Delta| {
         let change = view.apply(delta);
-        healths.observe(&change);
+        healths.observe(view, &change);
         view.pod_disruption_budgets.find(&shop("web")).map(|ix| healths.healthy(view, ix))
     };
     apply(&mut view, &mut healths, budget("web", "web", (0, 0, 0), &json!({})));
@@ -217,9 +217,16 @@ fn counts_follow_changes() {
     assert_eq!(apply(&mut view, &mut healths, pod("b", "web", true)), Some(2));
     assert_eq!(apply(&mut view, &mut healths, leaving("a", "web")), Some(1));
     assert_eq!(apply(&mut view, &mut healths, pod("b", "other", true)), Some(0));
-    let gone =
-        view.pods.by_key(&shop("a")).map(|pod| Object::from(pod.clone()).reference()).expect("it is there");
-    assert_eq!(apply(&mut view, &mut healths, Delta::Gone(gone)), Some(0));
+    let gone = |view: &View, name: &str| {
+        let pod = view.pods.by_key(&shop(name)).expect("it is there");
+        Delta::Gone(Object::from(pod.clone()).reference())
+    };
+    let of_a = gone(&view, "a");
+    assert_eq!(apply(&mut view, &mut healths, of_a), Some(0));
+    assert_eq!(apply(&mut view, &mut healths, pod("b", "web", true)), Some(1), "its labels are others again");
+    let of_b = gone(&view, "b");
+    assert_eq!(apply(&mut view, &mut healths, of_b), Some(0), "it went without being asked to");
+    assert_eq!(apply(&mut view, &mut healths, pod("c", "web", true)), Some(1), "it came Ready");
 }
 
 /// What a budget may look like, with a status that lags behind its pods in either direction.

@@ -17,7 +17,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
 use replank_protocol::decision::Decision;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::course::{Course, Worst};
 use super::ended::EndedByOthers;
@@ -72,8 +72,8 @@ pub(super) struct Recorder {
     instances_before: usize,
     instances: usize,
     /// Pods that cannot be placed at present, less those that could not before.
-    unschedulable: BTreeSet<Uid>,
-    unschedulable_before: BTreeSet<Uid>,
+    unschedulable: FxHashSet<Uid>,
+    unschedulable_before: FxHashSet<Uid>,
     /// Workload of each pod, so that it is found once.
     workload_of: FxHashMap<Uid, Workload>,
 }

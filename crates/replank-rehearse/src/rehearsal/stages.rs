@@ -10,6 +10,7 @@ use replank_model::view::View;
 use replank_protocol::decision::Decision;
 use replank_protocol::waiting::{RollWait, Subject, WaitingOn};
 use replank_sim::workload_of;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// A canary's soak or a wave's bake.
@@ -42,7 +43,7 @@ struct Stage {
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     /// Pods that are on new nodes, and what they belong to.
-    there: BTreeMap<Uid, (GroupName, String)>,
+    there: FxHashMap<Uid, (GroupName, String)>,
     stages: BTreeMap<(GroupName, Time), Stage>,
 }
 

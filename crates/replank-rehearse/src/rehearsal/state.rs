@@ -50,12 +50,17 @@ pub struct Progress<'a> {
     pub now: Time,
     /// How long it has been going.
     pub elapsed: Span,
-    /// Old nodes that are gone or going.
-    pub replaced: usize,
-    /// Old nodes in all.
-    pub total: usize,
     /// What was decided last.
     pub decision: Option<&'a Decision>,
+    notes: &'a RefCell<Recorder>,
+}
+
+impl Progress<'_> {
+    /// Old nodes that are gone or going, and old nodes in all: counted when this is asked, node by node.
+    #[must_use]
+    pub fn replaced(&self) -> (usize, usize) {
+        self.notes.borrow().replaced()
+    }
 }
 
 /// Why a rehearsal stopped.
@@ -124,9 +129,9 @@ impl Rehearsal {
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress<'_> {
-        let (replaced, total) = self.notes.borrow().replaced();
         let now = self.world.now();
-        Progress { now, elapsed: now - self.settings.start, replaced, total, decision: self.world.decision() }
+        let elapsed = now - self.settings.start;
+        Progress { now, elapsed, decision: self.world.decision(), notes: &self.notes }
     }
 
     /// How the engine says it ended.

@@ -159,8 +159,16 @@ pub(crate) fn one(
 ) -> Rehearsed {
     interrupt.hold();
     let meter = Meter::of_nodes();
-    let prepared = Prepared::of(scene, limit, Remedies::Proved);
-    prepared.play(prepared.stage(seed, journal), interrupt, &mut |progress| meter.show(progress)).0
+    let prepared = Prepared::of(scene, limit, Remedies::Unasked);
+    std::thread::scope(|scope| {
+        // The cluster is checked beside its rehearsal: neither needs anything of the other.
+        let checked = scope.spawn(|| Remedies::Proved.findings(scene));
+        let mut rehearsal = prepared.stage(seed, journal);
+        let (stop, wall_ms) =
+            prepared.run_out(&mut rehearsal, interrupt, &mut |progress| meter.show(progress));
+        let findings = checked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Rehearsed { result: prepared.result(&rehearsal, findings, stop, wall_ms), stop }
+    })
 }
 
 /// Rehearses once; the result, and everything there is when it is over.
@@ -251,21 +259,42 @@ impl<'a> Prepared<'a> {
         interrupt: &Interrupt,
         show: &mut dyn FnMut(&Progress<'_>),
     ) -> (Rehearsed, Rehearsal) {
+        let (stop, wall_ms) = self.run_out(&mut rehearsal, interrupt, show);
+        let result = self.result(&rehearsal, self.findings.clone(), stop, wall_ms);
+        (Rehearsed { result, stop }, rehearsal)
+    }
+
+    /// Why it stopped, and how many milliseconds it took.
+    fn run_out(
+        &self,
+        rehearsal: &mut Rehearsal,
+        interrupt: &Interrupt,
+        show: &mut dyn FnMut(&Progress<'_>),
+    ) -> (Stop, u64) {
         let begun = Instant::now();
         show(&rehearsal.progress());
         let stop = rehearsal.play(&self.scene.script, self.limit, &mut |progress| {
             show(progress);
             if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let wall_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let mut result = rehearsal.result(self.findings.clone(), stop, wall_ms);
+        (stop, u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn result(
+        &self,
+        rehearsal: &Rehearsal,
+        findings: Vec<FindingEntry>,
+        stop: Stop,
+        wall_ms: u64,
+    ) -> RehearsalResult {
+        let mut result = rehearsal.result(findings, stop, wall_ms);
         match self.scene.require {
             Require::Possible => {}
             Require::All => result.require_all(),
         }
         result.cover(self.scene.coverage.clone());
         result.remedies.clone_from(&self.scene.remedies);
-        (Rehearsed { result, stop }, rehearsal)
+        result
     }
 
     fn stage(&self, seed: u64, journal: Option<Sink<'static>>) -> Rehearsal {

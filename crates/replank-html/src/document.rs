@@ -3,6 +3,7 @@
 //! Members that are not known are left alone, and most that are missing count as empty: a document of another version of the program is still a report.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use replank_model::time::Time;
 use serde::Deserialize;
@@ -81,7 +82,7 @@ part!(
 );
 part!(
     /// A finding.
-    Finding { id: String, severity: Severity, object: String, reason: String, remedy: String, proof: Proof, withheld: Option<String>, unseen: Vec<String>, }
+    Finding { id: String, severity: Severity, object: String, reason: String, remedy: String, proof: Proof, withheld: Option<String>, unseen: Vec<Unseen>, }
 );
 part!(
     /// What keeps nodes from being replaced.
@@ -107,6 +108,43 @@ part!(
     /// What could not be read.
     Skipped { parts: u64, first: Vec<String>, }
 );
+
+/// A kind that was not seen, or not all of it, although a finding rests on it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Unseen {
+    /// None where parts of the input could not be read, and nobody knows what they hold.
+    pub(crate) kind: Option<String>,
+    pub(crate) why: Why,
+    /// How many objects or parts.
+    pub(crate) count: u64,
+}
+
+/// Why a kind was not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Why {
+    Absent,
+    Dangling,
+    Unread,
+}
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.why, &self.kind) {
+            (Why::Absent, Some(kind)) => write!(out, "no {kind} in the input"),
+            (Why::Absent, None) => out.write_str("nothing of it in the input"),
+            (Why::Dangling, Some(kind)) => {
+                write!(out, "{kind} objects that others name and that are not in the input: {}", self.count)
+            }
+            (Why::Unread, Some(kind)) => {
+                write!(out, "{kind} objects that could not be read: {}", self.count)
+            }
+            (Why::Dangling | Why::Unread, None) => {
+                write!(out, "parts of the input that could not be read: {}", self.count)
+            }
+        }
+    }
+}
 
 /// How bad a finding is, the worst first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

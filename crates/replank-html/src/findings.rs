@@ -71,7 +71,8 @@ fn write_one(finding: &Finding, out: &mut Markup) {
     out.raw("</h3>");
     out.leaf("p", &[], &format!("{}.", capital(finding.reason.trim_end_matches('.'))));
     if !finding.unseen.is_empty() {
-        let unseen = format!("Not seen, and it rests on it: {}.", finding.unseen.join(", "));
+        let unseen: Vec<String> = finding.unseen.iter().map(ToString::to_string).collect();
+        let unseen = format!("Not seen, and it rests on it: {}.", unseen.join("; "));
         out.leaf("p", &[("class", "quiet")], &unseen);
     }
     let (class, proof) = match finding.proof {

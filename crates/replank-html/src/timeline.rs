@@ -130,7 +130,10 @@ fn in_sum(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
 fn row(node: &Node, axis: Axis, suffix: &str, waits: &[&Wait]) -> Row {
     let full = node.node.as_deref().unwrap_or(&node.instance);
     let mut bars = Vec::new();
-    let mut words = format!("{full}, {}", if node.old { "old" } else { "new" });
+    let name = full.strip_suffix(suffix).unwrap_or(full).to_owned();
+    // The row begins with its name: where that is whole, it is not said again.
+    let mut words = if name == full { String::new() } else { format!("{full}, ") };
+    words.push_str(if node.old { "old" } else { "new" });
     if !node.zone.is_empty() {
         words.push_str(&format!(", {}", node.zone));
     }
@@ -162,12 +165,14 @@ fn row(node: &Node, axis: Axis, suffix: &str, waits: &[&Wait]) -> Row {
         words.push('.');
     }
     for wait in waits.iter().take(WAITS_MAX) {
-        words.push_str(&format!(" Waited {}: {}: {}.", millis(wait.waited_ms), wait.what, wait.reason));
+        // The row is the node's own: its name once is enough, and ten thousand rows are megabytes.
+        let of = wait.what.strip_prefix("node ").filter(|name| *name == full);
+        let of = of.map_or_else(|| format!("{}: ", wait.what), |_| String::new());
+        words.push_str(&format!(" Waited {}: {of}{}.", millis(wait.waited_ms), wait.reason));
     }
     if waits.len() > WAITS_MAX {
         words.push_str(&format!(" {} more.", count(waits.len() - WAITS_MAX, "wait")));
     }
-    let name = full.strip_suffix(suffix).unwrap_or(full).to_owned();
     Row { name, aside: node.zone.clone(), bars, words }
 }
 

@@ -336,8 +336,8 @@ impl fmt::Display for RollWait {
             Self::Unprotected { limit: Some(limit) } => {
                 write!(
                     f,
-                    "protection from scale-in: {} protected, more tags do not fit the group",
-                    counted(*limit, "instance of its group")
+                    "protection from scale-in: {} of its group protected, more tags do not fit the group",
+                    counted(*limit, "instance")
                 )
             }
             Self::Unprotected { limit: None } => f.write_str(

@@ -212,6 +212,11 @@ fn a_finding_says_what_it_could_not_see() {
     let finding =
         rehearsal["findings"].as_array().and_then(|all| all.iter().find(|one| one["id"] == "no-budget"));
     assert_eq!(finding.map(|one| one["unseen"][0]["kind"].clone()), Some(json!("PodDisruptionBudget")));
+    let page = scratch("coverage/unseen.html", "");
+    let ran = replank(&["rehearse", &no_budgets, "--roll", "web", "--html", &page]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let page = std::fs::read_to_string(page).expect("the page is written");
+    assert!(page.contains("Not seen, and it rests on it: no PodDisruptionBudget in the input."), "{page}");
 }
 
 #[test]

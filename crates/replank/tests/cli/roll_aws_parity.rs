@@ -161,9 +161,10 @@ pub(crate) fn commands(journal: &str) -> BTreeMap<String, Vec<String>> {
             }
             ("group", kind) => {
                 let mut to = body["to"].clone();
-                // A rehearsal does not know the id of the image that the group has.
+                // A rehearsal does not know the id of the image that the group has, nor its day.
                 if to["image"].as_str().is_some_and(|image| image.is_empty() || image.starts_with("ami-")) {
                     to["image"] = json!("the group's own");
+                    to.as_object_mut().expect("a template").remove("released");
                 }
                 told("group".to_owned(), format!("{kind} {group} {} {to}", text(&body["key"])));
             }

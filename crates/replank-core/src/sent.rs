@@ -124,6 +124,9 @@ impl Sent {
 
     /// Takes in an answer. One that nobody waits for any more is of no interest.
     pub(crate) fn outcome(&mut self, outcome: &Outcome) {
+        if self.is_of_an_earlier_copy(outcome) {
+            return;
+        }
         match &outcome.answer {
             // The driver may have given up before the server has.
             Answer::Unknown { .. } => {}
@@ -142,6 +145,13 @@ impl Sent {
                 State::Refused { again: outcome.at + wait, refusal: refusal.clone() }
             }
         };
+    }
+
+    /// Whether an answer says that a command is too late which is still in time: it is of a copy that was sent before.
+    fn is_of_an_earlier_copy(&self, outcome: &Outcome) -> bool {
+        let is_late = matches!(outcome.answer, Answer::Refused(Refusal::Late));
+        let state = self.entries.get(&outcome.key).map(|entry| &entry.state);
+        is_late && matches!(state, Some(State::Flying { until }) if *until > outcome.at)
     }
 
     /// Whether a command is on its way, or done and not seen.
@@ -350,6 +360,18 @@ mod tests {
                 "after {now} s"
             );
         }
+    }
+
+    #[test]
+    fn a_late_answer_to_an_earlier_copy_is_none_to_the_one_that_is_under_way() {
+        let mut sent = Sent::default();
+        let pod = PodTarget { key: replank_model::object::meta::Key::new("shop", "web"), uid: "web".into() };
+        let (what, claim) = (Text::from("eviction"), || Claim::Eviction(pod.clone()));
+        assert_eq!(sent.offer(at(0), &key(), &what, claim()), Offer::Send);
+        assert_eq!(sent.offer(at(61), &key(), &what, claim()), Offer::Send, "nothing was heard of it");
+        sent.outcome(&answer(62, Err(Refusal::Late)));
+        assert_eq!(sent.offer(at(63), &key(), &what, claim()), Offer::UnderWay(at(121)));
+        assert_eq!(sent.may_be_evicted(at(63), &pod.uid), Some(at(121)));
     }
 
     #[test]

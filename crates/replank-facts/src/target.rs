@@ -59,9 +59,10 @@ pub fn meets_node(
     let version = &node.status.node_info.kubelet_version;
     target.kubernetes_version.as_ref().is_none_or(|wanted| wanted.matches(version))
         && target.image.as_ref().is_none_or(|wanted| image_of(node, template) == Some(wanted))
-        && target.release_version.as_ref().is_none_or(|wanted| {
-            wanted.has_kubelet(version) && is_node_of_release(wanted, started, node, template)
-        })
+        && target
+            .release_version
+            .as_ref()
+            .is_none_or(|wanted| is_node_of_release(wanted, started, node, template))
         && meets_labels(target, &node.meta.labels)
         && meets_taints(target, &node.spec.taints)
 }
@@ -83,7 +84,8 @@ fn is_of_release(wanted: &ReleaseVersion, template: &LaunchTemplate) -> bool {
     ReleaseVersion::of(template).is_some_and(|found| found.is_same(wanted))
 }
 
-/// A node shows no day: what it was made from is asked. As long as that is not seen, a node of the kubelet that came up since the run began is taken for one of the run.
+/// A node shows no day: what it was made from is asked, and that has one release a day whatever patch the plan writes. As long as that is not seen, a node of the kubelet that came up since
+/// the run began is taken for one of the run.
 fn is_node_of_release(
     wanted: &ReleaseVersion,
     started: Time,
@@ -92,7 +94,10 @@ fn is_node_of_release(
 ) -> bool {
     match template {
         Some(template) => is_of_release(wanted, template),
-        None => node.meta.creation_timestamp.is_some_and(|created| created > started),
+        None => {
+            wanted.has_kubelet(&node.status.node_info.kubelet_version)
+                && node.meta.creation_timestamp.is_some_and(|created| created > started)
+        }
     }
 }
 

@@ -85,6 +85,10 @@ part!(
     Finding { id: String, severity: Severity, object: String, reason: String, remedy: String, proof: Proof, withheld: Option<String>, unseen: Vec<Unseen>, }
 );
 part!(
+    /// A kind that was not seen, or not all of it, although a finding rests on it; no kind where nobody knows what unreadable parts hold.
+    Unseen { kind: Option<String>, why: String, count: u64, }
+);
+part!(
     /// What keeps nodes from being replaced.
     Cause { object: String, reason: String, nodes: Vec<String>, pods: usize, finding: Option<String>, finding_object: Option<String>, }
 );
@@ -109,39 +113,17 @@ part!(
     Skipped { parts: u64, first: Vec<String>, }
 );
 
-/// A kind that was not seen, or not all of it, although a finding rests on it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Unseen {
-    /// None where parts of the input could not be read, and nobody knows what they hold.
-    pub(crate) kind: Option<String>,
-    pub(crate) why: Why,
-    /// How many objects or parts.
-    pub(crate) count: u64,
-}
-
-/// Why a kind was not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum Why {
-    Absent,
-    Dangling,
-    Unread,
-}
-
 impl fmt::Display for Unseen {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.why, &self.kind) {
-            (Why::Absent, Some(kind)) => write!(out, "no {kind} in the input"),
-            (Why::Absent, None) => out.write_str("nothing of it in the input"),
-            (Why::Dangling, Some(kind)) => {
+        match (&*self.why, &self.kind) {
+            ("absent", Some(kind)) => write!(out, "no {kind} in the input"),
+            ("dangling", Some(kind)) => {
                 write!(out, "{kind} objects that others name and that are not in the input: {}", self.count)
             }
-            (Why::Unread, Some(kind)) => {
-                write!(out, "{kind} objects that could not be read: {}", self.count)
-            }
-            (Why::Dangling | Why::Unread, None) => {
-                write!(out, "parts of the input that could not be read: {}", self.count)
-            }
+            ("unread", Some(kind)) => write!(out, "{kind} objects that could not be read: {}", self.count),
+            ("unread", None) => write!(out, "parts of the input that could not be read: {}", self.count),
+            (_, Some(kind)) => write!(out, "{kind} objects"),
+            (_, None) => out.write_str("parts of the input"),
         }
     }
 }

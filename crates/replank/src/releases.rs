@@ -14,6 +14,7 @@ use crate::failure::Failure;
 /// Names the first group in which one would.
 pub(crate) fn are_wanted(plan: &Plan, groups: &[&NodeGroup]) -> Result<(), Failure> {
     for group in groups {
+        is_named(plan, group)?;
         let Some(release) = ReleaseVersion::of(group.template()) else { continue };
         is_later(plan, group, &release)?;
         if !plan.target.is_bad(&release) {
@@ -37,6 +38,21 @@ pub(crate) fn are_wanted(plan: &Plan, groups: &[&NodeGroup]) -> Result<(), Failu
     Ok(())
 }
 
+/// Without a release that the plan names, EKS updates a node group to its newest one, and which that is only EKS knows when it is asked.
+fn is_named(plan: &Plan, group: &NodeGroup) -> Result<(), Failure> {
+    let target = &plan.target;
+    let is_updated = group.kind == GroupKind::EksManaged && target.group.is_none();
+    let is_open = target.release_version.is_none() && target.image.is_none();
+    if target.bad_releases.is_empty() || !is_updated || !is_open {
+        return Ok(());
+    }
+    Err(Failure::usage_message(format!(
+        "EKS would update node group {} to its newest release, which may be one of target.badReleases",
+        group.name
+    ))
+    .next("name the release: target.releaseVersion"))
+}
+
 /// "You cannot roll back a node group to an earlier Kubernetes version or AMI version" (EKS API reference, `UpdateNodegroupVersion`).
 fn is_later(plan: &Plan, group: &NodeGroup, present: &ReleaseVersion) -> Result<(), Failure> {
     let is_updated = group.kind == GroupKind::EksManaged && plan.target.group.is_none();
@@ -58,7 +74,7 @@ fn stays_as_it_is(plan: &Plan, group: &NodeGroup) -> bool {
     let target = &plan.target;
     let lands = match &target.group {
         Some(_) => target.lands_in(&group.name),
-        // EKS is asked for nothing where nothing is to become another.
+        // What EKS updates a node group to, the plan names.
         None => group.kind == GroupKind::SelfManaged,
     };
     lands && target.version().is_none() && target.image.is_none()
@@ -186,8 +202,7 @@ mod tests {
         for (target, on_failure, group) in [
             (json!({"badReleases": other}), "rollback", &own),
             (json!({"image": "ami-2", "badReleases": listed}), "pause", &own),
-            // EKS does nothing there, and takes nothing back.
-            (json!({"badReleases": listed}), "pause", &managed),
+            // EKS takes nothing back.
             (json!({"releaseVersion": "1.36.1-20260610", "badReleases": listed}), "rollback", &managed),
             (
                 json!({"group": "green", "releaseVersion": "1.36.1-20260610", "badReleases": listed}),
@@ -197,6 +212,26 @@ mod tests {
         ] {
             assert_eq!(why(target.clone(), on_failure, group), None, "{target}");
         }
+    }
+
+    #[test]
+    fn a_list_of_a_managed_group_needs_the_release_that_it_gets() {
+        let why = |target: Value, kind| {
+            let plan = plan(&target, "pause");
+            are_wanted(&plan, &[&group("web", kind)]).err().map(|failure| failure.error.to_string())
+        };
+        let said =
+            "EKS would update node group web to its newest release, which may be one of target.badReleases";
+        for open in [
+            json!({"badReleases": ["v20260714"]}),
+            json!({"labels": {"a": "b"}, "badReleases": ["v20260714"]}),
+        ] {
+            assert_eq!(why(open.clone(), GroupKind::EksManaged).as_deref(), Some(said), "{open}");
+            assert_eq!(why(open.clone(), GroupKind::SelfManaged), None, "{open}: it keeps its image");
+        }
+        let named = json!({"releaseVersion": "1.36.1-20260610", "badReleases": ["v20260714"]});
+        assert_eq!(why(named, GroupKind::EksManaged), None);
+        assert_eq!(why(json!({"group": "green", "badReleases": ["v20260714"]}), GroupKind::EksManaged), None);
     }
 
     #[test]

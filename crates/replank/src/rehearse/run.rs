@@ -93,10 +93,12 @@ pub(super) enum Remedies {
 }
 
 impl Remedies {
-    fn findings(self, scene: &Scene) -> Vec<FindingEntry> {
+    /// What is found; proofs are cut short once `is_over`.
+    fn findings(self, scene: &Scene, is_over: &dyn Fn() -> bool) -> Vec<FindingEntry> {
         match self {
             Self::Proved => {
-                let found = Found::proved(scene.ground(), &scene.group_by, &|ground| stops(scene, ground));
+                let stops = |ground: &Ground| stops_until(scene, ground, is_over);
+                let found = Found::proved(scene.ground(), &scene.group_by, &stops);
                 found.entries(&scene.coverage)
             }
             Self::Untried => {
@@ -114,6 +116,11 @@ impl Remedies {
 
 /// What stops the roll of a scene on another ground.
 pub(crate) fn stops(scene: &Scene, ground: &Ground) -> BTreeSet<String> {
+    stops_until(scene, ground, &|| false)
+}
+
+/// The same, cut short once `is_over`.
+fn stops_until(scene: &Scene, ground: &Ground, is_over: &dyn Fn() -> bool) -> BTreeSet<String> {
     let mut plan = ground.plan.clone().unwrap_or_else(|| scene.plan.clone());
     // Whatever is found: it is the roll itself that is asked.
     plan.care.blocking_findings = BlockingFindings::Proceed;
@@ -130,7 +137,9 @@ pub(crate) fn stops(scene: &Scene, ground: &Ground) -> BTreeSet<String> {
     };
     let prepared = Prepared::of(&scene, None, Remedies::Unasked);
     let mut rehearsal = prepared.stage(1, None);
-    let stop = rehearsal.play(&scene.script, prepared.limit, &mut |_| ControlFlow::Continue(()));
+    let stop = rehearsal.play(&scene.script, prepared.limit, &mut |_| {
+        if is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     let result = rehearsal.result(Vec::new(), stop, 0);
     match result.verdict {
         // Causes are of runs that have begun.
@@ -162,11 +171,15 @@ pub(crate) fn one(
     let prepared = Prepared::of(scene, limit, Remedies::Unasked);
     std::thread::scope(|scope| {
         // The cluster is checked beside its rehearsal: neither needs anything of the other.
-        let checked = scope.spawn(|| Remedies::Proved.findings(scene));
+        let checked = scope.spawn(|| Remedies::Proved.findings(scene, &|| interrupt.is_pressed()));
         let mut rehearsal = prepared.stage(seed, journal);
         let (stop, wall_ms) =
             prepared.run_out(&mut rehearsal, interrupt, &mut |progress| meter.show(progress));
-        let findings = checked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let mut findings = checked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if interrupt.is_pressed() {
+            // Proofs were cut short, too.
+            findings = Remedies::Untried.findings(scene, &|| true);
+        }
         Rehearsed { result: prepared.result(&rehearsal, findings, stop, wall_ms), stop }
     })
 }
@@ -248,7 +261,7 @@ impl<'a> Prepared<'a> {
             scene,
             rolled: rolled(scene),
             durations: Arc::new(Durations::learn(&scene.view, scene.now)),
-            findings: remedies.findings(scene),
+            findings: remedies.findings(scene, &|| false),
             limit: limit.unwrap_or_else(|| usual_limit(scene)),
         }
     }
@@ -341,7 +354,7 @@ impl<'a> Prepared<'a> {
         if let Some(until) = scene.until {
             rehearsal.meet(scene.loads.clone(), until);
         }
-        rehearsal.narrow_to(nodes_to_replace(&scene.view, &scene.plan, &options(scene)));
+        rehearsal.narrow_to(nodes_to_replace(&scene.seen(), &scene.plan, &options(scene)));
         rehearsal
     }
 }
@@ -359,7 +372,7 @@ pub(crate) fn options(scene: &Scene) -> RunOptions {
 
 /// Everything there is, the node groups as well.
 pub(super) fn with_groups(scene: &Scene) -> View {
-    let mut view = scene.view.clone();
+    let mut view = scene.seen().into_owned();
     for learnt in &scene.groups {
         view.apply(Delta::Group(learnt.group.clone().into()));
     }

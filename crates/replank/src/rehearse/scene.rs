@@ -1,5 +1,8 @@
 //! What a rehearsal begins with.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use replank_advice::preflight;
 use replank_core::Preflight;
 use replank_core::scale::Autoscaler;
@@ -7,6 +10,7 @@ use replank_facts::coverage::Coverage;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, LearntGroup};
 use replank_facts::plan::{ChosenBy, Plan};
+use replank_model::delta::Delta;
 use replank_model::text::{RunId, Text};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -117,6 +121,21 @@ impl Scene {
     pub(crate) fn watch_script(&mut self) {
         let last = self.script.events.iter().map(|event| event.when.at(self.now)).max();
         self.until = last.map(|last| last + AFTERMATH);
+    }
+
+    /// The cluster; where the plan names a release, with what its nodes were made from, as nodes do not show that.
+    pub(crate) fn seen(&self) -> Cow<'_, View> {
+        if self.plan.target.release_version.is_none() {
+            return Cow::Borrowed(&self.view);
+        }
+        let mut view = self.view.clone();
+        for LearntGroup { group, instances } in &self.groups {
+            view.apply(Delta::Group(Arc::new(group.clone())));
+            for one in instances {
+                view.apply(Delta::Instance(Arc::new(one.clone())));
+            }
+        }
+        Cow::Owned(view)
     }
 
     /// What findings are found on.

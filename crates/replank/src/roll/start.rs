@@ -1,15 +1,12 @@
 //! `replank roll -f PLAN`: looked at, rehearsed, confirmed, carried out.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_core::nodes_to_replace;
-use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{Plan, RunOptions, Singletons};
 use replank_facts::run_record::told;
 use replank_live::{Connection, Lease};
-use replank_model::delta::Delta;
 use replank_model::object::karpenter::NodeClaim;
 use replank_model::text::NodeName;
 use replank_model::time::Time;
@@ -33,8 +30,8 @@ use crate::live::{permitted, runtime};
 use crate::made_like::{Made, deletion};
 use crate::output::EventsFormat;
 use crate::printer::Printer;
+use crate::rehearse::options;
 use crate::rehearse::plan::from_file_provided;
-use crate::rehearse::{Scene, options};
 
 /// Nodes that are named one by one.
 const NODES_SHOWN: usize = 5;
@@ -142,7 +139,7 @@ fn begin_as(
     let scene = &rehearsed.scene;
     let is_new = begun.is_none();
     let task_options = RunOptions { started: since.map_or(now, |(_, since)| since), ..options(scene) };
-    let chosen = nodes_to_replace(&seen(scene), &scene.plan, &task_options);
+    let chosen = nodes_to_replace(&scene.seen(), &scene.plan, &task_options);
     if rehearsed.cloud.is_none() {
         replaceable(&scene.view, &scene.plan, &chosen)?;
     }
@@ -224,21 +221,6 @@ fn begin_as(
         printer,
         interrupt,
     )
-}
-
-/// The cluster; where the plan names a release, with what its nodes were made from, as nodes do not show that.
-fn seen(scene: &Scene) -> Cow<'_, View> {
-    if scene.plan.target.release_version.is_none() {
-        return Cow::Borrowed(&scene.view);
-    }
-    let mut view = scene.view.clone();
-    for LearntGroup { group, instances } in &scene.groups {
-        view.apply(Delta::Group(Arc::new(group.clone())));
-        for one in instances {
-            view.apply(Delta::Instance(Arc::new(one.clone())));
-        }
-    }
-    Cow::Owned(view)
 }
 
 /// Begins now that the group is there, as with one that was there before; and says what becomes of it.

@@ -157,9 +157,10 @@ fn doubted(survey: &Survey<'_>, wanted: &ReleaseVersion) -> Vec<Finding> {
         ),
     };
     let is_good = |one: &&&Release| !one.abandoned;
+    let same = of_minor.iter().find(|one| one.day() == wanted.day() && is_good(one));
     let next = of_minor.iter().rfind(|one| one.day() > wanted.day() && is_good(one));
     let before = of_minor.iter().find(|one| one.day() < wanted.day() && is_good(one));
-    let choices: Vec<String> = [before, next]
+    let choices: Vec<String> = [same, before, next]
         .into_iter()
         .flatten()
         .map(|one| format!("target: {{releaseVersion: \"{}\"}}", one.version))

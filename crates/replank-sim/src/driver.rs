@@ -4,6 +4,7 @@
 //! streams do not wait for each other. Commands travel, take effect, and their outcomes travel back. Times are told in whole
 //! seconds.
 
+mod backlog;
 mod bug;
 mod execute;
 mod groups;
@@ -11,8 +12,6 @@ mod network;
 mod refusal;
 #[cfg(test)]
 mod tests;
-
-use std::collections::VecDeque;
 
 use replank_model::delta::Delta;
 use replank_model::text::{InstanceId, Text};
@@ -28,6 +27,7 @@ use crate::event::{DriverDue, Event, Stream};
 use crate::timing::Range;
 use replank_apiserver::draw::{Draws, Purpose};
 
+use backlog::Backlog;
 pub use bug::DriverBug;
 pub(crate) use execute::{Found, act, check};
 pub use network::{Fate, LATE_DELIVERY_MAX, Mishaps, Network};
@@ -74,7 +74,7 @@ impl Sent {
 /// The connection between core and the world.
 pub(crate) struct Driver {
     engine: Box<dyn Engine>,
-    queues: Vec<(Stream, VecDeque<Delta>)>,
+    queues: Vec<(Stream, Backlog)>,
     deliveries: u64,
     /// Longest time until a change is observed.
     sight: Span,
@@ -156,7 +156,7 @@ impl Driver {
         let at = match self.queues.iter().position(|(known, _)| *known == stream) {
             Some(at) => at,
             None => {
-                self.queues.push((stream, VecDeque::new()));
+                self.queues.push((stream, Backlog::default()));
                 self.queues.len() - 1
             }
         };
@@ -171,7 +171,7 @@ impl Driver {
             let lag = lag + self.line.lag(draws, name, self.deliveries);
             agenda.after(lag, Event::Driver(DriverDue::Deliver(stream)));
         }
-        queue.push_back(delta);
+        queue.push(change, delta);
     }
 
     pub(crate) fn deliver(
@@ -188,15 +188,14 @@ impl Driver {
             let of = instance_of(delta);
             lacking.is_some_and(|half| of.is_some_and(|id| half.has(id)))
         };
-        let (later, mut shown): (VecDeque<Delta>, VecDeque<Delta>) =
-            std::mem::take(queue).into_iter().partition(is_lacking);
-        *queue = later;
+        let (later, mut shown): (Vec<Delta>, Vec<Delta>) = queue.take().into_iter().partition(is_lacking);
+        later.into_iter().for_each(|delta| queue.put_back(delta));
         if let Some(half) = lacking {
             if self.bug == Some(DriverBug::PartialPollIsDeletion) {
                 self.wrongs += 1;
                 for instance in view.instances().values().filter(|one| half.has(&one.id)) {
-                    shown.push_back(Delta::InstanceGone(instance.id.clone()));
-                    queue.push_back(Delta::Instance(instance.clone()));
+                    shown.push(Delta::InstanceGone(instance.id.clone()));
+                    queue.put_back(Delta::Instance(instance.clone()));
                 }
             }
             agenda.after(POLL, Event::Driver(DriverDue::Deliver(stream)));
@@ -298,7 +297,7 @@ impl Driver {
     pub(crate) fn start_anew(&mut self, view: &View, agenda: &mut Agenda<Event>) {
         self.engine.start_anew();
         // What is on its way is in the list already.
-        self.queues.iter_mut().for_each(|(_, queue)| queue.clear());
+        self.queues.iter_mut().for_each(|(_, queue)| drop(queue.take()));
         show_all(self.engine.as_mut(), view);
         self.own_from = u32::try_from(self.sent.len()).expect("fewer than 2^32 commands in one run");
         self.decide_at = None;

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use replank_model::object::Object;
 use replank_model::object::meta::Key;
+use replank_model::object::{Kind, Object};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::{Observer, Workload, workload_of};
@@ -73,8 +73,25 @@ pub(super) struct Counter(Rc<RefCell<Counts>>);
 struct Counts {
     pods: Made,
     others: Made,
-    /// Changes of each object.
-    changed: FxHashMap<(&'static str, Key), u64>,
+    /// Changes of each object that is there.
+    changed: FxHashMap<Id, Changed>,
+}
+
+/// An object that is there. Every change is counted, so what is compared is short: names are read where something has run away.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    /// The slot of one of a kind.
+    Slot(Kind, u32),
+    /// One of a kind that no decision reads: those have no slots.
+    Named(Key),
+}
+
+/// An object that has changed, and how often.
+#[derive(Debug)]
+struct Changed {
+    kind: &'static str,
+    key: Key,
+    times: u64,
 }
 
 /// Objects made, by who makes them.
@@ -131,7 +148,9 @@ impl Counter {
             return Some(beyond);
         }
         if events > bounds.events {
-            let busiest = most(&counts.changed);
+            let changed: FxHashMap<(&str, &Key), u64> =
+                counts.changed.values().map(|one| ((one.kind, &one.key), one.times)).collect();
+            let busiest = most(&changed);
             return Some(Runaway {
                 what: busiest
                     .map_or_else(|| "rehearsal".to_owned(), |((kind, key), _)| format!("{kind} {key}")),
@@ -139,7 +158,7 @@ impl Counter {
                     "ran away: {} changes, {events} events in all, where a rehearsal of this cluster may have {}{}",
                     busiest.map_or(0, |(_, changes)| changes),
                     bounds.events,
-                    busiest.map_or_else(String::new, |(_, most)| others(&counts.changed, most, "had"))
+                    busiest.map_or_else(String::new, |(_, most)| others(&changed, most, "had"))
                 ),
             });
         }
@@ -167,12 +186,22 @@ fn most<K: Ord>(counts: &FxHashMap<K, u64>) -> Option<(&K, u64)> {
 
 impl Observer for Counter {
     fn changed(&mut self, _: Time, change: &Change, view: &View) {
-        let Change::Object { old, new: Some(new), .. } = change else { return };
+        let Change::Object { slot, old, new } = change else { return };
+        let Some(object) = new.as_ref().or(old.as_ref()) else { return };
+        let id = match object.kind() {
+            Kind::Other => Id::Named(object.meta().key()),
+            kind => Id::Slot(kind, *slot),
+        };
         let mut counts = self.0.borrow_mut();
-        if old.is_none() {
-            counts.made(new, view);
+        if new.is_none() {
+            counts.changed.remove(&id);
+            return;
         }
-        *counts.changed.entry((new.kind().as_str(), new.meta().key())).or_default() += 1;
+        if old.is_none() {
+            counts.made(object, view);
+        }
+        let unchanged = || Changed { kind: object.kind().as_str(), key: object.meta().key(), times: 0 };
+        counts.changed.entry(id).or_insert_with(unchanged).times += 1;
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) struct Evictions {
 
 impl Evictions {
     /// Notes a request that was answered.
-    pub(super) fn answered(&mut self, sent: &Sent, request: Request, pod: &Pod, view: &View) {
+    pub(super) fn answered(&mut self, sent: &Sent, request: Request, pod: &Pod, workload: Option<&Workload>) {
         let Some((at, result)) = &sent.result else { return };
         let refused = match result {
             Ok(()) => None,
@@ -99,24 +99,30 @@ impl Evictions {
                 Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late,
             ) => return,
         };
-        self.note(*at, By::Replank, request, refused, pod, view);
+        self.note(*at, (By::Replank, request), refused, pod, workload);
     }
 
     /// Notes what somebody else has asked for.
-    pub(super) fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
+    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<&Workload>) {
         let by = match asked.by {
             Asker::Person => By::Hand,
             Asker::Eks => By::Eks,
         };
-        self.note(at, by, Request::Evict, asked.refused.clone(), &asked.pod, view);
+        self.note(at, (by, Request::Evict), asked.refused.clone(), &asked.pod, workload);
     }
 
-    fn note(&mut self, at: Time, by: By, request: Request, refused: Option<String>, pod: &Pod, view: &View) {
-        let workload = workload_of(view, pod);
+    fn note(
+        &mut self,
+        at: Time,
+        (by, request): (By, Request),
+        refused: Option<String>,
+        pod: &Pod,
+        workload: Option<&Workload>,
+    ) {
         let index = self.entries.len();
         if refused.is_none() {
             self.leaving.insert(pod.meta.uid.clone(), index);
-            if let Some(workload) = &workload {
+            if let Some(workload) = workload {
                 self.vacant.entry(workload.clone()).or_default().push_back(index);
             }
         }

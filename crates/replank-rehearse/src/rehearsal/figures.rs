@@ -207,7 +207,7 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
             min_healthy: count.min,
             violations: count.violations,
             undercut_by_interruptions: count.undercut_by_interruptions,
-            history: notes.budget_history.get(key).cloned().unwrap_or_default(),
+            history: count.history.clone(),
         })
         .collect()
 }

@@ -48,8 +48,6 @@ pub(super) struct Recorder {
     /// Pods that cannot be placed, over time.
     pub(super) waiting: Course,
     pub(super) budgets: BTreeMap<Key, BudgetCount>,
-    /// What each budget's status said, change by change.
-    pub(super) budget_history: BTreeMap<Key, Vec<BudgetAt>>,
     pub(super) evictions: Evictions,
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
@@ -93,8 +91,10 @@ pub(super) struct ReadyCount {
 }
 
 /// Healthy pods under a budget.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BudgetCount {
+    /// What its status said, change by change.
+    pub(super) history: Vec<BudgetAt>,
     pub(super) desired: i32,
     pub(super) min: i32,
     /// Evictions of ours that left fewer healthy pods than must stay.
@@ -168,8 +168,12 @@ impl Recorder {
             pod,
             i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)),
         );
-        let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
-        self.stages.pod(at, view, pod, on.as_ref());
+        // Where it is changes twice in a pod's life, its status far more often.
+        let place = |pod: Option<&Pod>| pod.map(|pod| (pod.node.clone(), pod.is_terminal()));
+        if place(old) != place(new) {
+            let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
+            self.stages.pod(at, view, pod, on.as_ref());
+        }
         self.preempted.changed(view, pod);
         self.pods.preempted = self.preempted.count();
         let waits = new.is_some_and(is_unschedulable);
@@ -177,7 +181,7 @@ impl Recorder {
             self.unschedulable.insert(pod.meta.uid.clone());
             self.pods.unschedulable_max = self.pods.unschedulable_max.max(self.unschedulable.len());
             self.note_unschedulable(at);
-        } else if !waits && self.unschedulable.remove(&pod.meta.uid) {
+        } else if !waits && !self.unschedulable.is_empty() && self.unschedulable.remove(&pod.meta.uid) {
             self.note_unschedulable(at);
         }
         if new.is_none() {
@@ -227,20 +231,16 @@ impl Recorder {
 
     fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
         let status = &budget.status;
-        let history = self.budget_history.entry(budget.meta.key()).or_default();
         let (healthy, allowed) = (status.current_healthy, status.disruptions_allowed);
-        if history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
-            history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
+        let count = self
+            .budgets
+            .entry(budget.meta.key())
+            .or_insert_with(|| BudgetCount { min: healthy, ..BudgetCount::default() });
+        if count.history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
+            count.history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
         }
-        let count = self.budgets.entry(budget.meta.key()).or_insert(BudgetCount {
-            desired: status.desired_healthy,
-            min: status.current_healthy,
-            violations: 0,
-            undercut_by_interruptions: 0,
-            touched: false,
-        });
         count.desired = status.desired_healthy;
-        count.min = count.min.min(status.current_healthy);
+        count.min = count.min.min(healthy);
     }
 
     fn instance(&mut self, old: Option<&Instance>, new: Option<&Instance>) {
@@ -259,12 +259,12 @@ impl Recorder {
             return;
         };
         let pod = &view.pods[ix];
-        self.evictions.answered(sent, request, pod, view);
         let workload = workload_of(view, pod);
+        self.evictions.answered(sent, request, pod, workload.as_ref());
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
             if let Some(workload) = &workload {
-                self.covered.entry(workload.clone()).or_default().insert(key.clone());
+                note_cover(&mut self.covered, workload, &key);
             }
             if let Some(count) = self.budgets.get_mut(&key) {
                 count.touched = true;
@@ -279,7 +279,7 @@ impl Recorder {
         match result {
             Some(Ok(())) => {
                 self.ended_by_others.evicted(pod);
-                self.note_moved(view, pod);
+                self.note_moved(pod, workload);
             }
             Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
                 self.pods.evictions_refused += 1;
@@ -291,10 +291,10 @@ impl Recorder {
         }
     }
 
-    fn note_moved(&mut self, view: &View, pod: &Pod) {
+    fn note_moved(&mut self, pod: &Pod, workload: Option<Workload>) {
         self.pods.moved += 1;
         self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
-        let Some(workload) = workload_of(view, pod) else { return };
+        let Some(workload) = workload else { return };
         let count = self.workloads.entry(workload).or_default();
         let made_since = pod.meta.creation_timestamp >= self.start;
         self.pods.moved_more_than_once += usize::from(count.moved && made_since);
@@ -376,9 +376,10 @@ impl Observer for Recorder {
     }
 
     fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
-        self.evictions.asked(at, asked, view);
+        let workload = workload_of(view, &asked.pod);
+        self.evictions.asked(at, asked, workload.as_ref());
         match &asked.refused {
-            None => self.note_moved(view, &asked.pod),
+            None => self.note_moved(&asked.pod, workload),
             Some(_) => self.pods.evictions_refused += 1,
         }
     }
@@ -424,6 +425,14 @@ impl Observer for Recorder {
             | Effect::Queue(QueueEffect::DeleteMessage { .. })
             | Effect::Group(GroupEffect::Terminate { .. }) => {}
         }
+    }
+}
+
+fn note_cover(covered: &mut BTreeMap<Workload, BTreeSet<Key>>, workload: &Workload, budget: &Key) {
+    match covered.get_mut(workload) {
+        Some(budgets) if budgets.contains(budget) => {}
+        Some(budgets) => drop(budgets.insert(budget.clone())),
+        None => drop(covered.insert(workload.clone(), BTreeSet::from([budget.clone()]))),
     }
 }
 

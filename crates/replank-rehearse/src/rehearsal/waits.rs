@@ -1,5 +1,6 @@
 //! What was waited for, and how long.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use replank_model::time::{Span, Time};
@@ -41,10 +42,17 @@ impl Waits {
         let mut known = std::mem::take(&mut self.open).into_iter().peekable();
         let mut open = Vec::with_capacity(decision.waiting.len());
         for waiting in &decision.waiting {
-            while let Some((gone, since)) = known.next_if(|(known, _)| known.what < waiting.what) {
-                self.close(&gone, since, at);
-            }
-            match known.next_if(|(known, _)| known.what == waiting.what) {
+            // One comparison for each: nearly all of them are the same as before.
+            let order = loop {
+                let order = known.peek().map(|(known, _)| known.what.cmp(&waiting.what));
+                if order != Some(Ordering::Less) {
+                    break order;
+                }
+                if let Some((gone, since)) = known.next() {
+                    self.close(&gone, since, at);
+                }
+            };
+            match known.next_if(|_| order == Some(Ordering::Equal)) {
                 Some((same, since)) if same.on == waiting.on => open.push((same, since)),
                 Some((same, since)) if same.on.kind() == waiting.on.kind() => {
                     open.push((waiting.clone(), since));

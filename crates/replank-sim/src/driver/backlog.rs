@@ -1,0 +1,120 @@
+//! What has changed of one kind, and has not been shown yet.
+
+use replank_model::delta::Delta;
+use replank_model::object::Kind;
+use replank_model::view::Change;
+use rustc_hash::FxHashMap;
+
+/// Changes of one stream, in the order in which they happened.
+///
+/// What changed several times meanwhile is shown once, as it was last: a decision reads what there is, and a watch promises no more than
+/// that its last state arrives. Nodes are shown change by change, for what others do to them is noticed in between.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    deltas: Vec<Delta>,
+    /// Where the last change of an object is, by its slot.
+    last: FxHashMap<u32, usize>,
+}
+
+impl Backlog {
+    pub(super) fn is_empty(&self) -> bool {
+        self.deltas.is_empty()
+    }
+
+    pub(super) fn push(&mut self, change: &Change, delta: Delta) {
+        let slot = match change {
+            // Those of other kinds have no slots.
+            Change::Object { slot, new: Some(new), .. } => {
+                (!matches!(new.kind(), Kind::Node | Kind::Other)).then_some(*slot)
+            }
+            Change::Object { new: None, .. }
+            | Change::Group { .. }
+            | Change::Instance { .. }
+            | Change::Message { .. }
+            | Change::Unread(_)
+            | Change::Stale => None,
+        };
+        let Some(slot) = slot else { return self.deltas.push(delta) };
+        let known = self.last.get(&slot).and_then(|at| self.deltas.get_mut(*at));
+        match known.filter(|known| is_same(known, &delta)) {
+            Some(known) => *known = delta,
+            None => {
+                self.last.insert(slot, self.deltas.len());
+                self.deltas.push(delta);
+            }
+        }
+    }
+
+    /// Takes all of it.
+    pub(super) fn take(&mut self) -> Vec<Delta> {
+        self.last.clear();
+        std::mem::take(&mut self.deltas)
+    }
+
+    /// Puts something back that is shown later.
+    pub(super) fn put_back(&mut self, delta: Delta) {
+        self.deltas.push(delta);
+    }
+}
+
+/// Whether both are of one incarnation of one object, which is there.
+fn is_same(known: &Delta, new: &Delta) -> bool {
+    match (known, new) {
+        (Delta::Put(known), Delta::Put(new)) => {
+            known.kind() == new.kind() && known.meta().uid == new.meta().uid
+        }
+        (
+            Delta::Put(_)
+            | Delta::Gone(_)
+            | Delta::Unread(_)
+            | Delta::Group(_)
+            | Delta::GroupGone(_)
+            | Delta::Instance(_)
+            | Delta::InstanceGone(_)
+            | Delta::Message(_)
+            | Delta::MessageGone(_),
+            _,
+        ) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(uid: &str, phase: &str) -> Object {
+        let value = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "uid": uid},
+            "spec": {"containers": []}, "status": {"phase": phase}});
+        Object::from_json(value).expect("a pod")
+    }
+
+    fn put(slot: u32, old: Option<Object>, new: Object) -> (Change, Delta) {
+        (Change::Object { slot, old, new: Some(new.clone()) }, Delta::Put(new))
+    }
+
+    #[test]
+    fn what_changes_twice_is_shown_once_as_it_is_last() {
+        let mut backlog = Backlog::default();
+        let (pending, running, next) = (pod("a", "Pending"), pod("a", "Running"), pod("b", "Pending"));
+        let gone = Delta::Gone(running.reference());
+        for (change, delta) in [
+            put(0, None, pending.clone()),
+            put(1, None, next.clone()),
+            put(0, Some(pending), running.clone()),
+            (Change::Object { slot: 0, old: Some(running.clone()), new: None }, gone.clone()),
+            // Another pod, in the slot that is free.
+            put(0, None, next.clone()),
+        ] {
+            backlog.push(&change, delta);
+        }
+        let next = Delta::Put(next);
+        assert_eq!(backlog.take(), [Delta::Put(running.clone()), next.clone(), gone, next]);
+        assert!(backlog.is_empty());
+        let (change, delta) = put(0, None, running);
+        backlog.push(&change, delta.clone());
+        assert_eq!(backlog.take(), [delta], "what was taken is not changed any more");
+    }
+}

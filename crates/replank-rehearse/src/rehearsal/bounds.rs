@@ -188,10 +188,8 @@ impl Observer for Counter {
     fn changed(&mut self, _: Time, change: &Change, view: &View) {
         let Change::Object { slot, old, new } = change else { return };
         let Some(object) = new.as_ref().or(old.as_ref()) else { return };
-        let id = match object.kind() {
-            Kind::Other => Id::Named(object.meta().key()),
-            kind => Id::Slot(kind, *slot),
-        };
+        let kind = object.kind();
+        let id = if kind == Kind::Other { Id::Named(object.meta().key()) } else { Id::Slot(kind, *slot) };
         let mut counts = self.0.borrow_mut();
         if new.is_none() {
             counts.changed.remove(&id);

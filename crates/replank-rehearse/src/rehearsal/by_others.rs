@@ -96,7 +96,7 @@ impl Rehearsal {
     pub fn remains(&self, before: &View) -> Remains {
         let (notes, view) = (self.notes.borrow(), self.world.view());
         let mut remains = Remains::default();
-        for (workload, count) in &notes.workloads {
+        for (workload, count, _) in notes.served.iter() {
             let wanted = desired(view, workload).unwrap_or(0).min(count.before);
             let missing = usize::try_from(wanted - count.now).unwrap_or(0);
             if missing > 0 {

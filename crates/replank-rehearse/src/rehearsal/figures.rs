@@ -16,11 +16,12 @@ use super::causes;
 use super::course::Course;
 use super::holders;
 use super::outages;
-use super::recorder::{ReadyCount, Recorder};
+use super::recorder::Recorder;
 use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
+use super::served::ReadyCount;
 use super::standing;
 use super::{Rehearsal, Stop};
 use crate::finding_entry::FindingEntry;
@@ -213,12 +214,12 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
 }
 
 fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
-    let concerned = |(workload, count): &(&Workload, &ReadyCount)| {
+    let concerned = |(workload, count, _): &(&Workload, &ReadyCount, &Course)| {
         count.moved || outages::is_short(view, workload, count)
     };
-    let moved = notes.workloads.iter().filter(concerned);
+    let moved = notes.served.iter().filter(concerned);
     moved
-        .map(|(workload, count)| WorkloadFigures {
+        .map(|(workload, count, course)| WorkloadFigures {
             kind: workload.kind.clone(),
             namespace: workload.namespace.text().clone(),
             name: workload.name.clone(),
@@ -229,7 +230,7 @@ fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
                 let covers = notes.covered.get(workload).into_iter().flatten();
                 covers.map(|key| key.name.text().clone()).collect()
             },
-            history: notes.ready.get(workload).map(Course::entries).unwrap_or_default(),
+            history: course.entries(),
         })
         .collect()
 }

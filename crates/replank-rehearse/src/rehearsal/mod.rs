@@ -19,6 +19,7 @@ mod preempted;
 mod recorder;
 mod result;
 mod script_event;
+mod served;
 mod shape;
 mod stages;
 mod standing;

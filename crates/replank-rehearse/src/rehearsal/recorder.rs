@@ -13,17 +13,18 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::{GroupName, NodeName, Uid};
-use replank_model::time::{Span, Time};
+use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
 use replank_protocol::decision::Decision;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::course::{Course, Worst};
 use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
 use super::preempted::Preempted;
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
+use super::served::Served;
 use super::stages::Stages;
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
@@ -40,9 +41,8 @@ pub(super) struct Recorder {
     pub(super) waits: Waits,
     /// What others did, as far as the run noticed it.
     pub(super) noticed: Vec<NoticedEntry>,
-    pub(super) workloads: BTreeMap<Workload, ReadyCount>,
-    /// Ready pods of each workload over time.
-    pub(super) ready: BTreeMap<Workload, Course>,
+    /// Ready pods of each workload.
+    pub(super) served: Served,
     /// Budgets that were seen to cover pods of a workload.
     pub(super) covered: BTreeMap<Workload, BTreeSet<Key>>,
     /// Pods that cannot be placed, over time.
@@ -72,22 +72,6 @@ pub(super) struct Recorder {
     /// Pods that cannot be placed at present, less those that could not before.
     unschedulable: FxHashSet<Uid>,
     unschedulable_before: FxHashSet<Uid>,
-    /// Workload of each pod, so that it is found once.
-    workload_of: FxHashMap<Uid, Workload>,
-}
-
-/// Ready pods of a workload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ReadyCount {
-    pub(super) before: i32,
-    pub(super) now: i32,
-    pub(super) min: i32,
-    /// Whether a pod of it was evicted.
-    pub(super) moved: bool,
-    /// Since when none is Ready, if none is.
-    pub(super) dark_since: Option<Time>,
-    /// How long none was Ready before.
-    pub(super) dark: Span,
 }
 
 /// Healthy pods under a budget.
@@ -138,15 +122,7 @@ impl Recorder {
         for (_, pod) in view.pods.sorted() {
             recorder.pod(at, view, None, Some(pod));
         }
-        for count in recorder.workloads.values_mut() {
-            *count =
-                ReadyCount { before: count.now, now: count.now, min: count.now, ..ReadyCount::default() };
-        }
-        // Pods come one by one before anything happens: what is of interest begins with all of them.
-        recorder.ready.clear();
-        for (workload, count) in &recorder.workloads {
-            recorder.ready.entry(workload.clone()).or_default().note(at, count.now, Worst::Least);
-        }
+        recorder.served.begin(at);
         recorder.waiting = Course::default();
         recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
         recorder.pods.unschedulable_max = 0;
@@ -162,12 +138,8 @@ impl Recorder {
 
     fn pod(&mut self, at: Time, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
         let Some(pod) = new.or(old) else { return };
-        self.note_ready(
-            at,
-            view,
-            pod,
-            i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves)),
-        );
+        let difference = i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves));
+        self.served.note(at, view, pod, difference);
         // Where it is changes twice in a pod's life, its status far more often.
         let place = |pod: Option<&Pod>| pod.map(|pod| (pod.node.clone(), pod.is_terminal()));
         if place(old) != place(new) {
@@ -185,7 +157,7 @@ impl Recorder {
             self.note_unschedulable(at);
         }
         if new.is_none() {
-            self.workload_of.remove(&pod.meta.uid);
+            self.served.forget(pod);
         }
     }
 
@@ -201,32 +173,6 @@ impl Recorder {
             node.meta.labels.get(LABEL_NODE_POOL).map(|pool| GroupName::new(pool.clone()))
         };
         self.timeline.group_of_new(name).cloned().or_else(of_pool)
-    }
-
-    fn note_ready(&mut self, at: Time, view: &View, pod: &Pod, difference: i32) {
-        if difference == 0 {
-            return;
-        }
-        let workload = match self.workload_of.get(&pod.meta.uid) {
-            Some(workload) => workload.clone(),
-            None => {
-                let Some(workload) = workload_of(view, pod) else { return };
-                self.workload_of.insert(pod.meta.uid.clone(), workload.clone());
-                workload
-            }
-        };
-        let count = self.workloads.entry(workload.clone()).or_default();
-        count.now += difference;
-        count.min = count.min.min(count.now);
-        self.ready.entry(workload).or_default().note(at, count.now, Worst::Least);
-        match (count.now > 0, count.dark_since) {
-            (true, Some(since)) => {
-                count.dark += at - since;
-                count.dark_since = None;
-            }
-            (false, None) => count.dark_since = Some(at),
-            (true, None) | (false, Some(_)) => {}
-        }
     }
 
     fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
@@ -295,7 +241,7 @@ impl Recorder {
         self.pods.moved += 1;
         self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
         let Some(workload) = workload else { return };
-        let count = self.workloads.entry(workload).or_default();
+        let count = self.served.count_mut(&workload);
         let made_since = pod.meta.creation_timestamp >= self.start;
         self.pods.moved_more_than_once += usize::from(count.moved && made_since);
         count.moved = true;

@@ -28,10 +28,19 @@ pub struct Wait {
     pub waited: Span,
 }
 
+/// What was waited for, for reasons of one kind; put into words when it is asked for.
+#[derive(Clone, Debug)]
+struct Sum {
+    /// The reason as it was last.
+    on: WaitingOn,
+    since: Time,
+    waited: Span,
+}
+
 /// All waits, summed from decision to decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    sums: BTreeMap<(Subject, &'static str), Wait>,
+    sums: BTreeMap<(Subject, &'static str), Sum>,
     /// What waits, by subject, and since when for a reason of this kind. Most of it stays from one decision to the next, and
     /// costs a comparison.
     open: Vec<(Waiting, Time)>,
@@ -78,17 +87,9 @@ impl Waits {
     }
 
     fn close(&mut self, waiting: &Waiting, since: Time, at: Time) {
-        let kind = waiting.on.kind();
-        let sum = self.sums.entry((waiting.what.clone(), kind)).or_insert_with(|| Wait {
-            what: waiting.what.to_string(),
-            kind: kind.to_owned(),
-            reason: String::new(),
-            on: waiting.on.clone(),
-            since,
-            waited: Span::default(),
-        });
-        sum.reason = waiting.on.to_string();
-        sum.on = waiting.on.clone();
+        let first = || Sum { on: waiting.on.clone(), since, waited: Span::default() };
+        let sum = self.sums.entry((waiting.what.clone(), waiting.on.kind())).or_insert_with(first);
+        sum.on.clone_from(&waiting.on);
         sum.waited += at - since;
     }
 
@@ -99,7 +100,15 @@ impl Waits {
 
     /// The longest first.
     pub(super) fn all(&self) -> Vec<Wait> {
-        let mut all: Vec<Wait> = self.sums.values().cloned().collect();
+        let told = |((what, kind), sum): (&(Subject, &str), &Sum)| Wait {
+            what: what.to_string(),
+            kind: (*kind).to_owned(),
+            reason: sum.on.to_string(),
+            on: sum.on.clone(),
+            since: sum.since,
+            waited: sum.waited,
+        };
+        let mut all: Vec<Wait> = self.sums.iter().map(told).collect();
         all.sort_by(|a, b| {
             b.waited.cmp(&a.waited).then_with(|| a.what.cmp(&b.what)).then_with(|| a.kind.cmp(&b.kind))
         });

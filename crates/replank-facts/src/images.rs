@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use replank_model::object::cloud::AmiType;
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
 
 use crate::release::ReleaseVersion;
@@ -173,7 +174,7 @@ impl FromStr for Which {
                 .map_err(|_| NotImage);
         }
         let day = word.strip_prefix('v').unwrap_or(word);
-        if ReleaseVersion::is_day(day) { Ok(Self::Day(day.to_owned())) } else { Err(NotImage) }
+        if AmiType::is_day(day) { Ok(Self::Day(day.to_owned())) } else { Err(NotImage) }
     }
 }
 

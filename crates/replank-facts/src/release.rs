@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::Date;
 use replank_model::object::cloud::{AmiType, LaunchTemplate};
 use replank_model::text::Text;
 use replank_model::version::Version;
@@ -35,18 +34,11 @@ impl FromStr for ReleaseVersion {
         };
         let numbers: Vec<u64> = version.split('.').map(number).collect::<Result<_, _>>()?;
         let numbers = <[u64; 3]>::try_from(numbers).map_err(|_| NotRelease)?;
-        Self::is_day(day).then(|| Self { numbers, day: day.to_owned() }).ok_or(NotRelease)
+        AmiType::is_day(day).then(|| Self { numbers, day: day.to_owned() }).ok_or(NotRelease)
     }
 }
 
 impl ReleaseVersion {
-    /// Whether a text is a day as releases are called by: `20260610`.
-    #[must_use]
-    pub fn is_day(text: &str) -> bool {
-        let is_digits = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_digits && format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]).parse::<Date>().is_ok()
-    }
-
     /// The release that a launch template's image is of, where its day is known.
     #[must_use]
     pub fn of(template: &LaunchTemplate) -> Option<Self> {

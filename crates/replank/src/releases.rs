@@ -1,10 +1,13 @@
 //! Releases of EKS's images in a roll: which of them would come though somebody does not want it, and which image the nodes have that go.
 
+use std::collections::BTreeSet;
+
 use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{ChosenBy, OnFailure, Plan};
 use replank_facts::release::ReleaseVersion;
 use replank_facts::target::former;
 use replank_model::object::cloud::{GroupKind, NodeGroup};
+use replank_model::text::GroupName;
 
 use crate::failure::Failure;
 
@@ -12,7 +15,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// Names the first group in which one would.
-pub(crate) fn are_wanted(plan: &Plan, groups: &[&NodeGroup]) -> Result<(), Failure> {
+pub(crate) fn are_wanted(plan: &Plan, groups: &[NodeGroup]) -> Result<(), Failure> {
     for group in groups {
         is_named(plan, group)?;
         let Some(release) = ReleaseVersion::of(group.template()) else { continue };
@@ -89,27 +92,27 @@ fn goes_back(plan: &Plan, group: &NodeGroup) -> bool {
     is_left && plan.on_failure == OnFailure::Rollback
 }
 
-/// The groups that a plan is about, with their instances: those whose nodes go, and the one that they move into.
-pub(crate) fn of_plan<'g>(plan: &Plan, groups: &'g [LearntGroup]) -> Vec<&'g LearntGroup> {
-    let is_of = |learnt: &&LearntGroup| goes(plan, learnt) || plan.target.lands_in(&learnt.group.name);
-    groups.iter().filter(is_of).collect()
+/// The groups that a plan is about: those whose nodes go, and the one that they move into. `chosen` have nodes that a selector chooses.
+pub(crate) fn of_plan(plan: &Plan, groups: &[LearntGroup], chosen: &BTreeSet<GroupName>) -> Vec<NodeGroup> {
+    let is_of =
+        |learnt: &&LearntGroup| goes(plan, learnt, chosen) || plan.target.lands_in(&learnt.group.name);
+    groups.iter().filter(is_of).map(|learnt| learnt.group.clone()).collect()
 }
 
-fn goes(plan: &Plan, learnt: &LearntGroup) -> bool {
+fn goes(plan: &Plan, learnt: &LearntGroup, chosen: &BTreeSet<GroupName>) -> bool {
     match &plan.nodes.by {
         ChosenBy::Groups(names) => names.contains(&learnt.group.name),
-        // Which groups that are is seen on nodes.
-        ChosenBy::Selector(_) => false,
+        ChosenBy::Selector(_) => chosen.contains(&learnt.group.name),
     }
 }
 
 /// Which image to go back to, group by group, and how: of groups that get another one.
-pub(crate) fn ways_back(plan: &Plan, groups: &[LearntGroup]) -> Vec<String> {
+pub(crate) fn ways_back(plan: &Plan, groups: &[LearntGroup], chosen: &BTreeSet<GroupName>) -> Vec<String> {
     let target = &plan.target;
     if target.version().is_none() && target.image.is_none() && target.group.is_none() {
         return Vec::new();
     }
-    let going = groups.iter().filter(|learnt| goes(plan, learnt));
+    let going = groups.iter().filter(|learnt| goes(plan, learnt, chosen));
     let wanted = target.release_version.as_ref().map(ToString::to_string);
     let known = going.filter_map(|learnt| {
         let made_of = former(target, &learnt.group, learnt.instances.iter())?;
@@ -165,7 +168,9 @@ mod tests {
     #[test]
     fn a_listed_release_that_would_come_or_be_gone_back_to_is_refused() {
         let why = |target: Value, on_failure: &str, group: &NodeGroup| {
-            are_wanted(&plan(&target, on_failure), &[group]).err().map(|failure| failure.error.to_string())
+            are_wanted(&plan(&target, on_failure), std::slice::from_ref(group))
+                .err()
+                .map(|failure| failure.error.to_string())
         };
         let (own, managed) = (group("web", GroupKind::SelfManaged), group("web", GroupKind::EksManaged));
         let landing = group("green", GroupKind::EksManaged);
@@ -218,7 +223,7 @@ mod tests {
     fn a_list_of_a_managed_group_needs_the_release_that_it_gets() {
         let why = |target: Value, kind| {
             let plan = plan(&target, "pause");
-            are_wanted(&plan, &[&group("web", kind)]).err().map(|failure| failure.error.to_string())
+            are_wanted(&plan, &[group("web", kind)]).err().map(|failure| failure.error.to_string())
         };
         let said =
             "EKS would update node group web to its newest release, which may be one of target.badReleases";
@@ -237,7 +242,7 @@ mod tests {
     #[test]
     fn no_managed_group_goes_back_to_an_earlier_release_in_its_place() {
         let why = |target: Value, kind| {
-            are_wanted(&plan(&target, "pause"), &[&group("web", kind)])
+            are_wanted(&plan(&target, "pause"), &[group("web", kind)])
                 .err()
                 .map(|failure| failure.error.to_string())
         };
@@ -259,10 +264,29 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_with_a_selector_is_about_the_groups_of_the_nodes_that_it_chooses() {
+        let spec =
+            json!({"selector": {"matchLabels": {"tier": "web"}}, "target": {"badReleases": ["v20260501"]}});
+        let plan = json!({"apiVersion": "replank.dev/v1alpha1", "kind": "NodeRoll", "metadata": {"name": "p"}, "spec": spec});
+        let plan = Plan::read(&plan).expect("it is a plan");
+        let learnt = |name| LearntGroup { group: group(name, GroupKind::SelfManaged), instances: Vec::new() };
+        let groups = [learnt("web"), learnt("batch")];
+        let of = |names: &[&str]| {
+            let chosen = names.iter().map(|name| GroupName::from(*name)).collect();
+            of_plan(&plan, &groups, &chosen)
+        };
+        assert!(are_wanted(&plan, &of(&[])).is_ok());
+        let found = of(&["web"]);
+        assert_eq!(found.len(), 1);
+        let why = are_wanted(&plan, &found).expect_err("its release is listed").error.to_string();
+        assert!(why.starts_with("new nodes of group web would have release 1.35.4-20260501"), "{why}");
+    }
+
+    #[test]
     fn the_image_to_go_back_to_is_named_with_the_way_that_there_is() {
         let told = |target: Value, kind| {
             let groups = [LearntGroup { group: group("web", kind), instances: Vec::new() }];
-            ways_back(&plan(&target, "pause"), &groups)
+            ways_back(&plan(&target, "pause"), &groups, &BTreeSet::new())
         };
         let release = json!({"releaseVersion": "1.36.1-20260610"});
         let managed = told(release.clone(), GroupKind::EksManaged);

@@ -2,7 +2,7 @@
 
 use http::Method;
 use replank_model::object::cloud::{
-    GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError,
+    AmiType, GroupKind, GroupSize, LaunchTemplate, NodeGroup, NodegroupChange, NodegroupUpdate, UpdateError,
     UpdateStatus,
 };
 use replank_model::text::Text;
@@ -149,7 +149,7 @@ fn day_in(update: &Value) -> Option<&str> {
 /// `20261120` of `1.36.2-20261120`. Bottlerocket's releases have no day, and an image of somebody's own is none.
 fn day_of(release: &str) -> Option<&str> {
     let (_, day) = release.split_once('-')?;
-    (day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit())).then_some(day)
+    AmiType::is_day(day).then_some(day)
 }
 
 fn read((update, was_followed): (&Value, bool), group: &NodeGroup) -> Option<NodegroupUpdate> {

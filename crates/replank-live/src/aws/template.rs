@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::cloud::{
-    LaunchTemplate, LaunchTemplateRef, LaunchTemplates, NodeGroup, VersionWord,
+    AmiType, LaunchTemplate, LaunchTemplateRef, LaunchTemplates, NodeGroup, VersionWord,
 };
 use replank_model::object::node::LABEL_EKS_IMAGE;
 use replank_model::text::{InstanceId, Text};
@@ -159,7 +159,9 @@ impl Aws {
         for id in ids {
             let found = all.iter().find(|one| one["imageId"] == *id);
             let name = found.and_then(|one| text(one, "name")).unwrap_or_default();
-            let named = Named { kubelet: kubernetes_of(name), day: day_of(name) };
+            let is_of_eks = found.is_some_and(|one| text(one, "imageOwnerAlias") == Some("amazon"));
+            let day = day_of(name).filter(|_| is_of_eks).map(str::to_owned);
+            let named = Named { kubelet: kubernetes_of(name), day };
             state.templates.images.insert(id, named);
         }
         Ok(())
@@ -191,11 +193,11 @@ fn kubernetes_of(name: &str) -> Option<String> {
     Some(format!("v{minor}.0"))
 }
 
-/// The day in the name of an image of EKS for Amazon Linux: `20261120` of `amazon-eks-node-al2023-x86_64-standard-1.36-v20261120`.
-fn day_of(name: &str) -> Option<String> {
+/// The day in the name of an image of EKS for Amazon Linux: `20261120` of `amazon-eks-node-al2023-x86_64-standard-1.36-v20261120`. Whoever builds one with
+/// EKS's scripts has an image of such a name, too, with a day of their own: whose it is has to be asked besides.
+fn day_of(name: &str) -> Option<&str> {
     let (_, day) = name.strip_prefix("amazon-eks-")?.rsplit_once("-v")?;
-    let is_day = day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit());
-    is_day.then(|| day.to_owned())
+    AmiType::is_day(day).then_some(day)
 }
 
 #[cfg(test)]
@@ -205,7 +207,7 @@ mod tests {
     #[test]
     fn the_names_of_images_tell_the_day_of_their_release() {
         let day = day_of("amazon-eks-node-al2023-x86_64-standard-1.36-v20261120");
-        assert_eq!(day.as_deref(), Some("20261120"));
+        assert_eq!(day, Some("20261120"));
         for name in [
             "bottlerocket-aws-k8s-1.35-x86_64-v1.50.0-20261120",
             "my-node-v20261120",

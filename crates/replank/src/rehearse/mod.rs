@@ -40,6 +40,7 @@ use crate::printer::Printer;
 use crate::releases;
 use crate::report::request::{Request, request};
 use crate::report::{self, About, Summary, Tally, Timeline};
+use crate::roll::fits;
 use crate::scale::input;
 use crate::upgrade;
 use crate::zone::times_of_markdown;
@@ -49,7 +50,7 @@ use on_cluster::Packed;
 use run::{Rehearsed, Remedies};
 
 pub(crate) use once::once_and_after;
-pub(crate) use run::{one as rehearse_once, options, stops, stops_of_all};
+pub(crate) use run::{one as rehearse_once, options, rolled, stops, stops_of_all};
 
 /// The plan of a rehearsal in which nothing happens but what a script says.
 const SCRIPT_ALONE: &str = "the script alone";
@@ -89,10 +90,12 @@ pub(crate) fn run(
         nodes.filter_map(|node| group_of(node, &scene.group_by)).any(|group| group == *name)
     });
     made_like::tell(&answers, &scene.plan, is_shown, printer);
-    let groups = releases::of_plan(&scene.plan, &scene.groups);
-    releases::are_wanted(&scene.plan, &groups.iter().map(|learnt| &learnt.group).collect::<Vec<_>>())?;
+    let chosen = rolled(&scene);
+    let groups = releases::of_plan(&scene.plan, &scene.groups, &chosen);
+    fits(&scene.plan, &scene.facts, &groups)?;
+    releases::are_wanted(&scene.plan, &groups)?;
     if scene.plan.target.release_version.is_some() {
-        releases::ways_back(&scene.plan, &scene.groups).iter().for_each(|way| printer.story(way));
+        releases::ways_back(&scene.plan, &scene.groups, &chosen).iter().for_each(|way| printer.story(way));
     }
     connections::check(&scene)?;
     besides.join(&mut scene)?;

@@ -380,7 +380,7 @@ pub(super) fn with_groups(scene: &Scene) -> View {
 }
 
 /// The groups that have a node which the plan chooses, and the one that it moves them into.
-pub(super) fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
+pub(crate) fn rolled(scene: &Scene) -> BTreeSet<GroupName> {
     match &scene.plan.nodes.by {
         ChosenBy::Groups(names) => names.iter().chain(&scene.plan.target.group).cloned().collect(),
         ChosenBy::Selector(selector) => {

@@ -16,7 +16,7 @@ const MIGRATE: &str =
 ///
 /// # Errors
 /// Names the first group of which that cannot be.
-pub(super) fn fits(plan: &Plan, facts: &[Facts], meant: &[NodeGroup]) -> Result<(), Failure> {
+pub(crate) fn fits(plan: &Plan, facts: &[Facts], meant: &[NodeGroup]) -> Result<(), Failure> {
     let target = &plan.target;
     let named = match (&target.release_version, &target.kubernetes_version, &target.image) {
         (Some(release), _, _) => format!("target.releaseVersion: {release}"),

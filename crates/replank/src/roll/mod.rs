@@ -25,7 +25,7 @@ use args::RollCommand;
 pub(crate) use args::{AwsArgs, RollArgs};
 pub(crate) use cloud::{asked as account_asked, of_aws};
 pub(crate) use engine::of_group;
-pub(crate) use fits::unhealthy;
+pub(crate) use fits::{fits, unhealthy};
 pub(crate) use of_step::{Asked, carry_out_plan, is_begun};
 pub(crate) use records::identity;
 pub(crate) use wanted::works;

@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::LiveArgs;
 use crate::printer::Printer;
-use crate::rehearse::{Scene, rehearse_once};
+use crate::rehearse::{Scene, rehearse_once, rolled};
 use crate::releases::{are_wanted, ways_back};
 use crate::report::{self, About, Timeline};
 use crate::snapshot::{self, Origin, ReadArgs};
@@ -75,14 +75,13 @@ pub(super) fn rehearse(
     let (mut scene, cloud) = scene(from, (plan, if_missing), printer)?;
     if let Some(cloud) = &cloud {
         fits(&scene.plan, &scene.facts, &cloud.meant)?;
-        // Of one that was begun, groups have what the run gave them.
-        if begun.is_none() {
-            are_wanted(&scene.plan, &cloud.meant.iter().collect::<Vec<_>>())?;
-        }
         unhealthy_of(&scene.facts, &cloud.meant).iter().for_each(|why| printer.warning(why));
         cloud.tell_adopted(begun.as_ref().map(|(_, since)| *since), printer);
+        // Of one that was begun, groups have what the run gave them.
         if begun.is_none() {
-            ways_back(&scene.plan, &scene.groups).iter().for_each(|way| printer.story(way));
+            are_wanted(&scene.plan, &cloud.meant)?;
+            let back = ways_back(&scene.plan, &scene.groups, &rolled(&scene));
+            back.iter().for_each(|way| printer.story(way));
         }
     }
     let (cloud, missing, stays) = match cloud {

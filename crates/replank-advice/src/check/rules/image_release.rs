@@ -177,6 +177,7 @@ fn way_back(survey: &Survey<'_>, node: &Node, all: &[Release], bad: &[BadImage])
     let own = all.iter().filter(|release| release.fits(node)).map(Release::day).min();
     let before = own.and_then(|own| of_minor.iter().find(|one| one.day() < own && is_good(one)));
     let newest = of_minor.iter().find(|one| own.is_none_or(|own| one.day() > own) && is_good(one));
+    let arch = if &*node.status.node_info.architecture == "arm64" { "arm64" } else { "x86_64" };
     let mut lines = Vec::new();
     if let Some(running) = running(survey, &of_minor, &is_good) {
         lines.push(running);
@@ -190,7 +191,7 @@ fn way_back(survey: &Survey<'_>, node: &Node, all: &[Release], bad: &[BadImage])
     let Some(choice) = before.or(newest) else {
         return format!(
             "no release of {minor} is known that would do; look for one: aws ec2 describe-images --owners amazon --filters \
-             'Name=name,Values=amazon-eks-node-al2023-x86_64-standard-{minor}-v*' --query 'Images[].[Name,ImageId]' --output text"
+             'Name=name,Values=amazon-eks-node-al2023-{arch}-standard-{minor}-v*' --query 'Images[].[Name,ImageId]' --output text"
         );
     };
     let group: Option<GroupName> = survey.group_of(node);
@@ -205,7 +206,7 @@ fn way_back(survey: &Survey<'_>, node: &Node, all: &[Release], bad: &[BadImage])
         ));
     }
     lines.push(format!(
-        "aws ec2 describe-images --owners amazon --filters 'Name=name,Values=amazon-eks-node-al2023-x86_64-standard-{}-v{}' --query 'Images[].ImageId' --output text",
+        "aws ec2 describe-images --owners amazon --filters 'Name=name,Values=amazon-eks-node-al2023-{arch}-standard-{}-v{}' --query 'Images[].ImageId' --output text",
         choice.minor(),
         choice.day()
     ));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::object::node::Node;
@@ -108,6 +109,13 @@ impl AmiType {
     #[must_use]
     pub fn release_of(image: &str) -> Option<&str> {
         image.strip_prefix(OF_RELEASE)?.strip_suffix('>')
+    }
+
+    /// Whether a text is a day as releases of images are called by: `20260610`.
+    #[must_use]
+    pub fn is_day(text: &str) -> bool {
+        let is_digits = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_digits && format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]).parse::<Date>().is_ok()
     }
 
     fn parameter(&self, minor: &str) -> Option<String> {

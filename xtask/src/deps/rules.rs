@@ -372,6 +372,7 @@ pub(super) const RULES: &[Rule] = &[
             "replank-core",
             "replank-facts",
             "replank-hpa",
+            "replank-html",
             "replank-intake",
             "replank-model",
             "replank-protocol",

@@ -5,8 +5,13 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use replank_facts::coverage::{Allowed, Coverage, Question, Read};
+use replank_html::{About, Rehearsal};
+use replank_model::object::Kind;
+use replank_model::view::View;
 use replank_oracle::sched_random::setting;
 use replank_oracle::tell::tell;
+use replank_rehearse::FindingEntry;
 use replank_testkit::clusters::Bounded;
 use replank_testkit::severity::{self, Agreement};
 
@@ -18,6 +23,31 @@ const FORESEEN: usize = 75;
 const PASSED: usize = 6;
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
+
+/// Whatever comes of a rehearsal, and whatever the cluster's snapshot lacks, there is a page of it that has every finding.
+fn has_page(seed: u64, one: &Agreement) {
+    let mut result = one.result.clone();
+    for is_whole in [true, false] {
+        if !is_whole {
+            let nothing = (View::default(), Read::default(), Allowed::default());
+            let coverage = Coverage::of(&nothing.0, Question::Roll, nothing.1, &nothing.2);
+            let seeing = |finding: FindingEntry| finding.seeing(&coverage, &[Kind::PodDisruptionBudget]);
+            result.findings = std::mem::take(&mut result.findings).into_iter().map(seeing).collect();
+            result.cover(coverage);
+        }
+        let document = Rehearsal::of(&result).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let page = replank_html::rehearsal(&document, &About::default());
+        for finding in &result.findings {
+            let object = finding.object.rsplit('/').next().unwrap_or_default();
+            assert!(page.contains(object), "seed {seed}: the page lacks {}", finding.object);
+        }
+        let unseen = result.findings.iter().filter(|finding| !finding.unseen.is_empty()).count();
+        assert!(
+            is_whole || unseen > 0 || result.findings.is_empty(),
+            "seed {seed}: nothing is told as unseen"
+        );
+    }
+}
 
 #[test]
 fn what_is_found_blocking_stops_the_roll_and_nothing_else_does() {
@@ -64,6 +94,7 @@ fn what_is_found_blocking_stops_the_roll_and_nothing_else_does() {
         let (all, told) = one.foreseen();
         causes += all;
         foreseen += told;
+        has_page(*seed, one);
     }
     let share = |part: usize, all: usize| part as f64 * 100.0 / all.max(1) as f64;
     tell(format!(

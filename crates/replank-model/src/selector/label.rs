@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::validate::{FieldError, FieldErrors, label_key_problems, label_value_problems};
+use super::validate::{
+    FieldError, FieldErrors, is_label_key, is_label_value, label_key_problems, label_value_problems,
+};
 use crate::go;
 
 /// How a requirement relates a label to its values.
@@ -63,7 +65,9 @@ impl Requirement {
     /// # Errors
     /// Every rule that is broken, with `key` and `values` as the fields' names.
     pub fn new(key: Arc<str>, operator: Operator, mut values: Vec<Arc<str>>) -> Result<Self, FieldErrors> {
-        FieldErrors::check(requirement_errors(&key, operator, &values))?;
+        if !is_sound(&key, operator, &values) {
+            FieldErrors::check(requirement_errors(&key, operator, &values))?;
+        }
         values.sort();
         Ok(Self { key, operator, values: values.into() })
     }
@@ -107,6 +111,17 @@ impl Requirement {
         let bound = go::parse_int(self.values.first()?.as_bytes()).ok()?;
         Some((label, bound))
     }
+}
+
+/// Whether a requirement is one of those that nearly all are and breaks no rule. Of others [`requirement_errors`] knows.
+fn is_sound(key: &str, operator: Operator, values: &[Arc<str>]) -> bool {
+    let has_its_values = match operator {
+        Operator::In | Operator::NotIn => !values.is_empty(),
+        Operator::Equals | Operator::DoubleEquals | Operator::NotEquals => values.len() == 1,
+        Operator::Exists | Operator::DoesNotExist => values.is_empty(),
+        Operator::GreaterThan | Operator::LessThan => false,
+    };
+    has_its_values && is_label_key(key) && values.iter().all(|value| is_label_value(value))
 }
 
 fn requirement_errors(key: &str, operator: Operator, values: &[Arc<str>]) -> Vec<FieldError> {

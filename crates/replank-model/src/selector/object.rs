@@ -2,9 +2,10 @@
 //! `validation/validation.go`).
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::label::{Operator, Requirement, Selector};
 use super::validate::{FieldError, FieldErrors, label_key_problems, label_value_problems};
@@ -16,11 +17,63 @@ use crate::go::Quoted;
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
     /// Each label with exactly this value.
-    #[serde(deserialize_with = "nulls_in_map", skip_serializing_if = "BTreeMap::is_empty")]
-    pub match_labels: BTreeMap<Arc<str>, Arc<str>>,
+    #[serde(deserialize_with = "nulls_in_map", skip_serializing_if = "MatchLabels::are_none")]
+    pub match_labels: MatchLabels,
     /// Each expression.
     #[serde(deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
+}
+
+/// Labels with their values. All copies of a selector share them until one is changed: an object is copied whenever
+/// anything in it changes, and its selector hardly ever does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MatchLabels(Arc<Texts>);
+
+impl MatchLabels {
+    fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Deref for MatchLabels {
+    type Target = BTreeMap<Arc<str>, Arc<str>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for MatchLabels {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl From<BTreeMap<Arc<str>, Arc<str>>> for MatchLabels {
+    fn from(labels: BTreeMap<Arc<str>, Arc<str>>) -> Self {
+        Self(Arc::new(labels))
+    }
+}
+
+impl FromIterator<(Arc<str>, Arc<str>)> for MatchLabels {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, Arc<str>)>>(labels: I) -> Self {
+        labels.into_iter().collect::<Texts>().into()
+    }
+}
+
+impl<'a> IntoIterator for &'a MatchLabels {
+    type Item = (&'a Arc<str>, &'a Arc<str>);
+    type IntoIter = std::collections::btree_map::Iter<'a, Arc<str>, Arc<str>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl Serialize for MatchLabels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
 }
 
 /// One of [`LabelSelector::match_expressions`].
@@ -49,7 +102,7 @@ fn null_is_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
 
 type Texts = BTreeMap<Arc<str>, Arc<str>>;
 
-fn nulls_in_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Texts, D::Error> {
+fn nulls_in_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MatchLabels, D::Error> {
     let texts: BTreeMap<Arc<str>, Option<Arc<str>>> = null_is_empty(deserializer)?;
     Ok(texts.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect())
 }

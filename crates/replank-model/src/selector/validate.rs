@@ -52,6 +52,18 @@ fn is_subdomain(text: &str) -> bool {
     })
 }
 
+/// Whether nothing is wrong with `key` as a label's key.
+pub(super) fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let is_prefix = |prefix: &str| prefix.len() <= SUBDOMAIN_MAX && is_subdomain(prefix);
+    name.len() <= NAME_MAX && is_name(name) && prefix.is_none_or(is_prefix)
+}
+
+/// Whether nothing is wrong with `value` as a label's value.
+pub(super) fn is_label_value(value: &str) -> bool {
+    value.is_empty() || value.len() <= NAME_MAX && is_name(value)
+}
+
 /// What is wrong with `key` as a label's key; empty if nothing is (`IsLabelKey`).
 pub fn label_key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
@@ -219,9 +231,12 @@ mod tests {
     #[test]
     fn keys_and_values_are_held_to_their_rules() {
         for key in ["a", "A-b_c.9", "example.com/a", "a.b-c.d/E", &"x".repeat(63)] {
-            assert!(label_key_problems(key).is_empty(), "{key}");
+            assert!(label_key_problems(key).is_empty() && is_label_key(key), "{key}");
         }
-        let count = |key: &str| label_key_problems(key).len();
+        let count = |key: &str| {
+            assert!(!is_label_key(key), "{key}");
+            label_key_problems(key).len()
+        };
         assert_eq!(count(""), 2);
         assert_eq!(count("/"), 3);
         assert_eq!(count("a/b/c"), 1);
@@ -229,9 +244,10 @@ mod tests {
         assert_eq!(count(&format!("{}/{}", "A".repeat(254), "-".repeat(64))), 4);
         assert_eq!(count("a..b/c"), 1);
         for value in ["", "a", "1.2_3-x", &"x".repeat(63)] {
-            assert!(label_value_problems(value).is_empty(), "{value}");
+            assert!(label_value_problems(value).is_empty() && is_label_value(value), "{value}");
         }
         assert_eq!(label_value_problems(&"é".repeat(32)).len(), 2);
+        assert!(!is_label_value("é") && !is_label_value(&"x".repeat(64)));
     }
 
     #[test]

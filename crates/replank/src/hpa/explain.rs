@@ -274,10 +274,10 @@ fn of_external(status: &MetricStatus, replicas: i32, now: Time, metrics: &mut Me
     let Some(value) = in_all(current.value.as_ref(), current.average_value.as_ref(), replicas) else {
         return false;
     };
-    let labels = status.metric.selector.iter().flat_map(|selector| selector.match_labels.clone());
+    let labels = status.metric.selector.iter().flat_map(|selector| &selector.match_labels);
     metrics.external.push(ExternalMetricValue {
         metric_name: status.metric.name.clone(),
-        metric_labels: labels.collect(),
+        metric_labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect(),
         timestamp: Some(now),
         value,
     });

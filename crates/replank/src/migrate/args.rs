@@ -146,7 +146,7 @@ fn selector(text: &str) -> Result<LabelSelector, String> {
             return Err(format!("label {key} is given twice"));
         }
     }
-    let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
+    let selector = LabelSelector { match_labels: labels.into(), ..LabelSelector::default() };
     let problems = selector.validate("selector");
     match problems.first() {
         None => Ok(selector),

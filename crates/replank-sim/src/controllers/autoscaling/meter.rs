@@ -323,14 +323,14 @@ fn last_round(now: Time, period: Span, draws: &Draws, who: &str) -> Time {
 
 /// A series that the HPA's selector selects.
 fn series(metric: &MetricIdentifier) -> MetricSeries {
-    let selector = LabelSelector { match_labels: labels(metric), match_expressions: Vec::new() };
+    let selector = LabelSelector { match_labels: labels(metric).into(), match_expressions: Vec::new() };
     MetricSeries { name: metric.name.clone(), selector: Some(selector) }
 }
 
 /// Labels that the selector of a metric selects.
 fn labels(metric: &MetricIdentifier) -> BTreeMap<Text, Text> {
     let Some(selector) = &metric.selector else { return BTreeMap::new() };
-    let mut labels = selector.match_labels.clone();
+    let mut labels = BTreeMap::clone(&selector.match_labels);
     for expression in &selector.match_expressions {
         let value = match &*expression.operator {
             "In" => expression.values.first().cloned(),

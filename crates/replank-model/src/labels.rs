@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::Text;
+use crate::text::{self, Text};
 
 /// A string-to-string map as Kubernetes has it in labels, annotations and node selectors.
 ///
@@ -107,9 +108,49 @@ impl TextMap {
     }
 }
 
+/// What was found out for maps of labels, by their address: nearly all pods share theirs with their siblings, so that the
+/// text of the labels need not be read again.
+#[derive(Clone, Debug)]
+pub struct LabelMemo<V> {
+    /// The maps are kept, so that an address stays theirs.
+    known: FxHashMap<usize, (Labels, V)>,
+}
+
+/// Maps that may pile up before all are forgotten.
+const MEMO_MAX: usize = 8192;
+
+impl<V> Default for LabelMemo<V> {
+    fn default() -> Self {
+        Self { known: FxHashMap::default() }
+    }
+}
+
+impl<V> LabelMemo<V> {
+    fn address(labels: &Labels) -> usize {
+        labels.0.as_ref().map_or(0, |pairs| Arc::as_ptr(pairs).addr())
+    }
+
+    /// What was kept for a map.
+    #[must_use]
+    pub fn get(&self, labels: &Labels) -> Option<&V> {
+        self.known.get(&Self::address(labels)).map(|(_, value)| value)
+    }
+
+    /// Keeps something for a map.
+    pub fn keep(&mut self, labels: &Labels, value: V) {
+        if self.known.len() >= MEMO_MAX {
+            self.known.clear();
+        }
+        self.known.insert(Self::address(labels), (labels.clone(), value));
+    }
+}
+
 impl PartialEq for TextMap {
     fn eq(&self, other: &Self) -> bool {
-        self.same(other) || self.pairs() == other.pairs()
+        let (own, others) = (self.pairs(), other.pairs());
+        let is_same =
+            |(a, b): (&(Text, Text), &(Text, Text))| text::same(&a.0, &b.0) && text::same(&a.1, &b.1);
+        self.same(other) || own.len() == others.len() && own.iter().zip(others).all(is_same)
     }
 }
 

@@ -12,6 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Immutable text that is cheap to clone and to compare with itself.
 pub type Text = Arc<str>;
 
+/// Whether two texts are equal. Most that are compared are copies of one another, which their address tells: the text
+/// itself, somewhere else in memory, is not looked at.
+#[must_use]
+pub fn same(a: &Text, b: &Text) -> bool {
+    Arc::ptr_eq(a, b) || **a == **b
+}
+
 /// Two words of 64 bits in the form of a random UUID (RFC 9562, version 4); six bits of them are lost.
 #[must_use]
 pub fn uuid(high: u64, low: u64) -> String {
@@ -28,7 +35,7 @@ pub fn uuid(high: u64, low: u64) -> String {
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Default, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(Text);
 
@@ -58,9 +65,29 @@ macro_rules! name_type {
             }
         }
 
-        impl Default for $name {
-            fn default() -> Self {
-                Self(Text::from(""))
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                same(&self.0, &other.0)
+            }
+        }
+
+        impl Eq for $name {}
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                if Arc::ptr_eq(&self.0, &other.0) { std::cmp::Ordering::Equal } else { self.0.cmp(&other.0) }
+            }
+        }
+
+        impl std::hash::Hash for $name {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
             }
         }
 

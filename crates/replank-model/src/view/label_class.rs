@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::labels::Labels;
+use crate::labels::{LabelMemo, Labels};
 use crate::object::pod::Pod;
 use crate::object::policy::PodDisruptionBudget;
 use crate::selector::Selector;
@@ -38,6 +38,8 @@ pub struct LabelClass {
     budgets: Vec<Ix<PodDisruptionBudget>>,
     /// Position in the namespace's list.
     place: u32,
+    /// How many classes were made before.
+    number: u64,
 }
 
 impl LabelClass {
@@ -60,6 +62,10 @@ pub(super) struct LabelClasses {
     classes: Vec<Option<LabelClass>>,
     free: Vec<u32>,
     by_labels: FxHashMap<(Namespace, Labels), ClassIx>,
+    /// The class of labels that were looked up, with its number among all classes ever made: one that is made in the
+    /// place of another is another.
+    memo: LabelMemo<(ClassIx, u64)>,
+    made: u64,
     by_namespace: FxHashMap<Namespace, Vec<ClassIx>>,
     /// Class of each pod and its position there, by slot.
     of_pod: Vec<Option<(ClassIx, u32)>>,
@@ -180,6 +186,18 @@ impl LabelClasses {
     }
 
     fn class(&mut self, namespace: &Namespace, labels: &Labels) -> ClassIx {
+        if let Some((ix, number)) = self.memo.get(labels)
+            && self.get(*ix).is_some_and(|class| class.number == *number && class.namespace == *namespace)
+        {
+            return *ix;
+        }
+        let ix = self.class_by_content(namespace, labels);
+        let number = self.classes[ix.at()].as_ref().expect("just found or made").number;
+        self.memo.keep(labels, (ix, number));
+        ix
+    }
+
+    fn class_by_content(&mut self, namespace: &Namespace, labels: &Labels) -> ClassIx {
         if let Some(class) = self.by_labels.get(&(namespace.clone(), labels.clone())) {
             return *class;
         }
@@ -206,7 +224,9 @@ impl LabelClasses {
             pods: Vec::new(),
             budgets,
             place,
+            number: self.made,
         });
+        self.made += 1;
         self.by_labels.insert((namespace.clone(), labels.clone()), ix);
         for (key, value) in labels.pairs() {
             let label = (namespace.clone(), key.clone(), value.clone());

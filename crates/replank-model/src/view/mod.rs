@@ -126,24 +126,29 @@ macro_rules! view {
 
         impl View {
             fn put(&mut self, object: Object) -> Change {
-                self.unread.remove(&(object.kind(), object.meta().key()));
+                if !self.unread.is_empty() {
+                    self.unread.remove(&(object.kind(), object.meta().key()));
+                }
                 match object {
                     $( Object::$variant(object) => {
-                        if let Some(known) = self.$field.by_key(&object.meta.key()) {
-                            if is_older(&object.meta, &known.meta) {
-                                return Change::Stale;
-                            }
+                        let place = self.$field.place(object.meta.namespace.text(), object.meta.name.text());
+                        if self.$field.at(place).is_some_and(|known| is_older(&object.meta, &known.meta)) {
+                            return Change::Stale;
                         }
-                        let (ix, old) = self.$field.put(object.clone());
-                        self.reindex(ix.raw(), old.clone().map(Object::from).as_ref(), Some(&Object::from(object.clone())));
-                        Change::Object { slot: ix.raw(), old: old.map(Object::from), new: Some(object.into()) }
+                        let (ix, old) = self.$field.put(place, object.clone());
+                        let (old, new) = (old.map(Object::from), Some(Object::from(object)));
+                        self.reindex(ix.raw(), old.as_ref(), new.as_ref());
+                        Change::Object { slot: ix.raw(), old, new }
                     } )*
                     Object::Other(object) => self.put_other(object),
                 }
             }
 
             fn gone(&mut self, gone: &ObjectRef) -> Change {
-                let unread = self.unread.remove(&(gone.kind, gone.key.clone()));
+                let unread = match self.unread.is_empty() {
+                    true => None,
+                    false => self.unread.remove(&(gone.kind, gone.key.clone())),
+                };
                 match (self.object_gone(gone), unread) {
                     (Change::Stale, Some(unread)) => Change::Unread(unread),
                     (change, _) => change,
@@ -153,10 +158,11 @@ macro_rules! view {
             fn object_gone(&mut self, gone: &ObjectRef) -> Change {
                 match gone.kind {
                     $( Kind::$variant => {
-                        if self.$field.by_key(&gone.key).is_some_and(|known| known.meta.uid != gone.uid) {
+                        let place = self.$field.place_of(&gone.key);
+                        if self.$field.at(place).is_some_and(|known| known.meta.uid != gone.uid) {
                             return Change::Stale;
                         }
-                        let Some((ix, old)) = self.$field.take(&gone.key) else { return Change::Stale };
+                        let Some((ix, old)) = self.$field.take(place) else { return Change::Stale };
                         let old = Object::from(old);
                         self.reindex(ix.raw(), Some(&old), None);
                         Change::Object { slot: ix.raw(), old: Some(old), new: None }
@@ -297,7 +303,7 @@ impl View {
     /// The node of a name.
     #[must_use]
     pub fn node(&self, name: &NodeName) -> Option<&Arc<Node>> {
-        self.nodes.by_key(&Key::cluster(name.text().clone()))
+        self.nodes.named(name.text())
     }
 
     /// Objects that are there and cannot be read, by kind, namespace and name.
@@ -505,8 +511,10 @@ impl View {
     }
 
     fn reindex_pod(&mut self, ix: Ix<Pod>, old: Option<&Pod>, new: Option<&Pod>) {
-        let labels = |pod: Option<&Pod>| pod.map(|pod| pod.meta.labels.clone());
-        if labels(old) != labels(new) {
+        fn owner(pod: Option<&Pod>) -> Option<&Uid> {
+            pod?.meta.controller().map(|owner| &owner.uid)
+        }
+        if old.map(|pod| &pod.meta.labels) != new.map(|pod| &pod.meta.labels) {
             if old.is_some() {
                 self.classes.remove_pod(ix);
             }
@@ -514,9 +522,12 @@ impl View {
                 self.classes.add_pod(ix, &new.meta.namespace, &new.meta.labels);
             }
         }
-        let node = |pod: Option<&Pod>| pod.and_then(|pod| pod.node.clone());
-        move_in(&mut self.pods_on, ix, node(old), node(new));
-        let owner = |pod: Option<&Pod>| pod.and_then(|pod| Some(pod.meta.controller()?.uid.clone()));
+        move_in(
+            &mut self.pods_on,
+            ix,
+            old.and_then(|pod| pod.node.as_ref()),
+            new.and_then(|pod| pod.node.as_ref()),
+        );
         move_in(&mut self.pods_of, ix, owner(old), owner(new));
     }
 }
@@ -533,32 +544,37 @@ fn other_key(object: &Other) -> OtherKey {
 }
 
 /// The machine of a claim, once it is launched.
-fn machine(claim: &NodeClaim) -> Option<Text> {
-    Some(claim.status.provider_id.clone()).filter(|id| !id.is_empty())
+fn machine(claim: &NodeClaim) -> Option<&Text> {
+    Some(&claim.status.provider_id).filter(|id| !id.is_empty())
 }
 
 /// Moves an object from one list of an index to another.
-fn move_in<K: std::hash::Hash + Eq, T>(
+fn move_in<K: std::hash::Hash + Eq + Clone, T>(
     index: &mut FxHashMap<K, Vec<Ix<T>>>,
     object: Ix<T>,
-    from: Option<K>,
-    to: Option<K>,
+    from: Option<&K>,
+    to: Option<&K>,
 ) {
     if from == to {
         return;
     }
     if let Some(from) = from
-        && let Some(list) = index.get_mut(&from)
+        && let Some(list) = index.get_mut(from)
     {
         if let Some(at) = list.iter().position(|entry| *entry == object) {
             list.swap_remove(at);
         }
         if list.is_empty() {
-            index.remove(&from);
+            index.remove(from);
         }
     }
     if let Some(to) = to {
-        index.entry(to).or_default().push(object);
+        match index.get_mut(to) {
+            Some(list) => list.push(object),
+            None => {
+                index.insert(to.clone(), vec![object]);
+            }
+        }
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::object::Resource;
 use crate::object::meta::Key;
+use crate::text::{self, Text};
 
 /// Position of an object in its [`Table`]. It stays the object's for as long as an object of that name is there, and
 /// is given to another afterwards: keep the uid beside it where that matters.
@@ -73,12 +74,26 @@ impl<T> fmt::Debug for Ix<T> {
 pub struct Table<T> {
     slots: Vec<Option<Arc<T>>>,
     free: Vec<u32>,
-    by_key: FxHashMap<Key, u32>,
+    /// Slots by the hash of the object's name, which is in the object: nothing is kept twice.
+    by_hash: FxHashMap<u64, u32>,
+    /// After each slot, the next one whose object's name has the same hash.
+    next: Vec<u32>,
+    len: usize,
+}
+
+/// No slot: the end of a list of names with the same hash.
+const END: u32 = u32::MAX;
+
+/// A name that was looked for, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    hash: u64,
+    slot: u32,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), by_key: FxHashMap::default() }
+        Self { slots: Vec::new(), free: Vec::new(), by_hash: FxHashMap::default(), next: Vec::new(), len: 0 }
     }
 }
 
@@ -86,7 +101,41 @@ impl<T: Resource> Table<T> {
     /// The slot of a name.
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Ix<T>> {
-        self.by_key.get(key).map(|slot| Ix::new(*slot))
+        self.find_at(self.place_of(key))
+    }
+
+    /// The object of a name without namespace.
+    #[must_use]
+    pub fn named(&self, name: &Text) -> Option<&Arc<T>> {
+        self.at(self.place(&Text::default(), name))
+    }
+
+    /// Looks for an object's name.
+    pub(super) fn place_of(&self, key: &Key) -> Place {
+        self.place(key.namespace.text(), key.name.text())
+    }
+
+    /// As [`Table::place_of`].
+    pub(super) fn place(&self, namespace: &Text, name: &Text) -> Place {
+        let hash = FxBuildHasher.hash_one((namespace, name));
+        let mut slot = self.by_hash.get(&hash).copied().unwrap_or(END);
+        // Names are compared first: namespaces are few.
+        while let Some(object) = self.slots.get(slot as usize).and_then(Option::as_ref)
+            && !(text::same(object.meta().name.text(), name)
+                && text::same(object.meta().namespace.text(), namespace))
+        {
+            slot = self.next[slot as usize];
+        }
+        Place { hash, slot }
+    }
+
+    fn find_at(&self, place: Place) -> Option<Ix<T>> {
+        (place.slot != END).then(|| Ix::new(place.slot))
+    }
+
+    /// The object of a name that was looked for.
+    pub(super) fn at(&self, place: Place) -> Option<&Arc<T>> {
+        self.find_at(place).and_then(|ix| self.get(ix))
     }
 
     /// The object in a slot, if it is taken.
@@ -98,7 +147,7 @@ impl<T: Resource> Table<T> {
     /// The object of a name.
     #[must_use]
     pub fn by_key(&self, key: &Key) -> Option<&Arc<T>> {
-        self.find(key).and_then(|ix| self.get(ix))
+        self.at(self.place_of(key))
     }
 
     /// All objects, in the order of their slots: only for work whose order is not seen.
@@ -120,13 +169,13 @@ impl<T: Resource> Table<T> {
     /// Number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_key.len()
+        self.len
     }
 
     /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
+        self.len == 0
     }
 
     /// One more than the largest slot ever used: the length of arrays that run beside the table.
@@ -135,12 +184,10 @@ impl<T: Resource> Table<T> {
         self.slots.len()
     }
 
-    /// Stores an object under its name and returns what was there.
-    pub(super) fn put(&mut self, object: Arc<T>) -> (Ix<T>, Option<Arc<T>>) {
-        let key = object.meta().key();
-        if let Some(&slot) = self.by_key.get(&key) {
-            let old = self.slots[slot as usize].replace(object);
-            return (Ix::new(slot), old);
+    /// Stores an object under its name, which was looked for, and returns what was there.
+    pub(super) fn put(&mut self, place: Place, object: Arc<T>) -> (Ix<T>, Option<Arc<T>>) {
+        if let Some(known) = self.slots.get_mut(place.slot as usize) {
+            return (Ix::new(place.slot), known.replace(object));
         }
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -148,21 +195,35 @@ impl<T: Resource> Table<T> {
                 slot
             }
             None => {
-                let slot = u32::try_from(self.slots.len())
-                    .expect("fewer than 2^32 objects of one kind fit in memory");
+                let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != END);
                 self.slots.push(Some(object));
-                slot
+                self.next.push(END);
+                slot.expect("fewer than 2^32 - 1 objects of one kind fit in memory")
             }
         };
-        self.by_key.insert(key, slot);
+        self.next[slot as usize] = self.by_hash.insert(place.hash, slot).unwrap_or(END);
+        self.len += 1;
         (Ix::new(slot), None)
     }
 
-    /// Takes an object out.
-    pub(super) fn take(&mut self, key: &Key) -> Option<(Ix<T>, Arc<T>)> {
-        let slot = self.by_key.remove(key)?;
-        let object = self.slots[slot as usize].take()?;
-        self.free.push(slot);
-        Some((Ix::new(slot), object))
+    /// Takes out an object whose name was looked for.
+    pub(super) fn take(&mut self, place: Place) -> Option<(Ix<T>, Arc<T>)> {
+        let object = self.slots.get_mut(place.slot as usize)?.take()?;
+        let after = std::mem::replace(&mut self.next[place.slot as usize], END);
+        let first = self.by_hash.get_mut(&place.hash).expect("every object is listed");
+        if *first != place.slot {
+            let mut before = *first;
+            while self.next[before as usize] != place.slot {
+                before = self.next[before as usize];
+            }
+            self.next[before as usize] = after;
+        } else if after == END {
+            self.by_hash.remove(&place.hash);
+        } else {
+            *first = after;
+        }
+        self.free.push(place.slot);
+        self.len -= 1;
+        Some((Ix::new(place.slot), object))
     }
 }

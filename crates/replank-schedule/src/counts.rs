@@ -2,17 +2,28 @@
 
 use rustc_hash::FxHashMap;
 
+/// As many entries are found faster by walking than by a map.
+const FEW: usize = 16;
+
 /// A map from small keys to numbers in which a 0 is not stored. Its entries can be walked, in no order that means
 /// anything.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    place: FxHashMap<u32, u32>,
     entries: Vec<(u32, i64)>,
+    /// Where each key is, once there were more than a few; empty before.
+    place: FxHashMap<u32, u32>,
 }
 
 impl Counts {
+    fn find(&self, key: u32) -> Option<usize> {
+        if self.place.is_empty() {
+            return self.entries.iter().position(|(known, _)| *known == key);
+        }
+        self.place.get(&key).map(|place| *place as usize)
+    }
+
     pub(super) fn get(&self, key: u32) -> i64 {
-        self.place.get(&key).map_or(0, |place| self.entries[*place as usize].1)
+        self.find(key).map_or(0, |place| self.entries[place].1)
     }
 
     /// Adds to the number of a key.
@@ -20,19 +31,23 @@ impl Counts {
         if delta == 0 {
             return;
         }
-        let Some(&place) = self.place.get(&key) else {
-            let place = u32::try_from(self.entries.len()).expect("fewer than 2^32 entries fit in memory");
-            self.place.insert(key, place);
+        let Some(place) = self.find(key) else {
             self.entries.push((key, delta));
+            let first = if self.place.is_empty() { 0 } else { self.entries.len() - 1 };
+            if first > 0 || self.entries.len() > FEW {
+                let new = (narrow(first)..).zip(&self.entries[first..]);
+                self.place.extend(new.map(|(place, (key, _))| (*key, place)));
+            }
             return;
         };
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         entry.1 += delta;
         if entry.1 == 0 {
-            self.place.remove(&key);
-            self.entries.swap_remove(place as usize);
-            if let Some(moved) = self.entries.get(place as usize) {
-                self.place.insert(moved.0, place);
+            self.entries.swap_remove(place);
+            if self.place.remove(&key).is_some()
+                && let Some(moved) = self.entries.get(place)
+            {
+                self.place.insert(moved.0, narrow(place));
             }
         }
     }
@@ -51,6 +66,10 @@ impl Counts {
     }
 }
 
+fn narrow(place: usize) -> u32 {
+    u32::try_from(place).expect("fewer than 2^32 entries fit in memory")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,5 +84,20 @@ mod tests {
         assert_eq!(counts.entries(), [(9, 1)]);
         counts.add(9, 4);
         assert_eq!((counts.get(9), counts.get(7)), (5, 0));
+    }
+
+    #[test]
+    fn many_are_counted_as_few_are() {
+        let mut counts = Counts::default();
+        let numbers = || (0..100_u32).map(|key| (key, i64::from(key % 7)));
+        for (key, number) in numbers().chain(numbers()) {
+            counts.add(key, number);
+        }
+        assert!(numbers().all(|(key, number)| counts.get(key) == 2 * number));
+        for (key, number) in numbers() {
+            counts.add(key, -2 * number);
+            assert!(numbers().skip(key as usize + 1).all(|(key, number)| counts.get(key) == 2 * number));
+        }
+        assert!(counts.is_empty() && counts.place.is_empty());
     }
 }

@@ -84,8 +84,7 @@ pub(super) fn classify<'a>(
     }
     if plan.siblings.is_some() {
         let services = world.services.generation(&pod.meta.namespace);
-        let owner = plan.key.owner.clone();
-        let selector = owner.as_ref().and_then(|owner| selector_of(view, pod, owner));
+        let selector = plan.key.owner.as_ref().and_then(|owner| selector_of(view, pod, owner));
         world.refresh_siblings(plan, selector, services);
     }
     plan

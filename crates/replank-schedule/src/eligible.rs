@@ -1,7 +1,7 @@
 //! Which nodes a pod's node-only constraints let it onto, kept as bits, and which of them count for a spread constraint.
 
 use replank_model::labels::TextMap;
-use replank_model::object::affinity::{NodeSelector, PreferredSchedulingTerm, Toleration};
+use replank_model::object::affinity::{NodeSelector, PreferredSchedulingTerm, Taint, Toleration};
 use replank_model::text::{NodeName, Text};
 use smallvec::SmallVec;
 
@@ -260,6 +260,23 @@ impl Eligibles {
         }
         for set in 0..self.sets.len() {
             self.enter_set(u32::try_from(set).expect("ids have 32 bits"), id, entry, topologies);
+        }
+    }
+
+    /// Whether such taints would put a node into, or out of, a set of nodes that are counted.
+    pub(super) fn is_moved_by(&self, id: NodeId, taints: &[Taint]) -> bool {
+        let mut tolerations = self.sets.values().iter().filter_map(|set| set.key.tolerations);
+        tolerations.any(|tolerations| {
+            let tolerated = &self[tolerations];
+            tolerated.is_blocked(id)
+                != untolerated_taint(&tolerated.list, taints, self.compare_numbers).is_some()
+        })
+    }
+
+    /// A node has other taints that do not put it into other sets.
+    pub(super) fn change_taints(&mut self, id: NodeId, entry: &NodeEntry) {
+        for tolerated in self.tolerations.values_mut() {
+            tolerated.enter(id, entry, self.compare_numbers);
         }
     }
 

@@ -3,7 +3,7 @@
 //! Nearly every selector asks for one value of some label ([`Selector::anchor`]): classes are found by each of their labels,
 //! selectors and terms by that one, so that neither is held against all of the other.
 
-use replank_model::labels::Labels;
+use replank_model::labels::{LabelMemo, Labels};
 use replank_model::selector::Selector;
 use replank_model::text::{Namespace, Text};
 use rustc_hash::FxHashMap;
@@ -87,6 +87,7 @@ pub(super) struct LabelClass {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelClasses {
     classes: Interned<(Namespace, Labels), LabelClass>,
+    memo: LabelMemo<LabelId>,
     by_namespace: FxHashMap<Namespace, Vec<LabelId>>,
     by_label: FxHashMap<(Namespace, Text, Text), Vec<LabelId>>,
     matchers: Interned<MatchKey, CounterId>,
@@ -145,6 +146,17 @@ impl LabelClasses {
 
     /// The class of a namespace and labels, made if need be.
     pub(super) fn id(&mut self, namespace: &Namespace, labels: &Labels) -> LabelId {
+        if let Some(id) = self.memo.get(labels)
+            && self[*id].namespace == *namespace
+        {
+            return *id;
+        }
+        let id = self.id_by_content(namespace, labels);
+        self.memo.keep(labels, id);
+        id
+    }
+
+    fn id_by_content(&mut self, namespace: &Namespace, labels: &Labels) -> LabelId {
         let key = (namespace.clone(), labels.clone());
         if let Some(id) = self.classes.find(&key) {
             return LabelId(id);
@@ -180,17 +192,17 @@ impl LabelClasses {
     /// A pod of the class is on a known node.
     pub(super) fn enter(&mut self, id: LabelId, pod: PodId, pods: &mut Pods) {
         let list = &mut self.classes.get_mut(id.0).pods;
-        pods[pod].label_place = u32::try_from(list.len()).expect("fewer than 2^32 pods fit in memory");
+        pods.label_places[pod.at()] = u32::try_from(list.len()).expect("fewer than 2^32 pods fit in memory");
         list.push(pod);
     }
 
     /// A pod of the class is no longer on a known node.
     pub(super) fn leave(&mut self, id: LabelId, pod: PodId, pods: &mut Pods) {
-        let place = pods[pod].label_place;
+        let place = pods.label_places[pod.at()];
         let list = &mut self.classes.get_mut(id.0).pods;
         list.swap_remove(place as usize);
         if let Some(moved) = list.get(place as usize) {
-            pods[*moved].label_place = place;
+            pods.label_places[moved.at()] = place;
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use replank_model::object::node::Node;
-use replank_model::text::{NodeName, Text};
+use replank_model::object::node::{ContainerImage, Node};
+use replank_model::text::{self, NodeName, Text};
 use rustc_hash::FxHashMap;
 
 use super::amounts::{Amounts, ResourceNames, Room, Usage};
@@ -93,6 +93,17 @@ impl NodeEntry {
 pub(super) fn room(node: &Node, names: &mut ResourceNames) -> Room {
     let status = &node.status;
     Room::of(if status.allocatable.is_empty() { &status.capacity } else { &status.allocatable }, names)
+}
+
+/// Whether two states of a node name the same images, of which there are many: their texts are mostly the same ones.
+pub(super) fn have_same_images(a: &Node, b: &Node) -> bool {
+    let (a, b) = (&a.status.images, &b.status.images);
+    let is_same = |(a, b): (&ContainerImage, &ContainerImage)| {
+        a.size_bytes == b.size_bytes
+            && a.names.len() == b.names.len()
+            && a.names.iter().zip(&b.names).all(|(a, b)| text::same(a, b))
+    };
+    a.len() == b.len() && a.iter().zip(b).all(is_same)
 }
 
 /// Abilities that a pod can need, sorted (component-helpers 1.36 `nodedeclaredfeatures/features/registry.go`).
@@ -260,8 +271,8 @@ pub(super) struct Log {
     start: u64,
     /// Where each node was changed last.
     latest: Vec<u64>,
-    /// Where each node's own object (not its pods) was changed last.
-    latest_of_itself: Vec<u64>,
+    /// The entries of nodes whose own object (not their pods) changed, with their places.
+    of_themselves: Vec<(u64, NodeId)>,
 }
 
 /// What changed on a node.
@@ -275,7 +286,7 @@ pub(super) enum Touched {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { changed: Vec::new(), start: 1, latest: Vec::new(), latest_of_itself: Vec::new() }
+        Self { changed: Vec::new(), start: 1, latest: Vec::new(), of_themselves: Vec::new() }
     }
 }
 
@@ -288,15 +299,13 @@ impl Log {
     /// Notes a change.
     pub(super) fn push(&mut self, node: NodeId, what: Touched) {
         let at = self.end();
-        for list in [&mut self.latest, &mut self.latest_of_itself] {
-            if list.len() <= node.at() {
-                list.resize(node.at() + 1, 0);
-            }
+        if self.latest.len() <= node.at() {
+            self.latest.resize(node.at() + 1, 0);
         }
         self.latest[node.at()] = at;
         match what {
             Touched::Pods => {}
-            Touched::Itself => self.latest_of_itself[node.at()] = at,
+            Touched::Itself => self.of_themselves.push((at, node)),
         }
         self.changed.push(node);
         // A reader that is further behind than twice the number of nodes starts over: that is cheaper.
@@ -305,6 +314,8 @@ impl Log {
             let gone = self.changed.len() - keep;
             self.changed.drain(..gone);
             self.start += gone as u64;
+            let gone = self.of_themselves.partition_point(|(at, _)| *at < self.start);
+            self.of_themselves.drain(..gone);
         }
     }
 
@@ -316,9 +327,10 @@ impl Log {
         Some(entries.filter(|(at, node)| self.latest[node.at()] == *at).map(|(_, node)| *node))
     }
 
-    /// Whether the node itself changed at or after `from`.
-    pub(super) fn is_itself_changed(&self, node: NodeId, from: u64) -> bool {
-        self.latest_of_itself.get(node.at()).is_some_and(|at| *at >= from)
+    /// The nodes whose own object changed since `from`, perhaps more than once; `None` if that is too long ago.
+    pub(super) fn of_themselves_since(&self, from: u64) -> Option<impl Iterator<Item = NodeId> + '_> {
+        let entries = &self.of_themselves[self.of_themselves.partition_point(|(at, _)| *at < from)..];
+        (from >= self.start).then(|| entries.iter().map(|(_, node)| *node))
     }
 }
 
@@ -343,7 +355,8 @@ mod tests {
         }
         assert_eq!(since(&log, 3), None);
         assert_eq!(since(&log, log.end() - 1), Some(vec![1]));
-        assert!(log.is_itself_changed(NodeId(1), log.end() - 1) && !log.is_itself_changed(NodeId(2), 1));
+        let of_themselves = |from| log.of_themselves_since(from).map(Iterator::count);
+        assert_eq!((of_themselves(3), of_themselves(log.end() - 1)), (None, Some(1)));
     }
 
     #[test]

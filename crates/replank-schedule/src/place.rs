@@ -89,8 +89,9 @@ impl Cycle<'_> {
         }
         let Fresh { base, sorting } = bases.fresh(self.plan.base, world);
         if world.pods.has_nominees() || self.volumes.attaches() {
-            let all: Vec<NodeId> = base.groups().iter().flat_map(Group::nodes).collect();
-            self.measure(world, &all);
+            let all = base.groups().iter().flat_map(Group::nodes);
+            let near: Vec<NodeId> = all.filter(|id| self.volumes.reaches(world, self.view, *id)).collect();
+            self.measure(world, &near);
         }
         Search { world, cycle: self, base, sorting, marks }.run()
     }

@@ -105,8 +105,6 @@ pub(super) struct PodEntry {
     /// What it takes, where that is not what its spec says.
     pub(super) resized: Option<Box<Usage>>,
     pub(super) carried: Option<Carried>,
-    /// Its position in the list of its label class.
-    pub(super) label_place: u32,
 }
 
 /// How many pods have each priority, the lowest first.
@@ -140,6 +138,8 @@ impl Priorities {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pods {
     entries: Vec<Option<PodEntry>>,
+    /// The position of each in the list of its label class.
+    pub(super) label_places: Vec<u32>,
     free: Vec<PodId>,
     /// The entry of a pod of the View, by its slot.
     by_slot: Vec<Option<PodId>>,
@@ -173,6 +173,7 @@ impl Pods {
     pub(super) fn insert(&mut self, entry: PodEntry) -> PodId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
+            self.label_places.push(0);
             PodId::new(self.entries.len() - 1)
         });
         self.entries[id.at()] = Some(entry);

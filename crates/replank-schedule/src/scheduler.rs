@@ -174,8 +174,13 @@ impl Scheduler {
             let id = bound.and_then(|pod| Some(self.world.add_pod(pod, pod.node.as_ref()?)));
             self.world.pods.set_slot(slot, id);
         }
-        let Some(key) = new.or(old).map(|pod| pod.meta.key()) else { return };
         let waits = new.filter(is_there).filter(|pod| pod.node.is_none());
+        let may_be_nominated = self.world.pods.has_nominees()
+            || waits.is_some_and(|pod| pod.status.nominated_node_name.is_some());
+        if !may_be_nominated && self.world.pods.assumed.is_empty() {
+            return;
+        }
+        let Some(key) = new.or(old).map(|pod| pod.meta.key()) else { return };
         if waits.is_some() || self.world.pods.is_nominated(&key) {
             self.world.nominate(&key, waits);
         }
@@ -191,17 +196,16 @@ impl Scheduler {
 
     /// Whether a pod, as it is, counts as it did.
     pub(super) fn is_same(&mut self, id: ids::PodId, pod: &Arc<Pod>) -> bool {
-        let spec = self.world.pods[id].spec;
-        let resized = self.world.resized(pod, spec);
         let entry = &self.world.pods[id];
-        Some(&entry.node_name) == pod.node.as_ref()
-            && entry.pod.meta.namespace == pod.meta.namespace
-            && entry.pod.meta.name == pod.meta.name
-            && entry.pod.meta.uid == pod.meta.uid
-            && entry.pod.meta.labels == pod.meta.labels
-            && entry.pod.is_terminating() == pod.is_terminating()
-            && entry.pod.spec == pod.spec
-            && entry.resized == resized
+        let (known, spec) = (&entry.pod, entry.spec);
+        let is_alike = Some(&entry.node_name) == pod.node.as_ref()
+            && known.meta.name == pod.meta.name
+            && known.meta.namespace == pod.meta.namespace
+            && known.meta.uid == pod.meta.uid
+            && known.meta.labels == pod.meta.labels
+            && known.is_terminating() == pod.is_terminating()
+            && known.spec == pod.spec;
+        is_alike && self.world.resized(pod, spec) == self.world.pods[id].resized
     }
 
     pub(super) fn tidy(&mut self) {

@@ -557,6 +557,10 @@ impl Cycle<'_> {
         if self.volumes.is_nothing() {
             return true;
         }
+        // The others are asked of nodes alone that reach the volumes, because what is attached there is known of these.
+        if !self.volumes.reaches(world, self.view, node) {
+            return false;
+        }
         let on = OnNode::of(world, node);
         [Plugin::VolumeRestrictions, Plugin::NodeVolumeLimits, Plugin::VolumeBinding, Plugin::VolumeZone]
             .iter()

@@ -104,11 +104,10 @@ impl Sorting {
     pub(super) fn catch_up(&mut self, key: &SortingKey, world: &World, use_count: u64) {
         let log = &world.nodes.log;
         let is_valid = self.read > 0 && self.layout == world.topologies.layout;
-        match if is_valid { log.since(self.read) } else { None } {
+        match if is_valid { log.of_themselves_since(self.read) } else { None } {
             Some(changed) => {
                 self.of.resize(world.nodes.slots(), NO_SIGN);
-                let since = self.read;
-                for id in changed.filter(|id| log.is_itself_changed(*id, since)) {
+                for id in changed {
                     self.of[id.at()] = self.number(key, world, id);
                 }
             }

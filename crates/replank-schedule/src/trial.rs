@@ -14,6 +14,7 @@ use super::detail::Detail;
 use super::explain::Explanation;
 use super::nodes::Touched;
 use super::place::{Placed, Unschedulable};
+use super::pods::PodEntry;
 use super::preempt::Preemption;
 use super::volumes::{Promised, VolumeDecisions};
 
@@ -79,7 +80,7 @@ enum Undo {
     /// Forget an assumed pod.
     Forget(Key),
     /// Put a pod back onto its node.
-    PutBack { pod: Arc<Pod>, node: NodeName, slot: Option<u32>, assumed: Option<Promised> },
+    PutBack { entry: PodEntry, epoch: u32, slot: Option<u32>, assumed: Option<Promised> },
     /// Count a node in again, or leave it out again.
     SetExcluded(NodeName, bool),
     /// Take a node out that was not there.
@@ -157,7 +158,8 @@ impl Trial<'_> {
         let world = &mut self.scheduler.world;
         let slot = view.pods.find(pod).map(replank_model::view::Ix::raw);
         let known = slot.and_then(|slot| world.pods.at_slot(slot).map(|id| (slot, id)));
-        let (id, slot, assumed) = match (known, world.pods.assumed.remove(pod)) {
+        let assumed = if world.pods.assumed.is_empty() { None } else { world.pods.assumed.remove(pod) };
+        let (id, slot, assumed) = match (known, assumed) {
             (Some((slot, id)), _) => {
                 world.pods.set_slot(slot, None);
                 (id, Some(slot), None)
@@ -166,7 +168,7 @@ impl Trial<'_> {
             (None, None) => return false,
         };
         let entry = world.remove_pod(id);
-        self.undo.push(Undo::PutBack { pod: entry.pod, node: entry.node_name, slot, assumed });
+        self.undo.push(Undo::PutBack { entry, epoch: world.epoch, slot, assumed });
         true
     }
 
@@ -227,14 +229,15 @@ impl Trial<'_> {
             Undo::Forget(key) => {
                 self.scheduler.forget(&key);
             }
-            Undo::PutBack { pod, node, slot, assumed } => {
+            Undo::PutBack { entry, epoch, slot, assumed } => {
                 let world = &mut self.scheduler.world;
-                let id = world.add_pod(&pod, &node);
+                let id = world.put_back(entry, epoch);
                 match slot {
                     Some(slot) => world.pods.set_slot(slot, Some(id)),
                     None => {
                         let promised = assumed.unwrap_or_default();
-                        world.pods.assumed.insert(pod.meta.key(), Assumed { id, promised });
+                        let key = world.pods[id].pod.meta.key();
+                        world.pods.assumed.insert(key, Assumed { id, promised });
                     }
                 }
             }

@@ -110,33 +110,44 @@ impl World {
     }
 
     fn change_node(&mut self, id: NodeId, node: Arc<Node>) {
-        let old = &self.nodes[id].node;
-        if Arc::ptr_eq(old, &node) {
+        let old = self.nodes[id].node.clone();
+        if Arc::ptr_eq(&old, &node) {
             return;
         }
-        let is_same_place = old.meta.labels == node.meta.labels
-            && old.spec.taints == node.spec.taints
-            && old.spec.unschedulable == node.spec.unschedulable;
-        let has_same_images = old.status.images == node.status.images;
-        let is_same = is_same_place
+        let has_same_taints = old.spec.taints == node.spec.taints;
+        let has_same_images = super::nodes::have_same_images(&old, &node);
+        let is_as_large =
+            old.status.allocatable == node.status.allocatable && old.status.capacity == node.status.capacity;
+        let has_same_features = old.status.declared_features == node.status.declared_features;
+        // Its pods count elsewhere where it is in other domains, or in or out of a set of nodes for its taints.
+        let is_moved = old.meta.labels != node.meta.labels
+            || !has_same_taints && self.eligibles.is_moved_by(id, &node.spec.taints);
+        let is_same = !is_moved
+            && has_same_taints
+            && old.spec.unschedulable == node.spec.unschedulable
             && has_same_images
-            && old.status.allocatable == node.status.allocatable
-            && old.status.capacity == node.status.capacity
-            && old.status.declared_features == node.status.declared_features;
-        if !is_same_place {
+            && is_as_large
+            && has_same_features;
+        if is_moved {
             self.lift(id);
         }
         if !has_same_images {
-            self.images.count(&self.nodes[id].node.clone(), false);
+            self.images.count(&old, false);
             self.images.count(&node, true);
             self.nodes[id].images = self.images.of_node(&node);
         }
         let entry = &mut self.nodes[id];
-        entry.room = super::nodes::room(&node, &mut self.resources);
-        entry.features = super::nodes::features(&node.status.declared_features);
+        if !is_as_large {
+            entry.room = super::nodes::room(&node, &mut self.resources);
+        }
+        if !has_same_features {
+            entry.features = super::nodes::features(&node.status.declared_features);
+        }
         entry.node = node;
-        if !is_same_place {
+        if is_moved {
             self.put_down(id);
+        } else if !has_same_taints {
+            self.eligibles.change_taints(id, &self.nodes[id]);
         }
         if !is_same {
             self.touch(id, Touched::Itself);
@@ -190,10 +201,23 @@ impl World {
     /// A pod takes room on a node, whether that is known or not.
     pub(super) fn add_pod(&mut self, pod: &Arc<Pod>, node: &NodeName) -> PodId {
         let entry = self.pod_entry(pod, node);
+        self.put_in(entry)
+    }
+
+    /// Puts a pod back that was taken out when the epoch was this.
+    pub(super) fn put_back(&mut self, entry: PodEntry, epoch: u32) -> PodId {
+        if epoch == self.epoch { self.put_in(entry) } else { self.add_pod(&entry.pod, &entry.node_name) }
+    }
+
+    fn put_in(&mut self, entry: PodEntry) -> PodId {
+        let node = self.nodes.find(&entry.node_name);
+        let name = node.is_none().then(|| entry.node_name.clone());
         let id = self.pods.insert(entry);
-        match self.nodes.find(node) {
-            Some(node) => self.settle(id, node),
-            None => self.pods.stray.entry(node.clone()).or_default().push(id),
+        if let Some(node) = node {
+            self.settle(id, node);
+        }
+        if let Some(name) = name {
+            self.pods.stray.entry(name).or_default().push(id);
         }
         id
     }
@@ -208,7 +232,6 @@ impl World {
             labels: self.labels.id(&pod.meta.namespace, &pod.meta.labels),
             resized: self.resized(pod, spec),
             carried: self.carried(spec, &pod.meta.namespace),
-            label_place: 0,
         }
     }
 

@@ -1,11 +1,9 @@
 //! How many volumes are attached to a node, and how many it takes.
 
-use std::collections::BTreeMap;
-
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::pod::Pod;
 use replank_model::object::volume::{CsiNode, PersistentVolumeClaim};
-use replank_model::text::{Name, Text};
+use replank_model::text::{self, Name, Text};
 use replank_model::view::View;
 
 use super::plan::{BETA_STORAGE_CLASS, claim_name};
@@ -19,9 +17,16 @@ pub(super) type Handle = (Text, Text);
 pub(in super::super) struct Attached {
     /// Volumes of the pods on the node, sorted, each once.
     handles: Vec<Handle>,
-    /// How many volumes each driver takes on the node, and how many it has, volumes of nobody's pod included. Only
-    /// drivers with a limit.
-    drivers: BTreeMap<Text, (i64, i64)>,
+    /// Only drivers with a limit.
+    drivers: Vec<Driver>,
+}
+
+/// How many volumes a driver takes on the node, and how many it has, volumes of nobody's pod included.
+#[derive(Clone, Debug)]
+struct Driver {
+    name: Text,
+    most: i64,
+    has: i64,
 }
 
 impl Attached {
@@ -43,8 +48,8 @@ impl Attached {
         }
         sort(&mut attached.handles);
         for (driver, _) in &attached.handles {
-            if let Some((_, count)) = attached.drivers.get_mut(driver) {
-                *count += 1;
+            if let Some(driver) = driver_of(&mut attached.drivers, driver) {
+                driver.has += 1;
             }
         }
         let mut beside: Vec<Handle> = Vec::new();
@@ -57,9 +62,9 @@ impl Attached {
         sort(&mut beside);
         for handle in &beside {
             if attached.handles.binary_search(handle).is_err()
-                && let Some((_, count)) = attached.drivers.get_mut(&handle.0)
+                && let Some(driver) = driver_of(&mut attached.drivers, &handle.0)
             {
-                *count += 1;
+                driver.has += 1;
             }
         }
         attached
@@ -67,15 +72,17 @@ impl Attached {
 
     /// Whether these volumes can be attached too.
     pub(super) fn takes(&self, new: &[Handle]) -> bool {
-        if self.drivers.is_empty() {
-            return true;
-        }
-        let mut more: BTreeMap<&Text, i64> = BTreeMap::new();
-        for handle in new.iter().filter(|handle| self.handles.binary_search(handle).is_err()) {
-            *more.entry(&handle.0).or_default() += 1;
-        }
-        more.iter()
-            .all(|(driver, more)| self.drivers.get(*driver).is_none_or(|(most, has)| has + more <= *most))
+        self.drivers.iter().all(|driver| {
+            let of_driver = || new.iter().filter(|handle| text::same(&handle.0, &driver.name));
+            let has_room =
+                |more: usize| i64::try_from(more).is_ok_and(|more| driver.has + more <= driver.most);
+            let is_new = |handle: &&Handle| self.handles.binary_search(handle).is_err();
+            // Where there is room for all of them, nobody needs to know which are there already.
+            has_room(of_driver().count()) || {
+                let more = of_driver().filter(is_new).count();
+                more == 0 || has_room(more)
+            }
+        })
     }
 }
 
@@ -84,11 +91,21 @@ fn sort(handles: &mut Vec<Handle>) {
     handles.dedup();
 }
 
-fn limits(node: &CsiNode) -> BTreeMap<Text, (i64, i64)> {
-    let drivers = node.spec.drivers.iter();
+fn driver_of<'a>(drivers: &'a mut [Driver], name: &Text) -> Option<&'a mut Driver> {
+    drivers.iter_mut().find(|driver| text::same(&driver.name, name))
+}
+
+fn limits(node: &CsiNode) -> Vec<Driver> {
+    let mut drivers: Vec<Driver> = Vec::new();
+    for driver in &node.spec.drivers {
+        let Some(most) = driver.allocatable.as_ref().and_then(|allocatable| allocatable.count) else {
+            continue;
+        };
+        // Of two with one name the later counts.
+        drivers.retain(|known| known.name != driver.name);
+        drivers.push(Driver { name: driver.name.clone(), most: most.into(), has: 0 });
+    }
     drivers
-        .filter_map(|driver| Some((driver.name.clone(), (i64::from(driver.allocatable.as_ref()?.count?), 0))))
-        .collect()
 }
 
 /// The volumes of a pod, each once, sorted.

@@ -72,6 +72,11 @@ impl VolumePlan {
         self.missing.is_some() || !self.handles.is_empty()
     }
 
+    /// Whether a node reaches the volumes of the claims that are bound: what rules out most nodes, and is known of each.
+    pub(in super::super) fn reaches(&self, world: &World, view: &View, node: NodeId) -> bool {
+        self.bound.iter().all(|claim| claim.objection(world, view, node).is_none())
+    }
+
     /// VolumeBinding, with what placing the pod here decides.
     pub(in super::super) fn check_binding(
         &self,
@@ -80,17 +85,7 @@ impl VolumePlan {
         node: NodeId,
     ) -> Result<VolumeDecisions, Failure> {
         let mut reasons = Reasons::new();
-        let bound = self.bound.iter().find_map(|claim| match claim {
-            BoundClaim::Gone => Some(Reason::VolumeGone),
-            BoundClaim::Volume { affinity, migrated } => {
-                let affinity = match migrated {
-                    Some((kind, migrated)) if is_migrated(world, view, *kind, node) => migrated,
-                    Some(_) | None => affinity,
-                };
-                let reaches = affinity.is_none_or(|affinity| world.eligibles.matches(affinity, node));
-                (!reaches).then_some(Reason::VolumeNodeAffinity)
-            }
-        });
+        let bound = self.bound.iter().find_map(|claim| claim.objection(world, view, node));
         let decided = self.decide(world, node);
         // In upstream's order: affinity, binding, room, existence.
         reasons.extend(bound.iter().filter(|reason| **reason == Reason::VolumeNodeAffinity).cloned());
@@ -122,6 +117,23 @@ impl VolumePlan {
             value.is_some_and(|value| values.contains(value))
         });
         (!is_met).then(|| Failure::unresolvable(Plugin::VolumeZone, Reason::NoVolumeZone))
+    }
+}
+
+impl BoundClaim {
+    /// What speaks against a node.
+    fn objection(&self, world: &World, view: &View, node: NodeId) -> Option<Reason> {
+        match self {
+            Self::Gone => Some(Reason::VolumeGone),
+            Self::Volume { affinity, migrated } => {
+                let affinity = match migrated {
+                    Some((kind, migrated)) if is_migrated(world, view, *kind, node) => migrated,
+                    Some(_) | None => affinity,
+                };
+                let reaches = affinity.is_none_or(|affinity| world.eligibles.matches(affinity, node));
+                (!reaches).then_some(Reason::VolumeNodeAffinity)
+            }
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix};
+use rustc_hash::FxHashSet;
 
 use crate::context::Ctx;
 use crate::controllers::volumes;
@@ -59,7 +60,7 @@ pub(crate) struct Kubelets {
     records: Vec<Option<Record>>,
     next: u32,
     /// Nodes whose machine is off.
-    silent: BTreeSet<NodeName>,
+    silent: FxHashSet<NodeName>,
     /// Pods whose volumes are not yet attached, by node.
     without_volumes: BTreeMap<NodeName, Vec<Due>>,
     faults: ImageFaults,
@@ -84,15 +85,15 @@ impl Kubelets {
             model,
             records: Vec::new(),
             next: 0,
-            silent: BTreeSet::new(),
+            silent: FxHashSet::default(),
             without_volumes: BTreeMap::new(),
             faults: ImageFaults::default(),
         }
     }
 
     /// Which machines are off, and how nodes misbehave.
-    pub(crate) fn misbehaving(&self) -> (&BTreeSet<NodeName>, &ImageFaults) {
-        (&self.silent, &self.faults)
+    pub(crate) fn misbehaving(&self) -> (BTreeSet<NodeName>, &ImageFaults) {
+        (self.silent.iter().cloned().collect(), &self.faults)
     }
 
     /// Takes in how nodes misbehave, from another time.
@@ -284,20 +285,25 @@ impl Kubelets {
         if self.is_silent(pod) || is_nowhere {
             return;
         }
-        let known = self.record(slot).filter(|record| record.uid == pod.meta.uid).cloned();
-        let record = match known {
-            Some(record) => record,
-            None => self.admit(ctx, slot, pod),
+        let known = self.record(slot).filter(|record| record.uid == pod.meta.uid);
+        let is_stopping = match known {
+            Some(record) => record.is_stopping,
+            None => {
+                self.admit(ctx, slot, pod);
+                false
+            }
         };
         if !pod.is_terminating() && report::is_behind(ctx.api, pod) {
             self.after(ctx, delays::OBSERVE, slot, Step::Observe);
         }
-        if !pod.is_terminating() || record.is_stopping {
+        if !pod.is_terminating() || is_stopping {
             return;
         }
-        let delays = Delays::of(&self.model, ctx, pod);
+        let delays = delays::stopping(&self.model, ctx, pod);
         if !delays.is_stuck {
-            self.set(slot, Record { is_stopping: true, ..record });
+            if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+                record.is_stopping = true;
+            }
             let grace = Span::from_secs(pod.meta.deletion_grace_period_seconds.unwrap_or(0));
             let stop = match pod.status.phase {
                 PodPhase::Pending => delays.unstarted_stop,
@@ -311,7 +317,7 @@ impl Kubelets {
         }
     }
 
-    fn admit(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) -> Record {
+    fn admit(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         self.next += 1;
         let record = Record {
             uid: pod.meta.uid.clone(),
@@ -320,10 +326,10 @@ impl Kubelets {
             missed: Vec::new(),
             back_off: None,
         };
-        self.set(slot, record.clone());
+        self.set(slot, record);
         match pod.status.phase {
             PodPhase::Pending => {
-                if let Some(start) = Delays::of(&self.model, ctx, pod).start {
+                if let Some(start) = delays::start(&self.model, ctx, pod) {
                     self.after(ctx, start, slot, Step::Start);
                 }
                 if ctx.api.serving().traces && report::is_silent_about(pod) && !pod.is_terminating() {
@@ -335,7 +341,6 @@ impl Kubelets {
             PodPhase::Running | PodPhase::Unknown => self.take_over(ctx, slot, pod),
             PodPhase::Succeeded | PodPhase::Failed => {}
         }
-        record
     }
 
     /// A pod that was already running goes on. (The stand-in of the transcripts forgot such pods when it was restarted.)
@@ -569,7 +574,7 @@ impl Kubelets {
     }
 
     fn stopped(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
-        let code = Delays::of(&self.model, ctx, pod).term_exit_code;
+        let code = delays::term_exit_code(&self.model, ctx, pod);
         let now = ctx.api.timestamp();
         let stopped = report::write(ctx, &pod.meta.key(), |pod| {
             if !pod.is_terminal() {

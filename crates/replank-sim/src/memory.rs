@@ -35,7 +35,7 @@ pub(crate) struct Remembered<'w> {
     pub(crate) messages: Vec<&'w Message>,
     pub(crate) cloud: &'w SimulatedCloud,
     pub(crate) due: Vec<(i64, CloudDue)>,
-    pub(crate) silent: &'w BTreeSet<NodeName>,
+    pub(crate) silent: BTreeSet<NodeName>,
     pub(crate) faults: &'w ImageFaults,
 }
 

@@ -1,7 +1,7 @@
 //! What a disruption budget and a pod say in words about evictions; the eviction API writes it, and so does the disruption
 //! controller.
 
-use replank_model::object::condition::ConditionStatus;
+use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::policy::PodDisruptionBudgetStatus;
 use replank_model::time::Time;
 
@@ -28,6 +28,13 @@ pub fn set_disruption_condition(
     (holds, reason, message): (ConditionStatus, &str, &str),
     now: Time,
 ) {
+    let says =
+        |known: &Condition| known.status == holds && &*known.reason == reason && &*known.message == message;
+    let first = status.conditions.iter_mut().find(|known| &*known.r#type == DISRUPTION_ALLOWED);
+    if let Some(known) = first.filter(|known| says(known)) {
+        known.observed_generation = status.observed_generation;
+        return;
+    }
     let mut allowed = condition::condition(DISRUPTION_ALLOWED, holds, reason, message);
     allowed.observed_generation = status.observed_generation;
     condition::set(&mut status.conditions, allowed, now);

@@ -166,9 +166,11 @@ fn held(object: Object, now: Time) -> Object {
 /// Preconditions are looked at before anything else. The refusal names the kind where others name the resource.
 pub(crate) fn check_preconditions(known: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
     let meta = known.meta();
-    let group = known.api_version().split_once('/').map_or("", |(group, _)| group);
-    let kind = Text::from(known.kind_name());
-    let name = || ResourceName { group: group.into(), plural: kind.clone(), kind: kind.clone() };
+    let name = || {
+        let group = known.api_version().split_once('/').map_or("", |(group, _)| group);
+        let kind = Text::from(known.kind_name());
+        ResourceName { group: group.into(), plural: kind.clone(), kind }
+    };
     // Two kinds have a deletion of their own, which finds it when it writes, and names the resource.
     if matches!(known.kind(), Kind::Namespace | Kind::CustomResourceDefinition) {
         return check_at_storage(known, options);

@@ -192,7 +192,7 @@ impl Api {
     fn charge(&mut self, budget: Ix<PodDisruptionBudget>, pod: &Key) {
         let key = self.view().pod_disruption_budgets[budget].meta.key();
         let now = self.timestamp();
-        let written = self.modify::<PodDisruptionBudget>(&key, |budget| {
+        let written = self.modify_status::<PodDisruptionBudget>(&key, |budget| {
             let status = &mut budget.status;
             status.disruptions_allowed -= 1;
             status.disrupted_pods.insert(pod.name.text().clone(), now);

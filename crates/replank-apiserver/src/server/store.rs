@@ -277,10 +277,7 @@ impl Api {
             return Err(ApiError::conflict(self.resource_name(&known), &key, why));
         }
         let counted = !known.same_spec(&object);
-        let object = match self.accountant {
-            Some(account) => account(self, &known, object),
-            None => object,
-        };
+        let object = self.accounted(&known, object);
         Ok(self.replace(known, object, counted))
     }
 
@@ -303,7 +300,11 @@ impl Api {
         if object == known {
             return known;
         }
-        let object = self.with_phase_time(&known, object);
+        self.put_in_place(&known, object)
+    }
+
+    fn put_in_place(&mut self, known: &Object, object: Object) -> Object {
+        let object = self.with_phase_time(known, object);
         if is_released(&object) {
             return self.remove(object);
         }
@@ -329,10 +330,49 @@ impl Api {
     /// # Errors
     /// `NotFound`.
     pub fn modify<R: Tabled>(&mut self, key: &Key, change: impl FnOnce(&mut R)) -> Result<Arc<R>, ApiError> {
-        let Some(known) = self.view.find::<R>(key) else { return Err(ApiError::not_found(R::KIND, key)) };
-        let mut object = R::clone(known);
+        let (known, object) = self.change_of(key, change)?;
+        let counted = !known.same_spec(&object);
+        let object = self.accounted(&known, object);
+        let stored = self.replace(known, object, counted);
+        Ok(R::of(&stored).expect("an object keeps its kind").clone())
+    }
+
+    /// As [`Api::modify`], for a change of the status alone that does change it: nothing need be compared.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn modify_status<R: Tabled>(
+        &mut self,
+        key: &Key,
+        change: impl FnOnce(&mut R),
+    ) -> Result<Arc<R>, ApiError> {
+        let (known, object) = self.change_of(key, change)?;
+        debug_assert!(known.same_spec(&object) && known != object, "the status changes, and nothing else");
+        let object = self.accounted(&known, object);
+        let stored = self.put_in_place(&known, object);
+        Ok(R::of(&stored).expect("an object keeps its kind").clone())
+    }
+
+    /// An object as it is stored, and changed.
+    fn change_of<R: Tabled>(
+        &self,
+        key: &Key,
+        change: impl FnOnce(&mut R),
+    ) -> Result<(Object, Object), ApiError> {
+        let Some(known) = self.view.object(R::KIND, key) else {
+            return Err(ApiError::not_found(R::KIND, key));
+        };
+        let mut object = R::clone(R::of(&known).expect("a table has objects of one kind"));
         change(&mut object);
-        self.update(object)
+        Ok((known, object.into()))
+    }
+
+    /// The object with what clients see of who has written it.
+    fn accounted(&self, known: &Object, object: Object) -> Object {
+        match self.accountant {
+            Some(account) => account(self, known, object),
+            None => object,
+        }
     }
 
     /// A name from a prefix, as the API server makes it (apiserver `pkg/storage/names`): five letters and digits, none

@@ -1,7 +1,6 @@
 //! Work queues: what is to be looked at, once and after a while (client-go `util/workqueue`).
 
 use replank_model::time::{Span, Time};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::REACTION;
 use crate::agenda::Agenda;
@@ -34,17 +33,52 @@ type Key = (Controller, u32);
 /// What waits to be looked at.
 #[derive(Debug, Default)]
 pub(crate) struct WorkQueue {
-    pending: FxHashSet<Key>,
+    /// What is known of each object, by controller and slot.
+    entries: [Vec<Entry>; CONTROLLERS],
+}
+
+/// What is known of an object that a controller looks at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Whether it waits to be looked at.
+    is_pending: bool,
+    /// Whether looking at it goes on.
+    is_busy: bool,
+    /// Failures in a row.
+    failures: u32,
     /// When a pause is over: of several pauses the shortest counts, and only that (client-go `delaying_queue.go`).
-    later: FxHashMap<Key, Time>,
-    failures: FxHashMap<Key, u32>,
-    /// Objects whose looking at goes on.
-    busy: FxHashSet<Key>,
-    /// Until when the writes of the last look at an object take.
-    writing: FxHashMap<Key, Time>,
+    later: Option<Time>,
+    /// Until when the writes of the last look take.
+    writing: Option<Time>,
+}
+
+const CONTROLLERS: usize = 10;
+
+/// The place of a controller's objects.
+fn row(controller: Controller) -> usize {
+    match controller {
+        Controller::Deployment => 0,
+        Controller::ReplicaSet => 1,
+        Controller::ReplicationController => 2,
+        Controller::StatefulSet => 3,
+        Controller::DaemonSet => 4,
+        Controller::Job => 5,
+        Controller::JobOrphan => 6,
+        Controller::JobTtl => 7,
+        Controller::CronJob => 8,
+        Controller::EndpointSlice => CONTROLLERS - 1,
+    }
 }
 
 impl WorkQueue {
+    fn entry(&mut self, (controller, slot): Key) -> &mut Entry {
+        let (entries, at) = (&mut self.entries[row(controller)], slot as usize);
+        if entries.len() <= at {
+            entries.resize(at + 1, Entry::default());
+        }
+        &mut entries[at]
+    }
+
     /// Notes that an object is to be looked at; one that waits already is not put down twice.
     pub(crate) fn add(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
         self.add_within(agenda, (controller, slot), REACTION);
@@ -52,27 +86,17 @@ impl WorkQueue {
 
     /// Looks at an object after the time that a controller takes to react to what happened.
     pub(crate) fn add_within(&mut self, agenda: &mut Agenda<Event>, key: Key, reaction: Span) {
-        if self.pending.insert(key) && !self.busy.contains(&key) {
-            self.put_down(agenda, key, reaction);
+        let entry = self.entry(key);
+        if !std::mem::replace(&mut entry.is_pending, true) && !entry.is_busy {
+            entry.put_down(agenda, key, reaction);
         }
-    }
-
-    fn put_down(&mut self, agenda: &mut Agenda<Event>, key: Key, reaction: Span) {
-        let mut at = agenda.now() + reaction;
-        if let Some(until) = self.writing.get(&key).copied() {
-            at = at.max(until);
-            if until <= agenda.now() {
-                self.writing.remove(&key);
-            }
-        }
-        agenda.look_at(at, Event::Sync(key.0, key.1));
     }
 
     /// Notes how many writes a look at an object made: the next look waits until they are done.
     pub(crate) fn wrote(&mut self, agenda: &Agenda<Event>, controller: Controller, slot: u32, writes: u64) {
         if writes > 0 {
             let times = i64::try_from(writes.min(WRITES_MAX)).unwrap_or(1);
-            self.writing.insert((controller, slot), agenda.now() + WRITE * times);
+            self.entry((controller, slot)).writing = Some(agenda.now() + WRITE * times);
         }
     }
 
@@ -84,15 +108,16 @@ impl WorkQueue {
         slot: u32,
         span: Span,
     ) {
-        self.busy.insert((controller, slot));
+        self.entry((controller, slot)).is_busy = true;
         agenda.after(span, Event::Resume(controller, slot));
     }
 
     /// Notes that looking at an object is done.
     pub(crate) fn done(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
         let key = (controller, slot);
-        if self.busy.remove(&key) && self.pending.contains(&key) {
-            self.put_down(agenda, key, REACTION);
+        let entry = self.entry(key);
+        if std::mem::replace(&mut entry.is_busy, false) && entry.is_pending {
+            entry.put_down(agenda, key, REACTION);
         }
     }
 
@@ -106,16 +131,16 @@ impl WorkQueue {
         span: Span,
     ) {
         let at = agenda.now() + span.max(Span::ZERO);
-        let key = (controller, slot);
-        if self.later.get(&key).is_none_or(|known| at < *known) {
-            self.later.insert(key, at);
+        let entry = self.entry((controller, slot));
+        if entry.later.is_none_or(|known| at < known) {
+            entry.later = Some(at);
             agenda.look_at(at, Event::SyncLater(controller, slot));
         }
     }
 
     /// Notes that an object is to be looked at again after a failure.
     pub(crate) fn retry(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
-        let failures = self.failures.entry((controller, slot)).or_default();
+        let failures = &mut self.entry((controller, slot)).failures;
         let (first, longest) = pauses(controller);
         let pause = first.as_millis().saturating_mul(1 << (*failures).min(40));
         *failures += 1;
@@ -124,30 +149,43 @@ impl WorkQueue {
 
     /// Failures in a row.
     pub(crate) fn failures(&self, controller: Controller, slot: u32) -> u32 {
-        self.failures.get(&(controller, slot)).copied().unwrap_or(0)
+        self.entries[row(controller)].get(slot as usize).map_or(0, |entry| entry.failures)
     }
 
     /// Notes that looking at an object went well, or that it is to be given up.
     pub(crate) fn forget(&mut self, controller: Controller, slot: u32) {
-        self.failures.remove(&(controller, slot));
+        self.entry((controller, slot)).failures = 0;
     }
 
     /// Notes that the object is being looked at.
     pub(crate) fn take(&mut self, controller: Controller, slot: u32) {
-        self.pending.remove(&(controller, slot));
+        self.entry((controller, slot)).is_pending = false;
     }
 
     /// A pause is over: whether the object is to be looked at now, for it does not wait already.
     pub(crate) fn pause_is_over(&mut self, controller: Controller, slot: u32, now: Time) -> bool {
-        let key = (controller, slot);
-        if self.later.get(&key) != Some(&now) {
+        let entry = self.entry((controller, slot));
+        if entry.later != Some(now) {
             return false;
         }
-        self.later.remove(&key);
-        if self.busy.contains(&key) {
-            self.pending.insert(key);
+        entry.later = None;
+        if entry.is_busy {
+            entry.is_pending = true;
             return false;
         }
-        !self.pending.contains(&key)
+        !entry.is_pending
+    }
+}
+
+impl Entry {
+    fn put_down(&mut self, agenda: &mut Agenda<Event>, key: Key, reaction: Span) {
+        let mut at = agenda.now() + reaction;
+        if let Some(until) = self.writing {
+            at = at.max(until);
+            if until <= agenda.now() {
+                self.writing = None;
+            }
+        }
+        agenda.look_at(at, Event::Sync(key.0, key.1));
     }
 }

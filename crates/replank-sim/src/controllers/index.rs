@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
+use replank_model::object::Kind;
 use replank_model::object::meta::{Key, Meta, OwnerReference};
-use replank_model::object::{Kind, Object};
 use replank_model::text::{Namespace, Uid};
 use replank_model::view::{Change, View};
 use rustc_hash::FxHashMap;
@@ -73,7 +73,6 @@ impl Index {
         let Change::Object { slot, old, new } = change else { return };
         let Some(object) = new.as_ref().or(old.as_ref()) else { return };
         let (kind, how) = (object.kind(), indexed(object.kind()));
-        let meta = |object: &Option<Object>| object.as_ref().map(|object| object.meta().clone());
         if how == Indexed::Not {
             return;
         }
@@ -82,13 +81,13 @@ impl Index {
         {
             return;
         }
-        if let Some(old) = meta(old) {
-            self.edit(kind, how, &old, |slots| {
+        if let Some(old) = old {
+            self.edit(kind, how, old.meta(), |slots| {
                 slots.remove(slot);
             });
         }
-        if let Some(new) = meta(new) {
-            self.edit(kind, how, &new, |slots| {
+        if let Some(new) = new {
+            self.edit(kind, how, new.meta(), |slots| {
                 slots.insert(*slot);
             });
         }
@@ -102,6 +101,11 @@ impl Index {
     /// Objects of a kind in a namespace that nobody manages.
     pub(crate) fn orphans(&self, kind: Kind, namespace: &Namespace) -> Vec<u32> {
         copied(self.orphans.get(&(kind, namespace.clone())))
+    }
+
+    /// Whether there are any of these.
+    pub(crate) fn has_orphans(&self, kind: Kind, namespace: &Namespace) -> bool {
+        self.orphans.contains_key(&(kind, namespace.clone()))
     }
 
     /// All objects of a kind in a namespace.

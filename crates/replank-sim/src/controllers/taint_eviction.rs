@@ -70,8 +70,8 @@ impl TaintEviction {
                     Some(Object::Pod(old)) => old.node == pod.node && is_same_toleration(old, pod),
                     Some(_) | None => pod.node.is_none(),
                 };
-                let is_tainted = pod.node.as_ref().is_some_and(|node| self.tainted.contains_key(node));
-                if !is_settled && is_tainted && self.pods.insert(*slot) {
+                let is_tainted = || pod.node.as_ref().is_some_and(|node| self.tainted.contains_key(node));
+                if !is_settled && is_tainted() && self.pods.insert(*slot) {
                     later(ctx, REACTION, Due::Pod(*slot));
                 }
             }

@@ -23,6 +23,8 @@ pub(crate) struct Workloads {
     index: Index,
     history: History,
     bursts: replica_set::Bursts,
+    tallies: replica_set::Tallies,
+    rollouts: deployment::Memory,
     daemons: daemon_set::Daemons,
     jobs: job::Jobs,
     schedules: cron_job::Schedules,
@@ -50,12 +52,7 @@ impl Workloads {
         match (old, new) {
             (None, None) => {}
             (_, Some(Object::Pod(_))) | (Some(Object::Pod(_)), None) => {
-                let pod = |object: &Option<Object>| match object {
-                    Some(Object::Pod(pod)) => Some(pod.clone()),
-                    Some(_) | None => None,
-                };
-                let (old, new) = (pod(old), pod(new));
-                self.pod_changed(ctx, *slot, old.as_deref(), new.as_deref());
+                self.pod_changed(ctx, pod_in(old.as_ref()), pod_in(new.as_ref()));
             }
             (old, Some(Object::ReplicaSet(new))) => {
                 ctx.enqueue(Controller::ReplicaSet, *slot);
@@ -67,6 +64,8 @@ impl Workloads {
             }
             (Some(Object::ReplicaSet(old)), None) => {
                 ctx.queue.forget(Controller::ReplicaSet, *slot);
+                self.tallies.forget(&old.meta.uid);
+                self.rollouts.forget(&old.meta.uid);
                 deployment::replica_set_changed(ctx, &self.index, Some(old), None);
             }
             (_, Some(Object::ReplicationController(_))) => {
@@ -106,7 +105,9 @@ impl Workloads {
     fn look(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
         let before = ctx.api.version();
         let done = match controller {
-            Controller::Deployment => deployment::sync(ctx, &self.index, slot).map(|()| Done::Yes),
+            Controller::Deployment => {
+                deployment::sync(ctx, &self.index, &mut self.rollouts, slot).map(|()| Done::Yes)
+            }
             Controller::ReplicaSet => replica_set::sync::<ReplicaSet>(ctx, &mut self.parts(), slot),
             Controller::ReplicationController => {
                 replica_set::sync::<ReplicationController>(ctx, &mut self.parts(), slot)
@@ -139,7 +140,12 @@ impl Workloads {
     }
 
     fn parts(&mut self) -> replica_set::Parts<'_> {
-        replica_set::Parts { index: &self.index, bursts: &mut self.bursts, ties: &mut self.ties }
+        replica_set::Parts {
+            index: &self.index,
+            bursts: &mut self.bursts,
+            tallies: &mut self.tallies,
+            ties: &mut self.ties,
+        }
     }
 
     /// Lets somebody else draw the lots.
@@ -181,9 +187,15 @@ impl Workloads {
         }
     }
 
-    fn pod_changed(&mut self, ctx: &mut Ctx<'_>, _slot: u32, old: Option<&Pod>, new: Option<&Pod>) {
+    fn pod_changed(&mut self, ctx: &mut Ctx<'_>, old: Option<&Pod>, new: Option<&Pod>) {
+        self.tallies.pod_changed(old, new);
+        let (before, after) = (owner_kind(old), owner_kind(new));
+        let may_be_adopted = new.is_some() && after.is_none();
         for (kind, controller) in OWNERS {
-            self.owner_of_pod(ctx, kind, controller, old, new);
+            let name = Some(kind.as_str());
+            if may_be_adopted || before == name || after == name {
+                self.owner_of_pod(ctx, kind, controller, old, new);
+            }
         }
         if let (Some(gone), None) = (old, new) {
             deployment::pod_gone(ctx, &self.index, gone);
@@ -212,7 +224,8 @@ impl Workloads {
             let pod = pod?;
             resolve(ctx.view(), kind, &pod.meta.namespace, pod.meta.controller())
         };
-        let (before, after) = (owner(old), owner(new));
+        let after = owner(new);
+        let before = if has_same_owner(old, new) { after } else { owner(old) };
         if let Some(slot) = before.filter(|slot| Some(*slot) != after) {
             ctx.enqueue(controller, slot);
         }
@@ -220,7 +233,7 @@ impl Workloads {
             ctx.enqueue(controller, slot);
             let became_ready = |pod: &Pod| pod.is_ready() && !old.is_some_and(Pod::is_ready);
             let after = min_ready(ctx.view(), controller, slot);
-            if new.is_some_and(became_ready) && after > Span::ZERO {
+            if after > Span::ZERO && new.is_some_and(became_ready) {
                 ctx.enqueue_after(controller, slot, after);
             }
             return;
@@ -239,6 +252,28 @@ impl Workloads {
                 ctx.enqueue(controller, slot);
             }
         }
+    }
+}
+
+fn pod_in(object: Option<&Object>) -> Option<&Pod> {
+    match object {
+        Some(Object::Pod(pod)) => Some(pod),
+        Some(_) | None => None,
+    }
+}
+
+/// The kind of a pod's managing owner.
+fn owner_kind(pod: Option<&Pod>) -> Option<&str> {
+    Some(&*pod?.meta.controller()?.kind)
+}
+
+/// Whether two states of a pod name one and the same managing owner, or none.
+fn has_same_owner(old: Option<&Pod>, new: Option<&Pod>) -> bool {
+    let (Some(old), Some(new)) = (old, new) else { return false };
+    match (old.meta.controller(), new.meta.controller()) {
+        (Some(old), Some(new)) => old.uid == new.uid && old.name == new.name && old.kind == new.kind,
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }
 

@@ -6,7 +6,7 @@ use replank_model::time::Span;
 use super::{KubeletModel, fake, learnt};
 use crate::context::Ctx;
 
-pub(super) use super::pod_delays::Delays;
+pub(super) use super::pod_delays::{Delays, Stopping};
 
 /// From the end of a container to its next start.
 pub(super) const RESTART: Span = Span::from_millis(500);
@@ -23,5 +23,29 @@ impl Delays {
             KubeletModel::Learnt(durations) => learnt::delays(durations, ctx, pod),
         };
         delays.until_deadline(ctx.api.now(), pod)
+    }
+}
+
+/// How long from now until a pod that does not run yet runs; `None`: it never does.
+pub(super) fn start(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> Option<Span> {
+    match model {
+        KubeletModel::Fake | KubeletModel::Served { .. } => Delays::of(model, ctx, pod).start,
+        KubeletModel::Learnt(durations) => learnt::start(durations, ctx, pod).0,
+    }
+}
+
+/// How a pod stops when it is told to.
+pub(super) fn stopping(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> Stopping {
+    match model {
+        KubeletModel::Fake | KubeletModel::Served { .. } => Delays::of(model, ctx, pod).stopping(),
+        KubeletModel::Learnt(_) => learnt::stopping(ctx, pod),
+    }
+}
+
+/// How a pod's containers end when they are told to stop.
+pub(super) fn term_exit_code(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> i32 {
+    match model {
+        KubeletModel::Fake | KubeletModel::Served { .. } => Delays::of(model, ctx, pod).term_exit_code,
+        KubeletModel::Learnt(durations) => learnt::term_exit_code(learnt::run(durations, ctx, pod)),
     }
 }

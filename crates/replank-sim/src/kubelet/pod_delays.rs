@@ -24,7 +24,24 @@ pub(super) struct Delays {
     pub(super) is_stuck: bool,
 }
 
+/// How a pod stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stopping {
+    /// From the wish to stop to the stop.
+    pub(super) stop: Span,
+    /// The same where the containers have not started.
+    pub(super) unstarted_stop: Span,
+    /// Whether a deletion is never finished.
+    pub(super) is_stuck: bool,
+}
+
 impl Delays {
+    /// What of it is about stopping.
+    pub(super) fn stopping(self) -> Stopping {
+        let Self { stop, unstarted_stop, is_stuck, .. } = self;
+        Stopping { stop, unstarted_stop, is_stuck }
+    }
+
     /// The same, so many times as fast. Deadlines and periods of grace are the API's, and stay as they are.
     pub(super) fn faster(self, times: f64) -> Self {
         let of = |span: Span| span.divided(times);

@@ -12,11 +12,13 @@ pub(super) struct Look<'a, 'b> {
     pub(super) ctx: &'a mut Ctx<'b>,
     pub(super) slot: u32,
     /// The Deployment as it was found, with what this look has written into it.
-    pub(super) deployment: Deployment,
+    pub(super) deployment: Arc<Deployment>,
     /// Its ReplicaSets, oldest first.
     pub(super) sets: Vec<Arc<ReplicaSet>>,
     /// Which of them has the present template; a look changes no template.
     pub(super) present: Option<usize>,
+    /// What the ReplicaSets were found to be, as long as nothing was written since.
+    pub(super) kept: Option<Split>,
 }
 
 /// The ReplicaSet of the present template, and the others.
@@ -26,8 +28,13 @@ pub(super) struct Split {
 }
 
 impl Split {
+    /// All of them, the new one last.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<ReplicaSet>> + Clone {
+        self.old.iter().chain(&self.new)
+    }
+
     pub(super) fn all(&self) -> Vec<Arc<ReplicaSet>> {
-        self.old.iter().cloned().chain(self.new.clone()).collect()
+        self.each().cloned().collect()
     }
 }
 

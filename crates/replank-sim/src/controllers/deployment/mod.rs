@@ -4,6 +4,7 @@
 //! of the first, fails, and the look is repeated. Times and intermediate states then come out as recorded.
 
 mod look;
+mod memory;
 mod recreate;
 mod revision;
 mod rolling;
@@ -24,22 +25,23 @@ use super::{Controller, Ctx, pods};
 use replank_apiserver::ApiError;
 
 use look::{Look, Split};
+pub(super) use memory::Memory;
 use revision::present;
 
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;
 
 /// Looks at a Deployment.
-pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, slot: u32) -> Result<(), ApiError> {
+pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: u32) -> Result<(), ApiError> {
     let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
-    let Some(selector) = selector(&deployment) else { return Ok(()) };
+    let Some(selector) = memory.selector(slot, &deployment) else { return Ok(()) };
     if selector.is_empty() || !selects_its_template(&deployment, &selector) {
         return observe_only(ctx, &deployment);
     }
     let sets = claim(ctx, index, &deployment, &selector)?;
-    let present = present(&sets, &deployment);
-    let mut look = Look { ctx, slot, deployment: Deployment::clone(&deployment), sets, present };
-    if deployment.meta.is_terminating() {
+    let present = present(memory, &sets, &deployment);
+    let mut look = Look { ctx, slot, deployment, sets, present, kept: None };
+    if look.deployment.meta.is_terminating() {
         let split = look.split(false)?;
         return look.write_status(&split);
     }

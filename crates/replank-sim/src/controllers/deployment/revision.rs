@@ -11,7 +11,7 @@ use replank_model::object::workload::{Deployment, ReplicaSet, ReplicaSetSpec};
 use replank_model::text::{Name, Text};
 
 use super::sets::{size, total_size};
-use super::{Look, Split};
+use super::{Look, Memory, Split};
 use crate::controllers::{hash, pods};
 use replank_apiserver::{ApiError, DeleteOptions};
 
@@ -49,6 +49,9 @@ enum Missing {
 impl Look<'_, '_> {
     /// The ReplicaSet of the present template, its revision set, and the others; it is made on wish.
     pub(super) fn split(&mut self, make: bool) -> Result<Split, ApiError> {
+        if let Some(kept) = self.kept.take() {
+            return Ok(kept);
+        }
         let missing = if make { Missing::Make } else { Missing::Leave };
         let at = self.present;
         let mut old = self.sets.clone();
@@ -75,8 +78,7 @@ impl Look<'_, '_> {
             set.spec.min_ready_seconds = min_ready;
             return self.ctx.api.update(set);
         }
-        let set_revision = found.meta.annotations.value(REVISION).unwrap_or_default().to_owned();
-        let mut changed = self.set_revision(&set_revision);
+        let mut changed = self.set_revision(found.meta.annotations.value(REVISION).unwrap_or_default());
         if self.has_deadline() && self.progress().is_none() {
             let message = format!("Found new replica set \"{}\"", found.meta.name);
             self.set_progress(ConditionStatus::True, "FoundNewReplicaSet", &message);
@@ -123,8 +125,8 @@ impl Look<'_, '_> {
                     }
                     None => {
                         // Another template with the same hash: the next try has another name.
-                        let count = self.deployment.status.collision_count.unwrap_or(0);
-                        self.deployment.status.collision_count = Some(count + 1);
+                        let status = &mut Arc::make_mut(&mut self.deployment).status;
+                        status.collision_count = Some(status.collision_count.unwrap_or(0) + 1);
                         self.store_deployment()?;
                         Err(error)
                     }
@@ -143,7 +145,7 @@ impl Look<'_, '_> {
     }
 
     fn new_set(&self, old: &[Arc<ReplicaSet>], revision: i64) -> ReplicaSet {
-        let deployment = &self.deployment;
+        let deployment = &*self.deployment;
         let hash =
             hash::of_template(self.ctx.api, &deployment.spec.template, deployment.status.collision_count);
         let mut template = deployment.spec.template.clone();
@@ -200,17 +202,17 @@ impl Look<'_, '_> {
     }
 
     fn set_revision(&mut self, revision: &str) -> bool {
-        let meta = &mut self.deployment.meta;
-        if meta.annotations.value(REVISION) == Some(revision) {
+        if self.deployment.meta.annotations.value(REVISION) == Some(revision) {
             return false;
         }
+        let meta = &mut Arc::make_mut(&mut self.deployment).meta;
         meta.annotations = meta.annotations.with(REVISION, revision);
         true
     }
 
     /// Writes this look's copy: its status and annotations. Fails if the Deployment has changed since it was read.
     pub(super) fn store_deployment(&mut self) -> Result<(), ApiError> {
-        self.ctx.api.update_status::<Deployment>(&self.deployment)
+        self.ctx.api.update_status::<Deployment>(&*self.deployment)
     }
 
     /// Deletes old ReplicaSets beyond the history limit, those of the lowest revisions first.
@@ -260,14 +262,24 @@ fn revision_of(set: &ReplicaSet) -> i64 {
 }
 
 /// The ReplicaSet that has a Deployment's present template, the oldest of several.
-pub(super) fn present(sets: &[Arc<ReplicaSet>], deployment: &Deployment) -> Option<usize> {
-    sets.iter().position(|set| same_but_hash(&set.spec.template, &deployment.spec.template))
+pub(super) fn present(
+    memory: &mut Memory,
+    sets: &[Arc<ReplicaSet>],
+    deployment: &Deployment,
+) -> Option<usize> {
+    sets.iter().position(|set| {
+        memory.has_same_spec(set, deployment)
+            && same_meta_but_hash(&set.spec.template, &deployment.spec.template)
+    })
 }
 
 /// Whether two templates are equal but for the label that the controller adds (`EqualIgnoreHash`).
 fn same_but_hash(a: &PodTemplate, b: &PodTemplate) -> bool {
-    (Arc::ptr_eq(&a.spec, &b.spec) || a.spec == b.spec)
-        && a.meta.annotations == b.meta.annotations
+    a.spec == b.spec && same_meta_but_hash(a, b)
+}
+
+fn same_meta_but_hash(a: &PodTemplate, b: &PodTemplate) -> bool {
+    a.meta.annotations == b.meta.annotations
         && a.meta.finalizers == b.meta.finalizers
         && labels_but_hash(a).eq(labels_but_hash(b))
 }

@@ -25,8 +25,11 @@ impl Look<'_, '_> {
     fn grow_new(&mut self, split: &mut Split) -> Result<bool, ApiError> {
         let Some(new) = split.new.clone() else { return Ok(false) };
         let (wanted, has) = (self.replicas(), size(&new));
-        let next = if has > wanted { wanted } else { self.next_size(total_size(&split.all()), has) };
-        if has == wanted || next == has {
+        if has == wanted {
+            return Ok(false);
+        }
+        let next = if has > wanted { wanted } else { self.next_size(total_size(split.each()), has) };
+        if next == has {
             return Ok(false);
         }
         split.new = Some(self.resize(&new, next)?);
@@ -38,16 +41,15 @@ impl Look<'_, '_> {
         let Some(new) = split.new.clone().filter(|_| !old.is_empty()) else { return Ok(false) };
         let min_available = self.replicas().saturating_sub(self.max_unavailable());
         let new_unavailable = size(&new) - new.status.available_replicas;
-        let all = total_size(&split.all());
+        let all = total_size(split.each());
         let allowed = all - min_available - new_unavailable;
         if allowed <= 0 {
             return Ok(false);
         }
         old.sort_by(|a, b| by_creation(a, b));
         let Some(unhealthy) = self.shrink_unhealthy(&mut old, allowed)? else { return Ok(false) };
-        let mut sets = old.clone();
-        sets.push(new);
-        let healthy = self.shrink_healthy(&mut old, total_available(&sets) - min_available)?;
+        let available = total_available(old.iter().chain([&new]));
+        let healthy = self.shrink_healthy(&mut old, available - min_available)?;
         for shrunk in old {
             if let Some(known) = split.old.iter_mut().find(|known| known.meta.uid == shrunk.meta.uid) {
                 *known = shrunk;

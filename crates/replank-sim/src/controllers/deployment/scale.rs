@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use replank_model::object::Object;
 use replank_model::object::workload::{DeploymentStrategyType, ReplicaSet};
 
 use super::revision::{DESIRED, MAX};
@@ -13,11 +14,16 @@ use replank_apiserver::ApiError;
 impl Look<'_, '_> {
     /// Whether the Deployment's replicas have changed since its ReplicaSets were sized.
     pub(super) fn is_scaling(&mut self) -> Result<bool, ApiError> {
+        let before = self.ctx.api.version();
         let split = self.split(false)?;
         let wanted = self.replicas();
-        Ok(active(&split.all())
-            .iter()
-            .any(|set| number(set, DESIRED).is_some_and(|desired| desired != wanted)))
+        let is_other = |set: &ReplicaSet| number(set, DESIRED).is_some_and(|desired| desired != wanted);
+        let is_scaling = split.each().any(|set| size(set) > 0 && is_other(set));
+        // Where nothing was written, asking again would find the same.
+        if self.ctx.api.version() == before && split.new.is_some() {
+            self.kept = Some(split);
+        }
+        Ok(is_scaling)
     }
 
     /// Sizes the ReplicaSets for the Deployment's replicas, without a step of the rollout.
@@ -118,7 +124,7 @@ impl Look<'_, '_> {
         }
         let direction = if to < from { "down" } else { "up" };
         let message = format!("Scaled {direction} replica set {set} from {from} to {to}");
-        let about = self.deployment.clone().into();
+        let about = Object::Deployment(self.deployment.clone());
         self.ctx.api.tell("deployment-controller", &about, "ScalingReplicaSet", &message);
     }
 

@@ -11,8 +11,8 @@ use replank_model::object::workload::DeploymentStrategyType;
 
 /// Older first, then by name (`ReplicaSetsByCreationTimestamp`).
 pub(super) fn by_creation(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
-    let key = |set: &ReplicaSet| (set.meta.creation_timestamp, set.meta.name.clone());
-    key(a).cmp(&key(b))
+    let key = |set: &ReplicaSet| set.meta.creation_timestamp;
+    key(a).cmp(&key(b)).then_with(|| a.meta.name.cmp(&b.meta.name))
 }
 
 /// `spec.replicas` of a ReplicaSet.
@@ -21,13 +21,13 @@ pub(super) fn size(set: &ReplicaSet) -> i32 {
 }
 
 /// Sum of `spec.replicas`.
-pub(super) fn total_size(sets: &[Arc<ReplicaSet>]) -> i32 {
-    sets.iter().map(|set| size(set)).fold(0, i32::saturating_add)
+pub(super) fn total_size<'a>(sets: impl IntoIterator<Item = &'a Arc<ReplicaSet>>) -> i32 {
+    sets.into_iter().map(|set| size(set)).fold(0, i32::saturating_add)
 }
 
 /// Sum of available pods.
-pub(super) fn total_available(sets: &[Arc<ReplicaSet>]) -> i32 {
-    sets.iter().map(|set| set.status.available_replicas).fold(0, i32::saturating_add)
+pub(super) fn total_available<'a>(sets: impl IntoIterator<Item = &'a Arc<ReplicaSet>>) -> i32 {
+    sets.into_iter().map(|set| set.status.available_replicas).fold(0, i32::saturating_add)
 }
 
 /// ReplicaSets that want pods.

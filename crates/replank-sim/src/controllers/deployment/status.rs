@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use replank_model::object::condition::{self, Condition, ConditionStatus};
-use replank_model::object::workload::{DeploymentStatus, ReplicaSet};
+use replank_model::object::workload::{Deployment, DeploymentStatus, ReplicaSet};
 use replank_model::text::Text;
 use replank_model::time::Span;
 
@@ -39,7 +39,7 @@ impl Look<'_, '_> {
 
     pub(super) fn set_progress(&mut self, status: ConditionStatus, reason: &str, message: &str) {
         let condition = self.condition(PROGRESSING, status, reason, message);
-        set(&mut self.deployment.status.conditions, condition);
+        set(&mut Arc::make_mut(&mut self.deployment).status.conditions, condition);
     }
 
     fn condition(&self, r#type: &str, status: ConditionStatus, reason: &str, message: &str) -> Condition {
@@ -78,8 +78,14 @@ impl Look<'_, '_> {
         if status == self.deployment.status {
             return Ok(());
         }
-        self.deployment.status = status;
-        self.store_deployment()
+        self.store_with(status)
+    }
+
+    /// Writes this look's copy with another status: the last thing that a look does.
+    fn store_with(&mut self, status: DeploymentStatus) -> Result<(), ApiError> {
+        let mut deployment = Deployment::clone(&self.deployment);
+        deployment.status = status;
+        self.ctx.api.update(deployment).map(|_| ())
     }
 
     /// Writes the status of a rollout, and has it looked at again when its time is up.
@@ -88,10 +94,9 @@ impl Look<'_, '_> {
         if !self.has_deadline() {
             status.conditions.retain(|condition| &*condition.r#type != PROGRESSING);
         }
-        let current = self.progress().cloned();
-        let was_done = current.as_ref().is_some_and(|current| &*current.reason == DONE);
+        let was_done = self.progress().is_some_and(|current| &*current.reason == DONE);
         if self.has_deadline() && !(was_done && status.replicas == status.updated_replicas) {
-            self.judge_progress(split, &mut status, current);
+            self.judge_progress(split, &mut status);
         }
         match failure(split) {
             Some(failure) => set(&mut status.conditions, failure),
@@ -101,62 +106,72 @@ impl Look<'_, '_> {
             self.look_again_at_deadline(&status);
             return Ok(());
         }
-        self.deployment.status = status;
-        self.store_deployment()
+        self.store_with(status)
     }
 
-    fn judge_progress(&self, split: &Split, status: &mut DeploymentStatus, current: Option<Condition>) {
-        let subject = match &split.new {
+    fn judge_progress(&self, split: &Split, status: &mut DeploymentStatus) {
+        let subject = || match &split.new {
             Some(new) => format!("ReplicaSet \"{}\"", new.meta.name),
             None => format!("Deployment \"{}\"", self.deployment.meta.name),
         };
         if self.is_complete(status) {
-            let message = format!("{subject} has successfully progressed.");
-            set(&mut status.conditions, self.condition(PROGRESSING, ConditionStatus::True, DONE, &message));
+            let message = || format!("{} has successfully progressed.", subject());
+            self.say(&mut status.conditions, PROGRESSING, (ConditionStatus::True, DONE), message);
         } else if self.has_progressed(status) {
-            let message = format!("{subject} is progressing.");
+            let message = format!("{} is progressing.", subject());
             let mut condition =
                 self.condition(PROGRESSING, ConditionStatus::True, "ReplicaSetUpdated", &message);
-            if let Some(current) = current.filter(|current| current.status == ConditionStatus::True) {
+            if let Some(current) = self.progress().filter(|current| current.status == ConditionStatus::True) {
                 condition.last_transition_time = current.last_transition_time;
             }
             status.conditions.retain(|known| &*known.r#type != PROGRESSING);
             status.conditions.push(condition);
         } else if self.is_timed_out(status) {
-            let message = format!("{subject} has timed out progressing.");
-            set(
-                &mut status.conditions,
-                self.condition(PROGRESSING, ConditionStatus::False, TIMED_OUT, &message),
-            );
+            let message = || format!("{} has timed out progressing.", subject());
+            self.say(&mut status.conditions, PROGRESSING, (ConditionStatus::False, TIMED_OUT), message);
         }
     }
 
     fn calculate(&self, split: &Split) -> DeploymentStatus {
-        let all = split.all();
         let known = &self.deployment.status;
         let sum =
-            |count: fn(&ReplicaSet) -> i32| all.iter().map(|set| count(set)).fold(0, i32::saturating_add);
-        let available = total_available(&all);
+            |count: fn(&ReplicaSet) -> i32| split.each().map(|set| count(set)).fold(0, i32::saturating_add);
+        let available = total_available(split.each());
         let mut status = DeploymentStatus {
             observed_generation: self.deployment.meta.generation,
             replicas: sum(|set| set.status.replicas),
             updated_replicas: split.new.as_ref().map_or(0, |new| new.status.replicas),
             ready_replicas: sum(|set| set.status.ready_replicas),
             available_replicas: available,
-            unavailable_replicas: total_size(&all).saturating_sub(available).max(0),
-            terminating_replicas: terminating(&all),
+            unavailable_replicas: total_size(split.each()).saturating_sub(available).max(0),
+            terminating_replicas: terminating(split.each()),
             collision_count: known.collision_count,
             conditions: known.conditions.clone(),
         };
-        let condition = if available >= self.replicas().saturating_sub(self.max_unavailable()) {
-            let message = "Deployment has minimum availability.";
-            self.condition(AVAILABLE, ConditionStatus::True, "MinimumReplicasAvailable", message)
+        let (is, message) = if available >= self.replicas().saturating_sub(self.max_unavailable()) {
+            ((ConditionStatus::True, "MinimumReplicasAvailable"), "Deployment has minimum availability.")
         } else {
             let message = "Deployment does not have minimum availability.";
-            self.condition(AVAILABLE, ConditionStatus::False, "MinimumReplicasUnavailable", message)
+            ((ConditionStatus::False, "MinimumReplicasUnavailable"), message)
         };
-        set(&mut status.conditions, condition);
+        self.say(&mut status.conditions, AVAILABLE, is, || message.to_owned());
         status
+    }
+
+    /// Sets a condition that is made only where it is another one.
+    fn say(
+        &self,
+        conditions: &mut Vec<Condition>,
+        r#type: &str,
+        (status, reason): (ConditionStatus, &str),
+        message: impl FnOnce() -> String,
+    ) {
+        let known = condition::find(conditions, r#type);
+        if known.is_some_and(|known| known.status == status && &*known.reason == reason) {
+            return;
+        }
+        let condition = self.condition(r#type, status, reason, &message());
+        set(conditions, condition);
     }
 
     /// Whether all pods are of the present template, and available.
@@ -220,7 +235,7 @@ fn set(conditions: &mut Vec<Condition>, mut new: Condition) {
 }
 
 /// Pods on their way out; unknown while a ReplicaSet has not said.
-fn terminating(sets: &[Arc<ReplicaSet>]) -> Option<i32> {
+fn terminating<'a>(sets: impl Iterator<Item = &'a Arc<ReplicaSet>>) -> Option<i32> {
     let mut sum = 0;
     for set in sets {
         match set.status.terminating_replicas {
@@ -235,6 +250,6 @@ fn terminating(sets: &[Arc<ReplicaSet>]) -> Option<i32> {
 /// The failure of the new ReplicaSet, or else of any.
 fn failure(split: &Split) -> Option<Condition> {
     let of = |set: &Arc<ReplicaSet>| condition::find(&set.status.conditions, FAILURE).cloned();
-    let found = split.new.as_ref().and_then(of).or_else(|| split.all().iter().find_map(of))?;
+    let found = split.new.as_ref().and_then(of).or_else(|| split.each().find_map(of))?;
     Some(Condition { last_update_time: found.last_transition_time, ..found })
 }

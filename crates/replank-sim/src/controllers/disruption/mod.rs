@@ -126,8 +126,9 @@ impl Disruption {
             }
         };
         if status != budget.status {
-            let written =
-                ctx.api.modify::<PodDisruptionBudget>(&budget.meta.key(), |budget| budget.status = status);
+            let written = ctx
+                .api
+                .modify_status::<PodDisruptionBudget>(&budget.meta.key(), |budget| budget.status = status);
             debug_assert!(written.is_ok(), "the budget was just read");
         }
     }

@@ -63,6 +63,11 @@ impl Tallies {
 
     /// A pod has changed: moves the counters and returns the budgets that covered it or do now, each once.
     pub(super) fn put_pod(&mut self, view: &View, ix: Ix<Pod>, pod: Option<&Pod>) -> SmallVec<[u32; 2]> {
+        if let Some(pod) = pod
+            && let Some(touched) = self.move_health(view, ix, pod)
+        {
+            return touched;
+        }
         let mut touched = self.take_share(ix);
         let Some(pod) = pod else { return touched };
         let covering = view.budgets_of(ix);
@@ -77,6 +82,31 @@ impl Tallies {
             self.set_share(ix, share);
         }
         touched
+    }
+
+    /// Of a pod that is covered as before and has the same owner, at most the health has changed: the budgets that cover it. `None` of any other.
+    fn move_health(&mut self, view: &View, ix: Ix<Pod>, pod: &Pod) -> Option<SmallVec<[u32; 2]>> {
+        let Some(share) = self.shares.get_mut(ix.slot()).and_then(Option::as_mut) else {
+            return view.budgets_of(ix).is_empty().then(SmallVec::new);
+        };
+        let (budgets, covering) = (&mut self.budgets, view.budgets_of(ix));
+        let is_known = |((slot, epoch), budget): (&(u32, u32), &Ix<PodDisruptionBudget>)| {
+            let tally = budgets.get(*slot as usize).and_then(Option::as_ref);
+            *slot == budget.raw() && tally.is_some_and(|tally| tally.epoch == *epoch)
+        };
+        let is_covered_as_before =
+            share.budgets.len() == covering.len() && share.budgets.iter().zip(covering).all(is_known);
+        if !is_covered_as_before || share.owner.as_ref() != pod.meta.controller().map(|owner| &owner.uid) {
+            return None;
+        }
+        let (was, is) = (share.is_healthy, is_healthy(pod));
+        share.is_healthy = is;
+        for (slot, _) in &share.budgets {
+            if let Some(tally) = budgets[*slot as usize].as_mut() {
+                tally.healthy = tally.healthy + u32::from(is) - u32::from(was);
+            }
+        }
+        Some(share.budgets.iter().map(|(slot, _)| *slot).collect())
     }
 
     /// A budget is there, with this selector or a new one: counts its pods afresh.

@@ -47,13 +47,15 @@ impl Endpoints {
     /// Puts down what is to be looked at because of a change.
     pub(super) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
-        let pod = |object: &Option<Object>| match object {
-            Some(Object::Pod(pod)) => Some(pod.clone()),
-            Some(_) | None => None,
-        };
+        fn pod(object: Option<&Object>) -> Option<&Pod> {
+            match object {
+                Some(Object::Pod(pod)) => Some(pod),
+                Some(_) | None => None,
+            }
+        }
         match (old, new) {
             (Some(Object::Pod(_)) | None, Some(Object::Pod(_))) | (Some(Object::Pod(_)), None) => {
-                self.pod_changed(ctx, pod(old).as_deref(), pod(new).as_deref());
+                self.pod_changed(ctx, pod(old.as_ref()), pod(new.as_ref()));
             }
             (old, Some(Object::Service(new))) => {
                 if let Some(Object::Service(old)) = old {
@@ -107,27 +109,32 @@ impl Endpoints {
 
     /// `GetPodUpdateProjectionKey`, `GetServicesToUpdate`.
     fn pod_changed(&self, ctx: &mut Ctx<'_>, old: Option<&Pod>, new: Option<&Pod>) {
-        let Some(pod) = new.or(old) else { return };
+        let Some(pod) = new.or(old).filter(|_| !self.by_label.is_empty()) else { return };
         let namespace = &pod.meta.namespace;
-        let mut services = self.selecting(ctx, namespace, &pod.meta.labels);
-        if let (Some(old), Some(new)) = (old, new) {
-            let address = |pod: &Pod| pod.status.pod_ip.clone();
-            // Two deletion timestamps never count as the same.
-            let is_changed = old.is_terminating()
-                || new.is_terminating()
-                || old.is_ready() != new.is_ready()
-                || address(old) != address(new);
-            let host = |pod: &Pod| (pod.spec.hostname.clone(), pod.spec.subdomain.clone());
-            if old.meta.labels != new.meta.labels || host(old) != host(new) {
-                let before = self.selecting(ctx, namespace, &old.meta.labels);
-                services = match is_changed {
-                    true => services.union(&before).copied().collect(),
-                    false => services.symmetric_difference(&before).copied().collect(),
-                };
-            } else if !is_changed {
-                return;
+        let services = match (old, new) {
+            (Some(old), Some(new)) => {
+                // Two deletion timestamps never count as the same.
+                let is_changed = old.is_terminating()
+                    || new.is_terminating()
+                    || old.is_ready() != new.is_ready()
+                    || old.status.pod_ip != new.status.pod_ip;
+                let is_host_changed = !Arc::ptr_eq(&old.spec, &new.spec)
+                    && (&old.spec.hostname, &old.spec.subdomain) != (&new.spec.hostname, &new.spec.subdomain);
+                if old.meta.labels != new.meta.labels || is_host_changed {
+                    let after = self.selecting(ctx, namespace, &new.meta.labels);
+                    let before = self.selecting(ctx, namespace, &old.meta.labels);
+                    match is_changed {
+                        true => after.union(&before).copied().collect(),
+                        false => after.symmetric_difference(&before).copied().collect(),
+                    }
+                } else if is_changed {
+                    self.selecting(ctx, namespace, &new.meta.labels)
+                } else {
+                    return;
+                }
             }
-        }
+            (Some(_) | None, Some(_) | None) => self.selecting(ctx, namespace, &pod.meta.labels),
+        };
         for service in services {
             ctx.enqueue(Controller::EndpointSlice, service);
         }

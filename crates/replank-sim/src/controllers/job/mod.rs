@@ -11,6 +11,7 @@ mod tests;
 mod track;
 mod ttl;
 
+use replank_model::object::meta::OwnerReference;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
 use replank_model::view::{Change, Ix};
@@ -68,7 +69,9 @@ pub(super) fn watch(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Jobs, change:
 fn pod_changed(ctx: &mut Ctx<'_>, index: &Index, slot: u32, old: Option<&Pod>, pod: &Pod) {
     let namespace = &pod.meta.namespace;
     let (before, after) = (old.and_then(|old| old.meta.controller()), pod.meta.controller());
-    if before != after
+    let is_job = |owner: &OwnerReference| &*owner.kind == Kind::Job.as_str();
+    if before.is_some_and(is_job)
+        && before != after
         && let Some(job) = resolve(ctx.view(), Kind::Job, namespace, before)
     {
         ctx.enqueue_after(Controller::Job, job, BATCH);

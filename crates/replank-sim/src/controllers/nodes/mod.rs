@@ -53,6 +53,8 @@ impl NodeLifecycle {
 
     pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
         match due {
+            // One that was put down before an earlier one was is not due any more: that one has put down its successor.
+            Due::Monitor if self.next_round != Some(ctx.api.now()) => {}
             Due::Monitor => self.monitor(ctx),
             Due::Taint => self.taint(ctx),
             Due::Sweep(slot) => {

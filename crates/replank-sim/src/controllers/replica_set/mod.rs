@@ -3,6 +3,7 @@
 
 mod replicated;
 mod status;
+mod tally;
 mod victims;
 
 use std::sync::Arc;
@@ -12,15 +13,17 @@ use replank_apiserver::ApiError;
 use replank_model::object::Kind;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ReplicaSet, ReplicaSetStatus, ReplicationController};
-use replank_model::selector::Selector;
+use replank_model::selector::{LabelSelector, Selector};
 use replank_model::time::Span;
 use replank_model::view::{Ix, View};
 
+use status::Seen;
 pub(crate) use status::is_available;
 pub(crate) use victims::{choose_plainly, compare_plainly};
 
 pub(crate) use replicated::Replicated;
 pub(super) use replicated::{Burst, Bursts, Parts};
+pub(super) use tally::Tallies;
 
 /// Pods made or deleted in one look at most (`BurstReplicas`).
 const BURST: usize = 500;
@@ -33,6 +36,9 @@ impl Replicated for ReplicaSet {
     }
     fn selector(&self) -> Option<Selector> {
         self.spec.selector.as_ref()?.compile().ok()
+    }
+    fn label_selector(&self) -> Option<&LabelSelector> {
+        self.spec.selector.as_ref()
     }
     fn template(&self) -> Option<&PodTemplate> {
         Some(&self.spec.template)
@@ -56,6 +62,9 @@ impl Replicated for ReplicationController {
     }
     fn selector(&self) -> Option<Selector> {
         Some(Selector::from_set(self.spec.selector.pairs().iter().cloned()))
+    }
+    fn label_selector(&self) -> Option<&LabelSelector> {
+        None
     }
     fn template(&self) -> Option<&PodTemplate> {
         self.spec.template.as_ref()
@@ -82,8 +91,12 @@ pub(super) fn sync<R: Replicated>(
 ) -> Result<Done, ApiError> {
     let burst = parts.bursts.remove(&(R::CONTROLLER, slot));
     let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
+    let burst = burst.filter(|burst| burst.uid == set.meta().uid);
+    if burst.is_none() && look_at_counts(ctx, parts, slot, &set)? {
+        return Ok(Done::Yes);
+    }
     let Some(selector) = set.selector() else { return Ok(Done::Yes) };
-    let burst = match burst.filter(|burst| burst.uid == set.meta().uid) {
+    let burst = match burst {
         Some(burst) => burst,
         None => {
             let all = pods::own_and_orphaned(ctx, parts.index, &*set);
@@ -93,12 +106,14 @@ pub(super) fn sync<R: Replicated>(
             let wanted = usize::try_from(set.replicas()).unwrap_or(0);
             let excess = active.len().saturating_sub(wanted).min(BURST);
             if set.meta().is_terminating() || active.len() == wanted {
-                status::write(ctx, slot, &set, &active, terminating, Ok(()))?;
+                let seen = Seen::of(ctx, &*set, &active, terminating);
+                status::write(ctx, slot, &*set, seen, Ok(()))?;
                 return Ok(Done::Yes);
             }
             if excess > 0 {
                 let done = delete(ctx, parts, &*set, active.clone(), excess);
-                status::write(ctx, slot, &set, &active, terminating, done)?;
+                let seen = Seen::of(ctx, &*set, &active, terminating);
+                status::write(ctx, slot, &*set, seen, done)?;
                 return Ok(Done::Yes);
             }
             let remaining = (wanted - active.len()).min(BURST);
@@ -116,8 +131,37 @@ pub(super) fn sync<R: Replicated>(
     }
     // Meanwhile the set may have changed.
     let Some(set) = ctx.view().table::<R>().get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
-    status::write(ctx, slot, &set, &active, terminating, made)?;
+    let seen = Seen::of(ctx, &*set, &active, terminating);
+    status::write(ctx, slot, &*set, seen, made)?;
     Ok(Done::Yes)
+}
+
+/// Looks at a set as far as its counters go: they will do where nothing is to be adopted, released or deleted, and one pod at most is missing.
+/// Whether they did.
+fn look_at_counts<R: Replicated>(
+    ctx: &mut Ctx<'_>,
+    parts: &mut Parts<'_>,
+    slot: u32,
+    set: &Arc<R>,
+) -> Result<bool, ApiError> {
+    // When pods become available by the mere passing of time, only they themselves tell.
+    if set.min_ready_seconds() > 0 || parts.index.has_orphans(Kind::Pod, &set.meta().namespace) {
+        return Ok(false);
+    }
+    let Some(counts) = parts.tallies.counts(ctx.view(), &**set).filter(|counts| counts.strangers == 0) else {
+        return Ok(false);
+    };
+    let (active, wanted) = (counts.active as usize, usize::try_from(set.replicas()).unwrap_or(0));
+    if set.meta().is_terminating() || active == wanted {
+        status::write(ctx, slot, &**set, Seen::counted(counts), Ok(()))?;
+        return Ok(true);
+    }
+    if active + 1 != wanted {
+        return Ok(false);
+    }
+    let made = create(ctx, &**set, 1);
+    status::write(ctx, slot, &**set, Seen::counted(counts), made)?;
+    Ok(true)
 }
 
 /// Pods on their way out that the set still manages.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::ReplicaSetStatus;
-use replank_model::selector::Selector;
+use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::Uid;
 use replank_model::view::Tabled;
 use rustc_hash::FxHashMap;
 
+use super::tally::Tallies;
 use crate::controllers::Controller;
 use crate::controllers::index::Index;
 use crate::ties::SharedTies;
@@ -23,6 +24,8 @@ pub(crate) trait Replicated: Tabled {
     fn replicas(&self) -> i32;
     /// Which pods are its own; `None` if the selector cannot be read.
     fn selector(&self) -> Option<Selector>;
+    /// The same as it is written, of a kind that has it so.
+    fn label_selector(&self) -> Option<&LabelSelector>;
     /// What its pods look like.
     fn template(&self) -> Option<&PodTemplate>;
     /// Seconds of readiness that make a pod available.
@@ -37,6 +40,7 @@ pub(crate) trait Replicated: Tabled {
 pub(in crate::controllers) struct Parts<'a> {
     pub(in crate::controllers) index: &'a Index,
     pub(in crate::controllers) bursts: &'a mut Bursts,
+    pub(in crate::controllers) tallies: &'a mut Tallies,
     pub(in crate::controllers) ties: &'a mut Option<SharedTies>,
 }
 

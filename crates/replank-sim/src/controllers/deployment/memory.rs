@@ -1,0 +1,63 @@
+//! What is remembered between two looks at Deployments, so that it is not worked out anew each time: what their selectors say, and which templates are
+//! equal. All of it follows from the objects.
+
+use std::sync::Arc;
+
+use replank_model::object::pod::PodSpec;
+use replank_model::object::workload::{Deployment, ReplicaSet};
+use replank_model::selector::{LabelSelector, Selector};
+use replank_model::text::Uid;
+use rustc_hash::FxHashMap;
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub(in crate::controllers) struct Memory {
+    /// Selectors of Deployments, by slot.
+    selectors: FxHashMap<u32, (LabelSelector, Selector)>,
+    /// Whether the spec of a ReplicaSet's pods is its Deployment's, by the ReplicaSet's uid.
+    compared: FxHashMap<Uid, Compared>,
+}
+
+/// Two specs and whether they are equal. They are kept, so that their addresses stay their own.
+#[derive(Debug)]
+struct Compared {
+    of_set: Arc<PodSpec>,
+    of_deployment: Arc<PodSpec>,
+    are_equal: bool,
+}
+
+impl Memory {
+    /// The selector of the Deployment in a slot; `None` if it has none that can be read.
+    pub(super) fn selector(&mut self, slot: u32, deployment: &Deployment) -> Option<Selector> {
+        let selector = deployment.spec.selector.as_ref()?;
+        if let Some((_, compiled)) = self.selectors.get(&slot).filter(|(known, _)| known == selector) {
+            return Some(compiled.clone());
+        }
+        let compiled = selector.compile().ok()?;
+        self.selectors.insert(slot, (selector.clone(), compiled.clone()));
+        Some(compiled)
+    }
+
+    /// Whether a ReplicaSet and its Deployment ask for pods of one spec.
+    pub(super) fn has_same_spec(&mut self, set: &ReplicaSet, deployment: &Deployment) -> bool {
+        let (of_set, of_deployment) = (&set.spec.template.spec, &deployment.spec.template.spec);
+        if Arc::ptr_eq(of_set, of_deployment) {
+            return true;
+        }
+        if let Some(known) = self.compared.get(&set.meta.uid)
+            && Arc::ptr_eq(&known.of_set, of_set)
+            && Arc::ptr_eq(&known.of_deployment, of_deployment)
+        {
+            return known.are_equal;
+        }
+        let are_equal = of_set == of_deployment;
+        let compared = Compared { of_set: of_set.clone(), of_deployment: of_deployment.clone(), are_equal };
+        self.compared.insert(set.meta.uid.clone(), compared);
+        are_equal
+    }
+
+    /// A ReplicaSet is gone.
+    pub(in crate::controllers) fn forget(&mut self, set: &Uid) {
+        self.compared.remove(set);
+    }
+}

@@ -1,0 +1,167 @@
+//! How many pods each ReplicaSet has, and in which state, kept up to date pod by pod.
+//!
+//! A set is looked at after every change of every pod of it, and nearly always there is nothing to do but to count. So a change of a pod moves
+//! counters, and a look reads them. They are counted from the View where a set is looked at first, or where its selector or the labels of its
+//! template have changed.
+
+use replank_model::labels::Labels;
+use replank_model::object::pod::Pod;
+use replank_model::selector::{LabelSelector, Selector};
+use replank_model::text::Uid;
+use replank_model::view::View;
+use rustc_hash::FxHashMap;
+
+use super::Replicated;
+
+/// Counters of the sets that have been looked at.
+#[derive(Debug, Default)]
+pub(in crate::controllers) struct Tallies {
+    sets: FxHashMap<Uid, Tally>,
+}
+
+/// The pods that one set manages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Active ones that the selector matches.
+    pub(super) active: u32,
+    /// Of these, with all labels of the template.
+    pub(super) labeled: u32,
+    /// Of these, ready.
+    pub(super) ready: u32,
+    /// Those on their way out that the selector matches.
+    pub(super) terminating: u32,
+    /// Active ones that the selector does not match: they are to be let go.
+    pub(super) strangers: u32,
+}
+
+/// Counters of one set, and what they were counted by.
+#[derive(Debug)]
+struct Tally {
+    selector: LabelSelector,
+    compiled: Selector,
+    template: Labels,
+    counts: Counts,
+    /// Labels that were asked about last: pods of one template share theirs.
+    asked: Option<(Labels, Fit)>,
+}
+
+/// What a pod's labels are to a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fit {
+    is_selected: bool,
+    is_labeled: bool,
+}
+
+/// What one pod is to its set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    Active { is_labeled: bool, is_ready: bool },
+    Stranger,
+    Terminating,
+    Nothing,
+}
+
+impl Tallies {
+    /// Takes in a change of a pod.
+    pub(in crate::controllers) fn pod_changed(&mut self, old: Option<&Pod>, new: Option<&Pod>) {
+        let (before, after) = (old.and_then(owner), new.and_then(owner));
+        if before == after {
+            let Some(tally) = after.and_then(|uid| self.sets.get_mut(uid)) else { return };
+            let shares = (old.map(|pod| tally.share(pod)), new.map(|pod| tally.share(pod)));
+            if let (Some(was), Some(is)) = shares
+                && was != is
+            {
+                tally.count(was, false);
+                tally.count(is, true);
+            }
+            return;
+        }
+        for (uid, pod, is_there) in [(before, old, false), (after, new, true)] {
+            if let Some(pod) = pod
+                && let Some(tally) = uid.and_then(|uid| self.sets.get_mut(uid))
+            {
+                let share = tally.share(pod);
+                tally.count(share, is_there);
+            }
+        }
+    }
+
+    /// A set is gone.
+    pub(in crate::controllers) fn forget(&mut self, uid: &Uid) {
+        self.sets.remove(uid);
+    }
+
+    /// What a set has; `None` where it is not counted: its selector is of another kind, or cannot be read.
+    pub(super) fn counts<R: Replicated>(&mut self, view: &View, set: &R) -> Option<Counts> {
+        let (selector, template) = (set.label_selector()?, &set.template()?.meta.labels);
+        let uid = &set.meta().uid;
+        if let Some(tally) = self.sets.get(uid)
+            && tally.selector == *selector
+            && tally.template == *template
+        {
+            return Some(tally.counts);
+        }
+        let mut tally = Tally {
+            selector: selector.clone(),
+            compiled: set.selector()?,
+            template: template.clone(),
+            counts: Counts::default(),
+            asked: None,
+        };
+        for pod in view.pods_of(uid).iter().filter_map(|ix| view.pods.get(*ix)) {
+            let share = tally.share(pod);
+            tally.count(share, true);
+        }
+        let counts = tally.counts;
+        self.sets.insert(uid.clone(), tally);
+        Some(counts)
+    }
+}
+
+fn owner(pod: &Pod) -> Option<&Uid> {
+    pod.meta.controller().map(|owner| &owner.uid)
+}
+
+impl Tally {
+    fn share(&mut self, pod: &Pod) -> Share {
+        let is_active = pod.is_active();
+        if !is_active && (!pod.is_terminating() || pod.is_terminal()) {
+            return Share::Nothing;
+        }
+        let Fit { is_selected, is_labeled } = self.fit(&pod.meta.labels);
+        match (is_active, is_selected) {
+            (true, true) => Share::Active { is_labeled, is_ready: pod.is_ready() },
+            (true, false) => Share::Stranger,
+            (false, true) => Share::Terminating,
+            (false, false) => Share::Nothing,
+        }
+    }
+
+    fn fit(&mut self, labels: &Labels) -> Fit {
+        if let Some((_, fit)) = self.asked.as_ref().filter(|(asked, _)| asked.same(labels)) {
+            return *fit;
+        }
+        let is_labeled = self.template.iter().all(|(key, value)| labels.value(key) == Some(value));
+        let fit = Fit { is_selected: self.compiled.matches(|key| labels.value(key)), is_labeled };
+        self.asked = Some((labels.clone(), fit));
+        fit
+    }
+
+    fn count(&mut self, share: Share, is_there: bool) {
+        let step = |counter: &mut u32, by: bool| {
+            let by = u32::from(by);
+            *counter = if is_there { *counter + by } else { *counter - by };
+        };
+        let counts = &mut self.counts;
+        match share {
+            Share::Active { is_labeled, is_ready } => {
+                step(&mut counts.active, true);
+                step(&mut counts.labeled, is_labeled);
+                step(&mut counts.ready, is_ready);
+            }
+            Share::Stranger => step(&mut counts.strangers, true),
+            Share::Terminating => step(&mut counts.terminating, true),
+            Share::Nothing => {}
+        }
+    }
+}

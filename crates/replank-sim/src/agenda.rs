@@ -6,13 +6,20 @@ use std::collections::BinaryHeap;
 use replank_apiserver::Clock;
 use replank_model::time::{Span, Time};
 
+/// How far the horizon is from the first event that is due at it.
+const NEAR: Span = Span::from_millis(200);
+
 /// Events in the order in which they are due; those due at one moment in the order of their rank, then in that in which
 /// they were put down.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
     clock: Clock,
     next: u64,
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// What is due before the horizon: little, and nearly all that happens passes through it.
+    near: BinaryHeap<Reverse<Entry<E>>>,
+    /// What is due at the horizon or after it.
+    far: BinaryHeap<Reverse<Entry<E>>>,
+    horizon: Time,
     /// Events taken out so far.
     pub(crate) taken: u64,
 }
@@ -54,7 +61,8 @@ impl<E> Ord for Entry<E> {
 impl<E> Agenda<E> {
     /// Nothing is due yet. Taking events moves the clock.
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, next: 0, heap: BinaryHeap::new(), taken: 0 }
+        let horizon = clock.now() + NEAR;
+        Self { clock, next: 0, near: BinaryHeap::new(), far: BinaryHeap::new(), horizon, taken: 0 }
     }
 
     /// The present moment.
@@ -73,7 +81,9 @@ impl<E> Agenda<E> {
     }
 
     fn put(&mut self, at: Time, rank: Rank, event: E) {
-        self.heap.push(Reverse(Entry { at: at.max(self.now()), rank, number: self.next, event }));
+        let at = at.max(self.now());
+        let heap = if at < self.horizon { &mut self.near } else { &mut self.far };
+        heap.push(Reverse(Entry { at, rank, number: self.next, event }));
         self.next += 1;
     }
 
@@ -84,14 +94,26 @@ impl<E> Agenda<E> {
 
     /// What is due that `of` picks, with its time, in the order in which it is due.
     pub(crate) fn pending<T>(&self, of: impl Fn(&E) -> Option<T>) -> Vec<(Time, T)> {
-        let mut entries: Vec<&Entry<E>> = self.heap.iter().map(|Reverse(entry)| entry).collect();
+        let mut entries: Vec<&Entry<E>> =
+            self.near.iter().chain(&self.far).map(|Reverse(entry)| entry).collect();
         entries.sort_unstable();
         entries.into_iter().filter_map(|entry| Some((entry.at, of(&entry.event)?))).collect()
     }
 
     /// When the next event is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.near.peek().or_else(|| self.far.peek()).map(|Reverse(entry)| entry.at)
+    }
+
+    /// Moves the horizon on when nothing is left before it.
+    fn look_ahead(&mut self) {
+        let Some(Reverse(first)) = self.far.peek().filter(|_| self.near.is_empty()) else { return };
+        self.horizon = first.at + NEAR;
+        while let Some(Reverse(entry)) = self.far.peek()
+            && entry.at < self.horizon
+        {
+            self.near.extend(self.far.pop());
+        }
     }
 
     /// Takes the next event that is due until `end`, and moves time to it.
@@ -99,7 +121,8 @@ impl<E> Agenda<E> {
         if self.next_due()? > end {
             return None;
         }
-        let Reverse(entry) = self.heap.pop()?;
+        self.look_ahead();
+        let Reverse(entry) = self.near.pop()?;
         self.clock.advance_to(entry.at);
         self.taken += 1;
         Some(entry.event)

@@ -20,6 +20,8 @@ impl fmt::Display for TraceHash {
 /// Takes in every change.
 pub(crate) struct Trace {
     hasher: Box<Xxh3>,
+    /// What one change says: the hasher takes it in one piece.
+    bytes: Vec<u8>,
 }
 
 impl fmt::Debug for Trace {
@@ -30,13 +32,13 @@ impl fmt::Debug for Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { hasher: Box::new(Xxh3::new()) }
+        Self { hasher: Box::new(Xxh3::new()), bytes: Vec::new() }
     }
 }
 
 impl Trace {
     pub(crate) fn take(&mut self, at: Time, change: &Change) {
-        self.hasher.update(&at.as_millis().to_le_bytes());
+        self.bytes.extend_from_slice(&at.as_millis().to_le_bytes());
         match change {
             Change::Object { old, new, .. } => self.object(old.as_ref(), new.as_ref()),
             Change::Group { new, .. } => {
@@ -59,6 +61,8 @@ impl Trace {
             // A queue is not part of the trace.
             Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
+        self.hasher.update(&self.bytes);
+        self.bytes.clear();
     }
 
     pub(crate) fn hash(&self) -> TraceHash {
@@ -85,10 +89,10 @@ impl Trace {
     /// Length first, so that no two sequences of texts run into the same bytes.
     fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
-        self.hasher.update(text.as_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     fn number(&mut self, number: u64) {
-        self.hasher.update(&number.to_le_bytes());
+        self.bytes.extend_from_slice(&number.to_le_bytes());
     }
 }

@@ -12,7 +12,7 @@ impl Api {
     /// What a namespace asks for; `None` where it allows everything.
     pub(crate) fn security_of(&self, namespace: &str) -> Option<Policy> {
         let namespace = self.view().namespaces.by_key(&Key::cluster(namespace))?;
-        if namespace.meta.labels.is_empty() {
+        if !Policy::is_asked_for(&namespace.meta.labels) {
             return None;
         }
         let (policy, causes) = Policy::read(|name| namespace.meta.labels.value(name));

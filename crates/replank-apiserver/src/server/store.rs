@@ -3,6 +3,7 @@
 //! All truth of the simulated cluster is in one [`View`], which only [`Api`] changes. Every change is kept until the world
 //! hands it to those who watch.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -263,9 +264,17 @@ impl Api {
     /// # Errors
     /// See [`Api::update`].
     pub fn update_object(&mut self, object: Object) -> Result<Object, ApiError> {
+        let known = self.meant(&object)?;
+        let counted = !known.same_spec(&object);
+        let object = self.accounted(&known, object);
+        Ok(self.replace(known, object, counted))
+    }
+
+    /// The stored object that a new state is of.
+    fn meant(&self, object: &Object) -> Result<Object, ApiError> {
         let key = object.meta().key();
-        let Some(known) = self.known(&object) else {
-            return Err(ApiError::not_found(self.resource_name(&object), &key));
+        let Some(known) = self.known(object) else {
+            return Err(ApiError::not_found(self.resource_name(object), &key));
         };
         if let Some(why) = other_incarnation(known.meta(), &object.meta().uid) {
             return Err(ApiError::conflict(self.resource_name(&known), &key, &why));
@@ -276,9 +285,20 @@ impl Api {
                 "the object has been modified; please apply your changes to the latest version and try again";
             return Err(ApiError::conflict(self.resource_name(&known), &key, why));
         }
-        let counted = !known.same_spec(&object);
+        Ok(known)
+    }
+
+    /// As [`Api::update`], for a new state whose status differs from the stored one's, and nothing else does: nothing need be compared.
+    ///
+    /// # Errors
+    /// See [`Api::update`].
+    pub fn write_status<R: Tabled>(&mut self, object: R) -> Result<(), ApiError> {
+        let object = object.into();
+        let known = self.meant(&object)?;
+        debug_assert!(known.same_spec(&object) && known != object, "the status changes, and nothing else");
         let object = self.accounted(&known, object);
-        Ok(self.replace(known, object, counted))
+        self.put_in_place(&known, object);
+        Ok(())
     }
 
     /// Writes an object's status, and its annotations, as the status subresource takes them.
@@ -453,9 +473,9 @@ impl Api {
         // Kinds of different groups may have one name.
         let kind = if object.kind() == Kind::Other {
             let group = object.api_version().split_once('/').map_or("", |(group, _)| group);
-            format!("{}.{group}", object.kind_name())
+            Cow::Owned(format!("{}.{group}", object.kind_name()))
         } else {
-            object.kind().to_string()
+            Cow::Borrowed(object.kind().as_str())
         };
         let entity = format!("{kind}/{key}@{}", self.now().as_millis());
         if self.made.0 != self.now() {

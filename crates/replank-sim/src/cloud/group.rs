@@ -112,9 +112,9 @@ impl SimulatedCloud {
         if !group.ways.is_active(ScalingProcess::Terminate) {
             return;
         }
-        let ids = self.alive.get(&group.name).map(|alive| alive.ids.clone()).unwrap_or_default();
+        let ids = self.alive.get(&group.name).into_iter().flat_map(|alive| &alive.ids);
         let mut left: Vec<Arc<Instance>> =
-            ids.iter().filter_map(|id| ctx.view().instances().get(id).cloned()).collect();
+            ids.filter_map(|id| ctx.view().instances().get(id).cloned()).collect();
         for _ in 0..too_many {
             let count = u64::try_from(left.len()).unwrap_or(0);
             let draw = ctx.draws.draw(group.name.as_str(), Purpose::Zone, count);

@@ -5,7 +5,6 @@
 //! ReplaceUnhealthy terminates what is marked, and the group launches another. It does nothing while it or Terminate is suspended, and it does at once what there is
 //! to do when that ends; while Launch is suspended it terminates and nothing is launched. Scale-in protection protects from none of this.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
@@ -71,9 +70,8 @@ impl SimulatedCloud {
         if !needs.into_iter().all(|process| group.ways.is_active(process)) {
             return false;
         }
-        let ids: BTreeSet<InstanceId> =
-            self.alive.get(&group.name).map(|alive| alive.ids.clone()).unwrap_or_default();
-        let known = ids.iter().filter_map(|id| ctx.view().instances().get(id));
+        let ids = self.alive.get(&group.name).into_iter().flat_map(|alive| &alive.ids);
+        let known = ids.filter_map(|id| ctx.view().instances().get(id));
         let unhealthy: Vec<Arc<Instance>> =
             known.filter(|one| one.health == HealthStatus::Unhealthy).cloned().collect();
         for instance in &unhealthy {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use replank_model::labels::Labels;
+
 use super::super::error::Cause;
 
 /// How much is allowed.
@@ -101,6 +103,11 @@ impl Policy {
     /// Whether nothing is refused, and nothing warned of.
     pub(crate) fn allows_all(&self) -> bool {
         self.enforce.allows_all() && self.warn.allows_all()
+    }
+
+    /// Whether any of the labels that are read is among these.
+    pub(crate) fn is_asked_for(labels: &Labels) -> bool {
+        labels.iter().any(|(name, _)| name.starts_with(PREFIX))
     }
 
     /// Reads the labels of a namespace, and what is wrong with them.

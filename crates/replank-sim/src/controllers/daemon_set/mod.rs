@@ -263,7 +263,7 @@ impl Look<'_, '_> {
             collision_count: self.set.status.collision_count,
         };
         if status != self.set.status {
-            self.ctx.api.modify::<DaemonSet>(&self.set.meta.key(), |set| set.status = status)?;
+            self.ctx.api.modify_status::<DaemonSet>(&self.set.meta.key(), |set| set.status = status)?;
         }
         let min_ready = self.set.spec.min_ready_seconds;
         if min_ready > 0 && tally.ready != tally.available {

@@ -7,7 +7,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Burst;
 use super::fit::Fit;
@@ -32,9 +32,10 @@ pub(super) struct Roster {
     pub(super) burst: Option<Burst>,
     /// Whether pods may have to be adopted or let go.
     pub(super) claims: bool,
-    placed: BTreeMap<NodeName, Vec<Ix<Pod>>>,
-    reports: BTreeMap<NodeName, Report>,
-    dirty: BTreeSet<NodeName>,
+    // The order in which nodes are looked at does not show: what is found of them is kept in order.
+    placed: FxHashMap<NodeName, Vec<Ix<Pod>>>,
+    reports: FxHashMap<NodeName, Report>,
+    dirty: FxHashSet<NodeName>,
     due: BTreeSet<(Time, NodeName)>,
     tally: Tally,
     needing: BTreeSet<NodeName>,

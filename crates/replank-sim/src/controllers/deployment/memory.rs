@@ -13,9 +13,19 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(in crate::controllers) struct Memory {
     /// Selectors of Deployments, by slot.
-    selectors: FxHashMap<u32, (LabelSelector, Selector)>,
+    selectors: FxHashMap<u32, Compiled>,
     /// Whether the spec of a ReplicaSet's pods is its Deployment's, by the ReplicaSet's uid.
     compared: FxHashMap<Uid, Compared>,
+}
+
+/// A selector, compiled.
+#[derive(Debug)]
+struct Compiled {
+    uid: Uid,
+    /// As long as it is the same, so is the selector; 0 where there is none.
+    generation: i64,
+    selector: LabelSelector,
+    compiled: Selector,
 }
 
 /// Two specs and whether they are equal. They are kept, so that their addresses stay their own.
@@ -29,12 +39,18 @@ struct Compared {
 impl Memory {
     /// The selector of the Deployment in a slot; `None` if it has none that can be read.
     pub(super) fn selector(&mut self, slot: u32, deployment: &Deployment) -> Option<Selector> {
-        let selector = deployment.spec.selector.as_ref()?;
-        if let Some((_, compiled)) = self.selectors.get(&slot).filter(|(known, _)| known == selector) {
-            return Some(compiled.clone());
+        let (meta, selector) = (&deployment.meta, deployment.spec.selector.as_ref()?);
+        let is_same = |known: &&mut Compiled| {
+            (meta.generation > 0 && known.generation == meta.generation && known.uid == meta.uid)
+                || known.selector == *selector
+        };
+        if let Some(known) = self.selectors.get_mut(&slot).filter(is_same) {
+            (known.uid, known.generation) = (meta.uid.clone(), meta.generation);
+            return Some(known.compiled.clone());
         }
-        let compiled = selector.compile().ok()?;
-        self.selectors.insert(slot, (selector.clone(), compiled.clone()));
+        let (uid, generation, compiled) = (meta.uid.clone(), meta.generation, selector.compile().ok()?);
+        let known = Compiled { uid, generation, selector: selector.clone(), compiled: compiled.clone() };
+        self.selectors.insert(slot, known);
         Some(compiled)
     }
 

@@ -85,7 +85,7 @@ impl Look<'_, '_> {
     fn store_with(&mut self, status: DeploymentStatus) -> Result<(), ApiError> {
         let mut deployment = Deployment::clone(&self.deployment);
         deployment.status = status;
-        self.ctx.api.update(deployment).map(|_| ())
+        self.ctx.api.write_status(deployment)
     }
 
     /// Writes the status of a rollout, and has it looked at again when its time is up.

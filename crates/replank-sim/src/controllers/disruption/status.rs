@@ -117,6 +117,8 @@ fn expected_scale(view: &View, budget: &PodDisruptionBudget, tally: &Tally) -> R
     let mut scales: BTreeMap<_, i32> = BTreeMap::new();
     for (uid, owned) in &tally.owners {
         match scale_of(view, namespace, &owned.owner)? {
+            // There is nothing to be counted twice.
+            Some((_, replicas)) if tally.owners.len() == 1 => return Ok(replicas),
             Some((scaled, replicas)) => {
                 scales.insert(scaled, replicas);
             }

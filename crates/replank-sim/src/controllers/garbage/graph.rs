@@ -61,10 +61,11 @@ impl Item {
 
     /// Whether a reference means this object: same kind and name, in the dependent's namespace or in none.
     fn is_meant(&self, reference: &OwnerReference, dependent: &Meta) -> bool {
-        let group =
-            |version: &str| version.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+        fn group(version: &str) -> &str {
+            version.split_once('/').map_or("", |(group, _)| group)
+        }
         let (own_group, own_kind) = match &self.other {
-            Some((own_group, own_kind)) => (own_group.to_string(), &**own_kind),
+            Some((own_group, own_kind)) => (&**own_group, &**own_kind),
             None => (group(self.kind.api_version()), self.kind.as_str()),
         };
         own_group == group(&reference.api_version)

@@ -37,6 +37,8 @@ pub(super) struct Counts {
 /// Counters of one set, and what they were counted by.
 #[derive(Debug)]
 struct Tally {
+    /// The set's generation: as long as it is the same, so is what the set asks for. 0 of sets that have none.
+    generation: i64,
     selector: LabelSelector,
     compiled: Selector,
     template: Labels,
@@ -93,15 +95,19 @@ impl Tallies {
 
     /// What a set has; `None` where it is not counted: its selector is of another kind, or cannot be read.
     pub(super) fn counts<R: Replicated>(&mut self, view: &View, set: &R) -> Option<Counts> {
+        let (uid, generation) = (&set.meta().uid, set.meta().generation);
+        let known = self.sets.get_mut(uid);
+        if let Some(tally) = known.as_ref().filter(|tally| tally.generation == generation && generation > 0) {
+            return Some(tally.counts);
+        }
         let (selector, template) = (set.label_selector()?, &set.template()?.meta.labels);
-        let uid = &set.meta().uid;
-        if let Some(tally) = self.sets.get(uid)
-            && tally.selector == *selector
-            && tally.template == *template
+        if let Some(tally) = known.filter(|tally| tally.selector == *selector && tally.template == *template)
         {
+            tally.generation = generation;
             return Some(tally.counts);
         }
         let mut tally = Tally {
+            generation,
             selector: selector.clone(),
             compiled: set.selector()?,
             template: template.clone(),

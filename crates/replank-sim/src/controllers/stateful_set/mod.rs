@@ -101,7 +101,7 @@ fn write(ctx: &mut Ctx<'_>, set: &StatefulSet, status: &StatefulSetStatus) -> Re
     if same {
         return Ok(());
     }
-    ctx.api.modify::<StatefulSet>(&set.meta.key(), |set| set.status = status.clone())?;
+    ctx.api.modify_status::<StatefulSet>(&set.meta.key(), |set| set.status = status.clone())?;
     Ok(())
 }
 

@@ -27,10 +27,13 @@ struct Noted {
 impl Users {
     /// Notes a pod; whether what is noted has changed.
     pub(super) fn put(&mut self, slot: u32, pod: &Pod) -> bool {
-        let Some(node) = pod.node.clone() else { return false };
-        if pod.spec.volumes.iter().all(|volume| claim_name(pod, volume).is_none()) {
+        let has_claim = |volume: &Volume| {
+            volume.source.persistent_volume_claim.is_some() || volume.source.ephemeral.is_some()
+        };
+        if !pod.spec.volumes.iter().any(has_claim) {
             return false;
         }
+        let Some(node) = pod.node.clone() else { return false };
         let noted = Noted { claims: claims_of(pod), node, is_running: !pod.is_terminal() };
         if self.pods.get(&slot) == Some(&noted) {
             return false;

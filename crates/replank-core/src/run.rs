@@ -177,8 +177,10 @@ impl Run {
                 if blocking.is_empty() { Admission::Admitted } else { Admission::Refused(blocking) };
         }
         if let Admission::Refused(blocking) = &self.admission {
-            let (waiting, end) = (blocking.clone(), Some(End::Refused(blocking.clone())));
-            return Decision { waiting, end, ..Decision::default() };
+            let mut waiting = blocking.clone();
+            waiting.sort_by(|a, b| a.what.cmp(&b.what));
+            waiting.dedup_by(|later, first| later.what == first.what);
+            return Decision { waiting, end: Some(End::Refused(blocking.clone())), ..Decision::default() };
         }
         if let Some(Standing::Taken(..)) = standing {
             return self.forward.decide(view, (now, self.intent), standing, account);
@@ -228,7 +230,9 @@ impl Run {
             if decision.end.is_some() && account.sent.is_under_way(now, &key) {
                 account.sent.keep(&key.0);
                 let on = WaitingOn::Run(RunWait::Effect { what: Text::from("run record") });
-                decision.waiting.push(Waiting { what: Subject::Run, on });
+                if decision.waiting.first().is_none_or(|first| first.what != Subject::Run) {
+                    decision.waiting.insert(0, Waiting { what: Subject::Run, on });
+                }
                 decision.wake_at = Some(now + COMMAND_LIFE);
                 decision.end = None;
             }

@@ -14,7 +14,7 @@ use crate::waiting::{Hope, InterruptionWait, Waiting, WaitingOn};
 pub struct Decision {
     /// What to do, in order.
     pub commands: Vec<Command>,
-    /// What is not done, and why: one entry for every thing that waits.
+    /// What is not done, and why: one entry for every thing that waits, sorted by these.
     pub waiting: Vec<Waiting>,
     /// When to look again even if nothing is observed; `None` if only an observation can change anything.
     pub wake_at: Option<Time>,
@@ -46,10 +46,14 @@ impl Decision {
 
     fn joined(mut self, next: Self) -> Self {
         self.commands.extend(next.commands);
-        self.waiting.extend(next.waiting);
-        // Stable: of two reasons for one thing the first stays.
-        self.waiting.sort_by(|a, b| a.what.cmp(&b.what));
-        self.waiting.dedup_by(|later, first| later.what == first.what);
+        if self.waiting.is_empty() {
+            self.waiting = next.waiting;
+        } else if !next.waiting.is_empty() {
+            self.waiting.extend(next.waiting);
+            // Stable: of two reasons for one thing the first stays.
+            self.waiting.sort_by(|a, b| a.what.cmp(&b.what));
+            self.waiting.dedup_by(|later, first| later.what == first.what);
+        }
         self.wake_at = self.wake_at.into_iter().chain(next.wake_at).min();
         self.noticed.extend(next.noticed);
         self

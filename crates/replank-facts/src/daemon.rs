@@ -23,12 +23,14 @@ pub fn missing(view: &View, node: &Node) -> u32 {
                 && pod.meta.controller().is_some_and(|owner| owner.uid == set.meta.uid)
         })
     };
-    let is_missing = |set: &DaemonSet| {
-        let is_broken = set.status.desired_number_scheduled > 0 && set.status.number_ready == 0;
-        !is_broken && belongs_on(set, node) && !has_ready_pod(set)
-    };
+    let is_missing = |set: &DaemonSet| !is_broken(set) && belongs_on(set, node) && !has_ready_pod(set);
     let count = view.daemon_sets.unordered().filter(|(_, set)| is_missing(set)).count();
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Whether a DaemonSet has no Ready pod on any node, though it ought to: it is waited for nowhere.
+pub fn is_broken(set: &DaemonSet) -> bool {
+    set.status.desired_number_scheduled > 0 && set.status.number_ready == 0
 }
 
 /// Whether the DaemonSet controller makes a pod for the node (pkg/controller/daemon `NodeShouldRunDaemonPod`).

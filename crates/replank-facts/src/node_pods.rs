@@ -10,6 +10,7 @@ use replank_model::text::{NodeName, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
 
+use crate::batch::wait;
 use crate::drain::{self, Fate, Otherwise};
 use crate::plan::Plan;
 use replank_protocol::policy::Refused;
@@ -30,6 +31,8 @@ pub struct BatchPod {
     pub bound: Bound,
     /// What becomes of it once it is not waited for any more.
     pub otherwise: Otherwise,
+    /// How long it asks to be waited for, where it does ([`crate::batch::wait`]).
+    pub wait: Option<Span>,
 }
 
 /// A pod on its way out.
@@ -83,7 +86,10 @@ impl NodePods {
             Fate::Stays | Fate::Finished => {}
             Fate::Unrecorded => self.unrecorded.push(bound.pod.meta.key()),
             Fate::Leaving { due, grace } => self.leaving.push(LeavingPod { pod: bound.pod, due, grace }),
-            Fate::Batch { otherwise, kind: _ } => self.batch.push(BatchPod { bound, otherwise }),
+            Fate::Batch { otherwise, kind: _ } => {
+                let wait = wait::annotated(&bound.pod).and_then(Result::ok);
+                self.batch.push(BatchPod { bound, otherwise, wait });
+            }
             Fate::Plain(Otherwise::Refused(reason)) => self.refused.push((bound.pod.meta.key(), reason)),
             Fate::Plain(Otherwise::Moves) => {
                 self.budgeted += u32::from(!view.budgets_of(bound.ix).is_empty());
@@ -101,6 +107,11 @@ impl NodePods {
     pub fn is_left_to_leaving(&self) -> bool {
         let Self { movers, batch, refused, unrecorded, leaving: _, budgeted: _ } = self;
         movers.is_empty() && batch.is_empty() && refused.is_empty() && unrecorded.is_empty()
+    }
+
+    /// Whether something is waited for that would be lost with the node's instance.
+    pub fn is_waited_for(&self) -> bool {
+        !self.batch.is_empty() || !self.unrecorded.is_empty()
     }
 
     /// Whether the node can be begun as soon as its turn comes: nothing on it has to be waited for beforehand.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::condition;
+use replank_model::object::meta::Meta;
 use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::view::{Change, View};
@@ -134,12 +135,14 @@ impl Search<'_> {
 
 /// The pod that will be made in place of this one, as it is before it has a node.
 fn unbound(pod: &Pod) -> Pod {
-    let mut pod = pod.clone();
-    pod.node = None;
-    pod.meta.deletion_timestamp = None;
-    pod.meta.deletion_grace_period_seconds = None;
-    pod.status = PodStatus { phase: PodPhase::Pending, ..PodStatus::default() };
-    pod
+    Pod {
+        meta: Meta { deletion_timestamp: None, deletion_grace_period_seconds: None, ..pod.meta.clone() },
+        spec: pod.spec.clone(),
+        node: None,
+        pin: pod.pin.clone(),
+        token: pod.token.clone(),
+        status: PodStatus { phase: PodPhase::Pending, ..PodStatus::default() },
+    }
 }
 
 /// Whether a pod waits for a node and the scheduler has not said yet that there is none: it will take room that a look at

@@ -28,6 +28,7 @@ use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPol
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
+use rustc_hash::FxHashMap;
 
 pub use health::Healths;
 
@@ -44,6 +45,8 @@ pub struct Ledger<'a> {
     view: &'a View,
     healths: &'a mut Healths,
     taken: BTreeMap<Ix<PodDisruptionBudget>, i32>,
+    /// What budgets refuse one more eviction with, until something else is taken from them.
+    refusals: FxHashMap<Ix<PodDisruptionBudget>, Option<WaitingOn>>,
 }
 
 /// What was taken from a ledger up to some moment.
@@ -63,7 +66,7 @@ enum Price {
 impl<'a> Ledger<'a> {
     /// A ledger from which nothing has been taken.
     pub fn new(view: &'a View, healths: &'a mut Healths) -> Self {
-        Self { view, healths, taken: BTreeMap::new() }
+        Self { view, healths, taken: BTreeMap::new(), refusals: FxHashMap::default() }
     }
 
     /// What has been taken so far: [`Ledger::back_to`] gives back what is taken after it.
@@ -75,6 +78,7 @@ impl<'a> Ledger<'a> {
     /// Gives back what was taken since.
     pub fn back_to(&mut self, taken: Taken) {
         self.taken = taken.0;
+        self.refusals.clear();
     }
 
     /// Counts an eviction that was sent and is not seen yet. One that the budget's status shows already costs nothing more.
@@ -83,6 +87,7 @@ impl<'a> Ledger<'a> {
             && !self.is_disrupted(budget, pod)
         {
             *self.taken.entry(budget).or_default() += 1;
+            self.refusals.remove(&budget);
         }
     }
 
@@ -94,7 +99,7 @@ impl<'a> Ledger<'a> {
         match self.price(ix, pod) {
             Price::Free => Ok(()),
             Price::Never(why) => Err(why),
-            Price::One(budget) => self.refusal(budget).map_or(Ok(()), Err),
+            Price::One(budget) => self.known_refusal(budget).map_or(Ok(()), Err),
         }
     }
 
@@ -144,6 +149,15 @@ impl<'a> Ledger<'a> {
         seen.min(status.current_healthy) - self.taken.get(&budget).copied().unwrap_or(0)
     }
 
+    fn known_refusal(&mut self, ix: Ix<PodDisruptionBudget>) -> Option<WaitingOn> {
+        if let Some(known) = self.refusals.get(&ix) {
+            return known.clone();
+        }
+        let refusal = self.refusal(ix);
+        self.refusals.insert(ix, refusal.clone());
+        refusal
+    }
+
     fn refusal(&mut self, ix: Ix<PodDisruptionBudget>) -> Option<WaitingOn> {
         let budget = &self.view.pod_disruption_budgets[ix];
         let status = &budget.status;
@@ -176,12 +190,11 @@ impl<'a> Ledger<'a> {
         if let Some(message) = failed_sync(budget) {
             return Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: budget.meta.key(), message }));
         }
-        let on = WaitingOn::Pod(PodWait::Budget {
-            budget: budget.meta.key(),
-            healthy: self.healthy(at),
-            needed: desired,
-        });
-        (!has_slack).then_some(on)
+        if has_slack {
+            return None;
+        }
+        let healthy = self.healthy(at);
+        Some(WaitingOn::Pod(PodWait::Budget { budget: budget.meta.key(), healthy, needed: desired }))
     }
 
     fn is_disrupted(&self, budget: Ix<PodDisruptionBudget>, pod: &Pod) -> bool {

@@ -18,6 +18,8 @@ pub(crate) struct DecisionBuilder {
     commands: Vec<Command>,
     /// In the order in which they were found; sorted when they are read, for a decision may find thousands.
     waits: Vec<Waiting>,
+    /// What was found in order, and how much else had been found before it.
+    in_order: Option<(usize, Vec<Waiting>)>,
     wake: Option<Time>,
 }
 
@@ -32,7 +34,7 @@ pub(crate) enum Wish {
 
 impl DecisionBuilder {
     pub(crate) fn new(now: Time, run: RunId) -> Self {
-        Self { now, run, commands: Vec::new(), waits: Vec::new(), wake: None }
+        Self { now, run, commands: Vec::new(), waits: Vec::new(), in_order: None, wake: None }
     }
 
     /// The key of an effect on something; see [`CommandKey`].
@@ -43,6 +45,12 @@ impl DecisionBuilder {
     /// Says why something waits; the first reason that is found for it stands.
     pub(crate) fn wait(&mut self, what: Subject, on: WaitingOn) {
         self.waits.push(Waiting { what, on });
+    }
+
+    /// Says why things wait, each a different one, sorted by them: hundreds need not be sorted among all others then.
+    pub(crate) fn wait_in_order(&mut self, waits: Vec<Waiting>) {
+        self.settle();
+        self.in_order = Some((self.waits.len(), waits));
     }
 
     /// Looks again then, if not earlier.
@@ -99,10 +107,19 @@ impl DecisionBuilder {
 
     /// What waits so far, in order.
     pub(crate) fn waits(&mut self) -> &[Waiting] {
-        // Stable: of several reasons for one thing the first stays first.
-        self.waits.sort_by(|a, b| a.what.cmp(&b.what));
-        self.waits.dedup_by(|later, first| later.what == first.what);
+        self.settle();
+        sort(&mut self.waits);
         &self.waits
+    }
+
+    /// Puts what was found in order among what was found otherwise.
+    fn settle(&mut self) {
+        let Some((before, in_order)) = self.in_order.take() else { return };
+        let mut after = self.waits.split_off(before);
+        sort(&mut self.waits);
+        sort(&mut after);
+        let before = std::mem::take(&mut self.waits);
+        self.waits = merged(merged(before, in_order), after);
     }
 
     /// What was found, in order.
@@ -110,4 +127,26 @@ impl DecisionBuilder {
         self.waits();
         Decision { commands: self.commands, waiting: self.waits, wake_at: self.wake, ..Decision::default() }
     }
+}
+
+fn sort(waits: &mut Vec<Waiting>) {
+    // Stable: of several reasons for one thing the first stays first.
+    waits.sort_by(|a, b| a.what.cmp(&b.what));
+    waits.dedup_by(|later, first| later.what == first.what);
+}
+
+/// What waits, of two lists in order: of two reasons for one thing that of the first list stays.
+fn merged(first: Vec<Waiting>, second: Vec<Waiting>) -> Vec<Waiting> {
+    if first.is_empty() || second.is_empty() {
+        return if first.is_empty() { second } else { first };
+    }
+    let mut all = Vec::with_capacity(first.len() + second.len());
+    let mut second = second.into_iter().peekable();
+    for one in first {
+        all.extend(std::iter::from_fn(|| second.next_if(|other| other.what < one.what)));
+        second.next_if(|other| other.what == one.what);
+        all.push(one);
+    }
+    all.extend(second);
+    all
 }

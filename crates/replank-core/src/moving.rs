@@ -44,6 +44,12 @@ pub(crate) fn eviction(bound: &Bound, grace_seconds: Option<i64>) -> Effect {
     Effect::Kubernetes(KubernetesEffect::Evict { pod: target(bound), grace_seconds })
 }
 
+/// Evicts a pod, unless that is under way.
+pub(crate) fn evict(mover: &mut impl Mover, bound: &Bound, grace_seconds: Option<i64>) {
+    let key = mover.key("evict", bound.pod.meta.uid.as_str());
+    mover.send(Subject::Pod(bound.pod.meta.key()), "eviction", key, eviction(bound, grace_seconds));
+}
+
 /// A pod's incarnation.
 pub(crate) fn target(bound: &Bound) -> PodTarget {
     PodTarget { key: bound.pod.meta.key(), uid: bound.pod.meta.uid.clone() }
@@ -54,18 +60,21 @@ pub(crate) fn goes_on(
     mover: &mut impl Mover,
     ledger: &Ledger<'_>,
     bound: &Bound,
-    (key, effect): (&CommandKey, &Effect),
+    grace_seconds: Option<i64>,
 ) -> bool {
-    let (now, subject) = (mover.now(), Subject::Pod(bound.pod.meta.key()));
-    // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
-    if mover.sent().claims(now, key) || mover.sent().is_refused(now, key) {
-        mover.send(subject, "eviction", key.clone(), effect.clone());
-        return true;
+    let now = mover.now();
+    if mover.sent().knows_eviction(&bound.pod.meta.uid) {
+        let key = mover.key("evict", bound.pod.meta.uid.as_str());
+        // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
+        if mover.sent().claims(now, &key) || mover.sent().is_refused(now, &key) {
+            evict(mover, bound, grace_seconds);
+            return true;
+        }
     }
     let is_granted = ledger.is_granted(now, bound.ix, &bound.pod);
     if is_granted {
         let on = WaitingOn::Run(RunWait::Effect { what: Text::from("eviction") });
-        mover.wait_until(subject, on, now + GRANTED_SEEN);
+        mover.wait_until(Subject::Pod(bound.pod.meta.key()), on, now + GRANTED_SEEN);
     }
     is_granted
 }

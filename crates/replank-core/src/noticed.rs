@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::cloud::{GroupSize, Instance, NodeGroup};
-use replank_model::object::meta::Key;
+use replank_model::object::meta::Meta;
 use replank_model::object::node::Node;
 use replank_model::object::pod::PodTemplate;
 use replank_model::object::{Kind, Object};
@@ -167,14 +167,12 @@ impl ExternalChanges {
                 }
             }
             (Object::Deployment(old), Some(Object::Deployment(new))) => {
-                let key = new.meta.key();
-                self.scaled(Kind::Deployment, &key, old.spec.replicas, new.spec.replicas);
-                self.rolled_out(Kind::Deployment, key, &old.spec.template, &new.spec.template);
+                self.scaled(Kind::Deployment, &new.meta, old.spec.replicas, new.spec.replicas);
+                self.rolled_out(Kind::Deployment, &new.meta, &old.spec.template, &new.spec.template);
             }
             (Object::StatefulSet(old), Some(Object::StatefulSet(new))) => {
-                let key = new.meta.key();
-                self.scaled(Kind::StatefulSet, &key, old.spec.replicas, new.spec.replicas);
-                self.rolled_out(Kind::StatefulSet, key, &old.spec.template, &new.spec.template);
+                self.scaled(Kind::StatefulSet, &new.meta, old.spec.replicas, new.spec.replicas);
+                self.rolled_out(Kind::StatefulSet, &new.meta, &old.spec.template, &new.spec.template);
             }
             (Object::PodDisruptionBudget(old), Some(Object::PodDisruptionBudget(new))) => {
                 if old.spec != new.spec {
@@ -295,19 +293,22 @@ impl ExternalChanges {
         is_lowered || self.resized.contains(&(new.name.clone(), to))
     }
 
-    fn scaled(&mut self, kind: Kind, key: &Key, old: Option<i32>, new: Option<i32>) {
+    fn scaled(&mut self, kind: Kind, meta: &Meta, old: Option<i32>, new: Option<i32>) {
         let (from, to) = (old.unwrap_or(1), new.unwrap_or(1));
         if from != to {
-            self.note(Noticed::Scaled { kind, key: key.clone(), from, to });
+            self.note(Noticed::Scaled { kind, key: meta.key(), from, to });
         }
     }
 
-    fn rolled_out(&mut self, kind: Kind, key: Key, old: &PodTemplate, new: &PodTemplate) {
+    fn rolled_out(&mut self, kind: Kind, meta: &Meta, old: &PodTemplate, new: &PodTemplate) {
+        if old == new {
+            return;
+        }
         let restart = |template: &PodTemplate| template.meta.annotations.get(mark::RESTARTED_AT).cloned();
         let by = new.meta.annotations.get(mark::RESTARTED_BY);
         let is_ours = by.is_some_and(|by| self.runs.iter().any(|run| run.text() == by));
-        if old != new && !(is_ours && restart(old) != restart(new)) {
-            self.note(Noticed::RolledOut(kind, key));
+        if !(is_ours && restart(old) != restart(new)) {
+            self.note(Noticed::RolledOut(kind, meta.key()));
         }
     }
 

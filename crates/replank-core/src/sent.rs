@@ -12,6 +12,7 @@ use replank_model::object::cloud::GroupKind;
 use replank_model::text::{GroupName, NodeName, Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
+use rustc_hash::FxHashMap;
 
 use replank_protocol::command::{Answer, Claim, CommandKey, Effect, Outcome, PodTarget, Refusal};
 use replank_protocol::waiting::{RunWait, WaitingOn};
@@ -34,6 +35,8 @@ const RETRY_MAX: Span = Span::from_secs(60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     entries: BTreeMap<CommandKey, Entry>,
+    /// How many of these evict a pod: hardly any pod that is asked about is one of them, and its keys need not be made.
+    evicting: FxHashMap<Uid, u32>,
     /// Evictions that may still be carried out, wanted or not, and until when.
     unanswered: BTreeMap<CommandKey, (PodTarget, Time)>,
     /// Groups whose Auto Scaling group EKS owns.
@@ -102,6 +105,7 @@ impl Sent {
     fn look_up(&mut self, now: Time, key: &CommandKey, what: &Text, claim: Claim) -> Offer {
         let state = State::Flying { until: now + COMMAND_LIFE };
         let Some(entry) = self.entries.get_mut(key) else {
+            count(&mut self.evicting, &claim, 1);
             let entry = Entry { what: what.clone(), claim, state, tries: 0, is_wanted: true };
             self.entries.insert(key.clone(), entry);
             return Offer::Send;
@@ -115,6 +119,8 @@ impl Sent {
                 Offer::Later(*again, waits_on(entry, refusal, *again))
             }
             State::Flying { .. } | State::Done { .. } | State::Unknown { .. } | State::Refused { .. } => {
+                count(&mut self.evicting, &claim, 1);
+                count(&mut self.evicting, &entry.claim, -1);
                 entry.claim = claim;
                 entry.state = state;
                 Offer::Send
@@ -156,10 +162,12 @@ impl Sent {
 
     /// Whether a command is on its way, or done and not seen.
     pub(crate) fn is_under_way(&self, now: Time, key: &CommandKey) -> bool {
-        match self.entries.get(key).map(|entry| &entry.state) {
-            Some(State::Flying { until } | State::Done { until } | State::Unknown { until }) => *until >= now,
-            Some(State::Refused { .. }) | None => false,
-        }
+        self.entries.get(key).is_some_and(|entry| entry.is_under_way(now))
+    }
+
+    /// Whether a command that evicts a pod is known, whoever sent it and whatever has become of it.
+    pub(crate) fn knows_eviction(&self, pod: &Uid) -> bool {
+        self.evicting.contains_key(pod)
     }
 
     /// Whether an answer has come to a command.
@@ -189,17 +197,14 @@ impl Sent {
     /// Whether a command has a claim to what it needs: it is under way, or was refused for want of it and will be tried
     /// again before others that need the same.
     pub(crate) fn claims(&self, now: Time, key: &CommandKey) -> bool {
-        let is_resting = self.entries.get(key).is_some_and(
-            |entry| matches!(&entry.state, State::Refused { again, refusal: Refusal::Budget { .. } } if *again > now),
-        );
-        is_resting || self.is_under_way(now, key)
+        self.entries.get(key).is_some_and(|entry| entry.claims(now))
     }
 
     /// Drains whose beginning is under way, and when they begin.
     pub(crate) fn drains(&self, now: Time) -> Vec<(NodeName, Time)> {
-        let entries = self.entries.iter().filter(|(key, _)| self.is_under_way(now, key));
+        let entries = self.entries.values().filter(|entry| entry.is_under_way(now));
         entries
-            .filter_map(|(_, entry)| match &entry.claim {
+            .filter_map(|entry| match &entry.claim {
                 Claim::Drain(node, from) => Some((node.name.clone(), *from)),
                 Claim::Eviction(_) | Claim::Size(_) | Claim::Nothing => None,
             })
@@ -211,7 +216,7 @@ impl Sent {
     pub(crate) fn is_resized(&self, now: Time, group: &GroupName, but: &str) -> bool {
         let others = self.entries.iter().filter(|(key, _)| !key.0.starts_with(but));
         let mut sizes = others.filter(|(_, entry)| matches!(&entry.claim, Claim::Size(of) if of == group));
-        sizes.any(|(key, _)| self.is_under_way(now, key))
+        sizes.any(|(_, entry)| entry.is_under_way(now))
     }
 
     /// Keeps every command whose key begins so: its module does not decide now.
@@ -225,8 +230,8 @@ impl Sent {
     /// Pods of which the eviction has a claim to what it needs, those aside whose keys begin so, if any are.
     pub(crate) fn evictions(&self, now: Time, but: Option<&str>) -> Vec<PodTarget> {
         let entries = self.entries.iter().filter(|(key, _)| but.is_none_or(|but| !key.0.starts_with(but)));
-        let pods = entries.filter_map(|(key, entry)| match &entry.claim {
-            Claim::Eviction(pod) => self.claims(now, key).then(|| pod.clone()),
+        let pods = entries.filter_map(|(_, entry)| match &entry.claim {
+            Claim::Eviction(pod) => entry.claims(now).then(|| pod.clone()),
             Claim::Drain(..) | Claim::Size(_) | Claim::Nothing => None,
         });
         pods.collect()
@@ -245,7 +250,44 @@ impl Sent {
 
     /// Forgets what this decision did not want: it has been seen, or is wanted no more.
     pub(crate) fn sweep(&mut self) {
-        self.entries.retain(|_, entry| std::mem::take(&mut entry.is_wanted));
+        let evicting = &mut self.evicting;
+        self.entries.retain(|_, entry| {
+            let is_wanted = std::mem::take(&mut entry.is_wanted);
+            if !is_wanted {
+                count(evicting, &entry.claim, -1);
+            }
+            is_wanted
+        });
+    }
+}
+
+impl Entry {
+    /// Whether it is on its way, or done and not seen.
+    fn is_under_way(&self, now: Time) -> bool {
+        match &self.state {
+            State::Flying { until } | State::Done { until } | State::Unknown { until } => *until >= now,
+            State::Refused { .. } => false,
+        }
+    }
+
+    /// See [`Sent::claims`].
+    fn claims(&self, now: Time) -> bool {
+        match &self.state {
+            State::Refused { again, refusal: Refusal::Budget { .. } } => *again > now,
+            State::Flying { .. } | State::Done { .. } | State::Unknown { .. } | State::Refused { .. } => {
+                self.is_under_way(now)
+            }
+        }
+    }
+}
+
+/// Counts one more or one less eviction of a pod, where that is what is claimed.
+fn count(evicting: &mut FxHashMap<Uid, u32>, claim: &Claim, more: i32) {
+    let Claim::Eviction(pod) = claim else { return };
+    let count = evicting.entry(pod.uid.clone()).or_default();
+    *count = count.saturating_add_signed(more);
+    if *count == 0 {
+        evicting.remove(&pod.uid);
     }
 }
 

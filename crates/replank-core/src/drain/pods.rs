@@ -82,20 +82,18 @@ impl<'r> Works<'r> {
     }
 
     fn evict(&mut self, ctx: &mut Context<'_>, bound: &Bound) -> Course {
-        let key = ctx.key("evict", bound.pod.meta.uid.as_str());
-        let effect = moving::eviction(bound, ctx.request.options.grace_seconds);
-        if moving::goes_on(ctx, &self.ledger, bound, (&key, &effect)) {
+        let grace_seconds = ctx.request.options.grace_seconds;
+        if moving::goes_on(ctx, &self.ledger, bound, grace_seconds) {
             return Course::Moving;
         }
-        let subject = Subject::Pod(bound.pod.meta.key());
         match self.ledger.check(bound.ix, &bound.pod) {
             Ok(()) => {
                 self.ledger.charge(bound.ix, &bound.pod);
-                ctx.send(subject, "eviction", key, effect);
+                moving::evict(ctx, bound, grace_seconds);
                 Course::Moving
             }
             Err(on) => {
-                ctx.wait(subject, on);
+                ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
                 let is_hopeless = self.ledger.hopeless(bound.ix, &bound.pod).is_some();
                 if is_hopeless { Course::Held } else { Course::Moving }
             }

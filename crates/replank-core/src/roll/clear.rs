@@ -42,10 +42,11 @@ pub(super) fn clear(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
         }
     }
     let members = ctx.fleet.members.values().filter(|member| ctx.is_in(member, roll) && !member.is_old());
-    let left: Vec<(NodeName, Leftover)> = members
+    let mut left: Vec<(NodeName, Leftover)> = members
         .filter_map(|member| Some((member.name.clone(), holds.on_node(ctx.view.node(&member.name)?)?)))
         .filter(|(_, leftover)| is_over(ctx, leftover))
         .collect();
+    left.sort_by(|(a, _), (b, _)| a.cmp(b));
     for (name, leftover) in &left {
         say(ctx, Subject::Node(name.clone()), leftover);
         release(ctx, name);

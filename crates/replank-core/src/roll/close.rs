@@ -253,6 +253,9 @@ pub(super) fn retire(
         left -= 1;
         is_busy = true;
     }
+    if left == 0 {
+        return is_busy;
+    }
     // One of which the cordon is on its way goes before all others, whatever it was when that was sent.
     let idle = roll.nodes.arriving.iter().chain(&roll.nodes.usable);
     let (sent, unsent): (Vec<&NodeName>, Vec<&NodeName>) = idle.partition(|name| {

@@ -384,6 +384,11 @@ impl<'a> Context<'a> {
         self.builder.wait(what, on);
     }
 
+    /// Says why things wait, each a different one, sorted by them.
+    pub(super) fn wait_in_order(&mut self, waits: Vec<Waiting>) {
+        self.builder.wait_in_order(waits);
+    }
+
     /// Says why something waits for a moment that is known: by itself the wait will end.
     pub(super) fn wait_until(&mut self, what: Subject, on: WaitingOn, at: Time) {
         self.is_moving = true;

@@ -140,9 +140,15 @@ pub(super) struct Works<'r> {
     pub(super) search: Search<'r>,
     /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
     pub(super) ahead: Option<Ahead>,
+    /// How far things had been tried when these were in place.
+    pub(super) begun: Option<Mark>,
     /// Pods without a node, and those that are evicted in this decision: each is placed somewhere before what is moved later.
     pub(super) before: Vec<Arc<Pod>>,
 }
+
+/// How far things have been tried; `None` before anything was, what comes first aside.
+#[derive(Clone, Copy)]
+pub(super) struct Point(Option<Mark>);
 
 #[derive(Default)]
 pub(super) struct Ahead {
@@ -176,13 +182,15 @@ impl<'r> Works<'r> {
         self.before.iter()
     }
 
-    pub(super) fn point(&mut self) -> Mark {
-        self.place_ahead();
-        self.search.point()
+    pub(super) fn point(&self) -> Point {
+        Point(self.begun.map(|_| self.search.point()))
     }
 
-    pub(super) fn rewind(&mut self, to: Mark) {
-        self.search.rewind(to);
+    /// Takes back what was tried since a point; what was put in place before all others stays.
+    pub(super) fn rewind(&mut self, Point(to): Point) {
+        if let Some(to) = to.or(self.begun) {
+            self.search.rewind(to);
+        }
     }
 
     pub(super) fn place_ahead(&mut self) {
@@ -198,5 +206,6 @@ impl<'r> Works<'r> {
                 }
             }
         }
+        self.begun = Some(self.search.point());
     }
 }

@@ -34,6 +34,7 @@ use super::close::{beyond, floor};
 use super::context::{Context, GroupRoll};
 use super::dead;
 use super::external;
+use super::held_pods::deadline;
 use super::last_pending;
 use super::member::{Member, NodeState, Scope};
 use super::prepare::MARK_LIFE;
@@ -96,7 +97,7 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
         } else if takes_place && active >= limit {
             ctx.wait(subject, WaitingOn::Roll(RollWait::Turn { nodes: 1, active, limit }));
         } else {
-            let checked = if due(ctx, drain.since, drain.node_pods).is_empty() {
+            let checked = if due(ctx, drain.since, drain.node_pods).next().is_none() {
                 spare.check(drain.roll, drain.member)
             } else {
                 beside.check_beside(drain.roll, drain.member)
@@ -135,9 +136,10 @@ impl<'r> Works<'r> {
         }
         for drain in acting {
             for bound in due(ctx, drain.since, drain.node_pods) {
-                let key = ctx.key("evict", &bound.pod.meta.uid);
-                let is_granted = ledger.is_granted(ctx.now, bound.ix, &bound.pod);
-                if ctx.sent.claims(ctx.now, &key) || is_granted {
+                let uid = &bound.pod.meta.uid;
+                let is_claimed =
+                    ctx.sent.knows_eviction(uid) && ctx.sent.claims(ctx.now, &ctx.key("evict", uid));
+                if is_claimed || ledger.is_granted(ctx.now, bound.ix, &bound.pod) {
                     ledger.charge(bound.ix, &bound.pod);
                     ahead.pods.push(bound.pod.clone());
                 }
@@ -154,7 +156,7 @@ impl<'r> Works<'r> {
         // One that the scheduler has refused waits for the same as what is evicted now.
         let loose = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key)).cloned();
         let before = ahead.pods.iter().filter(|pod| pod.node.is_some()).cloned().chain(loose).collect();
-        Self { ledger, search: room.search(ctx.view), ahead: Some(ahead), before }
+        Self { ledger, search: room.search(ctx.view), ahead: Some(ahead), begun: None, before }
     }
 
     /// Whether every pod of a node may be evicted some time, as the budgets are, or moves in another way.
@@ -167,7 +169,7 @@ impl<'r> Works<'r> {
         since: Time,
         node_pods: &NodePods,
     ) -> Result<(), (Subject, WaitingOn)> {
-        let hopeless = due(ctx, since, node_pods).into_iter().find_map(|bound| {
+        let hopeless = due(ctx, since, node_pods).find_map(|bound| {
             let on = self.ledger.hopeless(bound.ix, &bound.pod)?;
             let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
             (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
@@ -177,12 +179,17 @@ impl<'r> Works<'r> {
 }
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
-fn due<'p>(ctx: &Context<'_>, since: Time, node_pods: &'p NodePods) -> Vec<&'p Bound> {
-    let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
-    let batch = node_pods.batch.iter().filter(|batch| {
-        is_evicted && batch.otherwise == Otherwise::Moves && batch_is_over(ctx, since, batch)
+fn due<'p>(
+    ctx: &Context<'p>,
+    since: Time,
+    node_pods: &'p NodePods,
+) -> impl Iterator<Item = &'p Bound> + use<'p> {
+    let (now, scope) = (ctx.now, ctx.scope);
+    let is_evicted = scope.plan.batch.on_deadline == OnDeadline::Evict;
+    let batch = node_pods.batch.iter().filter(move |batch| {
+        is_evicted && batch.otherwise == Otherwise::Moves && now >= deadline(scope, since, batch)
     });
-    node_pods.movers.iter().chain(batch.map(|batch| &batch.bound)).collect()
+    node_pods.movers.iter().chain(batch.map(|batch| &batch.bound))
 }
 
 /// Moves what may be moved off one node, once no load balancer sends to it where the plan asks for that.
@@ -208,10 +215,7 @@ pub(super) fn came_back(pod: &Pod, from: Time) -> bool {
 
 fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod } = bound;
-    let subject = Subject::Pod(pod.meta.key());
-    let key = ctx.key("evict", &pod.meta.uid);
-    let effect = moving::eviction(bound, None);
-    if moving::goes_on(ctx, &works.ledger, bound, (&key, &effect)) {
+    if moving::goes_on(ctx, &works.ledger, bound, None) {
         return;
     }
     let allowed = works
@@ -222,9 +226,9 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
         Ok(()) => {
             works.ledger.charge(*ix, pod);
             works.before.push(pod.clone());
-            ctx.send(subject, "eviction", key, effect);
+            moving::evict(ctx, bound, None);
         }
-        Err(on) => ctx.wait(subject, on),
+        Err(on) => ctx.wait(Subject::Pod(pod.meta.key()), on),
     }
 }
 

@@ -92,11 +92,11 @@ pub(super) fn closed_at_end(ctx: &Context<'_>) -> BTreeSet<NodeName> {
 
 /// Cordons what takes pods and has something on it by now that is waited for. Where no node would be left that takes pods, it is one node at a time.
 pub(super) fn shut(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
-    let (open, shut): (Vec<&NodeName>, Vec<&NodeName>) =
-        roll.nodes.held.iter().partition(|name| ctx.member(name).is_open);
-    if open.is_empty() {
+    if roll.nodes.held_open == 0 {
         return;
     }
+    let (open, shut): (Vec<&NodeName>, Vec<&NodeName>) =
+        roll.nodes.held.iter().partition(|name| ctx.member(name).is_open);
     let is_begun = !shut.is_empty() || !roll.nodes.draining.is_empty() || !roll.nodes.drained.is_empty();
     let count = match (has_open(ctx), is_begun) {
         (true, true | false) => usize::MAX,

@@ -8,20 +8,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::held_pods::HeldPods;
 use super::member::{Member, NodeState, Rank, Scope, Worth, member};
 use replank_facts::plan::ChosenBy;
-use replank_facts::target;
+use replank_facts::{daemon, target};
 
 /// See the module's page.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     pub(super) groups: BTreeMap<GroupName, GroupNodes>,
-    pub(super) members: BTreeMap<NodeName, Member>,
+    /// In no order: for look-up, and for work whose order is not seen.
+    pub(super) members: FxHashMap<NodeName, Member>,
     loose: BTreeMap<InstanceId, Loose>,
     node_of: FxHashMap<InstanceId, NodeName>,
     /// Our marks by their expiry.
@@ -30,7 +33,11 @@ pub(super) struct Fleet {
     pub(super) interrupted: BTreeSet<NodeName>,
     /// Those of them that are released: old ones belong to the run again.
     released: BTreeSet<NodeName>,
-    dirty_nodes: BTreeSet<NodeName>,
+    /// What is waited for on queued nodes before they can be begun.
+    pub(super) held_pods: HeldPods,
+    dirty_nodes: FxHashSet<NodeName>,
+    /// Nodes of which nothing but the pods on them may be otherwise.
+    dirty_pods: FxHashSet<NodeName>,
     dirty_instances: BTreeSet<InstanceId>,
     /// Whether a group's target groups are known.
     has_targets: bool,
@@ -48,6 +55,8 @@ pub(super) struct GroupNodes {
     pub(super) queue: BTreeMap<Zone, BTreeSet<(Rank, NodeName)>>,
     /// Queued nodes on which something has to be waited for beforehand.
     pub(super) held: BTreeSet<NodeName>,
+    /// How many of these take pods.
+    pub(super) held_open: u32,
     pub(super) draining: BTreeSet<NodeName>,
     /// Those of the found, queued and draining ones that are not Ready: few, and asked for several times in a decision.
     pub(super) unready: BTreeSet<NodeName>,
@@ -69,6 +78,8 @@ pub(super) struct GroupNodes {
     pub(super) arriving: BTreeSet<NodeName>,
     pub(super) surplus: BTreeSet<NodeName>,
     pub(super) leaving: BTreeSet<NodeName>,
+    /// Of the held, draining and postponed nodes those with pods that are waited for, and whose instances can be protected and are not.
+    pub(super) unprotected: BTreeSet<(InstanceId, NodeName)>,
     /// Ready nodes by zone, those that are being drained or leaving aside.
     pub(super) ready: BTreeMap<Zone, u32>,
     /// New nodes by zone, of use or not.
@@ -151,8 +162,8 @@ impl Fleet {
                 }
                 for instance in old.iter().chain(new) {
                     self.dirty_instances.insert(instance.id.clone());
-                    self.dirty_nodes.extend(instance.node.clone());
-                    self.dirty_nodes.extend(self.node_of.get(&instance.id).cloned());
+                    note(&mut self.dirty_nodes, instance.node.as_ref());
+                    note(&mut self.dirty_nodes, self.node_of.get(&instance.id));
                 }
             }
             Change::Group { old, new } => {
@@ -188,7 +199,7 @@ impl Fleet {
             (Some(Object::Pod(_)), _) | (_, Some(Object::Pod(_))) => {
                 for object in old.into_iter().chain(new) {
                     if let Object::Pod(pod) = object {
-                        self.dirty_nodes.extend(pod.node.clone());
+                        self.observe_pod(pod);
                     }
                 }
             }
@@ -202,10 +213,9 @@ impl Fleet {
                 }
             }
             (Some(Object::DaemonSet(old)), Some(Object::DaemonSet(new))) => {
-                let was_broken = old.status.number_ready == 0;
                 if old.spec != new.spec
                     || old.meta.uid != new.meta.uid
-                    || was_broken != (new.status.number_ready == 0)
+                    || daemon::is_broken(old) != daemon::is_broken(new)
                 {
                     self.is_stale = true;
                 }
@@ -220,6 +230,18 @@ impl Fleet {
                 self.is_stale = true;
             }
             (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    /// Notes what a pod, as it was or is, may have changed about its node.
+    fn observe_pod(&mut self, pod: &Pod) {
+        let member = pod.node.as_ref().map(|name| self.members.get(name));
+        if member.flatten().is_some_and(Member::has_pods) {
+            note(&mut self.dirty_pods, pod.node.as_ref());
+        } else if member.flatten().is_none()
+            || pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet")
+        {
+            note(&mut self.dirty_nodes, pod.node.as_ref());
         }
     }
 
@@ -255,9 +277,13 @@ impl Fleet {
             self.rebuild(view, scope);
             return Refreshed::All;
         }
-        let nodes = std::mem::take(&mut self.dirty_nodes);
+        let nodes = sorted(std::mem::take(&mut self.dirty_nodes));
         for name in &nodes {
             self.look_at_node(view, scope, name);
+        }
+        let pods = sorted(std::mem::take(&mut self.dirty_pods));
+        for name in pods.iter().filter(|name| nodes.binary_search(name).is_err()) {
+            self.look_at_pods(view, scope, name);
         }
         // The nodes of these are known by now.
         for id in std::mem::take(&mut self.dirty_instances) {
@@ -310,6 +336,21 @@ impl Fleet {
         }
     }
 
+    /// Looks anew at the pods of a node.
+    fn look_at_pods(&mut self, view: &View, scope: &Scope, name: &NodeName) {
+        let Some(member) = self.members.get_mut(name) else { return };
+        let Some(state) = member.state.with_pods(view, scope, name) else { return };
+        if member.state.is_shelved_as(&state) {
+            member.state = state;
+            return;
+        }
+        let mut member = self.members.remove(name).expect("it was just there");
+        self.shelve(scope, &member, false);
+        member.state = state;
+        self.shelve(scope, &member, true);
+        self.members.insert(name.clone(), member);
+    }
+
     /// Puts a node on the shelf where it belongs, or takes it off.
     fn shelve(&mut self, scope: &Scope, member: &Member, is_there: bool) {
         if let Some(expires) = member.expires {
@@ -319,6 +360,9 @@ impl Fleet {
         let name = member.name.clone();
         if member.unready.is_some() && member.is_to_go() {
             put(&mut nodes.unready, name.clone(), is_there);
+        }
+        if member.is_unprotected() {
+            put(&mut nodes.unprotected, (member.instance.clone(), member.name.clone()), is_there);
         }
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
         let (counts_ready, is_alive, is_old) = match &member.state {
@@ -359,8 +403,12 @@ impl Fleet {
                 }
                 (true, true, true)
             }
-            NodeState::Queued { .. } => {
+            NodeState::Queued { since, node_pods } => {
                 put(&mut nodes.held, name, is_there);
+                if member.is_open {
+                    count(&mut nodes.held_open);
+                }
+                self.held_pods.shelve(scope, member, (*since, node_pods), is_there);
                 (true, true, true)
             }
             NodeState::Draining { .. } => {
@@ -491,6 +539,11 @@ impl Fleet {
         }
     }
 
+    /// The node of an instance.
+    pub(super) fn member_of(&self, instance: &str) -> Option<&Member> {
+        self.members.get(self.node_of.get(instance)?)
+    }
+
     /// Nodes on which no pod may be placed.
     pub(super) fn closed(&self) -> BTreeSet<NodeName> {
         self.members.values().filter(|member| member.is_closed()).map(|member| member.name.clone()).collect()
@@ -502,7 +555,19 @@ pub(super) enum Refreshed {
     /// Everything.
     All,
     /// These nodes.
-    Some(BTreeSet<NodeName>),
+    Some(Vec<NodeName>),
+}
+
+fn note(set: &mut FxHashSet<NodeName>, name: Option<&NodeName>) {
+    if let Some(name) = name.filter(|name| !set.contains(*name)) {
+        set.insert(name.clone());
+    }
+}
+
+fn sorted(names: FxHashSet<NodeName>) -> Vec<NodeName> {
+    let mut names = Vec::from_iter(names);
+    names.sort_unstable();
+    names
 }
 
 fn put<T: Ord>(set: &mut BTreeSet<T>, item: T, is_there: bool) {

@@ -9,9 +9,10 @@ use super::evict::batch_is_over;
 use super::member::{Member, NodeState};
 
 /// Nodes that are held by nothing but batch pods that are to be evicted now.
-pub(super) fn late<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> impl Iterator<Item = &'a NodeName> {
+pub(super) fn late<'r>(ctx: &Context<'_>, roll: &'r GroupRoll<'_>) -> impl Iterator<Item = &'r NodeName> {
     let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
-    roll.nodes.held.iter().filter(move |name| is_evicted && is_late(ctx, ctx.member(name)))
+    let held = is_evicted.then_some(&roll.nodes.held);
+    held.into_iter().flatten().filter(move |name| is_late(ctx, ctx.member(name)))
 }
 
 pub(super) fn is_late(ctx: &Context<'_>, member: &Member) -> bool {

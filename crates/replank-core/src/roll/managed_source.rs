@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_facts::target;
 use replank_model::object::cloud::{GroupKind, Instance};
-use replank_model::text::{InstanceId, Text};
+use replank_model::text::{InstanceId, NodeName, Text};
 use replank_protocol::waiting::{RollEnd, RunEnd, Subject};
 
 use super::context::{Context, GroupRoll, Source};
@@ -45,7 +45,9 @@ pub(super) fn instances<'a>(
     source: &Source<'_>,
 ) -> (u32, Vec<(InstanceId, Option<&'a Member>)>) {
     let members = ctx.fleet.members.values().filter(|member| member.group == *source.name);
-    let members: BTreeMap<&InstanceId, &Member> = members.map(|member| (&member.instance, member)).collect();
+    let by_name: BTreeMap<&NodeName, &Member> = members.map(|member| (&member.name, member)).collect();
+    let members = by_name.into_values().map(|member| (&member.instance, member));
+    let members: BTreeMap<&InstanceId, &Member> = members.collect();
     let of_group = |one: &&Instance| one.group == *source.name && one.is_counted();
     let mut left = 0;
     let mut empty = Vec::new();

@@ -24,6 +24,7 @@ use replank_model::text::{GroupName, InstanceId, NodeName, RunId, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::View;
 
+use super::protectable::can_change;
 use super::targets::{self, NotHealthy};
 use replank_facts::groups;
 use replank_facts::node_pods::NodePods;
@@ -89,6 +90,8 @@ pub(super) struct Member {
     pub(super) is_cordoned: bool,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
+    /// Whether its instance is not protected from scale-in, and can be.
+    pub(super) is_protectable: bool,
     pub(super) state: NodeState,
 }
 
@@ -177,6 +180,63 @@ impl Member {
         Rank { is_whole: self.worth != Worth::Depleted, budgeted, movers, created: self.created }
     }
 
+    /// Whether what it is says something of its pods.
+    pub(super) fn has_pods(&self) -> bool {
+        match self.state {
+            NodeState::Found { .. }
+            | NodeState::Queued { .. }
+            | NodeState::Draining { .. }
+            | NodeState::Postponed { .. }
+            | NodeState::Surplus { .. } => true,
+            NodeState::Bystander
+            | NodeState::Usable
+            | NodeState::Arriving { .. }
+            | NodeState::Closed
+            | NodeState::Skipped { .. }
+            | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::Upgraded
+            | NodeState::OtherNode
+            | NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
+            | NodeState::NoInstance
+            | NodeState::Kept { .. }
+            | NodeState::Leaving => false,
+        }
+    }
+
+    /// The pods on it that are to be moved or waited for, where it is cordoned or was to be emptied.
+    pub(super) fn node_pods(&self) -> Option<&NodePods> {
+        match &self.state {
+            NodeState::Queued { node_pods, .. }
+            | NodeState::Draining { node_pods, .. }
+            | NodeState::Postponed { node_pods, .. } => Some(node_pods),
+            NodeState::Found { .. }
+            | NodeState::Surplus { .. }
+            | NodeState::Bystander
+            | NodeState::Usable
+            | NodeState::Arriving { .. }
+            | NodeState::Closed
+            | NodeState::Skipped { .. }
+            | NodeState::Retained { .. }
+            | NodeState::Drained { .. }
+            | NodeState::Upgraded
+            | NodeState::OtherNode
+            | NodeState::Reopened
+            | NodeState::OtherRun { .. }
+            | NodeState::Newer { .. }
+            | NodeState::NoInstance
+            | NodeState::Kept { .. }
+            | NodeState::Leaving => None,
+        }
+    }
+
+    /// Whether something on it is waited for that its instance is to be protected for, and is not.
+    pub(super) fn is_unprotected(&self) -> bool {
+        self.is_protectable && self.node_pods().is_some_and(NodePods::is_waited_for)
+    }
+
     /// Whether it is found, queued or being drained: to be replaced, and nothing in the way.
     pub(super) fn is_to_go(&self) -> bool {
         matches!(self.state, NodeState::Found { .. } | NodeState::Queued { .. } | NodeState::Draining { .. })
@@ -244,6 +304,54 @@ pub(super) struct Rank {
     created: Option<Time>,
 }
 
+impl NodeState {
+    /// The same with the pods that are on the node now, where it says something of them.
+    pub(super) fn with_pods(&self, view: &View, scope: &Scope, name: &NodeName) -> Option<Self> {
+        let node_pods = || NodePods::of(view, &scope.plan, name);
+        match *self {
+            Self::Found { .. } => Some(Self::Found { is_free: node_pods().is_free() }),
+            Self::Queued { since, .. } => Some(Self::Queued { since, node_pods: node_pods() }),
+            Self::Draining { since, from, .. } => {
+                Some(Self::Draining { since, from, node_pods: node_pods() })
+            }
+            Self::Postponed { since, .. } => Some(Self::Postponed { since, node_pods: node_pods() }),
+            Self::Surplus { since, .. } => Some(Self::Surplus { since, is_empty: node_pods().is_empty() }),
+            Self::Bystander
+            | Self::Usable
+            | Self::Arriving { .. }
+            | Self::Closed
+            | Self::Skipped { .. }
+            | Self::Retained { .. }
+            | Self::Drained { .. }
+            | Self::Upgraded
+            | Self::OtherNode
+            | Self::Reopened
+            | Self::OtherRun { .. }
+            | Self::Newer { .. }
+            | Self::NoInstance
+            | Self::Kept { .. }
+            | Self::Leaving => None,
+        }
+    }
+
+    /// Whether a node that was so and is so has the same place among the nodes of its group. `false` where that takes a closer look.
+    pub(super) fn is_shelved_as(&self, now: &Self) -> bool {
+        match (self, now) {
+            (Self::Found { is_free: was_free }, Self::Found { is_free }) => was_free == is_free,
+            (Self::Queued { node_pods: old, .. }, Self::Queued { node_pods: new, .. }) => {
+                let rank = |pods: &NodePods| (pods.budgeted, pods.movers.len());
+                old.is_free() && new.is_free() && rank(old) == rank(new)
+            }
+            (Self::Draining { node_pods: old, .. }, Self::Draining { node_pods: new, .. })
+            | (Self::Postponed { node_pods: old, .. }, Self::Postponed { node_pods: new, .. }) => {
+                old.is_waited_for() == new.is_waited_for()
+            }
+            (Self::Surplus { .. }, Self::Surplus { .. }) => true,
+            (_, _) => false,
+        }
+    }
+}
+
 /// What a node is to the run; `None` if it is in none of the run's groups. The mark of a released node does not count: its owner is about to take
 /// it off.
 pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool) -> Option<Member> {
@@ -294,6 +402,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         is_open,
         is_cordoned: node.spec.unschedulable,
         expires,
+        is_protectable: instance.is_some_and(|instance| !instance.is_protected && can_change(instance)),
         state,
         group,
     })

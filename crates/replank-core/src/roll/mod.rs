@@ -69,6 +69,8 @@ mod fleet;
 mod halt;
 mod health;
 mod held;
+mod held_pods;
+mod hold;
 mod kept;
 mod last_pending;
 mod late;
@@ -83,6 +85,7 @@ mod postpone;
 mod prepare;
 mod processes;
 mod progress;
+mod protectable;
 mod protection;
 mod raise;
 pub(crate) mod record;
@@ -673,7 +676,9 @@ fn loose_pods(view: &View) -> BTreeSet<Key> {
 }
 
 fn note_loose(loose: &mut BTreeSet<Key>, old: Option<&Object>, new: Option<&Object>) {
-    if let Some(Object::Pod(pod)) = old {
+    if let Some(Object::Pod(pod)) = old
+        && pod.node.is_none()
+    {
         loose.remove(&pod.meta.key());
     }
     if let Some(Object::Pod(pod)) = new

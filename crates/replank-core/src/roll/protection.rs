@@ -9,21 +9,20 @@
 //!
 //! The run does not depend on it: where it is refused, that is said, and the run goes on.
 
-use std::collections::BTreeSet;
-
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, NodePods};
 use replank_facts::plan::OnDeadline;
-use replank_model::object::cloud::{GroupKind, Instance, Lifecycle, NodeGroup};
+use replank_model::object::cloud::{GroupKind, Instance, NodeGroup};
 use replank_model::text::{InstanceId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{CommandKey, Effect, GroupEffect};
-use replank_protocol::mark::{protected_by, protected_in, protected_key, protected_tag};
+use replank_protocol::mark::{PROTECTED, protected_by, protected_in, protected_key, protected_tag};
 use replank_protocol::waiting::{RollWait, RunWait, Subject, WaitingOn};
 
 use super::batch::batch_is_over;
 use super::context::{Context, GroupRoll};
 use super::member::{Member, NodeState};
+use super::protectable::can_change;
 use super::tags::untag;
 
 /// How many instances of a group are protected at once. Each takes a tag, of which an Auto Scaling group can have 50 (EC2 Auto Scaling user guide, "Tag Auto Scaling
@@ -36,10 +35,9 @@ pub(super) fn tend(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
         return;
     }
     for roll in rolls.iter().filter(|roll| roll.begun.is_some()) {
-        let wanted = wanted(ctx, roll);
         for group in own(roll) {
-            end_but(ctx, group, &wanted);
-            protect(ctx, group, &wanted);
+            end_but(ctx, group, Some(roll));
+            protect(ctx, group, roll);
         }
     }
 }
@@ -48,7 +46,7 @@ pub(super) fn tend(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) {
 pub(super) fn end_all(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let mut is_done = true;
     for group in own(roll) {
-        is_done &= end_but(ctx, group, &BTreeSet::new());
+        is_done &= end_but(ctx, group, None);
     }
     is_done
 }
@@ -70,14 +68,6 @@ pub(super) fn is_held(ctx: &mut Context<'_>, member: &Member) -> bool {
 fn own<'a>(roll: &GroupRoll<'a>) -> Vec<&'a NodeGroup> {
     let all = roll.group.into_iter().chain(roll.others().map(|(_, group)| group));
     all.filter(|group| group.kind == GroupKind::SelfManaged).collect()
-}
-
-/// The instances of a roll's nodes that carry what is waited for.
-fn wanted(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> BTreeSet<InstanceId> {
-    let nodes = roll.nodes;
-    let names = nodes.held.iter().chain(&nodes.draining).chain(&nodes.postponed);
-    let members = names.map(|name| ctx.member(name));
-    members.filter(|member| waits(ctx, member)).map(|member| member.instance.clone()).collect()
 }
 
 /// Whether something on a node is waited for that would be lost with its instance.
@@ -120,13 +110,21 @@ fn is_waited_for(ctx: &Context<'_>, since: Time, batch: &BatchPod) -> bool {
     }
 }
 
-/// Protects instances of a group: the tag first, and the instance when that is seen.
-fn protect(ctx: &mut Context<'_>, group: &NodeGroup, wanted: &BTreeSet<InstanceId>) {
+/// Protects instances of a group on which a roll's nodes have what is waited for: the tag first, and the instance when that is seen.
+fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
+    if roll.nodes.unprotected.is_empty() {
+        return;
+    }
     let view = ctx.view;
-    let found = wanted.iter().filter_map(|id| view.instances().get(id));
-    let open = found.filter(|one| one.group == group.name && !one.is_protected && can_change(one));
     let mut tagged = group.tags.iter().filter(|(key, _)| protected_in(key).is_some()).count();
-    for instance in open {
+    for (id, name) in &roll.nodes.unprotected {
+        let member = ctx.member(name);
+        let Some(instance) = view.instances().get(id).filter(|_| member.group == group.name) else {
+            continue;
+        };
+        if !waits(ctx, member) {
+            continue;
+        }
         let tag = protected_key(&instance.id);
         let (key, effect) = if group.tags.contains_key(&tag) {
             (key(ctx, &instance.id, true), set(group, &instance.id, true))
@@ -146,12 +144,19 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, wanted: &BTreeSet<InstanceI
     }
 }
 
-/// Ends the protection of all instances of a group but those, where a tag says that it is a run's; whether none is left.
-fn end_but(ctx: &mut Context<'_>, group: &NodeGroup, wanted: &BTreeSet<InstanceId>) -> bool {
+/// Ends the protection of all instances of a group but those on which a roll's nodes have what is waited for, where a tag says that it is a run's; whether none is
+/// left.
+fn end_but(ctx: &mut Context<'_>, group: &NodeGroup, roll: Option<&GroupRoll<'_>>) -> bool {
     let view = ctx.view;
-    let written = group.tags.iter().filter(|(_, value)| protected_by(value).is_some());
-    let ended = written.filter_map(|(tag, _)| Some((tag, protected_in(tag)?)));
-    let ended: Vec<(&str, InstanceId)> = ended.filter(|(_, id)| !wanted.contains(id)).collect();
+    let is_wanted = |id: &str| {
+        let member = ctx.fleet.member_of(id);
+        member.is_some_and(|member| roll.is_some_and(|roll| ctx.is_in(member, roll)) && waits(ctx, member))
+    };
+    let tagged =
+        group.tags.iter().filter_map(|(tag, value)| Some((tag, tag.strip_prefix(PROTECTED)?, value)));
+    let ended = tagged.filter(|(_, id, value)| !is_wanted(id) && protected_by(value).is_some());
+    let ended: Vec<(&str, InstanceId)> =
+        ended.filter_map(|(tag, ..)| Some((tag, protected_in(tag)?))).collect();
     for (tag, id) in &ended {
         let known = view.instances().get(id).filter(|one| one.group == group.name && can_change(one));
         let protecting = key(ctx, id, true);
@@ -172,22 +177,6 @@ fn end_but(ctx: &mut Context<'_>, group: &NodeGroup, wanted: &BTreeSet<InstanceI
         }
     }
     ended.is_empty()
-}
-
-/// Whether Auto Scaling changes the protection of an instance: of one that is on its way in or out it does not.
-fn can_change(instance: &Instance) -> bool {
-    match instance.lifecycle {
-        Lifecycle::InService | Lifecycle::Standby => instance.state.is_alive(),
-        Lifecycle::Pending
-        | Lifecycle::PendingWait
-        | Lifecycle::PendingProceed
-        | Lifecycle::Terminating
-        | Lifecycle::TerminatingWait
-        | Lifecycle::TerminatingProceed
-        | Lifecycle::Terminated
-        | Lifecycle::Detached
-        | Lifecycle::Warmed => false,
-    }
 }
 
 fn set(group: &NodeGroup, instance: &InstanceId, is_protected: bool) -> GroupEffect {

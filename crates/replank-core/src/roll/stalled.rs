@@ -35,9 +35,11 @@ pub(super) fn until(ctx: &Context<'_>, member: &Member) -> Option<Time> {
         let due = node_pods.leaving.iter().map(|leaving| leaving.due);
         due.max().is_some_and(|due| ctx.now < ctx.scope.plan.care.stuck_from(due))
     };
+    if stuck::may_end(ctx, member, node_pods) || dead::is_dead(ctx, member) || is_moving() {
+        return None;
+    }
     let (paused, resumed) = (moment(ctx, member, mark::PAUSED), moment(ctx, member, mark::RESUMED));
-    let is_paused = paused.is_some() && resumed.is_none();
-    if stuck::may_end(ctx, member, node_pods) || is_paused || dead::is_dead(ctx, member) || is_moving() {
+    if paused.is_some() && resumed.is_none() {
         return None;
     }
     // Where the plan's patience is shorter, so is this.

@@ -29,8 +29,9 @@ use rustc_hash::FxHashMap;
 use super::canary::{self, Canary};
 use super::context::{Context, GroupRoll};
 use super::dead;
-use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over, wait_for};
+use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over};
 use super::external;
+use super::hold;
 use super::last_pending;
 use super::member::{Member, NodeState};
 use super::postpone;
@@ -61,9 +62,12 @@ pub(super) fn start(
     works: &mut Works<'_>,
 ) {
     let mut places = Places::of(ctx, rolls, drains, spare);
+    let is_held_said = hold::all(ctx, rolls);
     for (number, roll) in rolls.iter().enumerate() {
         external::shut(ctx, roll);
-        hold(ctx, roll);
+        if !is_held_said {
+            hold::each(ctx, roll);
+        }
         for (name, since) in dead::due(ctx, roll) {
             begin(ctx, &name, since, ctx.now);
             places.starting.insert(name);
@@ -184,16 +188,6 @@ pub(super) fn begin(ctx: &mut Context<'_>, name: &NodeName, since: Time, from: T
     ctx.mark(member, "start of the drain", key, mark);
 }
 
-/// Says what the nodes wait for that cannot be begun.
-fn hold(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
-    for name in &roll.nodes.held {
-        let member = ctx.member(name);
-        if let NodeState::Queued { since, node_pods } = &member.state {
-            wait_for(ctx, member, *since, node_pods);
-        }
-    }
-}
-
 /// Says how many nodes have not had their turn.
 fn queue(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, places: &Places) {
     let waiting = roll
@@ -228,10 +222,10 @@ fn choose(
     let mut canary = Canary::of(ctx, roll);
     let mut second_best = None;
     for name in candidates(ctx, roll, starting, depth) {
-        if starting.contains(&name) {
+        if starting.contains(name) {
             continue;
         }
-        let member = ctx.member(&name);
+        let member = ctx.member(name);
         let NodeState::Queued { since, node_pods } = &member.state else { continue };
         // It may be Ready again in a moment, or is replaced for that.
         if member.unready.is_some() || singleton::skip(ctx, member, node_pods) {
@@ -254,7 +248,7 @@ fn choose(
             }
             (Ok(()), Ok(())) => {
                 spare.take(number, member).expect("it was just checked");
-                return Some(name);
+                return Some(name.clone());
             }
             (Err(reason), Ok(())) => {
                 works.rewind(point);
@@ -277,13 +271,13 @@ fn choose(
         }
     }
     if let Some(name) = second_best {
-        let member = ctx.member(&name);
+        let member = ctx.member(name);
         if let NodeState::Queued { since, node_pods } = &member.state {
             // It was found before that there is room.
             let _room = has_room(ctx, works, &mut hopeless, *since, node_pods);
         }
         spare.take(number, member).expect("it was just checked");
-        return Some(name);
+        return Some(name.clone());
     }
     if let Some(next) = yields_to {
         postpone::postpone(ctx, roll, spare, number, next);
@@ -394,12 +388,12 @@ fn movers_may_go(
 }
 
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
-fn candidates(
+fn candidates<'r>(
     ctx: &Context<'_>,
-    roll: &GroupRoll<'_>,
+    roll: &'r GroupRoll<'_>,
     starting: &BTreeSet<NodeName>,
     depth: usize,
-) -> Vec<NodeName> {
+) -> Vec<&'r NodeName> {
     let by_zone = ctx.scope.plan.order == Order::ZoneByZone;
     let keeps_zones = ctx.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
     let is_canary = stage::is_canary_next(ctx, roll);
@@ -423,7 +417,7 @@ fn candidates(
         first.retain(|(_, zone, _, _, _)| drained.is_none_or(|drained| *zone <= drained));
     }
     let late = late(ctx, roll).take(depth);
-    first.into_iter().map(|(_, _, _, _, name)| name).chain(late).cloned().collect()
+    first.into_iter().map(|(_, _, _, _, name)| name).chain(late).collect()
 }
 
 /// New nodes of a zone, and those that will come in place of nodes that are on their way out.

@@ -1,0 +1,73 @@
+//! Pods for which queued nodes cannot be begun, in the order in which they are told.
+//!
+//! There may be hundreds of them, and all are told at every decision, while hardly one is another than at the last. So they are kept in order, and a
+//! node's are looked at only when the node or a pod on it changes.
+
+use std::collections::BTreeMap;
+
+use replank_facts::drain::Otherwise;
+use replank_facts::node_pods::{BatchPod, NodePods};
+use replank_model::object::meta::Key;
+use replank_model::text::{GroupName, NodeName};
+use replank_model::time::Time;
+use replank_protocol::policy::Refused;
+
+use super::member::{Member, Scope};
+
+/// See the module's page. Where one name stands for several pods, the first node's counts, as everywhere.
+#[derive(Debug, Default)]
+pub(super) struct HeldPods(BTreeMap<(Key, GroupName, NodeName), Held>);
+
+/// Why a pod keeps its node.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Held {
+    /// It is not moved.
+    Refused(Refused),
+    /// Its results are not recorded.
+    Unrecorded,
+    /// It is waited for.
+    Batch { since: Option<Time>, deadline: Time, otherwise: Otherwise },
+}
+
+/// Until when a batch pod is waited for on a node that was cordoned then.
+pub(super) fn deadline(scope: &Scope, cordoned: Time, batch: &BatchPod) -> Time {
+    cordoned + batch.wait.unwrap_or(scope.plan.batch.wait)
+}
+
+impl HeldPods {
+    /// Puts the pods of a node among them that was cordoned then, or takes them away.
+    pub(super) fn shelve(
+        &mut self,
+        scope: &Scope,
+        member: &Member,
+        (since, node_pods): (Time, &NodePods),
+        is_there: bool,
+    ) {
+        let lane = scope.lane_of(&member.group);
+        let mut shelve = |pod: Key, held: Held| {
+            let key = (pod, lane.clone(), member.name.clone());
+            if is_there {
+                self.0.insert(key, held);
+            } else {
+                self.0.remove(&key);
+            }
+        };
+        for (pod, reason) in &node_pods.refused {
+            shelve(pod.clone(), Held::Refused(*reason));
+        }
+        for pod in &node_pods.unrecorded {
+            shelve(pod.clone(), Held::Unrecorded);
+        }
+        for batch in &node_pods.batch {
+            let pod = &batch.bound.pod;
+            let deadline = deadline(scope, since, batch);
+            let held = Held::Batch { since: pod.status.start_time, deadline, otherwise: batch.otherwise };
+            shelve(pod.meta.key(), held);
+        }
+    }
+
+    /// All of them with their groups, by name.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &GroupName, Held)> {
+        self.0.iter().map(|((pod, lane, _), held)| (pod, lane, *held))
+    }
+}

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::validate::{
     FieldError, FieldErrors, is_label_key, is_label_value, label_key_problems, label_value_problems,
 };
@@ -56,7 +58,7 @@ pub struct Requirement {
     key: Arc<str>,
     operator: Operator,
     /// Sorted; a value that was given twice is there twice, as in upstream's text.
-    values: Box<[Arc<str>]>,
+    values: SmallVec<[Arc<str>; 1]>,
 }
 
 impl Requirement {
@@ -70,6 +72,17 @@ impl Requirement {
         }
         values.sort();
         Ok(Self { key, operator, values: values.into() })
+    }
+
+    /// A requirement of one value.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn equals(key: &Arc<str>, value: &Arc<str>) -> Result<Self, FieldErrors> {
+        if !is_label_key(key) || !is_label_value(value) {
+            return Self::new(key.clone(), Operator::Equals, vec![value.clone()]);
+        }
+        Ok(Self { key: key.clone(), operator: Operator::Equals, values: smallvec![value.clone()] })
     }
 
     /// The label's key.
@@ -229,7 +242,7 @@ impl Selector {
     /// An empty map matches everything; those who mean nothing by it must look first.
     pub fn from_set(labels: impl IntoIterator<Item = (Arc<str>, Arc<str>)>) -> Self {
         let requirement =
-            |(key, value)| Requirement { key, operator: Operator::Equals, values: Box::new([value]) };
+            |(key, value)| Requirement { key, operator: Operator::Equals, values: smallvec![value] };
         Self::new(labels.into_iter().map(requirement).collect())
     }
 

@@ -195,12 +195,14 @@ impl LabelSelector {
     /// # Errors
     /// The first label, or else expression, that cannot be compiled.
     pub fn compile(&self) -> Result<Selector, LabelSelectorError> {
-        let labels = self
-            .match_labels
-            .iter()
-            .map(|(key, value)| Ok(Requirement::new(key.clone(), Operator::Equals, vec![value.clone()])?));
-        let expressions = self.match_expressions.iter().map(LabelSelectorRequirement::compile);
-        Ok(Selector::new(labels.chain(expressions).collect::<Result<_, LabelSelectorError>>()?))
+        let mut requirements = Vec::with_capacity(self.match_labels.len() + self.match_expressions.len());
+        for (key, value) in &self.match_labels {
+            requirements.push(Requirement::equals(key, value)?);
+        }
+        for expression in &self.match_expressions {
+            requirements.push(expression.compile()?);
+        }
+        Ok(Selector::new(requirements))
     }
 
     /// As [`LabelSelector::compile`]; an absent selector matches nothing.

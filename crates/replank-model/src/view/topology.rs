@@ -43,7 +43,9 @@ impl Topology {
         for (key, value) in labels.pairs() {
             let Some(values) = self.domains.get_mut(key) else { continue };
             if let Some(nodes) = values.get_mut(value) {
-                nodes.retain(|entry| *entry != node);
+                if let Some(at) = nodes.iter().position(|entry| *entry == node) {
+                    nodes.remove(at);
+                }
                 if nodes.is_empty() {
                     values.remove(value);
                 }

@@ -15,7 +15,8 @@ use super::eligible::{AffinityKey, EligibleKey, Eligibles};
 use super::ids::{AffinityId, BaseId, CounterId, EligibleId, PreferenceId, SumId, TolerationId, TopologyId};
 use super::labels::MatchKey;
 use super::plan::{
-    ClassKey, Counted, Hard, Near, OwnerSelector, OwnerSelectorOf, Plan, Selects, Siblings, Soft, SoftSpread,
+    ClassKey, Counted, Hard, Near, OwnerSelector, OwnerSelectorOf, Plan, Selects, Siblings, Soft, SoftCount,
+    SoftSpread,
 };
 use super::predicate::{node_affinity, required};
 use super::scope::{PodTerm, Scope};
@@ -115,11 +116,12 @@ impl World {
         for (constraint, topology) in of(UnsatisfiableAction::ScheduleAnyway).zip(&soft_keys) {
             let eligible = self.eligible(constraint, key, &soft_keys, node_filters);
             let selector = spread_selector(constraint, labels);
+            let is_hostname = &*constraint.topology_key == LABEL_HOSTNAME;
             soft.constraints.push(Soft {
                 topology: *topology,
-                is_hostname: &*constraint.topology_key == LABEL_HOSTNAME,
+                is_hostname,
                 max_skew: i64::from(constraint.max_skew),
-                counted: self.counted(namespace, selector, *topology, eligible),
+                counted: self.counted_softly(namespace, selector, is_hostname, (*topology, eligible)),
             });
         }
         (hard, soft)
@@ -153,12 +155,30 @@ impl World {
         topology: TopologyId,
         eligible: EligibleId,
     ) -> Option<(CounterId, SumId)> {
+        let counter = self.counted_per_node(namespace, selector)?;
+        Some((counter, self.sum(counter, topology, eligible)))
+    }
+
+    /// As [`World::counted`], for a constraint that only scores.
+    fn counted_softly(
+        &mut self,
+        namespace: &Namespace,
+        selector: Selector,
+        is_hostname: bool,
+        (topology, eligible): (TopologyId, EligibleId),
+    ) -> Option<SoftCount> {
+        let counter = self.counted_per_node(namespace, selector)?;
+        Some(match is_hostname {
+            true => SoftCount::OnNode(counter),
+            false => SoftCount::InDomain(self.sum(counter, topology, eligible)),
+        })
+    }
+
+    fn counted_per_node(&mut self, namespace: &Namespace, selector: Selector) -> Option<CounterId> {
         if selector.is_empty() {
             return None;
         }
-        let key = MatchKey { all: vec![(Scope::one(namespace), selector)], only_staying: true };
-        let counter = self.counter(key);
-        Some((counter, self.sum(counter, topology, eligible)))
+        Some(self.counter(MatchKey { all: vec![(Scope::one(namespace), selector)], only_staying: true }))
     }
 
     /// Compiles required and preferred pod affinity.
@@ -250,8 +270,9 @@ impl World {
         let eligible = self.eligibles.set(key, &self.nodes, &self.topologies);
         for (label, max_skew) in DEFAULT_SPREAD {
             let topology = self.topology(&Text::from(label));
-            let counted = self.counted(&namespace, selector.clone(), topology, eligible);
             let is_hostname = label == LABEL_HOSTNAME;
+            let counted =
+                self.counted_softly(&namespace, selector.clone(), is_hostname, (topology, eligible));
             plan.soft.constraints.push(Soft { topology, is_hostname, max_skew, counted });
         }
     }

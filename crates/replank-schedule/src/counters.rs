@@ -4,6 +4,8 @@
 //! weight). A *sum* adds a counter up per domain of a topology, over the nodes that are eligible. Both exist because a
 //! pod to be placed once asked for them, and are kept up to date from then on.
 
+use smallvec::SmallVec;
+
 use super::counts::Counts;
 use super::eligible::Eligibles;
 use super::ids::{CounterId, EligibleId, NodeId, SumId, TopologyId};
@@ -14,7 +16,7 @@ use super::topology::Topologies;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
     pub(super) per_node: Counts,
-    sums: Vec<SumId>,
+    sums: SmallVec<[SumId; 2]>,
 }
 
 /// A counter added up per domain.

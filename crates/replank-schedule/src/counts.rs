@@ -1,6 +1,7 @@
 //! Numbers by small key, most of them 0.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// As many entries are found faster by walking than by a map.
 const FEW: usize = 16;
@@ -9,7 +10,8 @@ const FEW: usize = 16;
 /// anything.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    entries: Vec<(u32, i64)>,
+    /// Those of a topology of few domains are here and not elsewhere in memory.
+    entries: SmallVec<[(u32, i64); 4]>,
     /// Where each key is, once there were more than a few; empty before.
     place: FxHashMap<u32, u32>,
 }

@@ -9,6 +9,7 @@ use super::filter::{Cycle, OnNode, has_domain};
 use super::ids::{DomainId, NodeId};
 use super::nodes::Load;
 use super::place::Unschedulable;
+use super::plan::SoftCount;
 use super::plugin::{CycleError, Failure, Plugin, Reason};
 use super::predicate::Narrowing;
 use super::score::{
@@ -241,7 +242,7 @@ impl Cycle<'_> {
                 let mut domains: Vec<DomainId> =
                     counted.iter().map(|id| domain(constraint.topology, *id)).collect();
                 // A label that is missing is a domain like that of the empty value.
-                if let Some(empty) = world.topologies[constraint.topology].empty_value() {
+                if let Some(empty) = world.topologies[constraint.topology].empty_value {
                     domains.iter_mut().filter(|d| **d == DomainId::MISSING).for_each(|d| *d = empty);
                 }
                 domains.sort();
@@ -301,12 +302,13 @@ pub(super) fn soft_count(
     node: NodeId,
     domain: DomainId,
 ) -> i64 {
-    let Some((counter, sum)) = constraint.counted else { return 0 };
-    if constraint.is_hostname {
-        return world.counters[counter].per_node.get(node.0);
-    }
+    let sum = match constraint.counted {
+        Some(SoftCount::OnNode(counter)) => return world.counters[counter].per_node.get(node.0),
+        Some(SoftCount::InDomain(sum)) => sum,
+        None => return 0,
+    };
     let counts = &world.counters[sum].by_domain;
     // Nodes without the label count for the domain of the empty value.
-    let is_empty = world.topologies[constraint.topology].empty_value() == Some(domain);
+    let is_empty = world.topologies[constraint.topology].empty_value == Some(domain);
     counts.get(domain.0) + if is_empty { counts.get(DomainId::MISSING.0) } else { 0 }
 }

@@ -25,6 +25,8 @@ struct Image {
     /// The size that each node reports. Upstream takes it from whichever node it saw first, which is the first by name
     /// when it starts; here it is that one always, so that the order in which nodes are observed does not matter.
     sizes: BTreeMap<NodeName, i64>,
+    /// The first of them.
+    size: i64,
 }
 
 /// The images of a pod: each once, with how often it is used, and how many containers share them.
@@ -79,6 +81,7 @@ impl Images {
                 } else {
                     known.sizes.remove(&node_name);
                 }
+                known.size = known.sizes.values().next().copied().unwrap_or(0);
             }
         }
     }
@@ -132,9 +135,8 @@ impl Images {
             .map(|at| {
                 let (image, uses) = pod.images[at];
                 let image = self.images.get(image.0);
-                let size = image.sizes.values().next().copied().unwrap_or(0);
                 let spread = image.sizes.len() as f64 / total_nodes as f64;
-                i64::from(uses) * (size as f64 * spread) as i64
+                i64::from(uses) * (image.size as f64 * spread) as i64
             })
             .sum();
         let ceiling =

@@ -7,6 +7,7 @@ use replank_model::labels::{LabelMemo, Labels};
 use replank_model::selector::Selector;
 use replank_model::text::{Namespace, Text};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::counters::Counters;
 use super::eligible::Eligibles;
@@ -74,7 +75,7 @@ pub(super) struct LabelClass {
     pub(super) namespace: Namespace,
     pub(super) labels: Labels,
     /// Counters whose selectors match.
-    counters: Vec<(CounterId, bool)>,
+    counters: SmallVec<[(CounterId, bool); 2]>,
     /// Pods of the class that are on known nodes.
     pods: Vec<PodId>,
     /// Terms that mean pods of the class.

@@ -65,7 +65,16 @@ pub(super) struct Soft {
     pub(super) is_hostname: bool,
     pub(super) max_skew: i64,
     /// `None` if the selector is empty.
-    pub(super) counted: Option<(CounterId, SumId)>,
+    pub(super) counted: Option<SoftCount>,
+}
+
+/// Where the pods are counted that a spread constraint means which only scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SoftCount {
+    /// On the node itself: a host name's domain is one node, and no sum is kept.
+    OnNode(CounterId),
+    /// In the domain.
+    InDomain(SumId),
 }
 
 /// Spread constraints that only score.

@@ -11,7 +11,7 @@ use super::base::{Base, Group};
 use super::explain::soft_count;
 use super::filter::{Cycle, OnNode, count_in};
 use super::ids::{DomainId, NodeId, SumId, TopologyId};
-use super::plan::{Counted, Hard, Soft};
+use super::plan::{Counted, Hard, Soft, SoftCount};
 use super::plugin::{CycleError, Plugin};
 use super::score::{normalized, range_normalized, reversed, spread_normalized, spread_score, spread_weight};
 use super::sorting::{Sign, Sorting};
@@ -102,7 +102,7 @@ impl Search<'_> {
     pub(super) fn run(mut self) -> Result<Found, CycleError> {
         self.marks.start(self.world.nodes.slots());
         let limits = Limits::of(self.world, self.cycle);
-        let mut groups: Vec<GroupView> =
+        let mut groups: SmallVec<[GroupView; 4]> =
             self.base.groups().iter().map(|group| self.view(group, &limits)).collect();
         let specials = self.specials(&mut groups, &limits);
         for (view, group) in groups.iter_mut().zip(self.base.groups()) {
@@ -191,7 +191,9 @@ impl Search<'_> {
             }
             return specials;
         }
-        for node in self.concerned(limits) {
+        let concerned = self.concerned(limits);
+        specials.reserve(concerned.len());
+        for node in concerned {
             if let Some((group, resources)) = self.base.find(node)
                 && groups[group].is_open
             {
@@ -234,10 +236,11 @@ impl Search<'_> {
         for term in terms {
             add(term.topology, world.counters[term.sum].by_domain.entries());
         }
-        for (counter, _) in
-            plan.soft.constraints.iter().filter(|soft| soft.is_hostname).filter_map(|s| s.counted)
-        {
-            nodes.extend(world.counters[counter].per_node.entries().iter().map(|(node, _)| NodeId(*node)));
+        for soft in &plan.soft.constraints {
+            if let Some(SoftCount::OnNode(counter)) = soft.counted {
+                nodes
+                    .extend(world.counters[counter].per_node.entries().iter().map(|(node, _)| NodeId(*node)));
+            }
         }
         nodes
     }
@@ -318,7 +321,7 @@ impl Search<'_> {
     /// The nodes with the best total.
     fn best(&self, groups: &[GroupView], specials: &[Special]) -> Vec<NodeId> {
         let scale = Scale::of(self, groups, specials);
-        let signs: Vec<i64> =
+        let signs: SmallVec<[i64; 4]> =
             self.base.groups().iter().map(|group| self.sign_score(&group.sign, &scale)).collect();
         let mut best = Vec::new();
         let mut highest = i64::MIN;
@@ -522,7 +525,8 @@ impl Scale {
 fn weights(search: &Search<'_>, groups: &[GroupView], specials: &[Special]) -> SmallVec<[f64; 2]> {
     let world = search.world;
     // Nodes that count, and whether a group has some.
-    let mut has_some: Vec<bool> = groups.iter().map(|view| view.plain > 0 && !view.is_ignored).collect();
+    let mut has_some: SmallVec<[bool; 8]> =
+        groups.iter().map(|view| view.plain > 0 && !view.is_ignored).collect();
     let mut counted: usize = groups.iter().filter(|view| !view.is_ignored).map(|view| view.plain).sum();
     for special in specials.iter().filter(|special| !special.is_ignored) {
         has_some[special.group] = true;
@@ -533,7 +537,7 @@ fn weights(search: &Search<'_>, groups: &[GroupView], specials: &[Special]) -> S
         if soft.is_hostname {
             return spread_weight(counted);
         }
-        let mut domains: Vec<DomainId> = if topology.is_coarse {
+        let mut domains: SmallVec<[DomainId; 8]> = if topology.is_coarse {
             let some = has_some.iter().zip(search.base.groups()).filter(|(has_some, _)| **has_some);
             some.map(|(_, group)| world.topologies.domain_of_part(group.sign.part, soft.topology)).collect()
         } else {
@@ -541,7 +545,7 @@ fn weights(search: &Search<'_>, groups: &[GroupView], specials: &[Special]) -> S
             nodes.map(|special| topology.domain(special.node)).collect()
         };
         // A label that is missing is a domain like that of the empty value.
-        if let Some(empty) = topology.empty_value() {
+        if let Some(empty) = topology.empty_value {
             domains.iter_mut().filter(|domain| **domain == DomainId::MISSING).for_each(|d| *d = empty);
         }
         domains.sort();

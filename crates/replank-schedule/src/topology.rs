@@ -26,6 +26,8 @@ pub(super) struct Topology {
     /// Each domain's value; the first stands for "missing".
     values: Vec<Text>,
     ids: FxHashMap<Text, DomainId>,
+    /// The domain whose value is the empty text, if there is one.
+    pub(super) empty_value: Option<DomainId>,
     members: Vec<Vec<NodeId>>,
     /// Domains, "missing" left out, that have nodes.
     inhabited: usize,
@@ -41,6 +43,7 @@ impl Topology {
             domain_of: Vec::new(),
             values: vec![Text::from("")],
             ids: FxHashMap::default(),
+            empty_value: None,
             members: vec![Vec::new()],
             inhabited: 0,
             is_coarse: false,
@@ -54,11 +57,6 @@ impl Topology {
     /// The nodes of a domain, in no order.
     pub(super) fn members(&self, domain: DomainId) -> &[NodeId] {
         &self.members[domain.at()]
-    }
-
-    /// The domain whose value is the empty text, if there is one.
-    pub(super) fn empty_value(&self) -> Option<DomainId> {
-        self.ids.get("").copied()
     }
 
     fn enter(&mut self, node: NodeId, value: Option<&Text>) {
@@ -93,6 +91,9 @@ impl Topology {
         self.values.push(value.clone());
         self.members.push(Vec::new());
         self.ids.insert(value.clone(), id);
+        if value.is_empty() {
+            self.empty_value = Some(id);
+        }
         id
     }
 }

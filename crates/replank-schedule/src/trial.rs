@@ -64,7 +64,7 @@ impl Scheduler {
             return false;
         }
         world.nodes[id].is_excluded = is_excluded;
-        world.touch(id, Touched::Itself);
+        world.nodes.touch(id, Touched::Itself);
         true
     }
 

@@ -102,7 +102,8 @@ impl World {
         let id = self.nodes.insert(entry);
         self.topologies.enter(id, &mut self.nodes);
         self.eligibles.enter(id, &self.nodes, &self.topologies);
-        self.touch(id, Touched::Itself);
+        self.volumes.forget_node(id);
+        self.nodes.touch(id, Touched::Itself);
         for pod in self.pods.stray.remove(&name).unwrap_or_default() {
             self.settle(pod, id);
         }
@@ -150,7 +151,7 @@ impl World {
             self.eligibles.change_taints(id, &self.nodes[id]);
         }
         if !is_same {
-            self.touch(id, Touched::Itself);
+            self.nodes.touch(id, Touched::Itself);
         }
     }
 
@@ -165,7 +166,8 @@ impl World {
             self.images.count(&entry.node, false);
             self.pods.stray.entry(entry.name).or_default().extend(pods);
         }
-        self.touch(id, Touched::Itself);
+        self.volumes.forget_node(id);
+        self.nodes.touch(id, Touched::Itself);
     }
 
     /// Takes a node's pods out of all counts, and the node out of its domains.
@@ -187,13 +189,6 @@ impl World {
     fn topologies_leave(&mut self, id: NodeId) {
         self.eligibles.leave(id, &self.topologies);
         self.topologies.leave(id);
-    }
-
-    pub(super) fn touch(&mut self, id: NodeId, what: Touched) {
-        self.nodes.touch(id, what);
-        if what == Touched::Itself {
-            self.volumes.forget_node(id);
-        }
     }
 
     // Pods.
@@ -278,7 +273,7 @@ impl World {
         self.pods.priorities.add(priority);
         self.labels.enter(labels, id, &mut self.pods);
         self.count(id, node, 1);
-        self.touch(node, Touched::Pods);
+        self.nodes.touch(node, Touched::Pods);
     }
 
     fn unsettle(&mut self, id: PodId) {
@@ -306,7 +301,7 @@ impl World {
             self.volumes.forget_node(node);
         }
         self.pods.priorities.remove(priority);
-        self.touch(node, Touched::Pods);
+        self.nodes.touch(node, Touched::Pods);
     }
 
     /// Counts a pod on a node wherever it counts, or with a negative sign no longer.

@@ -4,6 +4,7 @@
 //! `pkg/scheduler/framework/plugins/volumebinding` (`BindPodVolumes`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::condition::ConditionStatus;
@@ -136,7 +137,7 @@ impl Bindings {
 }
 
 /// Binds a pod, or asks for its claims first; whether it is bound.
-pub(super) fn begin(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName, decisions: &VolumeDecisions) -> bool {
+pub(super) fn begin(ctx: &mut Ctx<'_>, pod: &Arc<Pod>, node: &NodeName, decisions: &VolumeDecisions) -> bool {
     if volumes::are_bound(ctx.view(), pod) {
         bind(ctx, pod, node);
         return true;
@@ -146,7 +147,7 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName, decisions: &V
 }
 
 /// Binds a pod (pkg/registry/core/pod/storage `assignPod`); its nomination ends with it.
-pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) {
+pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Arc<Pod>, node: &NodeName) {
     let now = ctx.api.timestamp();
     let topology = ctx.api.topology_labels(node);
     let bound = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
@@ -160,9 +161,10 @@ pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Pod, node: &NodeName) {
         set(&mut pod.status.conditions, condition("PodScheduled", ConditionStatus::True, "", ""), now);
     });
     debug_assert!(bound.is_ok(), "the pod was just read");
-    let (about, meta) = (Object::from(pod.clone()), &pod.meta);
-    let message = format!("Successfully assigned {}/{} to {node}", meta.namespace, meta.name);
-    ctx.api.tell("default-scheduler", &about, "Scheduled", &message);
+    if ctx.api.serving().traces {
+        let message = format!("Successfully assigned {}/{} to {node}", pod.meta.namespace, pod.meta.name);
+        ctx.api.tell("default-scheduler", &Object::Pod(pod.clone()), "Scheduled", &message);
+    }
 }
 
 /// Writes why a pod has no node.

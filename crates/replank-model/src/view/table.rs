@@ -117,7 +117,10 @@ impl<T: Resource> Table<T> {
 
     /// As [`Table::place_of`].
     pub(super) fn place(&self, namespace: &Text, name: &Text) -> Place {
-        let hash = FxBuildHasher.hash_one((namespace, name));
+        self.place_with(FxBuildHasher.hash_one((namespace, name)), namespace, name)
+    }
+
+    fn place_with(&self, hash: u64, namespace: &Text, name: &Text) -> Place {
         let mut slot = self.by_hash.get(&hash).copied().unwrap_or(END);
         // Names are compared first: namespaces are few.
         while let Some(object) = self.slots.get(slot as usize).and_then(Option::as_ref)
@@ -225,5 +228,40 @@ impl<T: Resource> Table<T> {
         self.free.push(place.slot);
         self.len -= 1;
         Some((Ix::new(place.slot), object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::cluster::NamespaceObject;
+
+    /// Names of one hash, put and taken in every order.
+    #[test]
+    fn names_with_the_same_hash_are_told_apart() {
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let names = ["a", "b", "c"].map(Text::from);
+        let none = Text::default();
+        for (put, taken) in orders.iter().flat_map(|put| orders.iter().map(move |taken| (put, taken))) {
+            let mut table = Table::<NamespaceObject>::default();
+            let is_there = |table: &Table<NamespaceObject>, at: usize| {
+                let found = table.at(table.place_with(7, &none, &names[at]));
+                assert!(found.is_none_or(|found| *found.meta.name.text() == names[at]));
+                found.is_some()
+            };
+            for at in *put {
+                assert!(!is_there(&table, at));
+                let mut object = NamespaceObject::default();
+                object.meta.name = names[at].clone().into();
+                table.put(table.place_with(7, &none, &names[at]), object.into());
+            }
+            for (number, at) in taken.iter().enumerate() {
+                assert!(taken[number..].iter().all(|at| is_there(&table, *at)));
+                let (_, object) = table.take(table.place_with(7, &none, &names[*at])).expect("it is there");
+                assert_eq!(*object.meta.name.text(), names[*at]);
+                assert!(!is_there(&table, *at) && table.len() == 2 - number);
+            }
+            assert!(table.by_hash.is_empty());
+        }
     }
 }

@@ -133,3 +133,29 @@ impl<E> Agenda<E> {
         self.clock.advance_to(at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_comes_in_order_on_both_sides_of_the_horizon() {
+        let at = Time::from_millis;
+        let mut agenda = Agenda::new(Clock::new(at(0)));
+        for (number, due) in [9_000, 5, 200, 199, 9_000, 0, 9_300].into_iter().enumerate() {
+            agenda.at(at(due), number);
+        }
+        agenda.look_at(at(9_000), 7);
+        assert_eq!(agenda.pending(|number| Some(*number)).len(), 8);
+        let mut taken = Vec::new();
+        while let Some(number) = agenda.pop_until(at(9_000)) {
+            taken.push(number);
+            if number == 0 {
+                // Put down in the midst of its own moment.
+                agenda.at(at(1), 8);
+            }
+        }
+        assert_eq!(taken, [5, 1, 3, 2, 7, 0, 4, 8]);
+        assert_eq!(agenda.next_due(), Some(at(9_300)));
+    }
+}

@@ -102,7 +102,11 @@ pub(super) fn replica_set_changed(
 ) {
     let owner =
         |set: &ReplicaSet| resolve(ctx.view(), Kind::Deployment, &set.meta.namespace, set.meta.controller());
-    let (before, after) = (old.and_then(owner), new.and_then(owner));
+    let after = new.and_then(owner);
+    let before = match (old, new) {
+        (Some(old), Some(new)) if old.meta.owner_references == new.meta.owner_references => after,
+        (old, _) => old.and_then(owner),
+    };
     if let Some(slot) = before.filter(|slot| after != Some(*slot)) {
         ctx.enqueue(Controller::Deployment, slot);
     }

@@ -104,9 +104,9 @@ impl GarbageCollector {
             self.add_id(ctx, dependent);
         }
         for owner in owners {
-            let uid = self.graph.object(ctx.view(), owner).map(|owner| owner.meta().uid.clone());
-            if let Some(uid) = uid {
-                self.wake_waiting(ctx, &uid);
+            let object = self.graph.object(ctx.view(), owner);
+            if let Some(waiting) = object.filter(|object| deletes_dependents(object.meta())) {
+                self.add(ctx, waiting.meta().uid.clone(), Work::Delete);
             }
         }
     }

@@ -171,3 +171,83 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::meta::Key;
+    use replank_model::object::workload::ReplicaSet;
+    use replank_model::object::{Kind, Object, ObjectRef};
+    use replank_model::view::Change;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn set(generation: i64, app: &str) -> Delta {
+        let labels = json!({"app": app, "tier": "front"});
+        let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "web", "namespace": "shop", "uid": "web", "generation": generation},
+            "spec": {"selector": {"matchLabels": {"app": app}},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": []}}}});
+        Object::from_json(set).expect("a set").into()
+    }
+
+    fn pod(name: &str, owner: &str, labels: &Value, phase: &str, is_ready: bool, goes: bool) -> Delta {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": true});
+        let ready = if is_ready { "True" } else { "False" };
+        let mut pod = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": labels, "ownerReferences": [owner]},
+            "spec": {"containers": []},
+            "status": {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]}});
+        if goes {
+            pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        Object::from_json(pod).expect("a pod").into()
+    }
+
+    #[test]
+    fn counters_equal_a_count_of_everything() {
+        let (all, some, none) =
+            (json!({"app": "web", "tier": "front"}), json!({"app": "web"}), json!({"app": "other"}));
+        let gone = |name: &str| {
+            let key = Key::new("shop", name);
+            Delta::Gone(ObjectRef { kind: Kind::Pod, key, uid: Uid::from(name) })
+        };
+        let steps = vec![
+            set(1, "web"),
+            pod("a", "web", &all, "Pending", false, false),
+            pod("a", "web", &all, "Running", true, false),
+            pod("b", "web", &some, "Running", true, false),
+            pod("c", "web", &none, "Running", true, false),
+            pod("d", "another", &all, "Running", true, false),
+            pod("d", "web", &all, "Running", false, false),
+            pod("a", "web", &all, "Running", true, true),
+            set(2, "other"),
+            pod("c", "web", &none, "Running", false, false),
+            set(3, "web"),
+            pod("a", "web", &all, "Succeeded", false, true),
+            gone("a"),
+            pod("b", "another", &some, "Running", true, false),
+            pod("d", "web", &all, "Failed", false, false),
+            gone("c"),
+        ];
+        let (mut view, mut tallies) = (View::default(), Tallies::default());
+        let mut seen = Vec::new();
+        for step in steps {
+            let Change::Object { old, new, .. } = view.apply(step) else { panic!("not stale") };
+            let pod = |object: Option<Object>| match object {
+                Some(Object::Pod(pod)) => Some(pod),
+                Some(_) | None => None,
+            };
+            tallies.pod_changed(pod(old).as_deref(), pod(new).as_deref());
+            let set = view.find::<ReplicaSet>(&Key::new("shop", "web")).expect("it is there").clone();
+            let kept = tallies.counts(&view, &*set);
+            assert_eq!(kept, Tallies::default().counts(&view, &*set));
+            seen.extend(kept);
+        }
+        let before_the_other_selector = seen[7];
+        let expected = Counts { active: 2, labeled: 1, ready: 1, terminating: 1, strangers: 1 };
+        assert_eq!(before_the_other_selector, expected);
+        assert_eq!(seen.last(), Some(&Counts::default()));
+    }
+}

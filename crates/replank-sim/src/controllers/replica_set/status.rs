@@ -23,6 +23,7 @@ pub(crate) fn is_available(pod: &Pod, min_ready_seconds: i32, now: Time) -> bool
 }
 
 /// What a look at a set has seen of its pods.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     active: i32,
     labeled: i32,

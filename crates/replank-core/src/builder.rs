@@ -1,6 +1,8 @@
 //! One decision in the making: what is sent, what waits and on what, and when to look again. Every module of core decides through this.
 
 use std::fmt;
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
@@ -18,8 +20,8 @@ pub(crate) struct DecisionBuilder {
     commands: Vec<Command>,
     /// In the order in which they were found; sorted when they are read, for a decision may find thousands.
     waits: Vec<Waiting>,
-    /// What was found in order, and how much else had been found before it.
-    in_order: Option<(usize, Vec<Waiting>)>,
+    /// How many of these are in order by now.
+    sorted: usize,
     wake: Option<Time>,
 }
 
@@ -34,7 +36,7 @@ pub(crate) enum Wish {
 
 impl DecisionBuilder {
     pub(crate) fn new(now: Time, run: RunId) -> Self {
-        Self { now, run, commands: Vec::new(), waits: Vec::new(), in_order: None, wake: None }
+        Self { now, run, commands: Vec::new(), waits: Vec::new(), sorted: 0, wake: None }
     }
 
     /// The key of an effect on something; see [`CommandKey`].
@@ -45,12 +47,6 @@ impl DecisionBuilder {
     /// Says why something waits; the first reason that is found for it stands.
     pub(crate) fn wait(&mut self, what: Subject, on: WaitingOn) {
         self.waits.push(Waiting { what, on });
-    }
-
-    /// Says why things wait, each a different one, sorted by them: hundreds need not be sorted among all others then.
-    pub(crate) fn wait_in_order(&mut self, waits: Vec<Waiting>) {
-        self.settle();
-        self.in_order = Some((self.waits.len(), waits));
     }
 
     /// Looks again then, if not earlier.
@@ -107,19 +103,44 @@ impl DecisionBuilder {
 
     /// What waits so far, in order.
     pub(crate) fn waits(&mut self) -> &[Waiting] {
-        self.settle();
-        sort(&mut self.waits);
+        if self.sorted < self.waits.len() {
+            sort(&mut self.waits);
+            self.sorted = self.waits.len();
+        }
         &self.waits
     }
 
-    /// Puts what was found in order among what was found otherwise.
-    fn settle(&mut self) {
-        let Some((before, in_order)) = self.in_order.take() else { return };
-        let mut after = self.waits.split_off(before);
+    /// Puts things that wait among the others, each a different one and sorted by them: they were found when so many others had been. Hundreds need not be
+    /// sorted with all others then.
+    pub(crate) fn wait_in_order(&mut self, found: usize, in_order: impl Iterator<Item = Waiting>) {
+        let mut after = self.waits.split_off(found);
         sort(&mut self.waits);
         sort(&mut after);
-        let before = std::mem::take(&mut self.waits);
-        self.waits = merged(merged(before, in_order), after);
+        let size = self.waits.len() + after.len() + in_order.size_hint().1.unwrap_or(0);
+        let mut before = std::mem::replace(&mut self.waits, Vec::with_capacity(size)).into_iter().peekable();
+        let mut after = after.into_iter().peekable();
+        for one in in_order {
+            while let Some(other) = first_until(&mut before, &mut after, &one) {
+                self.push_in_order(other);
+            }
+            self.push_in_order(one);
+        }
+        while let Some(other) = first(&mut before, &mut after) {
+            self.push_in_order(other);
+        }
+        self.sorted = self.waits.len();
+    }
+
+    /// Adds what comes after all that is there, unless a reason is there for it.
+    fn push_in_order(&mut self, one: Waiting) {
+        if self.waits.last().is_none_or(|last| last.what != one.what) {
+            self.waits.push(one);
+        }
+    }
+
+    /// How many reasons were found.
+    pub(crate) fn found(&self) -> usize {
+        self.waits.len()
     }
 
     /// What was found, in order.
@@ -135,18 +156,26 @@ fn sort(waits: &mut Vec<Waiting>) {
     waits.dedup_by(|later, first| later.what == first.what);
 }
 
-/// What waits, of two lists in order: of two reasons for one thing that of the first list stays.
-fn merged(first: Vec<Waiting>, second: Vec<Waiting>) -> Vec<Waiting> {
-    if first.is_empty() || second.is_empty() {
-        return if first.is_empty() { second } else { first };
+type Sorted = Peekable<IntoIter<Waiting>>;
+
+/// The first of two lists; of two reasons for one thing that of the first list.
+fn first(before: &mut Sorted, after: &mut Sorted) -> Option<Waiting> {
+    let is_later = match (before.peek(), after.peek()) {
+        (Some(one), Some(other)) => other.what < one.what,
+        (None, Some(_)) => true,
+        (Some(_) | None, None) => false,
+    };
+    if is_later { after.next() } else { before.next() }
+}
+
+/// The same, as long as it comes before something: what is of the first list comes before the same thing, too.
+fn first_until(before: &mut Sorted, after: &mut Sorted, end: &Waiting) -> Option<Waiting> {
+    let is_before = before.peek().is_some_and(|one| one.what <= end.what);
+    let is_after = after.peek().is_some_and(|one| one.what < end.what);
+    match (is_before, is_after) {
+        (true, true) => first(before, after),
+        (true, false) => before.next(),
+        (false, true) => after.next(),
+        (false, false) => None,
     }
-    let mut all = Vec::with_capacity(first.len() + second.len());
-    let mut second = second.into_iter().peekable();
-    for one in first {
-        all.extend(std::iter::from_fn(|| second.next_if(|other| other.what < one.what)));
-        second.next_if(|other| other.what == one.what);
-        all.push(one);
-    }
-    all.extend(second);
-    all
 }

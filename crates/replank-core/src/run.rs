@@ -35,6 +35,8 @@ pub type Preflight = fn(&View, &Plan, &RunOptions) -> Vec<Waiting>;
 pub(crate) struct Run {
     plan: Arc<Plan>,
     id: RunId,
+    /// That of the way back.
+    id_back: RunId,
     options: RunOptions,
     preflight: Preflight,
     intent: Intent,
@@ -75,6 +77,7 @@ impl Run {
         let forward = Roll::new(plan.clone(), id.clone(), options.clone());
         let run = Self {
             plan,
+            id_back: RunId::new(format!("{id}-back")),
             id,
             options,
             preflight,
@@ -302,7 +305,7 @@ impl Run {
     }
 
     fn has_halted_on(&self, group: &NodeGroup) -> bool {
-        halted(group).is_some_and(|halted| halted.run == self.id || halted.run == self.id_back())
+        halted(group).is_some_and(|halted| halted.run == self.id || halted.run == self.id_back)
     }
 
     /// What was found that keeps the run from beginning: what no run can do, and where the plan refuses to begin with it, all that blocks (promise
@@ -311,7 +314,7 @@ impl Run {
         let has_begun = view.groups().values().any(|group| {
             let begun = group.tags.value(mark::BEGUN).and_then(Begun::read).map(|begun| begun.run);
             let halted = halted(group).map(|halted| halted.run);
-            [begun, halted].into_iter().flatten().any(|run| run == self.id || run == self.id_back())
+            [begun, halted].into_iter().flatten().any(|run| run == self.id || run == self.id_back)
         });
         // What is written first says that it was admitted.
         let has_begun = has_begun || matches!(standing, Some(Standing::Written(..)));
@@ -367,11 +370,7 @@ impl Run {
         // Bounds are given back on the way: where it ends well, they were in nobody's way.
         let lasts = |waiting: &Waiting| !matches!(waiting.on, WaitingOn::RollEnd(RollEnd::Bounds { .. }));
         let why = why.into_iter().filter(lasts).collect();
-        Some(Back { roll: Roll::new(plan.into(), self.id_back(), options), why })
-    }
-
-    fn id_back(&self) -> RunId {
-        RunId::new(format!("{}-back", self.id))
+        Some(Back { roll: Roll::new(plan.into(), self.id_back.clone(), options), why })
     }
 
     /// Whether the run has halted on a group and is to go back there, or is on its way.
@@ -387,9 +386,9 @@ impl Run {
     }
 
     fn is_going_back_on(&self, group: &NodeGroup) -> bool {
-        let id = self.id_back();
+        let id = &self.id_back;
         let begun = group.tags.value(mark::BEGUN).and_then(Begun::read);
-        begun.is_some_and(|begun| begun.run == id) || halted(group).is_some_and(|halted| halted.run == id)
+        begun.is_some_and(|begun| begun.run == *id) || halted(group).is_some_and(|halted| halted.run == *id)
     }
 }
 

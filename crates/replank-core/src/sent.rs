@@ -160,6 +160,11 @@ impl Sent {
         is_late && matches!(state, Some(State::Flying { until }) if *until > outcome.at)
     }
 
+    /// Whether a command is known whose key begins so.
+    pub(crate) fn knows_any(&self, from: &CommandKey) -> bool {
+        self.entries.range(from..).next().is_some_and(|(key, _)| key.0.starts_with(&*from.0))
+    }
+
     /// Whether a command is on its way, or done and not seen.
     pub(crate) fn is_under_way(&self, now: Time, key: &CommandKey) -> bool {
         self.entries.get(key).is_some_and(|entry| entry.is_under_way(now))

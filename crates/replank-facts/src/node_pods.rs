@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::workload::{ReplicaSet, ReplicationController, StatefulSet};
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::{Span, Time};
-use replank_model::view::{Ix, View};
+use replank_model::view::{Change, Ix, View};
+use rustc_hash::FxHashMap;
 
 use crate::batch::wait;
+use crate::budget::Footing;
 use crate::drain::{self, Fate, Otherwise};
 use crate::plan::Plan;
 use replank_protocol::policy::Refused;
@@ -22,6 +25,18 @@ pub struct Bound {
     pub ix: Ix<Pod>,
     /// The pod.
     pub pod: Arc<Pod>,
+    /// How it stands before its budgets.
+    pub footing: Footing,
+    /// When it was made.
+    pub created: Option<Time>,
+}
+
+impl Bound {
+    /// A pod in its place.
+    pub fn new(ix: Ix<Pod>, pod: Arc<Pod>) -> Self {
+        let (footing, created) = (Footing::of(&pod), pod.meta.creation_timestamp);
+        Self { ix, pod, footing, created }
+    }
 }
 
 /// A batch pod.
@@ -67,18 +82,41 @@ impl NodePods {
     /// Sorts the pods of a node.
     pub fn of(view: &View, plan: &Plan, node: &NodeName) -> Self {
         let mut node_pods = Self::default();
+        node_pods.refresh(view, plan, node);
+        node_pods
+    }
+
+    /// Sorts the pods of the node anew. Pods that are moved or waited for and have not changed are not looked at: of what becomes of them, DaemonSets and the plan
+    /// would have to be others.
+    pub fn refresh(&mut self, view: &View, plan: &Plan, node: &NodeName) {
+        let is_same = |bound: &Bound| view.pods.get(bound.ix).is_some_and(|pod| Arc::ptr_eq(pod, &bound.pod));
+        self.movers.retain(is_same);
+        self.batch.retain(|batch| is_same(&batch.bound));
+        let is_covered = |bound: &&Bound| !view.budgets_of(bound.ix).is_empty();
+        self.budgeted = u32::try_from(self.movers.iter().filter(is_covered).count()).unwrap_or(u32::MAX);
+        self.refused.clear();
+        self.unrecorded.clear();
+        self.leaving.clear();
+        let (movers, batch) = (self.movers.len(), self.batch.len());
         for ix in view.pods_on(node) {
-            node_pods.add(view, plan, Bound { ix: *ix, pod: view.pods[*ix].clone() });
+            let is_known = self.movers[..movers].iter().any(|bound| bound.ix == *ix)
+                || self.batch[..batch].iter().any(|batch| batch.bound.ix == *ix);
+            if !is_known {
+                self.add(view, plan, Bound::new(*ix, view.pods[*ix].clone()));
+            }
         }
         for unread in view.unread_on(node) {
-            node_pods.refused.push((unread.object.key.clone(), Refused::Unreadable));
+            self.refused.push((unread.object.key.clone(), Refused::Unreadable));
         }
-        node_pods.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
-        node_pods.batch.sort_by(|a, b| order(&a.bound.pod).cmp(&order(&b.bound.pod)));
-        node_pods.leaving.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
-        node_pods.refused.sort();
-        node_pods.unrecorded.sort();
-        node_pods
+        if self.movers.len() > movers {
+            self.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
+        }
+        if self.batch.len() > batch {
+            self.batch.sort_by(|a, b| order(&a.bound.pod).cmp(&order(&b.bound.pod)));
+        }
+        self.leaving.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
+        self.refused.sort();
+        self.unrecorded.sort();
     }
 
     fn add(&mut self, view: &View, plan: &Plan, bound: Bound) {
@@ -114,6 +152,14 @@ impl NodePods {
         !self.batch.is_empty() || !self.unrecorded.is_empty()
     }
 
+    /// Whether the same pods keep the node from being begun.
+    pub fn is_held_as(&self, other: &Self) -> bool {
+        let (old, new) = (&self.batch, &other.batch);
+        let is_same = |(old, new): (&BatchPod, &BatchPod)| Arc::ptr_eq(&old.bound.pod, &new.bound.pod);
+        let is_batch_same = old.len() == new.len() && old.iter().zip(new).all(is_same);
+        is_batch_same && self.refused == other.refused && self.unrecorded == other.unrecorded
+    }
+
     /// Whether the node can be begun as soon as its turn comes: nothing on it has to be waited for beforehand.
     pub fn is_free(&self) -> bool {
         self.batch.is_empty() && self.refused.is_empty() && self.unrecorded.is_empty()
@@ -125,9 +171,48 @@ fn order(pod: &Pod) -> (i32, &str, &str) {
     (pod.spec.priority.unwrap_or(0), pod.meta.namespace.as_str(), pod.meta.name.as_str())
 }
 
+/// Counts of owners' active pods, kept until one of these pods changes; see [`missing_replicas`].
+#[derive(Debug, Default)]
+pub struct Actives(FxHashMap<Uid, usize>);
+
+impl Actives {
+    /// Takes in a change.
+    pub fn observe(&mut self, change: &Change) {
+        let Change::Object { old, new, .. } = change else { return };
+        if self.0.is_empty() {
+            return;
+        }
+        let (was, is) = (active_owner(old.as_ref()), active_owner(new.as_ref()));
+        if was == is {
+            return;
+        }
+        for (owner, more) in [(was, -1), (is, 1)] {
+            if let Some(count) = owner.and_then(|owner| self.0.get_mut(owner)) {
+                *count = count.saturating_add_signed(more);
+            }
+        }
+    }
+
+    fn of(&mut self, view: &View, owner: &Uid) -> usize {
+        if let Some(known) = self.0.get(owner) {
+            return *known;
+        }
+        let active = view.pods_of(owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
+        self.0.insert(owner.clone(), active);
+        active
+    }
+}
+
+/// The owner of a pod that is neither ended nor on its way out.
+fn active_owner(object: Option<&Object>) -> Option<&Uid> {
+    let Some(Object::Pod(pod)) = object else { return None };
+    pod.meta.controller().filter(|_| pod.is_active()).map(|owner| &owner.uid)
+}
+
 /// For every owner of pods that are on their way out: one such pod, and how many its owner has still to make.
 pub fn missing_replicas<'a>(
     view: &View,
+    actives: &mut Actives,
     leaving: impl Iterator<Item = &'a LeavingPod>,
 ) -> Vec<(Arc<Pod>, usize)> {
     let mut by_owner: BTreeMap<Uid, (Arc<Pod>, usize)> = BTreeMap::new();
@@ -137,7 +222,7 @@ pub fn missing_replicas<'a>(
         }
     }
     let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {
-        let active = view.pods_of(&owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
+        let active = actives.of(view, &owner);
         let missing = replicas_wanted(view, &pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
         (pod, missing.min(leaving))
     });

@@ -13,7 +13,7 @@ use super::context::Context;
 use replank_facts::batch::wait::wait_of;
 use replank_facts::budget::{Healths, Ledger};
 use replank_facts::node_pods::Bound;
-use replank_facts::node_pods::missing_replicas;
+use replank_facts::node_pods::{Actives, missing_replicas};
 use replank_facts::room::{Room, Search, is_about_to_be_placed};
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, PodTarget};
 use replank_protocol::waiting::{PodEnd, PodWait, Subject, WaitingOn};
@@ -110,7 +110,7 @@ impl<'r> Works<'r> {
             let _found = search.find(pod);
         }
         let leaving = cases.iter().flat_map(|case| &case.node_pods.leaving);
-        for (pod, count) in missing_replicas(view, leaving) {
+        for (pod, count) in missing_replicas(view, &mut Actives::default(), leaving) {
             let mut numbers = 0..count;
             let _last = numbers.find(|number| !search.find_for_another(&pod, *number));
         }
@@ -118,7 +118,7 @@ impl<'r> Works<'r> {
     }
 
     fn move_off(&mut self, ctx: &mut Context<'_>, case: &Case, bound: &Bound) {
-        let Bound { ix, pod } = bound;
+        let Bound { ix, pod, .. } = bound;
         let key = ctx.key("evict", &pod.meta.uid);
         let last = last_moment(case, pod);
         let is_last = last.is_some_and(|last| last <= ctx.now);

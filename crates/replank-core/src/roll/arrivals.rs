@@ -1,16 +1,12 @@
 //! New instances, and whether they come in time.
 
-use std::sync::Arc;
-
 use replank_model::object::cloud::ScalingProcess;
-use replank_model::object::node::Node;
 use replank_model::text::{GroupName, Text};
 use replank_model::view::View;
 use replank_protocol::waiting::{CapacityWait, RollWait, Subject, WaitingOn};
 
 use super::context::{Context, GroupRoll, Watched};
 use super::external;
-use super::member::last_step;
 pub(super) use super::on_time::is_on_time;
 use super::terms::LATE_AFTER;
 
@@ -31,8 +27,8 @@ pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     let nodes = roll.nodes;
     let usable = u32::try_from(nodes.usable.len()).unwrap_or(u32::MAX);
     let mut on_time = 0;
-    for id in nodes.loose_new.iter().chain(&nodes.loose_old) {
-        let launched = ctx.view.instances().get(id).and_then(|instance| instance.launched);
+    for (id, launched) in nodes.loose_new.iter().chain(&nodes.loose_old) {
+        let launched = *launched;
         // What the run has not launched is not late: it had a node, or never got one.
         let is_older = launched.is_some_and(|at| at + LATE_AFTER < ctx.scope.options.started);
         if is_older {
@@ -43,9 +39,8 @@ pub(super) fn arrivals(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     }
     for name in &nodes.arriving {
         let member = ctx.member(name);
-        let node = ctx.view.node(name);
-        let since = node.and_then(|node: &Arc<Node>| last_step(node));
-        on_time += u32::from(is_on_time(ctx, Subject::Node(name.clone()), since, Some(member)));
+        let is_in_time = is_on_time(ctx, Subject::Node(name.clone()), member.last_step, Some(member));
+        on_time += u32::from(is_in_time);
     }
     let missing = roll.missing();
     let stopped = roll.group.filter(|group| !group.ways.is_active(ScalingProcess::Launch));

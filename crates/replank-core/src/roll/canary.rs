@@ -64,10 +64,9 @@ pub(super) fn worth(member: &Member) -> Worth {
 fn is_room_coming(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let nodes = roll.nodes;
     let is_in_time = |since| ctx.now <= since + LATE_AFTER;
-    let launched = |id| ctx.view.instances().get(id).and_then(|instance| instance.launched);
     let mut last_steps =
         nodes.arriving.iter().filter_map(|name| ctx.view.node(name).and_then(|node| last_step(node)));
-    nodes.loose_new.iter().filter_map(launched).any(is_in_time)
+    nodes.loose_new.values().flatten().copied().any(is_in_time)
         || last_steps.any(is_in_time)
         || nodes.usable.iter().filter_map(|name| ctx.view.node(name)).any(|node| {
             let is_fresh = last_step(node).is_some_and(is_in_time);

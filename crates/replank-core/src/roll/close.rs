@@ -233,7 +233,7 @@ pub(super) fn retire(
         left = left.saturating_sub(1);
         is_busy = true;
     }
-    for id in roll.nodes.loose_new.iter().rev() {
+    for id in roll.nodes.loose_new.keys().rev() {
         if left == 0 {
             return is_busy;
         }

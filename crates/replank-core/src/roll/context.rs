@@ -45,6 +45,7 @@ pub(super) struct Context<'a> {
     pub(super) notes: Notes,
     watched: &'a mut BTreeMap<(GroupName, Watched), Time>,
     builder: DecisionBuilder,
+    held_said: Option<HeldSaid<'a>>,
     /// Whether something is in motion that will change things without anybody's doing.
     pub(super) is_moving: bool,
     /// Whether somebody keeps the number of nodes to what is needed.
@@ -68,6 +69,12 @@ pub(super) enum Watched {
     Surplus,
     /// It has more instances than it wants.
     Unwanted,
+}
+
+/// That pods are told for which nodes cannot be begun: after so many other things, and of which groups, if not of all.
+struct HeldSaid<'a> {
+    found: usize,
+    lanes: Option<BTreeSet<&'a GroupName>>,
 }
 
 /// A group of the run.
@@ -332,6 +339,7 @@ impl<'a> Context<'a> {
             notes: Notes::new(),
             watched,
             builder: DecisionBuilder::new(now, scope.run.clone()),
+            held_said: None,
             is_moving: false,
             is_scaled: false,
             raising: BTreeSet::new(),
@@ -384,9 +392,9 @@ impl<'a> Context<'a> {
         self.builder.wait(what, on);
     }
 
-    /// Says why things wait, each a different one, sorted by them.
-    pub(super) fn wait_in_order(&mut self, waits: Vec<Waiting>) {
-        self.builder.wait_in_order(waits);
+    /// Says of the nodes of such groups, or of all, for which pods they cannot be begun. What is said is put among the rest when that is put in order.
+    pub(super) fn wait_for_held(&mut self, lanes: Option<BTreeSet<&'a GroupName>>) {
+        self.held_said = Some(HeldSaid { found: self.builder.found(), lanes });
     }
 
     /// Says why something waits for a moment that is known: by itself the wait will end.
@@ -477,11 +485,24 @@ impl<'a> Context<'a> {
 
     /// What waits so far.
     pub(super) fn waits(&mut self) -> &[Waiting] {
+        self.say_held();
         self.builder.waits()
     }
 
+    fn say_held(&mut self) {
+        let Some(HeldSaid { found, lanes }) = self.held_said.take() else { return };
+        let (now, on_deadline) = (self.now, self.scope.plan.batch.on_deadline);
+        let held = self.fleet.held_pods.iter();
+        let held = held.filter(|(_, lane, _)| lanes.as_ref().is_none_or(|lanes| lanes.contains(lane)));
+        let told = held.filter_map(|(pod, _, held)| {
+            Some(Waiting { what: Subject::Pod(pod.clone()), on: held.on(now, on_deadline)? })
+        });
+        self.builder.wait_in_order(found, told);
+    }
+
     /// What was found, in order.
-    pub(super) fn finish(self) -> Decision {
+    pub(super) fn finish(mut self) -> Decision {
+        self.say_held();
         self.builder.finish()
     }
 }

@@ -174,7 +174,7 @@ impl<'r> Works<'r> {
 
     /// What stands in the way of a pod by itself, room aside.
     pub(super) fn obstacle(&mut self, bound: &Bound) -> Result<(), WaitingOn> {
-        self.ledger.check(bound.ix, &bound.pod)
+        self.ledger.check_on(bound.ix, bound.footing)
     }
 
     /// Pods that will take room before any other that is moved.

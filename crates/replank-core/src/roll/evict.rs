@@ -48,7 +48,7 @@ use crate::moving;
 use crate::proof::drained;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
-use replank_facts::node_pods::{BatchPod, Bound, NodePods, missing_replicas};
+use replank_facts::node_pods::{Actives, BatchPod, Bound, NodePods, missing_replicas};
 use replank_facts::plan::OnDeadline;
 use replank_facts::room::{Room, is_about_to_be_placed};
 use replank_protocol::command::{self, Effect, GroupEffect, NodeRole, PodTarget, Replacement};
@@ -121,7 +121,7 @@ impl<'r> Works<'r> {
         ctx: &Context<'a>,
         mut ledger: Ledger<'r>,
         room: &'r mut Room,
-        loose: &BTreeSet<Key>,
+        (loose, actives): (&BTreeSet<Key>, &mut Actives),
         acting: &[Drain<'a>],
     ) -> Self {
         let mut ahead = Ahead::default();
@@ -145,7 +145,8 @@ impl<'r> Works<'r> {
                 }
             }
         }
-        ahead.replicas = missing_replicas(ctx.view, acting.iter().flat_map(|drain| &drain.node_pods.leaving));
+        let leaving = acting.iter().flat_map(|drain| &drain.node_pods.leaving);
+        ahead.replicas = missing_replicas(ctx.view, actives, leaving);
         let waiting = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key));
         let mut waiting: Vec<Arc<Pod>> = waiting.filter(|pod| is_about_to_be_placed(pod)).cloned().collect();
         waiting.sort_by_key(|pod| {
@@ -170,7 +171,7 @@ impl<'r> Works<'r> {
         node_pods: &NodePods,
     ) -> Result<(), (Subject, WaitingOn)> {
         let hopeless = due(ctx, since, node_pods).find_map(|bound| {
-            let on = self.ledger.hopeless(bound.ix, &bound.pod)?;
+            let on = self.ledger.hopeless_on(bound.ix, bound.footing)?;
             let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
             (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
         });
@@ -198,7 +199,7 @@ pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<
         return;
     }
     for bound in due(ctx, drain.since, drain.node_pods) {
-        if came_back(&bound.pod, drain.from) {
+        if came_back(bound, drain.from) {
             ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
         } else if !singleton::surge(ctx, works, bound) {
             evict_one(ctx, works, bound);
@@ -209,18 +210,18 @@ pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<
 
 /// Whether a pod was made after its node's drain had begun: no cordon keeps it off (it tolerates the cordon's taint, or names
 /// its node), so that to evict it would have no end.
-pub(super) fn came_back(pod: &Pod, from: Time) -> bool {
-    pod.meta.creation_timestamp.is_some_and(|created| created > from)
+pub(super) fn came_back(bound: &Bound, from: Time) -> bool {
+    bound.created.is_some_and(|created| created > from)
 }
 
 fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
-    let Bound { ix, pod } = bound;
+    let Bound { ix, pod, footing, .. } = bound;
     if moving::goes_on(ctx, &works.ledger, bound, None) {
         return;
     }
     let allowed = works
         .ledger
-        .check(*ix, pod)
+        .check_on(*ix, *footing)
         .and_then(|()| works.find_room(pod).or_else(|on| last_pending::instead(ctx, works, &[pod], on)));
     match allowed {
         Ok(()) => {

@@ -84,10 +84,10 @@ pub(super) struct GroupNodes {
     pub(super) ready: BTreeMap<Zone, u32>,
     /// New nodes by zone, of use or not.
     pub(super) new: BTreeMap<Zone, u32>,
-    /// Alive instances without a node, of the old kind.
-    pub(super) loose_old: BTreeSet<InstanceId>,
-    /// Alive instances without a node, of the new kind.
-    pub(super) loose_new: BTreeSet<InstanceId>,
+    /// Alive instances without a node, of the old kind, and when they were launched.
+    pub(super) loose_old: BTreeMap<InstanceId, Option<Time>>,
+    /// Alive instances without a node, of the new kind, and when they were launched.
+    pub(super) loose_new: BTreeMap<InstanceId, Option<Time>>,
     /// Instances without a node that are being ended.
     pub(super) loose_leaving: BTreeSet<InstanceId>,
     /// Nodes and instances that were in the group before others moved into it, and do not serve: no loss of the run's.
@@ -101,6 +101,7 @@ pub(super) struct GroupNodes {
 #[derive(Clone, Debug, PartialEq)]
 struct Loose {
     group: GroupName,
+    launched: Option<Time>,
     shelf: LooseShelf,
 }
 
@@ -339,6 +340,19 @@ impl Fleet {
     /// Looks anew at the pods of a node.
     fn look_at_pods(&mut self, view: &View, scope: &Scope, name: &NodeName) {
         let Some(member) = self.members.get_mut(name) else { return };
+        if let NodeState::Draining { node_pods, .. } | NodeState::Postponed { node_pods, .. } =
+            &mut member.state
+        {
+            let was_waited_for = node_pods.is_waited_for();
+            node_pods.refresh(view, &scope.plan, name);
+            // Its place among the nodes of its group is the same but for this.
+            if member.is_protectable && node_pods.is_waited_for() != was_waited_for {
+                let nodes = self.groups.entry(scope.lane_of(&member.group).clone()).or_default();
+                let one = (member.instance.clone(), name.clone());
+                put(&mut nodes.unprotected, one, member.is_unprotected());
+            }
+            return;
+        }
         let Some(state) = member.state.with_pods(view, scope, name) else { return };
         if member.state.is_shelved_as(&state) {
             member.state = state;
@@ -513,18 +527,18 @@ impl Fleet {
                 }
             }
         };
-        Some(Loose { group: instance.group.clone(), shelf })
+        Some(Loose { group: instance.group.clone(), launched: instance.launched, shelf })
     }
 
     fn shelve_loose(&mut self, scope: &Scope, id: &InstanceId, loose: &Loose, is_there: bool) {
         let nodes = self.groups.entry(scope.lane_of(&loose.group).clone()).or_default();
         match loose.shelf {
             LooseShelf::Old => {
-                put(&mut nodes.loose_old, id.clone(), is_there);
+                put_at(&mut nodes.loose_old, id, loose.launched, is_there);
                 tally(&mut nodes.alive, &loose.group, is_there);
             }
             LooseShelf::New => {
-                put(&mut nodes.loose_new, id.clone(), is_there);
+                put_at(&mut nodes.loose_new, id, loose.launched, is_there);
                 tally(&mut nodes.alive, &loose.group, is_there);
             }
             LooseShelf::Settled => {
@@ -575,6 +589,14 @@ fn put<T: Ord>(set: &mut BTreeSet<T>, item: T, is_there: bool) {
         set.insert(item);
     } else {
         set.remove(&item);
+    }
+}
+
+fn put_at(map: &mut BTreeMap<InstanceId, Option<Time>>, id: &InstanceId, at: Option<Time>, is_there: bool) {
+    if is_there {
+        map.insert(id.clone(), at);
+    } else {
+        map.remove(id);
     }
 }
 

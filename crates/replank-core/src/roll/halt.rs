@@ -120,7 +120,9 @@ pub(super) fn undo(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
 
 /// Whether a halt was written a moment ago and is not seen yet: until then nothing else may be begun.
 pub(super) fn is_under_way(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
-    rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll))) || ctx.is_halting()
+    let is_sent = ctx.sent.knows_any(&key_of(ctx, ""))
+        && rolls.iter().any(|roll| ctx.sent.is_under_way(ctx.now, &key(ctx, roll)));
+    is_sent || ctx.is_halting()
 }
 
 /// Whether something that is to be released was refused a moment ago, and will be tried again.
@@ -136,7 +138,11 @@ pub(super) fn is_tried_again(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> 
 }
 
 fn key(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> CommandKey {
-    ctx.key("tag", format!("{}/{}", roll.name, mark::HALTED))
+    key_of(ctx, &format!("{}/{}", roll.name, mark::HALTED))
+}
+
+fn key_of(ctx: &Context<'_>, on: &str) -> CommandKey {
+    ctx.key("tag", on)
 }
 
 /// Says why the run has halted.
@@ -342,7 +348,7 @@ pub(super) fn blockers(
             let node_pods = NodePods::of(ctx.view, &ctx.scope.plan, name);
             for bound in node_pods.movers.iter().chain(evicted_at_deadline(&plan, &node_pods)) {
                 if let NodeState::Draining { from, .. } = ctx.member(name).state
-                    && came_back(&bound.pod, from)
+                    && came_back(bound, from)
                 {
                     ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
                 } else if let Err(on) = obstacle(ctx, works, name, bound) {
@@ -378,7 +384,7 @@ fn obstacle(
     if was_begun(ctx.member(name)) {
         return works.obstacle(bound);
     }
-    works.ledger.hopeless(bound.ix, &bound.pod).map_or(Ok(()), Err)
+    works.ledger.hopeless_on(bound.ix, bound.footing).map_or(Ok(()), Err)
 }
 
 fn was_begun(member: &Member) -> bool {

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, NodePods};
+use replank_facts::plan::OnDeadline;
 use replank_model::object::meta::Key;
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::Time;
 use replank_protocol::policy::Refused;
+use replank_protocol::waiting::{PodEnd, PodWait, WaitingOn};
 
 use super::member::{Member, Scope};
 
@@ -32,6 +34,27 @@ pub(super) enum Held {
 /// Until when a batch pod is waited for on a node that was cordoned then.
 pub(super) fn deadline(scope: &Scope, cordoned: Time, batch: &BatchPod) -> Time {
     cordoned + batch.wait.unwrap_or(scope.plan.batch.wait)
+}
+
+impl Held {
+    /// What is said of such a pod; `None` where something is done about it instead.
+    pub(super) fn on(self, now: Time, on_deadline: OnDeadline) -> Option<WaitingOn> {
+        Some(match (self, on_deadline) {
+            (Self::Refused(reason), _) => WaitingOn::PodEnd(PodEnd::Refused { reason }),
+            (Self::Unrecorded, _) => WaitingOn::Pod(PodWait::Unrecorded),
+            (Self::Batch { since, deadline, .. }, _) if now < deadline => {
+                WaitingOn::Pod(PodWait::Batch { since, deadline })
+            }
+            (Self::Batch { since, deadline, .. }, OnDeadline::Pause) => {
+                WaitingOn::PodEnd(PodEnd::BatchOver { since, deadline })
+            }
+            (Self::Batch { otherwise: Otherwise::Refused(reason), .. }, OnDeadline::Evict) => {
+                WaitingOn::PodEnd(PodEnd::Refused { reason })
+            }
+            (Self::Batch { otherwise: Otherwise::Moves, .. }, OnDeadline::Evict)
+            | (Self::Batch { .. }, OnDeadline::Skip) => return None,
+        })
+    }
 }
 
 impl HeldPods {

@@ -1,9 +1,9 @@
 //! What is said of queued nodes that cannot be begun.
 
-use replank_facts::drain::Otherwise;
+use std::collections::BTreeSet;
+
 use replank_facts::plan::OnDeadline;
 use replank_model::time::Time;
-use replank_protocol::waiting::{PodEnd, PodWait, Subject, Waiting, WaitingOn};
 
 use super::context::{Context, GroupRoll};
 use super::evict::wait_for;
@@ -11,38 +11,28 @@ use super::held_pods::Held;
 use super::member::NodeState;
 
 /// Says of all groups at once what their nodes wait for that cannot be begun; `false` where one is to be left out for it, and each is to be looked at.
-pub(super) fn all(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
-    let on_deadline = ctx.scope.plan.batch.on_deadline;
+pub(super) fn all<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>]) -> bool {
     let is_everything = rolls.len() == ctx.fleet.groups.len();
-    let mut told = Vec::new();
+    let lanes: Option<BTreeSet<_>> = (!is_everything).then(|| rolls.iter().map(|roll| roll.name).collect());
+    let held = ctx.fleet.held_pods.iter();
+    let held = held.filter(|(_, lane, _)| lanes.as_ref().is_none_or(|lanes| lanes.contains(lane)));
+    let deadlines = held.filter_map(|(_, _, held)| match held {
+        Held::Batch { deadline, .. } => Some(deadline),
+        Held::Refused(_) | Held::Unrecorded => None,
+    });
     let mut next: Option<Time> = None;
-    for (pod, lane, held) in ctx.fleet.held_pods.iter() {
-        if !is_everything && !rolls.iter().any(|roll| roll.name == lane) {
-            continue;
+    for deadline in deadlines {
+        if ctx.now < deadline {
+            next = Some(next.map_or(deadline, |next| next.min(deadline)));
+        } else if ctx.scope.plan.batch.on_deadline == OnDeadline::Skip {
+            return false;
         }
-        let on = match (held, on_deadline) {
-            (Held::Refused(reason), _) => WaitingOn::PodEnd(PodEnd::Refused { reason }),
-            (Held::Unrecorded, _) => WaitingOn::Pod(PodWait::Unrecorded),
-            (Held::Batch { since, deadline, .. }, _) if ctx.now < deadline => {
-                next = Some(next.map_or(deadline, |next| next.min(deadline)));
-                WaitingOn::Pod(PodWait::Batch { since, deadline })
-            }
-            (Held::Batch { since, deadline, .. }, OnDeadline::Pause) => {
-                WaitingOn::PodEnd(PodEnd::BatchOver { since, deadline })
-            }
-            (Held::Batch { otherwise: Otherwise::Refused(reason), .. }, OnDeadline::Evict) => {
-                WaitingOn::PodEnd(PodEnd::Refused { reason })
-            }
-            (Held::Batch { otherwise: Otherwise::Moves, .. }, OnDeadline::Evict) => continue,
-            (Held::Batch { .. }, OnDeadline::Skip) => return false,
-        };
-        told.push(Waiting { what: Subject::Pod(pod.clone()), on });
     }
-    ctx.wait_in_order(told);
     if let Some(next) = next {
         ctx.is_moving = true;
         ctx.wake_at(next);
     }
+    ctx.wait_for_held(lanes);
     true
 }
 

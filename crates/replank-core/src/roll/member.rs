@@ -88,6 +88,8 @@ pub(super) struct Member {
     pub(super) is_open: bool,
     /// Whether it is cordoned, by whomever.
     pub(super) is_cordoned: bool,
+    /// When it last came nearer to being of use, were it new.
+    pub(super) last_step: Option<Time>,
     /// When its mark may be cleared by anybody, if it has one of ours.
     pub(super) expires: Option<Time>,
     /// Whether its instance is not protected from scale-in, and can be.
@@ -305,18 +307,16 @@ pub(super) struct Rank {
 }
 
 impl NodeState {
-    /// The same with the pods that are on the node now, where it says something of them.
+    /// The same with the pods that are on the node now, where its place among the nodes of its group goes by them.
     pub(super) fn with_pods(&self, view: &View, scope: &Scope, name: &NodeName) -> Option<Self> {
         let node_pods = || NodePods::of(view, &scope.plan, name);
         match *self {
             Self::Found { .. } => Some(Self::Found { is_free: node_pods().is_free() }),
             Self::Queued { since, .. } => Some(Self::Queued { since, node_pods: node_pods() }),
-            Self::Draining { since, from, .. } => {
-                Some(Self::Draining { since, from, node_pods: node_pods() })
-            }
-            Self::Postponed { since, .. } => Some(Self::Postponed { since, node_pods: node_pods() }),
             Self::Surplus { since, .. } => Some(Self::Surplus { since, is_empty: node_pods().is_empty() }),
-            Self::Bystander
+            Self::Draining { .. }
+            | Self::Postponed { .. }
+            | Self::Bystander
             | Self::Usable
             | Self::Arriving { .. }
             | Self::Closed
@@ -340,11 +340,11 @@ impl NodeState {
             (Self::Found { is_free: was_free }, Self::Found { is_free }) => was_free == is_free,
             (Self::Queued { node_pods: old, .. }, Self::Queued { node_pods: new, .. }) => {
                 let rank = |pods: &NodePods| (pods.budgeted, pods.movers.len());
-                old.is_free() && new.is_free() && rank(old) == rank(new)
-            }
-            (Self::Draining { node_pods: old, .. }, Self::Draining { node_pods: new, .. })
-            | (Self::Postponed { node_pods: old, .. }, Self::Postponed { node_pods: new, .. }) => {
-                old.is_waited_for() == new.is_waited_for()
+                match (old.is_free(), new.is_free()) {
+                    (true, true) => rank(old) == rank(new),
+                    (false, false) => old.is_held_as(new),
+                    (true, false) | (false, true) => false,
+                }
             }
             (Self::Surplus { .. }, Self::Surplus { .. }) => true,
             (_, _) => false,
@@ -398,6 +398,7 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
         created: node.meta.creation_timestamp,
         worth,
         unready: unready_since(node),
+        last_step: last_step(node),
         postponed: mark::postponed(node).unwrap_or(0),
         is_open,
         is_cordoned: node.spec.unschedulable,

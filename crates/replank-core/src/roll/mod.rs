@@ -124,6 +124,7 @@ use prepare::Readiness;
 use progress::Outlook;
 use record::Standing;
 use replank_facts::budget::{Healths, Ledger};
+use replank_facts::node_pods::Actives;
 use replank_facts::places::Places;
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{ChosenBy, Plan};
@@ -164,6 +165,7 @@ struct Cache {
     watched: BTreeMap<(GroupName, Watched), Time>,
     /// Pods without a node; `None` until they are first asked for.
     loose: Option<BTreeSet<Key>>,
+    actives: Actives,
     /// Names of the plan that were those of pools: what the run's record says, too.
     pools: BTreeSet<GroupName>,
     /// What was last read in the run's record of groups that somebody else keeps: should the record be deleted, it is written again.
@@ -190,6 +192,7 @@ impl Roll {
         let cache = &mut self.cache;
         cache.fleet.observe(&self.scope, change);
         cache.healths.observe(view, change);
+        cache.actives.observe(change);
         if let Some(room) = &mut cache.room {
             room.observe(view, change);
         }
@@ -286,7 +289,12 @@ impl Cache {
             Some(Standing::Written(_, holder)) => Some(holder.clone()),
             Some(Standing::Absent | Standing::Taken(..)) | None => None,
         };
-        let mut gear = Gear { healths: &mut self.healths, room: &mut self.room, loose: &mut self.loose };
+        let mut gear = Gear {
+            healths: &mut self.healths,
+            room: &mut self.room,
+            loose: &mut self.loose,
+            actives: &mut self.actives,
+        };
         let is_halted = rolls.iter().any(|roll| roll.halted.is_some());
         let is_halting = !is_halted && halt::is_under_way(&ctx, &rolls);
         if let Some(Standing::Written(known, holder)) = standing
@@ -406,13 +414,14 @@ struct Gear<'r> {
     healths: &'r mut Healths,
     room: &'r mut Option<Room>,
     loose: &'r mut Option<BTreeSet<Key>>,
+    actives: &'r mut Actives,
 }
 
 impl Gear<'_> {
     fn works<'a: 'g, 'g>(&'g mut self, ctx: &Context<'a>, acting: &[evict::Drain<'a>]) -> Works<'g> {
         let room = self.room.get_or_insert_with(|| Room::load(ctx.view, ctx.fleet.closed()));
         let loose = self.loose.get_or_insert_with(|| loose_pods(ctx.view));
-        Works::new(ctx, Ledger::new(ctx.view, self.healths), room, loose, acting)
+        Works::new(ctx, Ledger::new(ctx.view, self.healths), room, (loose, self.actives), acting)
     }
 }
 

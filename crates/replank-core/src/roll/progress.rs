@@ -63,7 +63,7 @@ fn of_track(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Time {
     let new = nodes.usable.iter().chain(&nodes.arriving);
     let of_nodes = new.filter_map(|name| last_step(ctx.view.node(name)?));
     let instances = nodes.loose_new.iter().chain(&nodes.loose_old);
-    let of_instances = instances.filter_map(|id| ctx.view.instances().get(id)?.launched);
+    let of_instances = instances.filter_map(|(_, launched)| *launched);
     let queued = nodes.queue.values().flatten().map(|(_, name)| name);
     let of_marks = queued
         .chain(&nodes.held)

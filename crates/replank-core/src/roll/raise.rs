@@ -24,8 +24,8 @@ pub(super) fn raise_for_one(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
 pub(super) fn raise_for_room(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, pods: &[Arc<Pod>]) {
     let (Some(group), Some(_)) = (roll.group, roll.original) else { return };
     let nodes = roll.nodes;
-    let on_the_way = [&nodes.loose_new, &nodes.loose_leaving].iter().any(|ids| !ids.is_empty());
-    let is_settled = nodes.arriving.is_empty() && nodes.leaving.is_empty() && !on_the_way;
+    let on_the_way = nodes.loose_new.len() + nodes.loose_leaving.len();
+    let is_settled = nodes.arriving.is_empty() && nodes.leaving.is_empty() && on_the_way == 0;
     if !is_settled || roll.missing() > 0 || roll.unwanted() > 0 {
         return;
     }

@@ -54,9 +54,9 @@ const LOOK_AHEAD: usize = 4;
 const LOOK_AROUND: Span = Span::from_secs(60);
 
 /// Begins as many nodes as there are free places for.
-pub(super) fn start(
-    ctx: &mut Context<'_>,
-    rolls: &[GroupRoll<'_>],
+pub(super) fn start<'a>(
+    ctx: &mut Context<'a>,
+    rolls: &[GroupRoll<'a>],
     drains: &[Drain<'_>],
     spare: &mut Spare,
     works: &mut Works<'_>,
@@ -424,7 +424,7 @@ fn candidates<'r>(
 fn renewed(ctx: &Context<'_>, roll: &GroupRoll<'_>, starting: &BTreeSet<NodeName>, zone: &Zone) -> u32 {
     let nodes = roll.nodes;
     let going = nodes.draining.iter().chain(starting).filter(|name| ctx.member(name).zone == *zone);
-    let booting = nodes.loose_new.iter().filter_map(|id| ctx.view.instances().get(id));
+    let booting = nodes.loose_new.keys().filter_map(|id| ctx.view.instances().get(id));
     let booting = booting.filter(|instance| instance.zone == *zone);
     let soon = u32::try_from(going.count() + booting.count()).unwrap_or(u32::MAX);
     nodes.new.get(zone).copied().unwrap_or(0).saturating_add(soon)

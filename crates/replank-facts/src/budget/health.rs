@@ -1,13 +1,17 @@
 //! How many pods under a budget are seen healthy.
 
+use std::collections::BTreeMap;
+
 use replank_model::object::Object;
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::text::Namespace;
+use replank_model::text::{Name, Namespace, Text};
+use replank_model::time::Time;
 use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 
-/// Counts of healthy pods, kept until the health of a pod under the budget, or the budget itself, changes.
+/// Counts of healthy pods, kept up to date change by change; a budget that selects others is counted anew.
 #[derive(Clone, Debug, Default)]
 pub struct Healths {
     /// Counts up with every change of healthy pods whose budgets are not known any more, by namespace.
@@ -25,19 +29,23 @@ impl Healths {
     /// Takes in a change that `view` has taken in.
     pub fn observe(&mut self, view: &View, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
+        if self.counts.is_empty() {
+            return;
+        }
         match (old, new) {
+            (Some(Object::PodDisruptionBudget(old)), Some(Object::PodDisruptionBudget(new)))
+                if old.spec.selector == new.spec.selector =>
+            {
+                self.disrupt(view, Ix::new(*slot), old, new);
+            }
             (Some(Object::PodDisruptionBudget(_)), _) | (_, Some(Object::PodDisruptionBudget(_))) => {
                 self.counts.remove(&Ix::new(*slot));
             }
             (Some(Object::Pod(old)), Some(Object::Pod(new))) if old.meta.labels == new.meta.labels => {
-                if counts(old) != counts(new) {
-                    self.forget_budgets_of(view, Ix::new(*slot));
-                }
+                self.count(view, Ix::new(*slot), new, i32::from(counts(new)) - i32::from(counts(old)));
             }
             (None, Some(Object::Pod(new))) => {
-                if counts(new) {
-                    self.forget_budgets_of(view, Ix::new(*slot));
-                }
+                self.count(view, Ix::new(*slot), new, i32::from(counts(new)));
             }
             // Which budgets covered it is not known any more.
             (Some(Object::Pod(old)), new) => {
@@ -50,10 +58,38 @@ impl Healths {
         }
     }
 
-    fn forget_budgets_of(&mut self, view: &View, pod: Ix<Pod>) {
-        for budget in view.budgets_of(pod) {
-            self.counts.remove(budget);
+    /// Counts a pod under its budgets, or no more.
+    fn count(&mut self, view: &View, ix: Ix<Pod>, pod: &Pod, more: i32) {
+        let budgets = if more == 0 { &[][..] } else { view.budgets_of(ix) };
+        for budget in budgets {
+            let Some(count) = self.counts.get_mut(budget) else { continue };
+            let status = &view.pod_disruption_budgets[*budget].status;
+            if !status.disrupted_pods.contains_key(pod.meta.name.as_str()) {
+                count.healthy += more;
+            }
         }
+    }
+
+    /// A budget's status says of other pods that they are evicted.
+    fn disrupt(
+        &mut self,
+        view: &View,
+        ix: Ix<PodDisruptionBudget>,
+        old: &PodDisruptionBudget,
+        new: &PodDisruptionBudget,
+    ) {
+        let Some(count) = self.counts.get_mut(&ix) else { return };
+        let (was, is) = (&old.status.disrupted_pods, &new.status.disrupted_pods);
+        let is_counted = |name: &Text| {
+            let key = Key { namespace: new.meta.namespace.clone(), name: Name::new(name.clone()) };
+            let pod = view.pods.find(&key);
+            pod.is_some_and(|pod| counts(&view.pods[pod]) && view.budgets_of(pod).contains(&ix))
+        };
+        let named = |of: &BTreeMap<Text, Time>, but_in: &BTreeMap<Text, Time>| {
+            let named = of.keys().filter(|name| !but_in.contains_key(*name) && is_counted(name));
+            i32::try_from(named.count()).unwrap_or(i32::MAX)
+        };
+        count.healthy += named(was, is) - named(is, was);
     }
 
     /// Pods under the budget that are ready, not on their way out, and not said by its status to be evicted

@@ -49,6 +49,21 @@ pub struct Ledger<'a> {
     refusals: FxHashMap<Ix<PodDisruptionBudget>, Option<WaitingOn>>,
 }
 
+/// What budgets go by of a pod itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footing {
+    ignores_budgets: bool,
+    is_ready: bool,
+}
+
+impl Footing {
+    /// That of a pod.
+    #[must_use]
+    pub fn of(pod: &Pod) -> Self {
+        Self { ignores_budgets: ignores_budgets(pod), is_ready: pod.is_ready() }
+    }
+}
+
 /// What was taken from a ledger up to some moment.
 #[derive(Clone, Debug)]
 pub struct Taken(BTreeMap<Ix<PodDisruptionBudget>, i32>);
@@ -83,7 +98,7 @@ impl<'a> Ledger<'a> {
 
     /// Counts an eviction that was sent and is not seen yet. One that the budget's status shows already costs nothing more.
     pub fn charge(&mut self, ix: Ix<Pod>, pod: &Pod) {
-        if let Price::One(budget) = self.price(ix, pod)
+        if let Price::One(budget) = self.price(ix, Footing::of(pod))
             && !self.is_disrupted(budget, pod)
         {
             *self.taken.entry(budget).or_default() += 1;
@@ -96,7 +111,15 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// What it has to wait for.
     pub fn check(&mut self, ix: Ix<Pod>, pod: &Pod) -> Result<(), WaitingOn> {
-        match self.price(ix, pod) {
+        self.check_on(ix, Footing::of(pod))
+    }
+
+    /// As [`Ledger::check`] of a pod on such a footing.
+    ///
+    /// # Errors
+    /// What it has to wait for.
+    pub fn check_on(&mut self, ix: Ix<Pod>, footing: Footing) -> Result<(), WaitingOn> {
+        match self.price(ix, footing) {
             Price::Free => Ok(()),
             Price::Never(why) => Err(why),
             Price::One(budget) => self.known_refusal(budget).map_or(Ok(()), Err),
@@ -115,8 +138,8 @@ impl<'a> Ledger<'a> {
         self.view.budgets_of(ix).iter().any(granted)
     }
 
-    fn price(&mut self, ix: Ix<Pod>, pod: &Pod) -> Price {
-        if ignores_budgets(pod) {
+    fn price(&mut self, ix: Ix<Pod>, footing: Footing) -> Price {
+        if footing.ignores_budgets {
             return Price::Free;
         }
         let budget = match self.view.budgets_of(ix) {
@@ -129,7 +152,7 @@ impl<'a> Ledger<'a> {
                 return Price::Never(WaitingOn::PodEnd(PodEnd::Budgets { budgets }));
             }
         };
-        if pod.is_ready() {
+        if footing.is_ready {
             return Price::One(budget);
         }
         let object = &self.view.pod_disruption_budgets[budget];
@@ -179,7 +202,12 @@ impl<'a> Ledger<'a> {
 
     /// What keeps a pod from ever being evicted, for as long as nobody changes its budgets or what they count.
     pub fn hopeless(&mut self, ix: Ix<Pod>, pod: &Pod) -> Option<WaitingOn> {
-        let at = match self.price(ix, pod) {
+        self.hopeless_on(ix, Footing::of(pod))
+    }
+
+    /// As [`Ledger::hopeless`] of a pod on such a footing.
+    pub fn hopeless_on(&mut self, ix: Ix<Pod>, footing: Footing) -> Option<WaitingOn> {
+        let at = match self.price(ix, footing) {
             Price::Free => return None,
             Price::Never(on) => return Some(on),
             Price::One(at) => at,

@@ -209,7 +209,11 @@ fn counts_follow_changes() {
     let apply = |view: &mut View, healths: &mut Healths, delta: Delta| {
         let change = view.apply(delta);
         healths.observe(view, &change);
-        view.pod_disruption_budgets.find(&shop("web")).map(|ix| healths.healthy(view, ix))
+        view.pod_disruption_budgets.find(&shop("web")).map(|ix| {
+            let counted = healths.healthy(view, ix);
+            assert_eq!(counted, Healths::default().healthy(view, ix), "counted anew");
+            counted
+        })
     };
     apply(&mut view, &mut healths, budget("web", "web", (0, 0, 0), &json!({})));
     assert_eq!(apply(&mut view, &mut healths, pod("a", "web", true)), Some(1));
@@ -227,6 +231,22 @@ fn counts_follow_changes() {
     let of_b = gone(&view, "b");
     assert_eq!(apply(&mut view, &mut healths, of_b), Some(0), "it went without being asked to");
     assert_eq!(apply(&mut view, &mut healths, pod("c", "web", true)), Some(1), "it came Ready");
+    let evicted = |names: &[&str]| {
+        let pods: serde_json::Map<_, _> =
+            names.iter().map(|name| ((*name).into(), json!("2026-01-01T00:00:00Z"))).collect();
+        budget("web", "web", (0, 0, 0), &json!({"disruptedPods": pods}))
+    };
+    assert_eq!(apply(&mut view, &mut healths, pod("d", "web", true)), Some(2));
+    assert_eq!(apply(&mut view, &mut healths, evicted(&["c", "x"])), Some(1), "one of them is there");
+    assert_eq!(apply(&mut view, &mut healths, pod("x", "web", true)), Some(1), "it is said to be evicted");
+    assert_eq!(apply(&mut view, &mut healths, pod("x", "other", true)), Some(1));
+    assert_eq!(
+        apply(&mut view, &mut healths, evicted(&["d"])),
+        Some(1),
+        "one counts again, and the other no more"
+    );
+    assert_eq!(apply(&mut view, &mut healths, leaving("d", "web")), Some(1));
+    assert_eq!(apply(&mut view, &mut healths, evicted(&[])), Some(1), "it is on its way out by now");
 }
 
 /// What a budget may look like, with a status that lags behind its pods in either direction.

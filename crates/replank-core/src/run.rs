@@ -387,8 +387,11 @@ impl Run {
 
     fn is_going_back_on(&self, group: &NodeGroup) -> bool {
         let id = &self.id_back;
-        let begun = group.tags.value(mark::BEGUN).and_then(Begun::read);
-        begun.is_some_and(|begun| begun.run == *id) || halted(group).is_some_and(|halted| halted.run == *id)
+        // Neither can be read as the way back's where it does not name it.
+        let names = |key| group.tags.value(key).filter(|text| text.contains(id.as_str()));
+        let begun = names(mark::BEGUN).and_then(Begun::read);
+        let halted = names(mark::HALTED).and_then(Halted::read);
+        begun.is_some_and(|begun| begun.run == *id) || halted.is_some_and(|halted| halted.run == *id)
     }
 }
 

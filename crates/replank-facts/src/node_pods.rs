@@ -102,7 +102,7 @@ impl NodePods {
             let is_known = self.movers[..movers].iter().any(|bound| bound.ix == *ix)
                 || self.batch[..batch].iter().any(|batch| batch.bound.ix == *ix);
             if !is_known {
-                self.add(view, plan, Bound::new(*ix, view.pods[*ix].clone()));
+                self.add(view, plan, *ix);
             }
         }
         for unread in view.unread_on(node) {
@@ -119,19 +119,20 @@ impl NodePods {
         self.unrecorded.sort();
     }
 
-    fn add(&mut self, view: &View, plan: &Plan, bound: Bound) {
-        match drain::fate(view, plan, &bound.pod) {
+    fn add(&mut self, view: &View, plan: &Plan, ix: Ix<Pod>) {
+        let pod = &view.pods[ix];
+        match drain::fate(view, plan, pod) {
             Fate::Stays | Fate::Finished => {}
-            Fate::Unrecorded => self.unrecorded.push(bound.pod.meta.key()),
-            Fate::Leaving { due, grace } => self.leaving.push(LeavingPod { pod: bound.pod, due, grace }),
+            Fate::Unrecorded => self.unrecorded.push(pod.meta.key()),
+            Fate::Leaving { due, grace } => self.leaving.push(LeavingPod { pod: pod.clone(), due, grace }),
             Fate::Batch { otherwise, kind: _ } => {
-                let wait = wait::annotated(&bound.pod).and_then(Result::ok);
-                self.batch.push(BatchPod { bound, otherwise, wait });
+                let wait = wait::annotated(pod).and_then(Result::ok);
+                self.batch.push(BatchPod { bound: Bound::new(ix, pod.clone()), otherwise, wait });
             }
-            Fate::Plain(Otherwise::Refused(reason)) => self.refused.push((bound.pod.meta.key(), reason)),
+            Fate::Plain(Otherwise::Refused(reason)) => self.refused.push((pod.meta.key(), reason)),
             Fate::Plain(Otherwise::Moves) => {
-                self.budgeted += u32::from(!view.budgets_of(bound.ix).is_empty());
-                self.movers.push(bound);
+                self.budgeted += u32::from(!view.budgets_of(ix).is_empty());
+                self.movers.push(Bound::new(ix, pod.clone()));
             }
         }
     }

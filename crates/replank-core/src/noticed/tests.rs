@@ -2,6 +2,7 @@ use replank_model::delta::Delta;
 use replank_model::object::cloud::{
     GroupId, HealthStatus, InstanceState, LaunchTemplate, LaunchTemplateRef, Lifecycle, Market,
 };
+use replank_model::object::meta::Key;
 use replank_model::time::Time;
 use serde_json::{Value, json};
 

@@ -179,3 +179,41 @@ fn first_until(before: &mut Sorted, after: &mut Sorted, end: &Waiting) -> Option
         (false, false) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(pod: &str, why: &str) -> Waiting {
+        let on = WaitingOn::Run(RunWait::Effect { what: why.into() });
+        Waiting { what: Subject::Object(pod.into()), on }
+    }
+
+    #[test]
+    fn what_is_found_in_order_is_put_where_it_would_be_sorted_to() {
+        let before = [("d", "before"), ("b", "before"), ("d", "again"), ("h", "before")];
+        let in_order = [("a", "in order"), ("b", "in order"), ("c", "in order"), ("g", "in order")];
+        let after = [("g", "after"), ("e", "after"), ("h", "after"), ("a", "after"), ("i", "after")];
+        let mut plain = DecisionBuilder::new(Time::from_millis(0), RunId::default());
+        for (pod, why) in before.into_iter().chain(in_order).chain(after) {
+            let Waiting { what, on } = waiting(pod, why);
+            plain.wait(what, on);
+        }
+        let mut builder = DecisionBuilder::new(Time::from_millis(0), RunId::default());
+        for (pod, why) in before {
+            let Waiting { what, on } = waiting(pod, why);
+            builder.wait(what, on);
+        }
+        let found = builder.found();
+        for (pod, why) in after {
+            let Waiting { what, on } = waiting(pod, why);
+            builder.wait(what, on);
+        }
+        builder.wait_in_order(found, in_order.into_iter().map(|(pod, why)| waiting(pod, why)));
+        assert_eq!(builder.waits(), plain.waits());
+        let Waiting { what, on } = waiting("f", "last");
+        builder.wait(what.clone(), on.clone());
+        plain.wait(what, on);
+        assert_eq!(builder.finish(), plain.finish());
+    }
+}

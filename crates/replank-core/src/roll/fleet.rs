@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::held_pods::HeldPods;
 use super::member::{Member, NodeState, Rank, Scope, Worth, member};
+use super::sets::{narrow, note, put, put_at, sorted, tally};
 use replank_facts::plan::ChosenBy;
 use replank_facts::{daemon, target};
 
@@ -570,49 +571,4 @@ pub(super) enum Refreshed {
     All,
     /// These nodes.
     Some(Vec<NodeName>),
-}
-
-fn note(set: &mut FxHashSet<NodeName>, name: Option<&NodeName>) {
-    if let Some(name) = name.filter(|name| !set.contains(*name)) {
-        set.insert(name.clone());
-    }
-}
-
-fn sorted(names: FxHashSet<NodeName>) -> Vec<NodeName> {
-    let mut names = Vec::from_iter(names);
-    names.sort_unstable();
-    names
-}
-
-fn put<T: Ord>(set: &mut BTreeSet<T>, item: T, is_there: bool) {
-    if is_there {
-        set.insert(item);
-    } else {
-        set.remove(&item);
-    }
-}
-
-fn put_at(map: &mut BTreeMap<InstanceId, Option<Time>>, id: &InstanceId, at: Option<Time>, is_there: bool) {
-    if is_there {
-        map.insert(id.clone(), at);
-    } else {
-        map.remove(id);
-    }
-}
-
-/// Counts one more or one less; what comes to nothing is left out.
-fn tally<K: Ord + Clone>(counts: &mut BTreeMap<K, u32>, key: &K, is_there: bool) {
-    let count = counts.entry(key.clone()).or_default();
-    if is_there {
-        *count += 1;
-    } else {
-        *count -= 1;
-    }
-    if *count == 0 {
-        counts.remove(key);
-    }
-}
-
-fn narrow(count: usize) -> u32 {
-    u32::try_from(count).expect("fewer than 2^32 nodes fit in memory")
 }

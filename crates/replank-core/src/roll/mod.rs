@@ -91,6 +91,7 @@ mod raise;
 pub(crate) mod record;
 mod rest;
 mod retain;
+mod sets;
 mod singleton;
 mod stage;
 mod stalled;

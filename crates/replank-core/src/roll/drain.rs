@@ -86,6 +86,12 @@ impl Spare {
         Ok(())
     }
 
+    /// Whether a group can do without none of the nodes that serve.
+    pub(super) fn is_short(&self, roll: usize) -> bool {
+        let group = &self.groups[roll];
+        group.ready <= group.needed
+    }
+
     /// Whether a group could do without a node if another one that is being drained were of use again.
     pub(super) fn would_help(&self, roll: usize, other: &Member, node: &Member) -> bool {
         let group = &self.groups[roll];

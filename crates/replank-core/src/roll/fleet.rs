@@ -58,6 +58,8 @@ pub(super) struct GroupNodes {
     pub(super) held: BTreeSet<NodeName>,
     /// How many of these take pods.
     pub(super) held_open: u32,
+    /// How many queued nodes do not serve, those that can be begun and those that cannot.
+    pub(super) queued_idle: u32,
     pub(super) draining: BTreeSet<NodeName>,
     /// Those of the found, queued and draining ones that are not Ready: few, and asked for several times in a decision.
     pub(super) unready: BTreeSet<NodeName>,
@@ -380,6 +382,9 @@ impl Fleet {
             put(&mut nodes.unprotected, (member.instance.clone(), member.name.clone()), is_there);
         }
         let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
+        if matches!(member.state, NodeState::Queued { .. }) && !member.serves() {
+            count(&mut nodes.queued_idle);
+        }
         let (counts_ready, is_alive, is_old) = match &member.state {
             NodeState::Bystander => {
                 if scope.plan.target.lands_in(&member.group) && member.worth == Worth::Nothing {

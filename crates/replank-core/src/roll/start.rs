@@ -41,7 +41,7 @@ use super::singleton;
 use super::stage;
 use super::stalled;
 use replank_facts::node_pods::NodePods;
-use replank_facts::plan::{Order, Standing};
+use replank_facts::plan::{Order, Singletons, Standing};
 use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, RunWait, Subject, WaitingOn};
@@ -218,6 +218,11 @@ fn choose(
     let mut without_room = Vec::new();
     let can_yield = roll.nodes.draining.iter().any(|name| stalled::is_stalled(ctx, ctx.member(name)));
     let mut yields_to = None;
+    // What keeps one of them keeps all of them then, and there is nothing else to be found out.
+    let is_each_alike = !can_yield
+        && spare.is_short(number)
+        && roll.nodes.queued_idle == 0
+        && ctx.scope.plan.care.singletons != Singletons::Skip;
     // A canary that stands still keeps all others waiting: one whose pods may all go now is better than one with more of them.
     let mut canary = Canary::of(ctx, roll);
     let mut second_best = None;
@@ -255,6 +260,9 @@ fn choose(
                 // One that would come to a standstill as well is no reason to give anything up: it waits for its turn.
                 if !can_yield {
                     first_reason.get_or_insert(reason);
+                    if is_each_alike {
+                        break;
+                    }
                 } else if yields_to.is_none() && movers_may_go(ctx, works, node_pods).is_ok() {
                     first_reason.get_or_insert(reason);
                     yields_to = Some(member);

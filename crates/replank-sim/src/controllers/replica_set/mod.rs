@@ -1,6 +1,7 @@
 //! ReplicaSets and ReplicationControllers: as many pods as wanted (pkg/controller/replicaset, of which
 //! pkg/controller/replication is a wrapper).
 
+mod parts;
 mod replicated;
 mod status;
 mod tally;
@@ -21,8 +22,8 @@ use status::Seen;
 pub(crate) use status::is_available;
 pub(crate) use victims::{choose_plainly, compare_plainly};
 
+pub(super) use parts::{Burst, Bursts, Parts};
 pub(crate) use replicated::Replicated;
-pub(super) use replicated::{Burst, Bursts, Parts};
 pub(super) use tally::Tallies;
 
 /// Pods made or deleted in one look at most (`BurstReplicas`).

@@ -16,9 +16,17 @@ use replank_protocol::waiting::{PodEnd, PodWait, WaitingOn};
 
 use super::member::{Member, Scope};
 
-/// See the module's page. Where one name stands for several pods, the first node's counts, as everywhere.
+/// See the module's page. Where one name stands for several pods, the first node's counts, and of several reasons the first, as everywhere.
 #[derive(Debug, Default)]
-pub(super) struct HeldPods(BTreeMap<(Key, GroupName, NodeName), Held>);
+pub(super) struct HeldPods(BTreeMap<(Key, GroupName, NodeName, Order), Held>);
+
+/// Which of several reasons is told: a pod of which a change could not be read has those that were read before besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    Refused,
+    Unrecorded,
+    Batch,
+}
 
 /// Why a pod keeps its node.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +45,14 @@ pub(super) fn deadline(scope: &Scope, cordoned: Time, batch: &BatchPod) -> Time 
 }
 
 impl Held {
+    fn order(self) -> Order {
+        match self {
+            Self::Refused(_) => Order::Refused,
+            Self::Unrecorded => Order::Unrecorded,
+            Self::Batch { .. } => Order::Batch,
+        }
+    }
+
     /// What is said of such a pod; `None` where something is done about it instead.
     pub(super) fn on(self, now: Time, on_deadline: OnDeadline) -> Option<WaitingOn> {
         Some(match (self, on_deadline) {
@@ -68,9 +84,9 @@ impl HeldPods {
     ) {
         let lane = scope.lane_of(&member.group);
         let mut shelve = |pod: Key, held: Held| {
-            let key = (pod, lane.clone(), member.name.clone());
+            let key = (pod, lane.clone(), member.name.clone(), held.order());
             if is_there {
-                self.0.insert(key, held);
+                self.0.entry(key).or_insert(held);
             } else {
                 self.0.remove(&key);
             }
@@ -91,6 +107,6 @@ impl HeldPods {
 
     /// All of them with their groups, by name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &GroupName, Held)> {
-        self.0.iter().map(|((pod, lane, _), held)| (pod, lane, *held))
+        self.0.iter().map(|((pod, lane, ..), held)| (pod, lane, *held))
     }
 }

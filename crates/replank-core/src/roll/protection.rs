@@ -148,13 +148,15 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
 /// left.
 fn end_but(ctx: &mut Context<'_>, group: &NodeGroup, roll: Option<&GroupRoll<'_>>) -> bool {
     let view = ctx.view;
+    let keeps = |member: &Member| roll.is_some_and(|roll| ctx.is_in(member, roll)) && waits(ctx, member);
+    // An instance that has registered under another name has two nodes for a while.
     let is_wanted = |id: &str| {
-        let member = ctx.fleet.member_of(id);
-        member.is_some_and(|member| roll.is_some_and(|roll| ctx.is_in(member, roll)) && waits(ctx, member))
+        ctx.fleet.member_of(id).is_some_and(keeps)
+            || ctx.fleet.members.values().any(|member| member.instance.as_str() == id && keeps(member))
     };
     let tagged =
         group.tags.iter().filter_map(|(tag, value)| Some((tag, tag.strip_prefix(PROTECTED)?, value)));
-    let ended = tagged.filter(|(_, id, value)| !is_wanted(id) && protected_by(value).is_some());
+    let ended = tagged.filter(|(_, id, value)| protected_by(value).is_some() && !is_wanted(id));
     let ended: Vec<(&str, InstanceId)> =
         ended.filter_map(|(tag, ..)| Some((tag, protected_in(tag)?))).collect();
     for (tag, id) in &ended {

@@ -1,5 +1,7 @@
 //! Each reason for waiting, where it comes from and how it ends.
 
+use replank_model::delta::{Delta, Unread};
+use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
@@ -234,6 +236,28 @@ fn batch_pods_are_waited_for_and_their_nodes_go_last() {
     job.status.phase = PodPhase::Succeeded;
     stage.put(job);
     assert_eq!(stage.run(HOUR), End::Done);
+}
+
+#[test]
+fn a_batch_pod_that_cannot_be_read_any_more_is_told_for_that() {
+    let mut objects = shop();
+    objects.push(job_pod("crunch-1", "n0"));
+    let mut stage =
+        Stage::new(web_plan(json!({"batch": {"onDeadline": "evict"}, "pace": {"parallel": 1}})), objects);
+    let told = |stage: &Stage| {
+        let mut waits = stage.last.waiting.iter();
+        waits.find(|waiting| waiting.what == pod_subject("crunch-1")).map(|waiting| waiting.on.clone())
+    };
+    stage.run_until("it is waited for", HOUR, |stage| {
+        matches!(told(stage), Some(WaitingOn::Pod(PodWait::Batch { .. })))
+    });
+    let pod = stage.truth.find::<Pod>(&Key::new("shop", "crunch-1")).expect("it runs").clone();
+    let object = Object::from(pod).reference();
+    stage.change(Delta::Unread(Unread { object, node: Some("n0".into()) }));
+    stage.run_until("what is wrong is told", HOUR, |stage| {
+        let refused = PodEnd::Refused { reason: Refused::Unreadable };
+        told(stage) == Some(WaitingOn::PodEnd(refused))
+    });
 }
 
 #[test]

@@ -75,6 +75,8 @@ struct Counts {
     others: Made,
     /// Changes of each object that is there.
     changed: FxHashMap<Id, Changed>,
+    /// Changes of those that are gone, by kind and name: others of the name go on with them.
+    gone: FxHashMap<(&'static str, Key), u64>,
 }
 
 /// An object that is there. Every change is counted, so what is compared is short: names are read where something has run away.
@@ -148,8 +150,10 @@ impl Counter {
             return Some(beyond);
         }
         if events > bounds.events {
-            let changed: FxHashMap<(&str, &Key), u64> =
-                counts.changed.values().map(|one| ((one.kind, &one.key), one.times)).collect();
+            let there = counts.changed.values().map(|one| ((one.kind, &one.key), one.times));
+            let gone = counts.gone.iter().map(|((kind, key), times)| ((*kind, key), *times));
+            let mut changed: FxHashMap<(&str, &Key), u64> = FxHashMap::default();
+            there.chain(gone).for_each(|(object, times)| *changed.entry(object).or_default() += times);
             let busiest = most(&changed);
             return Some(Runaway {
                 what: busiest
@@ -192,7 +196,9 @@ impl Observer for Counter {
         let id = if kind == Kind::Other { Id::Named(object.meta().key()) } else { Id::Slot(kind, *slot) };
         let mut counts = self.0.borrow_mut();
         if new.is_none() {
-            counts.changed.remove(&id);
+            if let Some(Changed { kind, key, times }) = counts.changed.remove(&id) {
+                *counts.gone.entry((kind, key)).or_default() += times;
+            }
             return;
         }
         if old.is_none() {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 /// Changes of one stream, in the order in which they happened.
 ///
 /// What changed several times meanwhile is shown once, as it was last: a decision reads what there is, and a watch promises no more than
-/// that its last state arrives. Nodes are shown change by change, for what others do to them is noticed in between.
+/// that its last state arrives. Nodes, and changes of what an object asks for, are shown one by one: what others do to them is noticed in between.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     deltas: Vec<Delta>,
@@ -24,8 +24,10 @@ impl Backlog {
     pub(super) fn push(&mut self, change: &Change, delta: Delta) {
         let slot = match change {
             // Those of other kinds have no slots.
-            Change::Object { slot, new: Some(new), .. } => {
-                (!matches!(new.kind(), Kind::Node | Kind::Other)).then_some(*slot)
+            Change::Object { slot, old, new: Some(new) } => {
+                let has_slot = !matches!(new.kind(), Kind::Node | Kind::Other);
+                let is_as_asked = old.as_ref().is_none_or(|old| old.same_spec(new));
+                (has_slot && is_as_asked).then_some(*slot)
             }
             Change::Object { new: None, .. }
             | Change::Group { .. }
@@ -34,7 +36,13 @@ impl Backlog {
             | Change::Unread(_)
             | Change::Stale => None,
         };
-        let Some(slot) = slot else { return self.deltas.push(delta) };
+        let Some(slot) = slot else {
+            if let Change::Object { slot, .. } = change {
+                // What changes from here on is shown after this.
+                self.last.remove(slot);
+            }
+            return self.deltas.push(delta);
+        };
         let known = self.last.get(&slot).and_then(|at| self.deltas.get_mut(*at));
         match known.filter(|known| is_same(known, &delta)) {
             Some(known) => *known = delta,
@@ -116,5 +124,24 @@ mod tests {
         let (change, delta) = put(0, None, running);
         backlog.push(&change, delta.clone());
         assert_eq!(backlog.take(), [delta], "what was taken is not changed any more");
+    }
+
+    #[test]
+    fn what_others_ask_for_meanwhile_is_shown_each_time() {
+        let set = |replicas: u32, ready: u32| {
+            let value = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "n", "uid": "d"},
+                "spec": {"replicas": replicas, "template": {"spec": {"containers": []}}}, "status": {"readyReplicas": ready}});
+            Object::from_json(value).expect("a Deployment")
+        };
+        let steps = [(3, 0), (3, 1), (5, 1), (5, 2), (5, 3), (3, 3), (3, 2)];
+        let mut backlog = Backlog::default();
+        let mut old = Some(set(3, 3));
+        for (replicas, ready) in steps {
+            let new = set(replicas, ready);
+            let (change, delta) = put(0, old.replace(new.clone()), new);
+            backlog.push(&change, delta);
+        }
+        let shown = [(3, 1), (5, 1), (5, 3), (3, 3), (3, 2)];
+        assert_eq!(backlog.take(), shown.map(|(replicas, ready)| Delta::Put(set(replicas, ready))));
     }
 }

@@ -73,19 +73,12 @@ pub(super) struct Counter(Rc<RefCell<Counts>>);
 struct Counts {
     pods: Made,
     others: Made,
-    /// Changes of each object that is there.
-    changed: FxHashMap<Id, Changed>,
+    /// Changes of each object that is there, by kind and slot: every change is counted, so names are read where something has run away.
+    changed: FxHashMap<Kind, Vec<Option<Changed>>>,
+    /// The same of kinds that no decision reads: those have no slots.
+    named: FxHashMap<Key, Changed>,
     /// Changes of those that are gone, by kind and name: others of the name go on with them.
     gone: FxHashMap<(&'static str, Key), u64>,
-}
-
-/// An object that is there. Every change is counted, so what is compared is short: names are read where something has run away.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Id {
-    /// The slot of one of a kind.
-    Slot(Kind, u32),
-    /// One of a kind that no decision reads: those have no slots.
-    Named(Key),
 }
 
 /// An object that has changed, and how often.
@@ -150,7 +143,8 @@ impl Counter {
             return Some(beyond);
         }
         if events > bounds.events {
-            let there = counts.changed.values().map(|one| ((one.kind, &one.key), one.times));
+            let slots = counts.changed.values().flatten().flatten();
+            let there = slots.chain(counts.named.values()).map(|one| ((one.kind, &one.key), one.times));
             let gone = counts.gone.iter().map(|((kind, key), times)| ((*kind, key), *times));
             let mut changed: FxHashMap<(&str, &Key), u64> = FxHashMap::default();
             there.chain(gone).for_each(|(object, times)| *changed.entry(object).or_default() += times);
@@ -192,24 +186,41 @@ impl Observer for Counter {
     fn changed(&mut self, _: Time, change: &Change, view: &View) {
         let Change::Object { slot, old, new } = change else { return };
         let Some(object) = new.as_ref().or(old.as_ref()) else { return };
-        let kind = object.kind();
-        let id = if kind == Kind::Other { Id::Named(object.meta().key()) } else { Id::Slot(kind, *slot) };
         let mut counts = self.0.borrow_mut();
-        if new.is_none() {
-            if let Some(Changed { kind, key, times }) = counts.changed.remove(&id) {
-                *counts.gone.entry((kind, key)).or_default() += times;
-            }
-            return;
-        }
         if old.is_none() {
             counts.made(object, view);
         }
-        let unchanged = || Changed { kind: object.kind().as_str(), key: object.meta().key(), times: 0 };
-        counts.changed.entry(id).or_insert_with(unchanged).times += 1;
+        counts.changed(*slot, object, new.is_none());
     }
 }
 
 impl Counts {
+    fn changed(&mut self, slot: u32, object: &Object, is_gone: bool) {
+        let unchanged = || Changed { kind: object.kind().as_str(), key: object.meta().key(), times: 0 };
+        let gone = if object.kind() == Kind::Other {
+            let key = object.meta().key();
+            if !is_gone {
+                self.named.entry(key).or_insert_with(unchanged).times += 1;
+                return;
+            }
+            self.named.remove(&key)
+        } else {
+            let slots = self.changed.entry(object.kind()).or_default();
+            let slot = slot as usize;
+            if slots.len() <= slot {
+                slots.resize_with(slot + 1, || None);
+            }
+            if !is_gone {
+                slots[slot].get_or_insert_with(unchanged).times += 1;
+                return;
+            }
+            slots[slot].take()
+        };
+        if let Some(Changed { kind, key, times }) = gone {
+            *self.gone.entry((kind, key)).or_default() += times;
+        }
+    }
+
     fn made(&mut self, object: &Object, view: &View) {
         let of_kind = || Maker::Kind(object.kind().as_str());
         if let Object::Pod(pod) = object {

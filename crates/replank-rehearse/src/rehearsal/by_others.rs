@@ -10,6 +10,7 @@ use replank_sim::{StandingDrain, World};
 use serde::Serialize;
 
 use super::outages::desired;
+use super::served::One;
 use super::standing;
 use super::{Progress, Rehearsal, Stop};
 
@@ -96,7 +97,7 @@ impl Rehearsal {
     pub fn remains(&self, before: &View) -> Remains {
         let (notes, view) = (self.notes.borrow(), self.world.view());
         let mut remains = Remains::default();
-        for (workload, count, _) in notes.served.iter() {
+        for (workload, One { count, .. }) in notes.served.iter() {
             let wanted = desired(view, workload).unwrap_or(0).min(count.before);
             let missing = usize::try_from(wanted - count.now).unwrap_or(0);
             if missing > 0 {

@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 use replank_model::object::pod::Pod;
 use replank_model::text::{Text, Uid};
 use replank_model::time::Time;
-use replank_model::view::View;
 use replank_protocol::command::Refusal;
-use replank_sim::{Asked, Asker, Sent, Workload, workload_of};
+use replank_sim::{Asked, Asker, Sent, Workload};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -77,8 +76,8 @@ pub struct Successor {
 #[derive(Debug, Default)]
 pub(super) struct Evictions {
     entries: Vec<EvictionEntry>,
-    /// Those that were granted and have no successor yet, by workload, the oldest first.
-    vacant: FxHashMap<Workload, VecDeque<usize>>,
+    /// Those that were granted and have no successor yet, by the number of the workload, the oldest first.
+    vacant: FxHashMap<usize, VecDeque<usize>>,
     /// Pods that were granted to go and are still there.
     leaving: FxHashMap<Uid, usize>,
     /// Successors that are not Ready yet.
@@ -86,8 +85,14 @@ pub(super) struct Evictions {
 }
 
 impl Evictions {
-    /// Notes a request that was answered.
-    pub(super) fn answered(&mut self, sent: &Sent, request: Request, pod: &Pod, workload: Option<&Workload>) {
+    /// Notes a request that was answered, with the pod's workload and its number.
+    pub(super) fn answered(
+        &mut self,
+        sent: &Sent,
+        request: Request,
+        pod: &Pod,
+        workload: Option<(usize, &Workload)>,
+    ) {
         let Some((at, result)) = &sent.result else { return };
         let refused = match result {
             Ok(()) => None,
@@ -103,7 +108,7 @@ impl Evictions {
     }
 
     /// Notes what somebody else has asked for.
-    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<&Workload>) {
+    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<(usize, &Workload)>) {
         let by = match asked.by {
             Asker::Person => By::Hand,
             Asker::Eks => By::Eks,
@@ -117,13 +122,13 @@ impl Evictions {
         (by, request): (By, Request),
         refused: Option<String>,
         pod: &Pod,
-        workload: Option<&Workload>,
+        workload: Option<(usize, &Workload)>,
     ) {
         let index = self.entries.len();
         if refused.is_none() {
             self.leaving.insert(pod.meta.uid.clone(), index);
-            if let Some(workload) = workload {
-                self.vacant.entry(workload.clone()).or_default().push_back(index);
+            if let Some((number, _)) = workload {
+                self.vacant.entry(number).or_default().push_back(index);
             }
         }
         self.entries.push(EvictionEntry {
@@ -131,7 +136,7 @@ impl Evictions {
             namespace: pod.meta.namespace.text().clone(),
             pod: pod.meta.name.text().clone(),
             node: pod.node.as_ref().map(|node| node.text().clone()),
-            workload: workload.map(|workload| format!("{} {}", workload.kind, workload.name)),
+            workload: workload.map(|(_, workload)| format!("{} {}", workload.kind, workload.name)),
             by,
             request,
             refused,
@@ -140,11 +145,17 @@ impl Evictions {
         });
     }
 
-    /// Takes in what became of a pod.
-    pub(super) fn pod(&mut self, at: Time, old: Option<&Pod>, new: Option<&Pod>, view: &View) {
+    /// Takes in what became of a pod; where it is new, the number of its workload is asked for.
+    pub(super) fn pod(
+        &mut self,
+        at: Time,
+        old: Option<&Pod>,
+        new: Option<&Pod>,
+        workload: impl FnOnce() -> Option<usize>,
+    ) {
         let at = at.floor_seconds();
         match (old, new) {
-            (None, Some(pod)) => self.made(at, pod, view),
+            (None, Some(pod)) => self.made(at, pod, workload),
             (Some(_), Some(pod)) => self.came(at, pod),
             (Some(pod), None) => {
                 if let Some(index) = self.leaving.remove(&pod.meta.uid) {
@@ -157,13 +168,11 @@ impl Evictions {
     }
 
     /// A pod was made: in place of the one of its name, else of the one of its workload that went first.
-    fn made(&mut self, at: Time, pod: &Pod, view: &View) {
+    fn made(&mut self, at: Time, pod: &Pod, workload: impl FnOnce() -> Option<usize>) {
         if self.vacant.is_empty() {
             return;
         }
-        let Some(vacant) = workload_of(view, pod).and_then(|workload| self.vacant.get_mut(&workload)) else {
-            return;
-        };
+        let Some(vacant) = workload().and_then(|number| self.vacant.get_mut(&number)) else { return };
         let same = vacant.iter().position(|index| self.entries[*index].pod == *pod.meta.name.text());
         let Some(index) = vacant.remove(same.unwrap_or(0)) else { return };
         self.entries[index].successor = Some(Successor {

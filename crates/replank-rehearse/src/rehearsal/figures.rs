@@ -13,7 +13,6 @@ use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::back::Rollback;
 use super::causes;
-use super::course::Course;
 use super::holders;
 use super::outages;
 use super::recorder::Recorder;
@@ -21,7 +20,7 @@ use super::result::{
     AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
-use super::served::ReadyCount;
+use super::served::One;
 use super::standing;
 use super::{Rehearsal, Stop};
 use crate::finding_entry::FindingEntry;
@@ -199,7 +198,7 @@ fn blocking(end: Option<&End>) -> &[Waiting] {
 }
 
 fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
-    let touched = notes.budgets.iter().filter(|(_, count)| count.touched);
+    let touched = notes.budgets.sorted().filter(|(_, count)| count.touched);
     touched
         .map(|(key, count)| BudgetFigures {
             namespace: key.namespace.text().clone(),
@@ -214,22 +213,19 @@ fn budgets(notes: &Recorder) -> Vec<BudgetFigures> {
 }
 
 fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
-    let concerned = |(workload, count, _): &(&Workload, &ReadyCount, &Course)| {
-        count.moved || outages::is_short(view, workload, count)
+    let concerned = |(workload, one): &(&Workload, &One)| {
+        one.count.moved || outages::is_short(view, workload, &one.count)
     };
     let moved = notes.served.iter().filter(concerned);
     moved
-        .map(|(workload, count, course)| WorkloadFigures {
+        .map(|(workload, One { count, course, covered })| WorkloadFigures {
             kind: workload.kind.clone(),
             namespace: workload.namespace.text().clone(),
             name: workload.name.clone(),
             desired: outages::desired(view, workload).unwrap_or(count.before),
             min_ready: count.min,
             without_ready: outages::dark(count, now),
-            budgets: {
-                let covers = notes.covered.get(workload).into_iter().flatten();
-                covers.map(|key| key.name.text().clone()).collect()
-            },
+            budgets: covered.iter().map(|key| key.name.text().clone()).collect(),
             history: course.entries(),
         })
         .collect()

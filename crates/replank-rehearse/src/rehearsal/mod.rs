@@ -14,6 +14,7 @@ mod happened;
 mod holders;
 mod ids;
 mod interruptions;
+mod numbered;
 mod outages;
 mod preempted;
 mod recorder;

@@ -7,7 +7,7 @@ use replank_sim::Workload;
 
 use super::ids::OUTAGE;
 use super::recorder::Recorder;
-use super::served::ReadyCount;
+use super::served::{One, ReadyCount};
 use crate::finding_entry::FindingEntry;
 
 /// How long a workload had no Ready pod until now.
@@ -22,7 +22,7 @@ pub(super) fn is_short(view: &View, workload: &Workload, count: &ReadyCount) -> 
 
 /// Finds those that no other finding explains.
 pub(super) fn find(view: &View, notes: &Recorder, now: Time, findings: &mut Vec<FindingEntry>) {
-    for (workload, count, _) in notes.served.iter() {
+    for (workload, One { count, .. }) in notes.served.iter() {
         let dark = dark(count, now);
         let object = format!("{} {}/{}", workload.kind, workload.namespace, workload.name);
         let is_told = findings.iter().any(|finding| finding.object == object);

@@ -3,7 +3,7 @@
 //! The recorder sees the truth, change by change; it decides nothing and is asked only at the end (and by the progress
 //! display in between).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use replank_model::object::Object;
 use replank_model::object::cloud::Instance;
@@ -22,6 +22,7 @@ use rustc_hash::FxHashSet;
 use super::course::{Course, Worst};
 use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
+use super::numbered::Numbered;
 use super::preempted::Preempted;
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
 use super::served::Served;
@@ -32,7 +33,7 @@ use super::waits::Waits;
 use replank_sim::Asked;
 use replank_sim::Observer;
 use replank_sim::Sent;
-use replank_sim::{Workload, ends_by_itself, workload_of};
+use replank_sim::ends_by_itself;
 
 /// Everything that is noted during a rehearsal.
 #[derive(Debug, Default)]
@@ -43,11 +44,9 @@ pub(super) struct Recorder {
     pub(super) noticed: Vec<NoticedEntry>,
     /// Ready pods of each workload.
     pub(super) served: Served,
-    /// Budgets that were seen to cover pods of a workload.
-    pub(super) covered: BTreeMap<Workload, BTreeSet<Key>>,
     /// Pods that cannot be placed, over time.
     pub(super) waiting: Course,
-    pub(super) budgets: BTreeMap<Key, BudgetCount>,
+    pub(super) budgets: Numbered<Key, BudgetCount>,
     pub(super) evictions: Evictions,
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
@@ -178,10 +177,9 @@ impl Recorder {
     fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
         let status = &budget.status;
         let (healthy, allowed) = (status.current_healthy, status.disruptions_allowed);
-        let count = self
-            .budgets
-            .entry(budget.meta.key())
-            .or_insert_with(|| BudgetCount { min: healthy, ..BudgetCount::default() });
+        let first = || BudgetCount { min: healthy, ..BudgetCount::default() };
+        let number = self.budgets.number(&budget.meta.key(), first);
+        let count = self.budgets.at(number);
         if count.history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
             count.history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
         }
@@ -205,21 +203,24 @@ impl Recorder {
             return;
         };
         let pod = &view.pods[ix];
-        let workload = workload_of(view, pod);
-        self.evictions.answered(sent, request, pod, workload.as_ref());
+        let workload = self.served.number_of(view, pod);
+        let named = workload.map(|number| (number, self.served.name(number)));
+        self.evictions.answered(sent, request, pod, named);
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
-            if let Some(workload) = &workload {
-                note_cover(&mut self.covered, workload, &key);
-            }
-            if let Some(count) = self.budgets.get_mut(&key) {
+            if let Some(known) = self.budgets.find(&key) {
+                let count = self.budgets.at(known);
                 count.touched = true;
                 if matches!(result, Some(Ok(()))) && pod.is_ready() {
-                    let healthy = view.pods_of_budget(*budget).filter(|ix| serves(&view.pods[*ix])).count();
-                    if i32::try_from(healthy).unwrap_or(i32::MAX) < count.desired {
+                    let healthy = view.pods_of_budget(*budget).filter(|ix| serves(&view.pods[*ix]));
+                    let desired = usize::try_from(count.desired).unwrap_or(0);
+                    if healthy.take(desired).count() < desired {
                         *count.undercut(&sent.command.effect) += 1;
                     }
                 }
+            }
+            if let Some(number) = workload {
+                self.served.at(number).covered.insert(key);
             }
         }
         match result {
@@ -237,11 +238,11 @@ impl Recorder {
         }
     }
 
-    fn note_moved(&mut self, pod: &Pod, workload: Option<Workload>) {
+    fn note_moved(&mut self, pod: &Pod, workload: Option<usize>) {
         self.pods.moved += 1;
         self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
         let Some(workload) = workload else { return };
-        let count = self.served.count_mut(&workload);
+        let count = &mut self.served.at(workload).count;
         let made_since = pod.meta.creation_timestamp >= self.start;
         self.pods.moved_more_than_once += usize::from(count.moved && made_since);
         count.moved = true;
@@ -291,16 +292,16 @@ impl Observer for Recorder {
                     }
                     self.ended_by_others.changed(old, Some(new));
                     self.pod(at, view, Some(old), Some(new));
-                    self.evictions.pod(at, Some(old), Some(new), view);
+                    self.evictions.pod(at, Some(old), Some(new), || self.served.number_of(view, new));
                 }
                 (Some(Object::Pod(old)), None) => {
                     self.ended_by_others.changed(old, None);
                     self.pod(at, view, Some(old), None);
-                    self.evictions.pod(at, Some(old), None, view);
+                    self.evictions.pod(at, Some(old), None, || self.served.number_of(view, old));
                 }
                 (None, Some(Object::Pod(new))) => {
                     self.pod(at, view, None, Some(new));
-                    self.evictions.pod(at, None, Some(new), view);
+                    self.evictions.pod(at, None, Some(new), || self.served.number_of(view, new));
                 }
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),
                 (Some(Object::Job(job)), None) => self.ended_by_others.job_removed(job),
@@ -322,8 +323,9 @@ impl Observer for Recorder {
     }
 
     fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
-        let workload = workload_of(view, &asked.pod);
-        self.evictions.asked(at, asked, workload.as_ref());
+        let workload = self.served.number_of(view, &asked.pod);
+        let named = workload.map(|number| (number, self.served.name(number)));
+        self.evictions.asked(at, asked, named);
         match &asked.refused {
             None => self.note_moved(&asked.pod, workload),
             Some(_) => self.pods.evictions_refused += 1,
@@ -371,14 +373,6 @@ impl Observer for Recorder {
             | Effect::Queue(QueueEffect::DeleteMessage { .. })
             | Effect::Group(GroupEffect::Terminate { .. }) => {}
         }
-    }
-}
-
-fn note_cover(covered: &mut BTreeMap<Workload, BTreeSet<Key>>, workload: &Workload, budget: &Key) {
-    match covered.get_mut(workload) {
-        Some(budgets) if budgets.contains(budget) => {}
-        Some(budgets) => drop(budgets.insert(budget.clone())),
-        None => drop(covered.insert(workload.clone(), BTreeSet::from([budget.clone()]))),
     }
 }
 

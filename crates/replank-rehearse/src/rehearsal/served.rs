@@ -1,7 +1,8 @@
 //! How many pods of each workload are Ready, over time.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
@@ -10,6 +11,7 @@ use replank_sim::{Workload, workload_of};
 use rustc_hash::FxHashMap;
 
 use super::course::{Course, Worst};
+use super::numbered::Numbered;
 
 /// Ready pods of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,16 +29,17 @@ pub(super) struct ReadyCount {
 
 /// One workload.
 #[derive(Debug, Default)]
-struct One {
-    count: ReadyCount,
-    course: Course,
+pub(super) struct One {
+    pub(super) count: ReadyCount,
+    pub(super) course: Course,
+    /// Budgets that were seen to cover pods of it.
+    pub(super) covered: BTreeSet<Key>,
 }
 
 /// All workloads. They are numbered, so that a pod that becomes Ready or ceases to be costs no comparison of names.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    numbers: BTreeMap<Workload, usize>,
-    all: Vec<One>,
+    all: Numbered<Workload, One>,
     /// The workload of each pod, so that it is found once.
     of_pod: FxHashMap<Uid, usize>,
 }
@@ -44,12 +47,27 @@ pub(super) struct Served {
 impl Served {
     /// A workload's number.
     pub(super) fn number(&mut self, workload: &Workload) -> usize {
-        if let Some(number) = self.numbers.get(workload) {
-            return *number;
+        self.all.number(workload, One::default)
+    }
+
+    /// The number of a pod's workload.
+    pub(super) fn number_of(&mut self, view: &View, pod: &Pod) -> Option<usize> {
+        if let Some(number) = self.of_pod.get(&pod.meta.uid) {
+            return Some(*number);
         }
-        self.numbers.insert(workload.clone(), self.all.len());
-        self.all.push(One::default());
-        self.all.len() - 1
+        let number = self.number(&workload_of(view, pod)?);
+        self.of_pod.insert(pod.meta.uid.clone(), number);
+        Some(number)
+    }
+
+    /// The workload of a number.
+    pub(super) fn name(&self, number: usize) -> &Workload {
+        self.all.name(number)
+    }
+
+    /// What is known of the workload of a number.
+    pub(super) fn at(&mut self, number: usize) -> &mut One {
+        self.all.at(number)
     }
 
     /// So many more pods of a pod's workload are Ready.
@@ -57,16 +75,8 @@ impl Served {
         if difference == 0 {
             return;
         }
-        let number = match self.of_pod.get(&pod.meta.uid) {
-            Some(number) => *number,
-            None => {
-                let Some(workload) = workload_of(view, pod) else { return };
-                let number = self.number(&workload);
-                self.of_pod.insert(pod.meta.uid.clone(), number);
-                number
-            }
-        };
-        let One { count, course } = &mut self.all[number];
+        let Some(number) = self.number_of(view, pod) else { return };
+        let One { count, course, .. } = self.at(number);
         count.now += difference;
         count.min = count.min.min(count.now);
         course.note(at, count.now, Worst::Least);
@@ -87,7 +97,7 @@ impl Served {
 
     /// Pods come one by one before anything happens: what is of interest begins with all of them.
     pub(super) fn begin(&mut self, at: Time) {
-        for One { count, course } in &mut self.all {
+        for One { count, course, .. } in self.all.values_mut() {
             *count =
                 ReadyCount { before: count.now, now: count.now, min: count.now, ..ReadyCount::default() };
             *course = Course::default();
@@ -95,16 +105,8 @@ impl Served {
         }
     }
 
-    pub(super) fn count_mut(&mut self, workload: &Workload) -> &mut ReadyCount {
-        let number = self.number(workload);
-        &mut self.all[number].count
-    }
-
     /// All of them, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Workload, &ReadyCount, &Course)> {
-        self.numbers.iter().map(|(workload, number)| {
-            let One { count, course } = &self.all[*number];
-            (workload, count, course)
-        })
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Workload, &One)> {
+        self.all.sorted()
     }
 }

@@ -1,7 +1,5 @@
 //! What became of every node, moment by moment.
 
-use std::collections::BTreeMap;
-
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState};
 use replank_model::object::node::Node;
@@ -9,6 +7,7 @@ use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
 use replank_model::time::Time;
 use replank_model::view::Change;
 use replank_protocol::mark;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::shape::NodeShape;
@@ -82,8 +81,9 @@ impl NodeTimeline {
 /// All nodes of the groups that are watched.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    nodes: BTreeMap<InstanceId, NodeTimeline>,
-    by_name: BTreeMap<NodeName, InstanceId>,
+    nodes: Vec<NodeTimeline>,
+    by_instance: FxHashMap<InstanceId, usize>,
+    by_name: FxHashMap<NodeName, usize>,
 }
 
 impl Timeline {
@@ -97,12 +97,14 @@ impl Timeline {
         match change {
             Change::Instance { new: Some(instance), .. } => self.instance(at, instance),
             Change::Instance { old: Some(instance), new: None } => {
-                self.enter(&instance.id.clone(), NodePhase::Gone, at);
+                if let Some(index) = self.by_instance.get(&instance.id) {
+                    self.nodes[*index].enter(NodePhase::Gone, at);
+                }
             }
             Change::Object { new: Some(Object::Node(node)), .. } => self.node(at, node),
             Change::Object { old: Some(Object::Node(node)), new: None, .. } => {
-                if let Some(id) = self.by_name.get(&node.name()).cloned() {
-                    self.enter(&id, NodePhase::Gone, at);
+                if let Some(known) = self.named_mut(&node.name()) {
+                    known.enter(NodePhase::Gone, at);
                 }
             }
             Change::Object { .. }
@@ -117,7 +119,7 @@ impl Timeline {
     /// All nodes: the old ones first, each part in the order in which they began to change.
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeTimeline> {
-        let mut all: Vec<NodeTimeline> = self.nodes.values().cloned().collect();
+        let mut all: Vec<NodeTimeline> = self.nodes.clone();
         let second = |node: &NodeTimeline| node.phases.get(1).map_or(node.phases[0].at, |start| start.at);
         let last = |node: &NodeTimeline| node.phases.last().map(|start| start.at);
         all.sort_by_key(|node| {
@@ -129,14 +131,13 @@ impl Timeline {
 
     /// Whether the drain of a node was ever begun.
     pub(super) fn was_begun(&self, name: &NodeName) -> bool {
-        let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
+        let node = self.named(name);
         node.is_some_and(|node| node.phases.iter().any(|phase| phase.phase == NodePhase::Draining))
     }
 
     /// The group of a node that came since the beginning; `None` for any other.
     pub(super) fn group_of_new(&self, name: &NodeName) -> Option<&GroupName> {
-        let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
-        node.filter(|node| !node.old).map(|node| &node.group)
+        self.named(name).filter(|node| !node.old).map(|node| &node.group)
     }
 
     /// How many nodes that were there before are in a phase: of all of them, or of those with a name.
@@ -144,17 +145,24 @@ impl Timeline {
     pub(super) fn count_of(&self, name: Option<&NodeName>, phase: NodePhase) -> usize {
         let is_there = |node: &&NodeTimeline| node.old && node.phase() == phase;
         match name {
-            Some(name) => {
-                let node = self.by_name.get(name).and_then(|id| self.nodes.get(id));
-                usize::from(node.as_ref().is_some_and(is_there))
-            }
-            None => self.nodes.values().filter(is_there).count(),
+            Some(name) => usize::from(self.named(name).as_ref().is_some_and(is_there)),
+            None => self.nodes.iter().filter(is_there).count(),
         }
     }
 
+    fn named(&self, name: &NodeName) -> Option<&NodeTimeline> {
+        self.by_name.get(name).map(|index| &self.nodes[*index])
+    }
+
+    fn named_mut(&mut self, name: &NodeName) -> Option<&mut NodeTimeline> {
+        self.by_name.get(name).map(|index| &mut self.nodes[*index])
+    }
+
     fn add(&mut self, at: Time, instance: &Instance, old: bool, phase: NodePhase) {
+        let index = self.nodes.len();
+        self.by_instance.insert(instance.id.clone(), index);
         if let Some(name) = &instance.node {
-            self.by_name.insert(name.clone(), instance.id.clone());
+            self.by_name.insert(name.clone(), index);
         }
         let timeline = NodeTimeline {
             node: instance.node.clone(),
@@ -165,14 +173,15 @@ impl Timeline {
             shape: None,
             phases: vec![PhaseStart { phase, at }],
         };
-        self.nodes.insert(instance.id.clone(), timeline);
+        self.nodes.push(timeline);
     }
 
     fn instance(&mut self, at: Time, instance: &Instance) {
-        let Some(known) = self.nodes.get_mut(&instance.id) else {
+        let Some(index) = self.by_instance.get(&instance.id).copied() else {
             self.add(at, instance, false, NodePhase::Booting);
             return;
         };
+        let known = &mut self.nodes[index];
         known.node.clone_from(&instance.node);
         match instance.state {
             InstanceState::Pending => {}
@@ -184,14 +193,12 @@ impl Timeline {
             InstanceState::Terminated => {}
         }
         if let Some(name) = &instance.node {
-            self.by_name.insert(name.clone(), instance.id.clone());
+            self.by_name.insert(name.clone(), index);
         }
     }
 
     fn node(&mut self, at: Time, node: &Node) {
-        let Some(known) = self.by_name.get(&node.name()).and_then(|id| self.nodes.get_mut(id)) else {
-            return;
-        };
+        let Some(known) = self.named_mut(&node.name()) else { return };
         if !known.old && known.shape.is_none() {
             known.shape = Some(NodeShape::of(node));
         }
@@ -204,12 +211,6 @@ impl Timeline {
             (NodePhase::Cordoned | NodePhase::Draining, None) => known.enter(NodePhase::Serving, at),
             (NodePhase::Joining, None) if node.is_ready() => known.enter(NodePhase::Ready, at),
             (_, _) => {}
-        }
-    }
-
-    fn enter(&mut self, id: &InstanceId, phase: NodePhase, at: Time) {
-        if let Some(known) = self.nodes.get_mut(id) {
-            known.enter(phase, at);
         }
     }
 }

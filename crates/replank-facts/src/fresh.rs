@@ -37,7 +37,7 @@ pub fn node_of(factories: &[PodFactory], group: &NodeGroup, zone: &Zone) -> Opti
     let name = NodeName::from(format!("new-{}-{zone}", group.name));
     let mut node = profile.node(&name, zone, shape);
     let ready = Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() };
-    node.status.conditions = vec![ready];
+    node.status.conditions = vec![ready].into();
     let daemons = daemons(factories, &node);
     Some(Fresh {
         group: group.name.clone(),

@@ -55,7 +55,7 @@ impl Places {
                 for (number, shape) in profile.shapes.iter().enumerate() {
                     let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));
                     let mut node = profile.node(&name, zone, shape);
-                    node.status.conditions = vec![ready()];
+                    node.status.conditions = vec![ready()].into();
                     view.apply(Delta::from(node));
                     add_csi_node(&mut view, &name, shape);
                 }
@@ -80,7 +80,7 @@ impl Places {
             for ((number, zone), shape) in zones.iter().enumerate().zip(profile.shapes.iter().cycle()) {
                 let name = NodeName::from(format!("new-{}-{number}", group.name));
                 let mut node = profile.node(&name, zone, shape);
-                node.status.conditions = vec![ready()];
+                node.status.conditions = vec![ready()].into();
                 view.apply(Delta::from(node));
                 add_csi_node(&mut view, &name, shape);
             }

@@ -7,6 +7,7 @@ pub mod admission;
 pub mod cron;
 pub mod delta;
 pub mod labels;
+pub mod list;
 pub mod object;
 pub mod pairs;
 mod reader;

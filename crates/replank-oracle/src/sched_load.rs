@@ -200,7 +200,7 @@ impl Fleet {
             pod.meta.uid = name.as_str().into();
             pod.meta.namespace = set.meta.namespace.clone();
             pod.meta.labels = [("app", set.meta.name.as_str())].into_iter().collect();
-            pod.meta.owner_references = vec![owner.clone()];
+            pod.meta.owner_references = vec![owner.clone()].into();
             self.pods.push(Arc::new(pod));
         }
         self.sets.push(set.clone());

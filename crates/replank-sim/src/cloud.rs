@@ -499,7 +499,7 @@ impl SimulatedCloud {
         let Some(name) = instance.node.as_ref().filter(|_| instance.state.is_alive()) else { return };
         let now = ctx.api.timestamp();
         let written = ctx.api.modify::<Node>(&Key::cluster(name.text().clone()), |node| {
-            node.status.conditions = vec![ready_condition(ConditionStatus::True, "KubeletReady", now)];
+            node.status.conditions = vec![ready_condition(ConditionStatus::True, "KubeletReady", now)].into();
         });
         debug_assert!(
             written.is_ok() || ctx.view().node(name).is_none(),
@@ -583,7 +583,7 @@ fn booted(
         "node.kubernetes.io/not-ready",
         replank_model::object::affinity::TaintEffect::NoSchedule,
     ));
-    node.status.conditions = vec![ready_condition(ConditionStatus::False, "KubeletNotReady", now)];
+    node.status.conditions = vec![ready_condition(ConditionStatus::False, "KubeletNotReady", now)].into();
     if let Some((system, architecture)) = template.ami_type.shown() {
         let info = &mut node.status.node_info;
         (info.os_image, info.architecture) = (Text::from(system), Text::from(architecture));

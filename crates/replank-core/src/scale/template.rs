@@ -248,7 +248,7 @@ impl Template {
             node.spec.taints.retain(|taint| !is_startup(taint, options));
             let ready =
                 Condition { r#type: "Ready".into(), status: ConditionStatus::True, ..Condition::default() };
-            node.status.conditions = vec![ready];
+            node.status.conditions = vec![ready].into();
             (zone.clone(), Arc::new(node))
         });
         Self {

@@ -415,7 +415,8 @@ fn restart(pod: &mut Pod, restarts: i32, began: Time, ended: Time) {
         restart_count: restarts,
         last_state: ContainerState { terminated: Some(last), ..ContainerState::default() },
         ..ContainerStatus::default()
-    }];
+    }]
+    .into();
 }
 
 fn crash(pod: &mut Pod) {

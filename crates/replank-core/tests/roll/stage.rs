@@ -513,7 +513,7 @@ impl Stage {
                 let mut status = ContainerStatus::default();
                 status.state.terminated =
                     Some(ContainerTerminated { finished_at: Some(self.now), ..Default::default() });
-                job.status.container_statuses = vec![status];
+                job.status.container_statuses = vec![status].into();
                 self.put(job);
             }
         }
@@ -641,11 +641,11 @@ impl Stage {
             match scheduler.place(&self.truth, &Arc::new(pod.clone()), 0) {
                 Ok(placed) => {
                     pod.node = Some(placed.node);
-                    pod.status.conditions = vec![condition("PodScheduled", true, self.now)];
+                    pod.status.conditions = vec![condition("PodScheduled", true, self.now)].into();
                     self.put(pod);
                 }
                 Err(_) if pod.status.conditions.is_empty() => {
-                    pod.status.conditions = vec![condition("PodScheduled", false, self.now)];
+                    pod.status.conditions = vec![condition("PodScheduled", false, self.now)].into();
                     self.put(pod);
                 }
                 Err(_) => {}
@@ -666,7 +666,7 @@ impl Stage {
                 let mut pod = Pod::clone(&pod);
                 pod.status.phase = PodPhase::Running;
                 pod.status.start_time = Some(self.now);
-                pod.status.conditions = vec![condition("Ready", true, self.now)];
+                pod.status.conditions = vec![condition("Ready", true, self.now)].into();
                 self.put(pod);
             }
         }
@@ -777,7 +777,7 @@ impl Stage {
         node.meta.uid = Uid::new(name.text().clone());
         node.meta.creation_timestamp = Some(self.now);
         node.spec.provider_id = Text::from(format!("aws:///{}/{}", instance.zone, instance.id));
-        node.status.conditions = vec![condition("Ready", false, self.now)];
+        node.status.conditions = vec![condition("Ready", false, self.now)].into();
         node.spec.unschedulable = false;
         node.spec.taints.push(replank_model::object::affinity::Taint::new(
             "node.kubernetes.io/not-ready",
@@ -799,7 +799,7 @@ impl Stage {
         let Some(ready) = node.meta.creation_timestamp.map(|created| created + NODE_READY) else { return };
         let mut changed = Node::clone(&node);
         if ready <= self.now && !node.is_ready() {
-            changed.status.conditions = vec![condition("Ready", true, self.now)];
+            changed.status.conditions = vec![condition("Ready", true, self.now)].into();
         }
         if ready + self.taint_lag <= self.now {
             changed.spec.taints.clear();

@@ -78,7 +78,7 @@ pub(super) fn ephemeral(pod: &Pod) -> Vec<PersistentVolumeClaim> {
     with_template
         .map(|(name, template)| {
             let mut claim = claim(pod, name, template);
-            claim.meta.owner_references = vec![owner.clone()];
+            claim.meta.owner_references = vec![owner.clone()].into();
             claim
         })
         .collect()

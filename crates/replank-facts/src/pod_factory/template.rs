@@ -158,7 +158,7 @@ fn made_up(deployment: &Deployment) -> Arc<ReplicaSet> {
             name,
             namespace: deployment.meta.namespace.clone(),
             labels: template.meta.labels.clone(),
-            owner_references: vec![owner],
+            owner_references: vec![owner].into(),
             ..Meta::default()
         },
         spec: ReplicaSetSpec { selector: Some(selector), template, ..ReplicaSetSpec::default() },

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::list::List;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
 use crate::quantity::Quantity;
@@ -169,7 +170,7 @@ wire! {
         /// What was measured, in the order of the spec's metrics.
         pub current_metrics: Vec<MetricStatus>,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// autoscaling/v2 ResourceMetricStatus.

@@ -1,6 +1,7 @@
 //! Workloads that end: Job and CronJob.
 
 use crate::cron::{self, Schedule};
+use crate::list::List;
 use crate::object::condition::{self, Condition};
 use crate::object::meta::Meta;
 use crate::object::pod::{PodTemplate, TemplateMeta};
@@ -156,7 +157,7 @@ wire! {
     /// batch/v1 JobStatus.
     pub struct JobStatus {
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
         /// When the Job (last) began.
         pub start_time: Option<Time>,
         /// When it was complete.

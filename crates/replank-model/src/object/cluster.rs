@@ -1,5 +1,6 @@
 //! Things of the cluster as a whole, and kinds that no decision reads.
 
+use crate::list::List;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
 use crate::text::{Name, Text};
@@ -38,7 +39,7 @@ wire! {
         /// Absent reads as Active.
         pub phase: Option<NamespacePhase>,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// apiextensions.k8s.io/v1 CustomResourceDefinition, what tells whether a kind can be scaled.

@@ -2,6 +2,7 @@
 //!
 //! The NodeClaim is what stands for the machine: deleting it is how a node of Karpenter is replaced by hand. What Karpenter then does is in docs/effects.md.
 
+use crate::list::List;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
 use crate::text::{NodeName, Text};
@@ -45,7 +46,7 @@ wire! {
         /// The node; absent until it registers.
         pub node_name: Option<NodeName>,
         /// Conditions: Launched, Registered, Initialized, Drained, InstanceTerminating and others.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 }
 

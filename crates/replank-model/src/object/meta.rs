@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::labels::{Annotations, Labels};
+use crate::list::List;
 use crate::text::{Name, Namespace, Text, Uid};
 use crate::time::Time;
 use crate::wire::wire;
@@ -61,7 +62,7 @@ wire! {
         /// Annotations.
         pub annotations: Annotations,
         /// Objects that this one depends on.
-        pub owner_references: Vec<OwnerReference>,
+        pub owner_references: List<OwnerReference>,
         /// Names that must be taken away before the object can go.
         pub finalizers: Vec<Text>,
         /// The JSON this came from.

@@ -1,5 +1,6 @@
 //! Nodes.
 
+use crate::list::List;
 use crate::object::affinity::Taint;
 use crate::object::condition::{self, Condition, ConditionStatus};
 use crate::object::meta::Meta;
@@ -54,7 +55,7 @@ wire! {
         /// What pods may use.
         pub allocatable: Resources,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
         /// Software and hardware.
         pub node_info: NodeInfo,
         /// Images on the node.

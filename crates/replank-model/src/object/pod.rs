@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::labels::{Annotations, Labels, TextMap};
+use crate::list::List;
 use crate::object::affinity::{Affinity, Toleration, TopologySpreadConstraint};
 use crate::object::condition::{self, Condition};
 use crate::object::meta::Meta;
@@ -311,7 +312,7 @@ wire! {
         /// A sentence that says why.
         pub message: Text,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
         /// When the kubelet took the pod.
         pub start_time: Option<Time>,
         /// Node that preemption made room on.
@@ -320,9 +321,9 @@ wire! {
         #[serde(rename = "podIP")]
         pub pod_ip: Text,
         /// How the containers are.
-        pub container_statuses: Vec<ContainerStatus>,
+        pub container_statuses: List<ContainerStatus>,
         /// How the init containers are.
-        pub init_container_statuses: Vec<ContainerStatus>,
+        pub init_container_statuses: List<ContainerStatus>,
         /// Generation that the kubelet has acted on.
         pub observed_generation: i64,
         /// Requests of the pod as a whole that the kubelet has put in force.

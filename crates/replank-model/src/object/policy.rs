@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::int_or_string::IntOrString;
+use crate::list::List;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
 use crate::object::pod::PreemptionPolicy;
@@ -61,7 +62,7 @@ wire! {
         /// Pods covered.
         pub expected_pods: i32,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// core/v1 ResourceQuota.

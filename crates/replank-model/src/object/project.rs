@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::labels::TextMap;
+use crate::list::List;
 use crate::object::cluster::{NamespaceObject, Other};
 use crate::object::meta::{Meta, OwnerReference, Raw};
 use crate::object::pod::{Pod, PodSpec, PodStatus};
@@ -60,7 +61,7 @@ pub struct Projector {
     /// The same by the text they stand in, where objects are read from that.
     pub(super) spec_texts: SpecTexts,
     map_texts: FxHashMap<Box<str>, TextMap>,
-    owner_texts: FxHashMap<Box<str>, Vec<OwnerReference>>,
+    owner_texts: FxHashMap<Box<str>, List<OwnerReference>>,
     /// How much is known when what nobody has is forgotten next.
     full: usize,
 }

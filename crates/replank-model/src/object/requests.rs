@@ -220,13 +220,15 @@ mod tests {
             resources: Some(in_force),
             allocated_resources: resources(&[(CPU, "2")]),
             ..Default::default()
-        }];
+        }]
+        .into();
         assert_eq!(of_pod(&pod), resources(&[(CPU, "4")]));
         pod.status.conditions = vec![condition::Condition {
             r#type: "PodResizePending".into(),
             reason: "Infeasible".into(),
             ..Default::default()
-        }];
+        }]
+        .into();
         assert_eq!(of_pod(&pod), resources(&[(CPU, "2")]));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::labels::{Annotations, Labels, TextMap};
+use crate::list::List;
 use crate::object::affinity::NodeSelector;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
@@ -277,7 +278,7 @@ wire! {
         /// Who may mount it.
         pub access_modes: Vec<AccessMode>,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// core/v1 PersistentVolume.

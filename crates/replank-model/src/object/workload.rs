@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::int_or_string::IntOrString;
 use crate::labels::TextMap;
+use crate::list::List;
 use crate::object::condition::Condition;
 use crate::object::meta::Meta;
 use crate::object::pod::PodTemplate;
@@ -113,7 +114,7 @@ wire! {
         /// Counter that avoids name collisions.
         pub collision_count: Option<i32>,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// apps/v1 ReplicaSet.
@@ -154,7 +155,7 @@ wire! {
         /// Generation that the controller has seen.
         pub observed_generation: i64,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// core/v1 ReplicationController.
@@ -268,7 +269,7 @@ wire! {
         /// Counter that avoids name collisions.
         pub collision_count: Option<i32>,
         /// Conditions.
-        pub conditions: Vec<Condition>,
+        pub conditions: List<Condition>,
     }
 
     /// apps/v1 DaemonSet.

@@ -144,7 +144,7 @@ pub(crate) fn revision_of<R: Tabled>(
             namespace: meta.namespace.clone(),
             labels: template.meta.labels.with(label, hash),
             annotations: meta.annotations.clone(),
-            owner_references: vec![pods::controller_reference(owner)],
+            owner_references: vec![pods::controller_reference(owner)].into(),
             raw: Raw(Some(Arc::from(data.to_string()))),
             ..Meta::default()
         },

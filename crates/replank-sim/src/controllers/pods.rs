@@ -38,7 +38,7 @@ pub(crate) fn from_template<R: Resource>(owner: &R, template: &PodTemplate) -> P
             labels: template.meta.labels.clone(),
             annotations: template.meta.annotations.clone(),
             finalizers: template.meta.finalizers.clone(),
-            owner_references: vec![controller_reference(owner)],
+            owner_references: vec![controller_reference(owner)].into(),
             ..Meta::default()
         },
         spec: template.spec.clone(),

@@ -1,5 +1,6 @@
 //! What a kubelet writes into the status of a pod's containers.
 
+use replank_model::list::List;
 use replank_model::object::pod::{
     ContainerRunning, ContainerState, ContainerStatus, ContainerTerminated, Pod, RestartPolicy,
 };
@@ -22,7 +23,7 @@ pub(super) fn ends_for_good(pod: &Pod, code: i32) -> bool {
 }
 
 /// The statuses of containers that have just been started.
-pub(super) fn running(pod: &Pod, now: Time, ready: bool) -> Vec<ContainerStatus> {
+pub(super) fn running(pod: &Pod, now: Time, ready: bool) -> List<ContainerStatus> {
     pod.spec
         .containers
         .iter()
@@ -40,8 +41,8 @@ pub(super) fn terminate(pod: &mut Pod, code: i32, now: Time) {
     let known = std::mem::take(&mut pod.status.container_statuses);
     let statuses = if known.is_empty() { running(pod, now, false) } else { known };
     pod.status.container_statuses = statuses
-        .into_iter()
-        .map(|status| ContainerStatus { ready: false, state: ended(&status, code, now), ..status })
+        .iter()
+        .map(|status| ContainerStatus { ready: false, state: ended(status, code, now), ..status.clone() })
         .collect();
 }
 

@@ -327,7 +327,8 @@ fn repair(world: &mut World, name: &NodeName) {
                 last_transition_time: Some(now),
                 last_heartbeat_time: Some(now),
                 ..Condition::default()
-            }];
+            }]
+            .into();
         })
     });
     written.expect("the node was just looked up");

@@ -186,7 +186,7 @@ fn job_of(cron: &CronJob, at: Time, zone: &TimeZone) -> Job {
             name: job_name(cron, at),
             labels: template.meta.labels.clone(),
             annotations: template.meta.annotations.with(SCHEDULED, clock::rfc3339(at, zone)),
-            owner_references: vec![pods::controller_reference(cron)],
+            owner_references: vec![pods::controller_reference(cron)].into(),
             ..Meta::default()
         },
         spec: template.spec.clone(),

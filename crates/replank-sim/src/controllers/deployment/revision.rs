@@ -165,7 +165,7 @@ impl Look<'_, '_> {
                 namespace: deployment.meta.namespace.clone(),
                 labels: template.meta.labels.clone(),
                 annotations,
-                owner_references: vec![pods::controller_reference(deployment)],
+                owner_references: vec![pods::controller_reference(deployment)].into(),
                 ..Meta::default()
             },
             spec: ReplicaSetSpec {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use replank_model::list::List;
 use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::workload::{Deployment, DeploymentStatus, ReplicaSet};
 use replank_model::text::Text;
@@ -92,7 +93,7 @@ impl Look<'_, '_> {
     pub(super) fn write_rollout_status(&mut self, split: &Split) -> Result<(), ApiError> {
         let mut status = self.calculate(split);
         if !self.has_deadline() {
-            status.conditions.retain(|condition| &*condition.r#type != PROGRESSING);
+            leave_out(&mut status.conditions, PROGRESSING);
         }
         let was_done = self.progress().is_some_and(|current| &*current.reason == DONE);
         if self.has_deadline() && !(was_done && status.replicas == status.updated_replicas) {
@@ -100,7 +101,7 @@ impl Look<'_, '_> {
         }
         match failure(split) {
             Some(failure) => set(&mut status.conditions, failure),
-            None => status.conditions.retain(|condition| &*condition.r#type != FAILURE),
+            None => leave_out(&mut status.conditions, FAILURE),
         }
         if status == self.deployment.status {
             self.look_again_at_deadline(&status);
@@ -161,7 +162,7 @@ impl Look<'_, '_> {
     /// Sets a condition that is made only where it is another one.
     fn say(
         &self,
-        conditions: &mut Vec<Condition>,
+        conditions: &mut List<Condition>,
         r#type: &str,
         (status, reason): (ConditionStatus, &str),
         message: impl FnOnce() -> String,
@@ -221,7 +222,7 @@ impl Look<'_, '_> {
 }
 
 /// Sets a condition; one with the same status and reason stays as it is (`SetDeploymentCondition`).
-fn set(conditions: &mut Vec<Condition>, mut new: Condition) {
+fn set(conditions: &mut List<Condition>, mut new: Condition) {
     if let Some(known) = condition::find(conditions, &new.r#type) {
         if known.status == new.status && known.reason == new.reason {
             return;
@@ -232,6 +233,13 @@ fn set(conditions: &mut Vec<Condition>, mut new: Condition) {
     }
     conditions.retain(|known| known.r#type != new.r#type);
     conditions.push(new);
+}
+
+/// Leaves a condition out, if it is there: the list of a status is its predecessor's as long as nothing changes.
+fn leave_out(conditions: &mut List<Condition>, r#type: &str) {
+    if condition::find(conditions, r#type).is_some() {
+        conditions.retain(|condition| &*condition.r#type != r#type);
+    }
 }
 
 /// Pods on their way out; unknown while a ReplicaSet has not said.

@@ -255,7 +255,7 @@ fn new_slice(service: &Service, family: &str, ports: Vec<EndpointPort>) -> Endpo
             namespace: service.meta.namespace.clone(),
             generate_name: Some(Text::from(format!("{}-", service.meta.name))),
             labels: labels(service),
-            owner_references: vec![pods::controller_reference(service)],
+            owner_references: vec![pods::controller_reference(service)].into(),
             ..Meta::default()
         },
         address_type: Text::from(family),

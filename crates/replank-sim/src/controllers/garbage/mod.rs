@@ -71,10 +71,11 @@ impl GarbageCollector {
 
     fn see(&mut self, ctx: &mut Ctx<'_>, old: Option<&Meta>, new: &Object) {
         let meta = new.meta();
-        let known: &[OwnerReference] = old.map_or(&[], |old| &old.owner_references);
-        if old.is_some() && known == meta.owner_references && is_settled(old, meta) {
+        // Owners that have not changed are mostly one list.
+        if old.is_some_and(|old| old.owner_references == meta.owner_references) && is_settled(old, meta) {
             return;
         }
+        let known: &[OwnerReference] = old.map_or(&[], |old| &old.owner_references);
         let id = self.graph.put(new);
         for added in meta.owner_references.iter().filter(|owner| !known.iter().any(|k| k.uid == owner.uid)) {
             // An owner that is not there, or that is going, or that is another kind of thing.

@@ -77,7 +77,8 @@ impl Karpenter {
             uid: claim.meta.uid.clone(),
             controller: None,
             block_owner_deletion: Some(true),
-        }];
+        }]
+        .into();
         node.spec.provider_id = launched.machine.clone();
         node.spec.taints.push(Taint::new("node.kubernetes.io/not-ready", TaintEffect::NoSchedule));
         let now = ctx.api.timestamp();

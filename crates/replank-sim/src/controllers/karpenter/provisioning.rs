@@ -188,7 +188,7 @@ fn suppose(view: &View, trial: &mut Trial<'_>, pool: &Pool, name: &NodeName, of:
     let mut node: Node = profile.node(name, &of.zone, shape);
     let ready =
         Condition { r#type: Text::from("Ready"), status: ConditionStatus::True, ..Condition::default() };
-    node.status.conditions = vec![ready];
+    node.status.conditions = vec![ready].into();
     trial.put_node(node.into());
     trial.put_csi_node(name.clone(), csi_node(name, shape));
     for (number, daemon) in pool.daemons.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use replank_model::list::List;
 use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::pod::Pod;
 use replank_model::object::workload::ReplicaSetStatus;
@@ -114,7 +115,7 @@ pub(super) fn write<R: Replicated>(
 fn set_failure<R: Replicated>(
     ctx: &Ctx<'_>,
     set: &R,
-    conditions: &mut Vec<Condition>,
+    conditions: &mut List<Condition>,
     active: i32,
     managed: &Result<(), ApiError>,
 ) {

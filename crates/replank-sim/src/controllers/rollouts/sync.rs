@@ -138,7 +138,7 @@ fn make(ctx: &mut Ctx<'_>, rollout: &Rollout, others: &[Arc<ReplicaSet>]) {
             namespace: meta.namespace.clone(),
             labels: template.meta.labels.clone(),
             annotations: replank_model::labels::TextMap::default().with(REVISION, revision.to_string()),
-            owner_references: vec![owner],
+            owner_references: vec![owner].into(),
             ..Meta::default()
         },
         spec: ReplicaSetSpec {

@@ -201,7 +201,7 @@ pub(super) fn make_ephemeral(ctx: &mut Ctx<'_>, slot: u32) {
                 namespace: key.namespace,
                 labels: template.meta.labels.clone(),
                 annotations: template.meta.annotations.clone(),
-                owner_references: vec![owner],
+                owner_references: vec![owner].into(),
                 ..Meta::default()
             },
             spec: template.spec.clone(),

@@ -119,7 +119,8 @@ fn start(ctx: &mut Ctx<'_>, cron: &Other, at: Time) {
     let Ok(made) = made else { return };
     let owner = pod::reference(cron);
     // The namespace may be on its way out; a name that is taken is that of the same run.
-    let Ok(made) = ctx.api.create_object(made.map_meta(|meta| meta.owner_references = vec![owner])) else {
+    let Ok(made) = ctx.api.create_object(made.map_meta(|meta| meta.owner_references = vec![owner].into()))
+    else {
         return;
     };
     write(ctx, "CronWorkflow", &cron.meta.key(), |raw| {

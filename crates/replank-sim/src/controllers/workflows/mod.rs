@@ -210,7 +210,8 @@ impl Workflows {
         if let Ok(made) = made {
             let owner = pod::reference(&workflow);
             // One of that name that is there already stays as it is.
-            let _kept = ctx.api.create_object(made.map_meta(|meta| meta.owner_references = vec![owner]));
+            let _kept =
+                ctx.api.create_object(made.map_meta(|meta| meta.owner_references = vec![owner].into()));
         }
     }
 

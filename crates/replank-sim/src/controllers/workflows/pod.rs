@@ -67,7 +67,7 @@ pub(super) fn pod_of(workflow: &Other, spec: &Value, begin: &Begin, left: Option
     let mut pod = Pod::clone(&pod);
     pod.meta.annotations = pod.meta.annotations.with(NODE_NAME, &*begin.node);
     pod.meta.name = pod_name(workflow.meta.name.as_str(), &begin.name, &begin.node);
-    pod.meta.owner_references = vec![reference(workflow)];
+    pod.meta.owner_references = vec![reference(workflow)].into();
     Some(pod)
 }
 

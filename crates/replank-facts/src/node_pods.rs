@@ -1,6 +1,5 @@
 //! The pods of a node that is to go, sorted by what becomes of them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use replank_model::object::Object;
@@ -216,18 +215,20 @@ pub fn missing_replicas<'a>(
     actives: &mut Actives,
     leaving: impl Iterator<Item = &'a LeavingPod>,
 ) -> Vec<(Arc<Pod>, usize)> {
-    let mut by_owner: BTreeMap<Uid, (Arc<Pod>, usize)> = BTreeMap::new();
+    let mut by_owner: FxHashMap<&Uid, (&Arc<Pod>, usize)> = FxHashMap::default();
     for leaving in leaving {
         if let Some(owner) = leaving.pod.meta.controller() {
-            by_owner.entry(owner.uid.clone()).or_insert_with(|| (leaving.pod.clone(), 0)).1 += 1;
+            by_owner.entry(&owner.uid).or_insert((&leaving.pod, 0)).1 += 1;
         }
     }
     let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {
-        let active = actives.of(view, &owner);
-        let missing = replicas_wanted(view, &pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
-        (pod, missing.min(leaving))
+        let active = actives.of(view, owner);
+        let missing = replicas_wanted(view, pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
+        (owner, pod, missing.min(leaving))
     });
-    missing.filter(|(_, missing)| *missing > 0).collect()
+    let mut missing: Vec<_> = missing.filter(|(_, _, missing)| *missing > 0).collect();
+    missing.sort_unstable_by_key(|(owner, _, _)| *owner);
+    missing.into_iter().map(|(_, pod, missing)| (pod.clone(), missing)).collect()
 }
 
 /// How many pods a pod's owner wants, where that is known.

@@ -13,7 +13,7 @@ use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::view::{Change, View};
 
-use replank_schedule::{Mark, Nomination, Scheduler, Trial};
+use replank_schedule::{Assured, Mark, Nomination, Scheduler, Trial};
 
 /// The scheduler, and the nodes that are left out.
 #[derive(Debug)]
@@ -66,39 +66,57 @@ impl Room {
 
     /// Begins to try pods in places. Everything is taken back when the search is dropped.
     pub fn search<'r>(&'r mut self, view: &'r View) -> Search<'r> {
-        Search { trial: self.scheduler.trial(), view }
+        Search { trial: self.scheduler.trial(), view, placed: Vec::new(), promised: Vec::new() }
     }
 }
 
-/// Pods tried in places.
+/// Pods tried in places. One that is sure of a place need not be put there to know that there is one: that is done when another takes a closer look, which goes by where all
+/// others are, or never.
 #[derive(Debug)]
 pub struct Search<'r> {
     trial: Trial<'r>,
     view: &'r View,
+    /// How far the trial was before each pod that was put somewhere.
+    placed: Vec<Mark>,
+    /// Pods that were promised a place after these.
+    promised: Vec<Sure>,
 }
 
+/// A pod that is sure of a place.
+#[derive(Debug)]
+struct Sure {
+    pod: Arc<Pod>,
+    /// Which one more pod like this it is; `None` if it is the pod itself.
+    another: Option<usize>,
+    /// With all that were promised a place before.
+    with: Assured,
+}
+
+/// How far things have been tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step(usize);
+
 impl Search<'_> {
+    /// Whether there is a place for a pod other than its present one; it is taken.
+    ///
+    /// # Errors
+    /// The scheduler's words, if there is none; the pod stays where it was.
+    pub fn fits(&mut self, pod: &Arc<Pod>) -> Result<(), Text> {
+        if self.promise(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
+    }
+
     /// Finds a place for a pod other than its present one, and takes it.
     ///
     /// # Errors
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub fn find(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
-        let before = self.trial.mark();
-        // It may take others' pods until its own are moved.
-        if let Some(node) = &pod.node {
-            self.trial.exclude(node);
-        }
-        self.trial.take_away(self.view, &pod.meta.key());
-        let found = self.place(&Arc::new(unbound(pod)));
-        if found.is_err() {
-            self.trial.revert_to(before);
-        }
-        found
+        self.settle();
+        self.move_away(pod)
     }
 
-    /// Finds a place for one more pod like this one, and takes it; whether there was one.
+    /// Whether there is a place for one more pod like this one; it is taken.
     pub fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
-        self.find_beside(pod, number).is_ok()
+        self.promise(pod, Some(number)) || self.find_beside(pod, number).is_ok()
     }
 
     /// Finds a place for one more pod like this one, which stays where it is, and takes it.
@@ -106,20 +124,68 @@ impl Search<'_> {
     /// # Errors
     /// The scheduler's words, if there is none.
     pub fn find_beside(&mut self, pod: &Arc<Pod>, number: usize) -> Result<NodeName, Text> {
-        let mut another = unbound(pod);
-        another.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
-        another.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
-        self.place(&Arc::new(another))
+        self.settle();
+        self.put_another(pod, number)
     }
 
     /// How far things have been tried.
-    pub fn point(&self) -> Mark {
-        self.trial.mark()
+    pub fn point(&self) -> Step {
+        Step(self.placed.len() + self.promised.len())
     }
 
     /// Takes back everything that was tried since a point.
-    pub fn rewind(&mut self, to: Mark) {
-        self.trial.revert_to(to);
+    pub fn rewind(&mut self, Step(to): Step) {
+        self.promised.truncate(to.saturating_sub(self.placed.len()));
+        if let Some(before) = self.placed.get(to) {
+            self.trial.revert_to(*before);
+            self.placed.truncate(to);
+        }
+    }
+
+    fn promise(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
+        let before = self.promised.last().map(|last| last.with).unwrap_or_default();
+        let promised = self.trial.promise(pod, before);
+        self.promised.extend(promised.map(|with| Sure { pod: pod.clone(), another, with }));
+        promised.is_some()
+    }
+
+    /// Puts those in their places that were promised one.
+    fn settle(&mut self) {
+        for Sure { pod, another, with: _ } in std::mem::take(&mut self.promised) {
+            let found = match another {
+                None => self.move_away(&pod),
+                Some(number) => self.put_another(&pod, number),
+            };
+            debug_assert!(found.is_ok(), "pod {} was promised a place: {found:?}", pod.meta.key());
+        }
+    }
+
+    fn move_away(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
+        let before = self.trial.mark();
+        // It may take others' pods until its own are moved.
+        if let Some(node) = &pod.node {
+            self.trial.exclude(node);
+        }
+        self.trial.take_away(self.view, &pod.meta.key());
+        let found = self.place(&Arc::new(unbound(pod)));
+        if found.is_ok() {
+            self.placed.push(before);
+        } else {
+            self.trial.revert_to(before);
+        }
+        found
+    }
+
+    fn put_another(&mut self, pod: &Arc<Pod>, number: usize) -> Result<NodeName, Text> {
+        let before = self.trial.mark();
+        let mut another = unbound(pod);
+        another.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
+        another.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
+        let found = self.place(&Arc::new(another));
+        if found.is_ok() {
+            self.placed.push(before);
+        }
+        found
     }
 
     fn place(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {

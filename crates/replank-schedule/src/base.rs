@@ -4,6 +4,8 @@
 //! that is asked for. It holds the nodes that can take such a pod in groups of one sign, and within a group by their resource
 //! score. So the best node of a group is at hand, and when a pod lands on a node only that node moves.
 
+use rustc_hash::FxHashMap;
+
 use super::amounts::Request;
 use super::ids::{BaseId, NodeId, ShapeId, SortingId};
 use super::images::Images;
@@ -15,6 +17,7 @@ use super::pods::SpecEntry;
 use super::ports::Port;
 use super::refuse::Refusals;
 use super::score::{balanced_allocation, least_allocated};
+use super::slack::{Size, Slack};
 use super::sorting::{NO_SIGN, Sign, Sorting, SortingKey};
 use super::world::World;
 
@@ -285,12 +288,16 @@ impl Base {
 /// about 10 bytes for each: this is some 80 MB.
 const SIZE_MAX: usize = 8_000_000;
 
+/// So many sizes and sortings are more than one cluster's pods have; each takes 8 bytes for each node.
+const SLACKS_MAX: usize = 256;
+
 /// All bases, and what they are made of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bases {
     shapes: Interned<ShapeKey, (ShapeKey, Shape)>,
     sortings: Interned<SortingKey, (SortingKey, Sorting)>,
     all: Interned<BaseKey, (BaseKey, Base)>,
+    slacks: FxHashMap<(SortingId, Size), Slack>,
     uses: u64,
     size: usize,
 }
@@ -328,6 +335,18 @@ impl Bases {
             self.drop_oldest();
         }
         self.get(id)
+    }
+
+    /// How many pods of a size there is room for on the nodes that let pods of a base in.
+    pub(super) fn slack(&mut self, id: BaseId, size: Size, world: &World) -> u64 {
+        self.uses += 1;
+        let sorting_id = self.all.get(id.0).0.sorting;
+        let (key, sorting) = self.sortings.get_mut(sorting_id.0);
+        sorting.catch_up(key, world, self.uses);
+        if self.slacks.len() > SLACKS_MAX {
+            self.slacks.clear();
+        }
+        self.slacks.entry((sorting_id, size)).or_default().catch_up(size, sorting, &world.nodes)
     }
 
     fn get(&self, id: BaseId) -> Fresh<'_> {

@@ -59,6 +59,7 @@ impl World {
             arrivals_seen: self.images.arrivals,
             siblings: spec.topology_spread_constraints.is_empty().then(Siblings::default),
             services_seen: 0,
+            is_plain: false,
             spec: spec.clone(),
             key,
         };
@@ -66,6 +67,7 @@ impl World {
             plan.unreadable = Some(why);
         }
         plan.base = bases.id(&plan, &self.specs[plan.key.spec], &self.images);
+        plan.is_plain = plan.decides_by_node(self);
         plan
     }
 

@@ -51,6 +51,18 @@ const PRE_FILTERS: [Plugin; 11] = [
     Plugin::NodeDeclaredFeatures,
 ];
 
+/// What decides how a pod is treated.
+pub(super) fn class_of(world: &mut World, pod: &Pod) -> ClassKey {
+    let has_constraints = !pod.spec.topology_spread_constraints.is_empty();
+    ClassKey {
+        spec: world.specs.id(&pod.spec, &mut world.resources),
+        labels: world.labels.id(&pod.meta.namespace, &pod.meta.labels),
+        owner: pod.meta.controller().and_then(owner),
+        is_pinned: pod.pin.is_some(),
+        pin: pod.pin.clone().filter(|_| has_constraints),
+    }
+}
+
 /// The class of a pod, compiled and up to date.
 pub(super) fn classify<'a>(
     world: &mut World,
@@ -59,17 +71,7 @@ pub(super) fn classify<'a>(
     view: &View,
     pod: &Pod,
 ) -> &'a Plan {
-    let spec = world.specs.id(&pod.spec, &mut world.resources);
-    let labels = world.labels.id(&pod.meta.namespace, &pod.meta.labels);
-    let owner = pod.meta.controller().and_then(owner);
-    let has_constraints = !pod.spec.topology_spread_constraints.is_empty();
-    let key = ClassKey {
-        spec,
-        labels,
-        owner,
-        is_pinned: pod.pin.is_some(),
-        pin: pod.pin.clone().filter(|_| has_constraints),
-    };
+    let key = class_of(world, pod);
     let id = match classes.find(&key) {
         Some(id) => id,
         None => {

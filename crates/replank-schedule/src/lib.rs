@@ -38,6 +38,7 @@ mod scope;
 mod score;
 mod select;
 mod services;
+mod slack;
 mod sorting;
 mod topology;
 mod trial;
@@ -56,6 +57,7 @@ pub use options::{FeatureGates, Gate, Options, UnknownGate};
 pub use place::{Placed, Unschedulable};
 pub use plugin::{Code, CycleError, Failure, Plugin, Reason, Reasons};
 pub use preempt::{Nomination, Preemption};
+pub use slack::Assured;
 pub use trial::{Mark, Trial};
 pub use volumes::VolumeDecisions;
 

@@ -143,6 +143,8 @@ pub(super) struct Plan {
     pub(super) siblings: Option<Siblings>,
     /// Generation of the namespace's services at that time.
     pub(super) services_seen: u64,
+    /// Whether nodes decide each by itself about its pods ([`super::slack`]).
+    pub(super) is_plain: bool,
 }
 
 /// The selector of an owner, as it is in the View.

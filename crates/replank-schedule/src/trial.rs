@@ -16,6 +16,7 @@ use super::nodes::Touched;
 use super::place::{Placed, Unschedulable};
 use super::pods::PodEntry;
 use super::preempt::Preemption;
+use super::slack::Assured;
 use super::volumes::{Promised, VolumeDecisions};
 
 pub(super) use super::assumed::Assumed;
@@ -109,6 +110,13 @@ impl Trial<'_> {
     /// As there.
     pub fn place(&mut self, view: &View, pod: &Arc<Pod>, draw: u64) -> Result<Placed, Unschedulable> {
         self.scheduler.place(view, pod, draw)
+    }
+
+    /// Promises a pod a place on a node other than its own, where it is sure of one: it can be placed after those that were promised one before, in this order, wherever
+    /// they are placed. What it tells is all of them; `None` where that takes a closer look.
+    #[must_use]
+    pub fn promise(&mut self, pod: &Pod, before: Assured) -> Option<Assured> {
+        self.scheduler.promise(pod, before)
     }
 
     /// As [`Scheduler::best`].

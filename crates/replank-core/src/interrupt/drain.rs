@@ -103,11 +103,11 @@ impl<'r> Works<'r> {
             if pod.meta.uid == target.uid {
                 ledger.charge(ix, pod);
                 // One that finds no place waits, and takes none.
-                let _found = search.find(pod);
+                let _found = search.fits(pod);
             }
         }
         for pod in about_to_be_placed(view) {
-            let _found = search.find(pod);
+            let _found = search.fits(pod);
         }
         let leaving = cases.iter().flat_map(|case| &case.node_pods.leaving);
         for (pod, count) in missing_replicas(view, &mut Actives::default(), leaving) {
@@ -144,10 +144,8 @@ impl<'r> Works<'r> {
                 return;
             }
             (Ok(()), false) => {
-                let found = self.search.find(pod);
-                found
-                    .map(drop)
-                    .map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
+                let found = self.search.fits(pod);
+                found.map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
             }
             (Err(on), false) => Err(on),
         };

@@ -1,16 +1,18 @@
 //! Nodes that are drained, and what may be taken from a group besides.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_facts::budget::Ledger;
-use replank_facts::node_pods::{Bound, NodePods};
-use replank_facts::room::Search;
+use replank_facts::node_pods::{Actives, Bound, NodePods, missing_replicas};
+use replank_facts::room::{Search, Step, is_about_to_be_placed};
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::Zone;
 use replank_model::time::Time;
+use replank_model::view::View;
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
-use replank_schedule::Mark;
 
 use super::context::{Context, GroupRoll};
 use super::fleet::GroupNodes;
@@ -140,35 +142,43 @@ impl Spare {
     }
 }
 
+/// Pods without a node for which room is kept at a decision.
+const WAITING_PODS_MAX: usize = 256;
+
 /// What evictions are measured against.
 pub(super) struct Works<'r> {
     pub(super) ledger: Ledger<'r>,
     pub(super) search: Search<'r>,
-    /// Pods that will take room before any that is to be moved; put in place when room is first asked for.
-    pub(super) ahead: Option<Ahead>,
-    /// How far things had been tried when these were in place.
-    pub(super) begun: Option<Mark>,
-    /// Pods without a node, and those that are evicted in this decision: each is placed somewhere before what is moved later.
-    pub(super) before: Vec<Arc<Pod>>,
+    pub(super) view: &'r View,
+    /// Pods whose evictions are under way.
+    pub(super) under_way: Vec<Arc<Pod>>,
+    /// Pods without a node.
+    pub(super) loose: &'r BTreeSet<Key>,
+    /// Of what will take room before any pod that is to be moved; it is put in place when room is first asked for.
+    pub(super) ahead: Option<Ahead<'r>>,
+    /// How far things had been tried when that was in place.
+    pub(super) begun: Option<Step>,
+    /// Pods that are evicted in this decision.
+    pub(super) evicted: Vec<Arc<Pod>>,
 }
 
 /// How far things have been tried; `None` before anything was, what comes first aside.
 #[derive(Clone, Copy)]
-pub(super) struct Point(Option<Mark>);
+pub(super) struct Point(Option<Step>);
 
-#[derive(Default)]
-pub(super) struct Ahead {
-    pub(super) pods: Vec<Arc<Pod>>,
-    /// A pod on its way out, and how many more like it are still to be made.
-    pub(super) replicas: Vec<(Arc<Pod>, usize)>,
+/// Where those are looked for that are still to be made in place of pods on their way out.
+pub(super) struct Ahead<'r> {
+    pub(super) actives: &'r mut Actives,
+    /// The pods of the nodes whose drains act.
+    pub(super) acting: Vec<&'r NodePods>,
 }
 
 impl<'r> Works<'r> {
     /// Whether a pod has room; it is taken.
     pub(super) fn find_room(&mut self, pod: &Arc<Pod>) -> Result<(), WaitingOn> {
         self.place_ahead();
-        let found = self.search.find(pod);
-        found.map(drop).map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
+        let found = self.search.fits(pod);
+        found.map_err(|message| WaitingOn::Pod(PodWait::Room { pod: pod.meta.key(), message }))
     }
 
     /// Whether there is room for one more pod like this one, which stays where it is meanwhile; it is taken.
@@ -183,9 +193,12 @@ impl<'r> Works<'r> {
         self.ledger.check_on(bound.ix, bound.footing)
     }
 
-    /// Pods that will take room before any other that is moved.
+    /// Pods that are placed somewhere before what is moved later: those without a node, and those that are evicted. One that the scheduler has refused waits for the same as
+    /// what is evicted now.
     pub(super) fn before_others(&self) -> impl Iterator<Item = &Arc<Pod>> {
-        self.before.iter()
+        let bound = self.under_way.iter().filter(|pod| pod.node.is_some());
+        let loose = self.loose.iter().filter_map(|key| self.view.find::<Pod>(key));
+        bound.chain(loose).chain(&self.evicted)
     }
 
     pub(super) fn point(&self) -> Point {
@@ -200,18 +213,31 @@ impl<'r> Works<'r> {
     }
 
     pub(super) fn place_ahead(&mut self) {
-        let Some(ahead) = self.ahead.take() else { return };
-        for pod in &ahead.pods {
+        let Some(Ahead { actives, acting }) = self.ahead.take() else { return };
+        for pod in self.under_way.iter().chain(self.about_to_be_placed()) {
             // One that finds none waits, and takes nothing.
-            let _found = self.search.find(pod);
+            let _found = self.search.fits(pod);
         }
-        for (pod, count) in &ahead.replicas {
-            for number in 0..*count {
-                if !self.search.find_for_another(pod, number) {
+        let leaving = acting.iter().flat_map(|node_pods| &node_pods.leaving);
+        for (pod, count) in missing_replicas(self.view, actives, leaving) {
+            for number in 0..count {
+                if !self.search.find_for_another(&pod, number) {
                     break;
                 }
             }
         }
         self.begun = Some(self.search.point());
+    }
+
+    /// Pods that wait for a node and take room before others, in the order in which they get it.
+    fn about_to_be_placed(&self) -> Vec<&'r Arc<Pod>> {
+        let waiting = self.loose.iter().filter_map(|key| self.view.find::<Pod>(key));
+        let mut waiting: Vec<&'r Arc<Pod>> = waiting.filter(|pod| is_about_to_be_placed(pod)).collect();
+        waiting.sort_by_cached_key(|pod| {
+            let priority = Reverse(pod.spec.priority.unwrap_or(0));
+            (priority, pod.meta.creation_timestamp, pod.meta.key())
+        });
+        waiting.truncate(WAITING_PODS_MAX);
+        waiting
     }
 }

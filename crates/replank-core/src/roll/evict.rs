@@ -22,10 +22,8 @@
 //! hoping for a better draw: that has no end.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use replank_model::object::meta::Key;
-use replank_model::object::pod::Pod;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
 
@@ -48,9 +46,9 @@ use crate::moving;
 use crate::proof::drained;
 use replank_facts::budget::Ledger;
 use replank_facts::drain::Otherwise;
-use replank_facts::node_pods::{Actives, BatchPod, Bound, NodePods, missing_replicas};
+use replank_facts::node_pods::{Actives, BatchPod, Bound, NodePods};
 use replank_facts::plan::OnDeadline;
-use replank_facts::room::{Room, is_about_to_be_placed};
+use replank_facts::room::Room;
 use replank_protocol::command::{self, Effect, GroupEffect, NodeRole, PodTarget, Replacement};
 use replank_protocol::owner::Owner;
 use replank_protocol::waiting::{PodEnd, PodWait, RollEnd, RollWait, Subject, WaitingOn};
@@ -59,9 +57,6 @@ use super::drain::Ahead;
 pub(super) use super::drain::{Drain, Spare, Works};
 
 pub(super) use super::batch::{batch_deadline, batch_is_over};
-
-/// Pods without a node for which room is kept at a decision.
-const WAITING_PODS_MAX: usize = 256;
 
 /// All nodes that are being drained, in the order in which they were begun.
 pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drain<'a>> {
@@ -121,17 +116,17 @@ impl<'r> Works<'r> {
         ctx: &Context<'a>,
         mut ledger: Ledger<'r>,
         room: &'r mut Room,
-        (loose, actives): (&BTreeSet<Key>, &mut Actives),
+        (loose, actives): (&'r BTreeSet<Key>, &'r mut Actives),
         acting: &[Drain<'a>],
     ) -> Self {
-        let mut ahead = Ahead::default();
+        let mut under_way = Vec::new();
         // What the other modules have asked for.
         for target in ctx.sent.evictions(ctx.now, Some(&format!("{}/", ctx.scope.run))) {
             let Some(ix) = ctx.view.pods.find(&target.key) else { continue };
             let pod = &ctx.view.pods[ix];
             if pod.meta.uid == target.uid {
                 ledger.charge(ix, pod);
-                ahead.pods.push(pod.clone());
+                under_way.push(pod.clone());
             }
         }
         for drain in acting {
@@ -141,23 +136,21 @@ impl<'r> Works<'r> {
                     ctx.sent.knows_eviction(uid) && ctx.sent.claims(ctx.now, &ctx.key("evict", uid));
                 if is_claimed || ledger.is_granted(ctx.now, bound.ix, &bound.pod) {
                     ledger.charge(bound.ix, &bound.pod);
-                    ahead.pods.push(bound.pod.clone());
+                    under_way.push(bound.pod.clone());
                 }
             }
         }
-        let leaving = acting.iter().flat_map(|drain| &drain.node_pods.leaving);
-        ahead.replicas = missing_replicas(ctx.view, actives, leaving);
-        let waiting = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key));
-        let mut waiting: Vec<Arc<Pod>> = waiting.filter(|pod| is_about_to_be_placed(pod)).cloned().collect();
-        waiting.sort_by_key(|pod| {
-            let priority = std::cmp::Reverse(pod.spec.priority.unwrap_or(0));
-            (priority, pod.meta.creation_timestamp, pod.meta.key())
-        });
-        ahead.pods.extend(waiting.into_iter().take(WAITING_PODS_MAX));
-        // One that the scheduler has refused waits for the same as what is evicted now.
-        let loose = loose.iter().filter_map(|key| ctx.view.find::<Pod>(key)).cloned();
-        let before = ahead.pods.iter().filter(|pod| pod.node.is_some()).cloned().chain(loose).collect();
-        Self { ledger, search: room.search(ctx.view), ahead: Some(ahead), begun: None, before }
+        let acting = acting.iter().map(|drain| drain.node_pods).collect();
+        Self {
+            ledger,
+            search: room.search(ctx.view),
+            view: ctx.view,
+            under_way,
+            loose,
+            ahead: Some(Ahead { actives, acting }),
+            begun: None,
+            evicted: Vec::new(),
+        }
     }
 
     /// Whether every pod of a node may be evicted some time, as the budgets are, or moves in another way.
@@ -226,7 +219,7 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
     match allowed {
         Ok(()) => {
             works.ledger.charge(*ix, pod);
-            works.before.push(pod.clone());
+            works.evicted.push(pod.clone());
             moving::evict(ctx, bound, None);
         }
         Err(on) => ctx.wait(Subject::Pod(pod.meta.key()), on),

@@ -81,7 +81,7 @@ fn has_room_once_gone(ctx: &Context<'_>, works: &Works<'_>, name: &NodeName, pod
     let mut search = room.search(&view);
     for pod in works.before_others() {
         // One that finds none waits, and takes nothing.
-        let _found = search.find(pod);
+        let _found = search.fits(pod);
     }
-    pods.iter().all(|pod| search.find(pod).is_ok())
+    pods.iter().all(|pod| search.fits(pod).is_ok())
 }

@@ -1,0 +1,175 @@
+//! Pods that are sure of a place, wherever those are put that come before them.
+//!
+//! A node with room for n pods of a size takes one more as long as fewer than n have been put there. So if the nodes that let a pod in have room for more than have been
+//! promised a place, one of them has room for it, too, and nothing need be put anywhere to know that. It goes for pods of which a node decides by itself, by what it is and
+//! what room it has ([`Plan::is_plain`]): hardly a pod has terms or constraints that must hold.
+
+use replank_model::object::pod::Pod;
+
+use super::Scheduler;
+use super::amounts::Amounts;
+use super::cycle::class_of;
+use super::labels::TermKind;
+use super::nodes::{Load, Nodes};
+use super::plan::Plan;
+use super::predicate::Narrowing;
+use super::sorting::{NO_SIGN, Sorting};
+use super::world::World;
+
+/// Pods that are sure of a place each, and have not been put there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assured {
+    pods: u64,
+    /// None is larger.
+    size: Size,
+}
+
+/// Cpu, memory and ephemeral storage, each the exponent of the next power of two and 1 more; 0 for none. Sizes that differ little are one, so that there are few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Size([u8; 3]);
+
+impl Size {
+    fn of(amounts: &Amounts) -> Self {
+        let exponent = |amount: i64| match u64::try_from(amount) {
+            Ok(amount @ 1..) => 65 - u8::try_from((amount - 1).leading_zeros()).expect("at most 64"),
+            Ok(0) | Err(_) => 0,
+        };
+        Self([amounts.milli_cpu, amounts.memory, amounts.ephemeral].map(exponent))
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at].max(other.0[at])))
+    }
+
+    /// How many such pods a node has room for.
+    fn fits(self, load: &Load) -> u64 {
+        let mut count = load.pods_max.saturating_sub(load.pods);
+        for (at, exponent) in self.0.into_iter().enumerate().filter(|(_, exponent)| *exponent > 0) {
+            let amount = 1_i64.checked_shl(u32::from(exponent) - 1).filter(|amount| *amount > 0);
+            let left = load.room[at].saturating_sub(load.used[at]);
+            count = count.min(amount.map_or(0, |amount| left / amount));
+        }
+        u64::try_from(count).unwrap_or(0)
+    }
+}
+
+/// How many pods of a size the nodes of a sorting have room for, kept up to date by the log of changed nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slack {
+    /// Up to where the log was read; 0 if never.
+    read: u64,
+    /// The building of the sorting that was gone by.
+    sorting_built_at: u64,
+    of: Vec<u64>,
+    total: u64,
+}
+
+impl Slack {
+    /// Takes in what changed since the last time, as the sorting has done; how many there is room for in all.
+    pub(super) fn catch_up(&mut self, size: Size, sorting: &Sorting, nodes: &Nodes) -> u64 {
+        let is_valid = self.read > 0 && self.sorting_built_at == sorting.built_at;
+        let count = |id| if sorting.of(id) == NO_SIGN { 0 } else { size.fits(nodes.load(id)) };
+        match if is_valid { nodes.log.since(self.read) } else { None } {
+            Some(changed) => {
+                self.of.resize(nodes.slots(), 0);
+                for id in changed {
+                    let now = count(id);
+                    self.total = self.total - self.of[id.at()] + now;
+                    self.of[id.at()] = now;
+                }
+            }
+            None => {
+                self.of = vec![0; nodes.slots()];
+                nodes.ids().for_each(|id| self.of[id.at()] = count(id));
+                self.total = self.of.iter().sum();
+                self.sorting_built_at = sorting.built_at;
+            }
+        }
+        self.read = nodes.log.end();
+        self.total
+    }
+}
+
+impl Plan {
+    /// Whether a node decides by what it is and what room it has, others aside, unless pods keep such pods away.
+    pub(super) fn decides_by_node(&self, world: &World) -> bool {
+        let Self { spec, request, preference, hard, unreadable, near, apart, .. } = self;
+        let known = &world.specs[self.key.spec];
+        hard.is_empty()
+            && near.is_none()
+            && apart.is_empty()
+            && unreadable.is_none()
+            && preference.is_ok()
+            && request.amounts.others.is_empty()
+            && known.usage.amounts.others.is_empty()
+            && known.ports.is_empty()
+            && !known.has_volumes
+            && spec.resource_claims.is_empty()
+            && !self.key.is_pinned
+            && Narrowing::of(spec, None) == Narrowing::All
+    }
+}
+
+impl Scheduler {
+    /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; all of them then. `None` where it
+    /// is not sure, or takes a closer look.
+    pub(super) fn promise(&mut self, pod: &Pod, before: Assured) -> Option<Assured> {
+        self.tidy();
+        let Self { world, classes, bases, .. } = self;
+        if world.pods.has_nominees() || pod.pin.is_some() {
+            return None;
+        }
+        let is_left_out = |name| world.nodes.find(name).is_none_or(|id| world.nodes[id].is_excluded);
+        if !pod.node.as_ref().is_none_or(is_left_out) {
+            return None;
+        }
+        let class = class_of(world, pod);
+        let plan = classes.get(classes.find(&class)?);
+        if !plan.is_plain || world.is_repelled(plan) {
+            return None;
+        }
+        let sizes = [&plan.request.amounts, &world.specs[plan.key.spec].usage.amounts].map(Size::of);
+        let size = sizes.into_iter().fold(before.size, Size::max);
+        let room = bases.slack(plan.base, size, world);
+        (room > before.pods).then(|| Assured { pods: before.pods + 1, size })
+    }
+}
+
+impl World {
+    /// Whether some pod that is known, or was, keeps pods of a plan's class away from it.
+    fn is_repelled(&mut self, plan: &Plan) -> bool {
+        self.labels.catch_up(plan.key.labels);
+        let mut terms = self.labels[plan.key.labels].meant_by.iter();
+        terms.any(|id| self.labels[*id].kind == TermKind::Repels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(milli_cpu: i64, memory: i64, ephemeral: i64) -> Size {
+        Size::of(&Amounts { milli_cpu, memory, ephemeral, ..Amounts::default() })
+    }
+
+    #[test]
+    fn a_size_is_the_next_power_of_two() {
+        assert_eq!(size(0, 1, 2), Size([0, 1, 2]));
+        assert_eq!(size(3, 4, 5), Size([3, 3, 4]));
+        assert_eq!(size(-1, i64::MAX, i64::MIN), Size([0, 64, 0]));
+        assert_eq!(size(1, 8, 0).max(size(4, 0, 3)), size(4, 8, 3));
+    }
+
+    #[test]
+    fn a_node_has_room_for_as_many_as_its_scarcest_resource() {
+        let load =
+            Load { room: [1000, 800, 7], used: [0, 100, 7], pods_max: 110, pods: 10, ..Load::default() };
+        assert_eq!(size(0, 0, 0).fits(&load), 100);
+        assert_eq!(size(100, 0, 0).fits(&load), 7);
+        assert_eq!(size(100, 300, 0).fits(&load), 1);
+        assert_eq!(size(0, 0, 1).fits(&load), 0);
+        assert_eq!(size(i64::MAX, 0, 0).fits(&load), 0);
+        let crowded = Load { pods: 111, ..load };
+        assert_eq!(size(1, 0, 0).fits(&crowded), 0);
+    }
+}

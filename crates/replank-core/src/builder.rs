@@ -117,17 +117,24 @@ impl DecisionBuilder {
         sort(&mut self.waits);
         sort(&mut after);
         let size = self.waits.len() + after.len() + in_order.size_hint().1.unwrap_or(0);
-        let mut before = std::mem::replace(&mut self.waits, Vec::with_capacity(size)).into_iter().peekable();
+        let before = std::mem::replace(&mut self.waits, Vec::with_capacity(size));
+        let mut in_order: Vec<Waiting> = in_order.collect();
+        in_order.dedup_by(|later, first| later.what == first.what);
+        // Few are found otherwise, and each is looked for among the many: of two reasons for one thing that of the first list stays.
+        let mut before = before.into_iter().peekable();
         let mut after = after.into_iter().peekable();
-        for one in in_order {
-            while let Some(other) = first_until(&mut before, &mut after, &one) {
+        let mut rest = in_order.into_iter();
+        while let Some((other, is_first)) = first(&mut before, &mut after) {
+            let smaller = rest.as_slice().partition_point(|one| one.what < other.what);
+            self.waits.extend(rest.by_ref().take(smaller));
+            if rest.as_slice().first().is_some_and(|one| one.what == other.what) {
+                let one = rest.next();
+                self.push_in_order(if is_first { other } else { one.unwrap_or(other) });
+            } else {
                 self.push_in_order(other);
             }
-            self.push_in_order(one);
         }
-        while let Some(other) = first(&mut before, &mut after) {
-            self.push_in_order(other);
-        }
+        self.waits.extend(rest);
         self.sorted = self.waits.len();
     }
 
@@ -158,26 +165,15 @@ fn sort(waits: &mut Vec<Waiting>) {
 
 type Sorted = Peekable<IntoIter<Waiting>>;
 
-/// The first of two lists; of two reasons for one thing that of the first list.
-fn first(before: &mut Sorted, after: &mut Sorted) -> Option<Waiting> {
+/// The first of two lists, and whether it is of the first list; of two reasons for one thing that of the first list.
+fn first(before: &mut Sorted, after: &mut Sorted) -> Option<(Waiting, bool)> {
     let is_later = match (before.peek(), after.peek()) {
         (Some(one), Some(other)) => other.what < one.what,
         (None, Some(_)) => true,
         (Some(_) | None, None) => false,
     };
-    if is_later { after.next() } else { before.next() }
-}
-
-/// The same, as long as it comes before something: what is of the first list comes before the same thing, too.
-fn first_until(before: &mut Sorted, after: &mut Sorted, end: &Waiting) -> Option<Waiting> {
-    let is_before = before.peek().is_some_and(|one| one.what <= end.what);
-    let is_after = after.peek().is_some_and(|one| one.what < end.what);
-    match (is_before, is_after) {
-        (true, true) => first(before, after),
-        (true, false) => before.next(),
-        (false, true) => after.next(),
-        (false, false) => None,
-    }
+    let next = if is_later { after.next() } else { before.next() };
+    next.map(|one| (one, !is_later))
 }
 
 #[cfg(test)]

@@ -223,6 +223,13 @@ impl LabelClasses {
         }
     }
 
+    /// As [`LabelClasses::count`], where a pod counts that stays, and not one that is on its way out.
+    pub(super) fn count_staying(&self, id: LabelId, node: NodeId, sign: i64, with: &mut Counting<'_>) {
+        for (counter, _) in self[id].counters.iter().filter(|(_, only_staying)| *only_staying) {
+            with.counters.add(*counter, node, sign, with.topologies, with.eligibles);
+        }
+    }
+
     /// Whether pods of the class are counted by a counter.
     pub(super) fn is_counted(&self, id: LabelId, counter: CounterId) -> bool {
         self[id].counters.iter().any(|(known, _)| *known == counter)

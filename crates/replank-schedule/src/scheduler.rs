@@ -166,7 +166,7 @@ impl Scheduler {
         if let (Some(id), Some(pod)) = (known, bound)
             && self.is_same(id, pod)
         {
-            self.world.pods[id].pod = pod.clone();
+            self.world.change_pod(id, pod);
         } else {
             if let Some(id) = known {
                 self.world.remove_pod(id);
@@ -194,7 +194,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether a pod, as it is, counts as it did.
+    /// Whether a pod, as it is, takes what it did and is meant by the same; it may be on its way out by now.
     pub(super) fn is_same(&mut self, id: ids::PodId, pod: &Arc<Pod>) -> bool {
         let entry = &self.world.pods[id];
         let (known, spec) = (&entry.pod, entry.spec);
@@ -203,7 +203,6 @@ impl Scheduler {
             && known.meta.namespace == pod.meta.namespace
             && known.meta.uid == pod.meta.uid
             && known.meta.labels == pod.meta.labels
-            && known.is_terminating() == pod.is_terminating()
             && known.spec == pod.spec;
         is_alike && self.world.resized(pod, spec) == self.world.pods[id].resized
     }

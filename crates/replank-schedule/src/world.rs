@@ -243,6 +243,25 @@ impl World {
         self.pods.nominate(key, entry);
     }
 
+    /// A pod that takes what it did has changed: whether it is on its way out is what may count.
+    pub(super) fn change_pod(&mut self, id: PodId, pod: &Arc<Pod>) {
+        let entry = &mut self.pods[id];
+        let was_leaving = entry.pod.is_terminating();
+        entry.pod = pod.clone();
+        let Some(node) = entry.node.filter(|_| was_leaving != pod.is_terminating()) else { return };
+        let mut with = Counting {
+            counters: &mut self.counters,
+            topologies: &self.topologies,
+            eligibles: &self.eligibles,
+        };
+        let sign = if was_leaving { 1 } else { -1 };
+        self.labels.count_staying(self.pods[id].labels, node, sign, &mut with);
+        if self.specs[self.pods[id].spec].has_volumes {
+            self.volumes.forget_node(node);
+        }
+        self.nodes.touch(node, Touched::Pods);
+    }
+
     /// A pod takes no room any more.
     pub(super) fn remove_pod(&mut self, id: PodId) -> PodEntry {
         let entry = &self.pods[id];

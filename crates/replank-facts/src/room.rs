@@ -13,7 +13,7 @@ use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::view::{Change, View};
 
-use replank_schedule::{Assured, Mark, Nomination, Scheduler, Trial};
+use replank_schedule::{Assured, Mark, Nomination, Promises, Scheduler, Trial};
 
 /// The scheduler, and the nodes that are left out.
 #[derive(Debug)]
@@ -66,30 +66,31 @@ impl Room {
 
     /// Begins to try pods in places. Everything is taken back when the search is dropped.
     pub fn search<'r>(&'r mut self, view: &'r View) -> Search<'r> {
-        Search { trial: self.scheduler.trial(), view, placed: Vec::new(), promised: Vec::new() }
+        Search { trial: self.scheduler.trial(), view, tried: Vec::new(), promises: Promises::default() }
     }
 }
 
-/// Pods tried in places. One that is sure of a place need not be put there to know that there is one: that is done when another takes a closer look, which goes by where all
-/// others are, or never.
+/// Pods tried in places. One that is sure of a place need not be put there to know that there is one: that is done when it may matter to another, or never.
 #[derive(Debug)]
 pub struct Search<'r> {
     trial: Trial<'r>,
     view: &'r View,
-    /// How far the trial was before each pod that was put somewhere.
-    placed: Vec<Mark>,
-    /// Pods that were promised a place after these.
-    promised: Vec<Sure>,
+    /// Pods for which there was a place, in order.
+    tried: Vec<Tried>,
+    /// Those of them that have not been put there.
+    promises: Promises,
 }
 
-/// A pod that is sure of a place.
+/// A pod for which there was a place.
 #[derive(Debug)]
-struct Sure {
+struct Tried {
     pod: Arc<Pod>,
     /// Which one more pod like this it is; `None` if it is the pod itself.
     another: Option<usize>,
-    /// With all that were promised a place before.
-    with: Assured,
+    /// That it was sure of one, if it was.
+    assured: Option<Assured>,
+    /// How far the trial was before it was put there, if it was.
+    placed: Option<Mark>,
 }
 
 /// How far things have been tried.
@@ -110,8 +111,7 @@ impl Search<'_> {
     /// # Errors
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub fn find(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
-        self.settle();
-        self.move_away(pod)
+        self.place(pod, None)
     }
 
     /// Whether there is a place for one more pod like this one; it is taken.
@@ -124,77 +124,88 @@ impl Search<'_> {
     /// # Errors
     /// The scheduler's words, if there is none.
     pub fn find_beside(&mut self, pod: &Arc<Pod>, number: usize) -> Result<NodeName, Text> {
-        self.settle();
-        self.put_another(pod, number)
+        self.place(pod, Some(number))
     }
 
     /// How far things have been tried.
     pub fn point(&self) -> Step {
-        Step(self.placed.len() + self.promised.len())
+        Step(self.tried.len())
     }
 
     /// Takes back everything that was tried since a point.
     pub fn rewind(&mut self, Step(to): Step) {
-        self.promised.truncate(to.saturating_sub(self.placed.len()));
-        if let Some(before) = self.placed.get(to) {
-            self.trial.revert_to(*before);
-            self.placed.truncate(to);
+        let mut first: Option<Mark> = None;
+        for Tried { assured, placed, .. } in self.tried.drain(to.min(self.tried.len())..) {
+            first = placed.into_iter().chain(first).min();
+            assured.filter(|_| placed.is_none()).into_iter().for_each(|one| self.promises.take_back(one));
+        }
+        let Some(first) = first else { return };
+        self.trial.revert_to(first);
+        // Those that were tried before and put somewhere later have a promise again.
+        let later = |one: &&mut Tried| one.assured.is_some() && one.placed.is_some_and(|mark| mark >= first);
+        for one in self.tried.iter_mut().rev().filter(later) {
+            one.placed = None;
+            one.assured.into_iter().for_each(|assured| self.promises.add(assured));
         }
     }
 
     fn promise(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
-        let before = self.promised.last().map(|last| last.with).unwrap_or_default();
-        let promised = self.trial.promise(pod, before);
-        self.promised.extend(promised.map(|with| Sure { pod: pod.clone(), another, with }));
-        promised.is_some()
+        let assured = self.trial.promise(self.view, pod, &self.promises);
+        if let Some(one) = assured {
+            self.promises.add(one);
+            self.tried.push(Tried { pod: pod.clone(), another, assured, placed: None });
+        }
+        assured.is_some()
+    }
+
+    fn place(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> Result<NodeName, Text> {
+        if self.trial.minds(self.view, pod, &self.promises) {
+            self.settle();
+        }
+        let before = self.trial.mark();
+        let found = self.put(pod, another);
+        if found.is_ok() {
+            self.tried.push(Tried { pod: pod.clone(), another, assured: None, placed: Some(before) });
+        }
+        found
     }
 
     /// Puts those in their places that were promised one.
     fn settle(&mut self) {
-        for Sure { pod, another, with: _ } in std::mem::take(&mut self.promised) {
-            let found = match another {
-                None => self.move_away(&pod),
-                Some(number) => self.put_another(&pod, number),
-            };
+        self.promises = Promises::default();
+        let mut tried = std::mem::take(&mut self.tried);
+        for Tried { pod, another, placed, .. } in tried.iter_mut().filter(|one| one.placed.is_none()) {
+            *placed = Some(self.trial.mark());
+            let found = self.put(pod, *another);
             debug_assert!(found.is_ok(), "pod {} was promised a place: {found:?}", pod.meta.key());
         }
+        self.tried = tried;
     }
 
-    fn move_away(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
+    /// Puts a pod somewhere, or one more like it.
+    fn put(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> Result<NodeName, Text> {
         let before = self.trial.mark();
-        // It may take others' pods until its own are moved.
-        if let Some(node) = &pod.node {
-            self.trial.exclude(node);
-        }
-        self.trial.take_away(self.view, &pod.meta.key());
-        let found = self.place(&Arc::new(unbound(pod)));
-        if found.is_ok() {
-            self.placed.push(before);
+        let mut new = unbound(pod);
+        if let Some(number) = another {
+            new.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
+            new.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
         } else {
-            self.trial.revert_to(before);
+            // It may take others' pods until its own are moved.
+            if let Some(node) = &pod.node {
+                self.trial.exclude(node);
+            }
+            self.trial.take_away(self.view, &pod.meta.key());
         }
-        found
-    }
-
-    fn put_another(&mut self, pod: &Arc<Pod>, number: usize) -> Result<NodeName, Text> {
-        let before = self.trial.mark();
-        let mut another = unbound(pod);
-        another.meta.name = Name::from(format!("{}.{number}", pod.meta.name));
-        another.meta.uid = Uid::from(format!("{}.{number}", pod.meta.uid));
-        let found = self.place(&Arc::new(another));
-        if found.is_ok() {
-            self.placed.push(before);
-        }
-        found
-    }
-
-    fn place(&mut self, pod: &Arc<Pod>) -> Result<NodeName, Text> {
-        match self.trial.place(self.view, pod, 0) {
+        let new = Arc::new(new);
+        match self.trial.place(self.view, &new, 0) {
             Ok(placed) => {
-                self.trial.assume(self.view, pod, &placed.node, &placed.volumes);
+                self.trial.assume(self.view, &new, &placed.node, &placed.volumes);
                 Ok(placed.node)
             }
-            Err(error) => Err(Text::from(error.to_string())),
+            Err(error) => {
+                self.trial.revert_to(before);
+                Err(Text::from(error.to_string()))
+            }
         }
     }
 }
@@ -218,3 +229,6 @@ pub fn is_about_to_be_placed(pod: &Pod) -> bool {
         .is_some_and(|condition| condition.status == condition::ConditionStatus::False);
     pod.node.is_none() && pod.is_active() && pod.spec.scheduling_gates.is_empty() && !is_refused
 }
+
+#[cfg(test)]
+mod tests;

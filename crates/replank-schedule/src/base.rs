@@ -340,13 +340,29 @@ impl Bases {
     /// How many pods of a size there is room for on the nodes that let pods of a base in.
     pub(super) fn slack(&mut self, id: BaseId, size: Size, world: &World) -> u64 {
         self.uses += 1;
-        let sorting_id = self.all.get(id.0).0.sorting;
+        let sorting_id = self.sorting_of(id);
         let (key, sorting) = self.sortings.get_mut(sorting_id.0);
         sorting.catch_up(key, world, self.uses);
         if self.slacks.len() > SLACKS_MAX {
             self.slacks.clear();
         }
         self.slacks.entry((sorting_id, size)).or_default().catch_up(size, sorting, &world.nodes)
+    }
+
+    /// What pods of a base ask of a node itself.
+    pub(super) fn sorting_of(&self, id: BaseId) -> SortingId {
+        self.all.get(id.0).0.sorting
+    }
+
+    /// Whether some node lets in pods of both sortings.
+    pub(super) fn share_nodes(&mut self, one: SortingId, other: SortingId, world: &World) -> bool {
+        self.uses += 1;
+        for id in [one, other] {
+            let (key, sorting) = self.sortings.get_mut(id.0);
+            sorting.catch_up(key, world, self.uses);
+        }
+        let [one, other] = [one, other].map(|id| &self.sortings.get(id.0).1);
+        world.nodes.ids().any(|id| one.of(id) != NO_SIGN && other.of(id) != NO_SIGN)
     }
 
     fn get(&self, id: BaseId) -> Fresh<'_> {

@@ -22,6 +22,7 @@ pub(super) struct Counter {
 /// A counter added up per domain.
 #[derive(Clone, Debug)]
 pub(super) struct Sum {
+    pub(super) counter: CounterId,
     pub(super) topology: TopologyId,
     pub(super) eligible: EligibleId,
     /// By [`super::ids::DomainId`].
@@ -95,7 +96,7 @@ impl Counters {
                 by_domain.add(topologies[topology].domain(NodeId(*node)).0, *count);
             }
         }
-        let id = SumId(self.sums.insert(key, Sum { topology, eligible, by_domain }));
+        let id = SumId(self.sums.insert(key, Sum { counter, topology, eligible, by_domain }));
         self.counters[counter.at()].sums.push(id);
         id
     }

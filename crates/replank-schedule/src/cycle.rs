@@ -71,15 +71,20 @@ pub(super) fn classify<'a>(
     view: &View,
     pod: &Pod,
 ) -> &'a Plan {
-    let key = class_of(world, pod);
-    let id = match classes.find(&key) {
-        Some(id) => id,
-        None => {
-            let plan = world.compile(key.clone(), bases);
-            classes.insert(key, plan)
-        }
-    };
+    let id = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
     let plan = classes.get_mut(id);
+    bring_up_to_date(world, plan, bases, view, pod);
+    plan
+}
+
+/// Takes in what has changed of what a class was compiled from; the pod is one of it.
+pub(super) fn bring_up_to_date(
+    world: &mut World,
+    plan: &mut Plan,
+    bases: &mut Bases,
+    view: &View,
+    pod: &Pod,
+) {
     if plan.arrivals_seen != world.images.arrivals {
         plan.arrivals_seen = world.images.arrivals;
         plan.base = bases.id(plan, &world.specs[plan.key.spec], &world.images);
@@ -89,7 +94,6 @@ pub(super) fn classify<'a>(
         let selector = plan.key.owner.as_ref().and_then(|owner| selector_of(view, pod, owner));
         world.refresh_siblings(plan, selector, services);
     }
-    plan
 }
 
 fn owner(reference: &OwnerReference) -> Option<Owner> {

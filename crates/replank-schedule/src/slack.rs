@@ -3,30 +3,79 @@
 //! A node with room for n pods of a size takes one more as long as fewer than n have been put there. So if the nodes that let a pod in have room for more than have been
 //! promised a place, one of them has room for it, too, and nothing need be put anywhere to know that. It goes for pods of which a node decides by itself, by what it is and
 //! what room it has ([`Plan::is_plain`]): hardly a pod has terms or constraints that must hold.
+//!
+//! What another pod is told may depend on where those are. It does not where no node lets both in and neither counts the other ([`Scheduler::minds`]).
 
 use replank_model::object::pod::Pod;
+use replank_model::view::View;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Scheduler;
 use super::amounts::Amounts;
-use super::cycle::class_of;
+use super::cycle::{bring_up_to_date, class_of};
+use super::ids::CounterId;
 use super::labels::TermKind;
 use super::nodes::{Load, Nodes};
-use super::plan::Plan;
+use super::plan::{Plan, SoftCount};
 use super::predicate::Narrowing;
 use super::sorting::{NO_SIGN, Sorting};
 use super::world::World;
 
-/// Pods that are sure of a place each, and have not been put there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A pod that is sure of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assured {
+    class: u32,
+    /// The epoch that the class belongs to.
+    epoch: u32,
+    size: Size,
+}
+
+/// Pods that are sure of a place each, and have not been put there.
+#[derive(Clone, Debug, Default)]
+pub struct Promises {
     pods: u64,
     /// None is larger.
     size: Size,
+    /// How many there are of each class, and the epoch that the class belongs to.
+    classes: FxHashMap<(u32, u32), u32>,
+}
+
+impl Promises {
+    /// One more.
+    pub fn add(&mut self, one: Assured) {
+        self.pods += 1;
+        self.size = self.size.max(one.size);
+        *self.classes.entry((one.class, one.epoch)).or_default() += 1;
+    }
+
+    /// One less. The largest counts for as long as any are left.
+    pub fn take_back(&mut self, one: Assured) {
+        self.pods -= 1;
+        let key = (one.class, one.epoch);
+        let left = self.classes.get(&key).copied().unwrap_or(0);
+        if left > 1 {
+            self.classes.insert(key, left - 1);
+        } else {
+            self.classes.remove(&key);
+        }
+        if self.pods == 0 {
+            self.size = Size::default();
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pods == 0
+    }
 }
 
 /// Cpu, memory and ephemeral storage, each the exponent of the next power of two and 1 more; 0 for none. Sizes that differ little are one, so that there are few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Size([u8; 3]);
+
+/// More than are ever promised a place; a node may say that it takes more, and all nodes together more than can be counted.
+const MANY: u64 = 1 << 32;
 
 impl Size {
     fn of(amounts: &Amounts) -> Self {
@@ -49,7 +98,7 @@ impl Size {
             let left = load.room[at].saturating_sub(load.used[at]);
             count = count.min(amount.map_or(0, |amount| left / amount));
         }
-        u64::try_from(count).unwrap_or(0)
+        u64::try_from(count).unwrap_or(0).min(MANY)
     }
 }
 
@@ -111,36 +160,108 @@ impl Plan {
 }
 
 impl Scheduler {
-    /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; all of them then. `None` where it
-    /// is not sure, or takes a closer look.
-    pub(super) fn promise(&mut self, pod: &Pod, before: Assured) -> Option<Assured> {
+    /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; `None` where it is not, or that
+    /// takes a closer look.
+    pub(super) fn promise(&mut self, view: &View, pod: &Pod, before: &Promises) -> Option<Assured> {
         self.tidy();
-        let Self { world, classes, bases, .. } = self;
-        if world.pods.has_nominees() || pod.pin.is_some() {
+        let Self { world, classes, bases, epoch, .. } = self;
+        if world.pods.has_nominees() || pod.pin.is_some() || world.is_in_use(pod) {
             return None;
         }
-        let is_left_out = |name| world.nodes.find(name).is_none_or(|id| world.nodes[id].is_excluded);
-        if !pod.node.as_ref().is_none_or(is_left_out) {
+        let class = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
+        let plan = classes.get_mut(class);
+        if !before.classes.contains_key(&(class, *epoch)) {
+            bring_up_to_date(world, plan, bases, view, pod);
+        }
+        if !plan.is_plain || world.meant_by(plan).any(|kind| kind == TermKind::Repels) {
             return None;
         }
-        let class = class_of(world, pod);
-        let plan = classes.get(classes.find(&class)?);
-        if !plan.is_plain || world.is_repelled(plan) {
+        let spec = &world.specs[plan.key.spec];
+        let sizes = [&plan.request.amounts, &spec.usage.amounts].map(Size::of);
+        let has_terms = spec.has_terms;
+        let size = sizes.into_iter().fold(Size::default(), Size::max);
+        let room = bases.slack(plan.base, size.max(before.size), world);
+        if room <= before.pods {
             return None;
         }
-        let sizes = [&plan.request.amounts, &world.specs[plan.key.spec].usage.amounts].map(Size::of);
-        let size = sizes.into_iter().fold(before.size, Size::max);
-        let room = bases.slack(plan.base, size, world);
-        (room > before.pods).then(|| Assured { pods: before.pods + 1, size })
+        if has_terms {
+            // Whom they mean is to be known.
+            world.carried(plan.key.spec, &pod.meta.namespace);
+        }
+        Some(Assured { class, epoch: *epoch, size })
+    }
+
+    /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put.
+    pub(super) fn minds(&mut self, view: &View, pod: &Pod, promises: &Promises) -> bool {
+        if promises.is_empty() {
+            return false;
+        }
+        self.tidy();
+        let Self { world, classes, bases, epoch, .. } = self;
+        if world.pods.has_nominees()
+            || pod.pin.is_some()
+            || world.is_in_use(pod)
+            || promises.classes.keys().any(|(_, of)| of != epoch)
+        {
+            return true;
+        }
+        let class = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
+        bring_up_to_date(world, classes.get_mut(class), bases, view, pod);
+        let plan = classes.get(class);
+        if !plan.is_apart_from_others(world) || world.meant_by(plan).next().is_some() {
+            return true;
+        }
+        let others = || promises.classes.keys().map(|(class, _)| classes.get(*class));
+        let sortings: FxHashSet<_> = others().map(|other| bases.sorting_of(other.base)).collect();
+        let own = bases.sorting_of(plan.base);
+        if sortings.into_iter().any(|other| bases.share_nodes(own, other, world)) {
+            return true;
+        }
+        let counted = plan.counted_beyond_nodes(world);
+        others().any(|other| {
+            let is_counted = |(id, of): (_, &Plan)| world.labels.is_counted(of.key.labels, id);
+            counted.iter().any(|id| is_counted((*id, other)))
+                || other.counted_beyond_nodes(world).into_iter().any(|id| is_counted((id, plan)))
+        })
+    }
+}
+
+impl Plan {
+    /// Whether it asks for nothing that others' places decide about, and carries no terms; what nodes let its pods in is told before anything else of them.
+    fn is_apart_from_others(&self, world: &World) -> bool {
+        let Self { hard, unreadable, preference, near, apart, liked, features, .. } = self;
+        hard.is_empty()
+            && unreadable.is_none()
+            && preference.is_ok()
+            && near.is_none()
+            && apart.is_empty()
+            && liked.is_empty()
+            && *features == 0
+            && !world.specs[self.key.spec].has_terms
+            && Narrowing::of(&self.spec, None) == Narrowing::All
+    }
+
+    /// What counts for its pods elsewhere than on the node itself.
+    fn counted_beyond_nodes(&self, world: &World) -> Vec<CounterId> {
+        let soft = self.soft.constraints.iter().filter_map(|soft| match soft.counted {
+            Some(SoftCount::InDomain(sum)) => Some(world.counters[sum].counter),
+            Some(SoftCount::OnNode(_)) | None => None,
+        });
+        soft.chain(self.liked.iter().map(|(term, _)| term.counter)).collect()
     }
 }
 
 impl World {
-    /// Whether some pod that is known, or was, keeps pods of a plan's class away from it.
-    fn is_repelled(&mut self, plan: &Plan) -> bool {
+    /// Whether a pod is on a node that is not left out.
+    fn is_in_use(&self, pod: &Pod) -> bool {
+        let id = pod.node.as_ref().and_then(|name| self.nodes.find(name));
+        id.is_some_and(|id| !self.nodes[id].is_excluded)
+    }
+
+    /// What the terms do that mean pods of a plan's class, of pods that are known or were.
+    fn meant_by(&mut self, plan: &Plan) -> impl Iterator<Item = TermKind> + '_ {
         self.labels.catch_up(plan.key.labels);
-        let mut terms = self.labels[plan.key.labels].meant_by.iter();
-        terms.any(|id| self.labels[*id].kind == TermKind::Repels)
+        self.labels[plan.key.labels].meant_by.iter().map(|id| self.labels[*id].kind)
     }
 }
 

@@ -16,7 +16,7 @@ use super::nodes::Touched;
 use super::place::{Placed, Unschedulable};
 use super::pods::PodEntry;
 use super::preempt::Preemption;
-use super::slack::Assured;
+use super::slack::{Assured, Promises};
 use super::volumes::{Promised, VolumeDecisions};
 
 pub(super) use super::assumed::Assumed;
@@ -99,8 +99,8 @@ pub struct Trial<'a> {
     undo: Vec<Undo>,
 }
 
-/// A point in a trial to which it can be taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A point in a trial to which it can be taken back; later ones are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
 
 impl Trial<'_> {
@@ -113,10 +113,17 @@ impl Trial<'_> {
     }
 
     /// Promises a pod a place on a node other than its own, where it is sure of one: it can be placed after those that were promised one before, in this order, wherever
-    /// they are placed. What it tells is all of them; `None` where that takes a closer look.
+    /// they are placed. `None` where it is not, or that takes a closer look.
     #[must_use]
-    pub fn promise(&mut self, pod: &Pod, before: Assured) -> Option<Assured> {
-        self.scheduler.promise(pod, before)
+    pub fn promise(&mut self, view: &View, pod: &Pod, before: &Promises) -> Option<Assured> {
+        self.scheduler.promise(view, pod, before)
+    }
+
+    /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put. If not, it can be placed before they
+    /// are.
+    #[must_use]
+    pub fn minds(&mut self, view: &View, pod: &Pod, promises: &Promises) -> bool {
+        self.scheduler.minds(view, pod, promises)
     }
 
     /// As [`Scheduler::best`].

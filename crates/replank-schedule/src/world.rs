@@ -338,7 +338,7 @@ impl World {
     }
 
     /// The counters that pods of a spec add to by the affinity terms they carry.
-    fn carried(&mut self, spec: SpecId, namespace: &Namespace) -> Option<Carried> {
+    pub(super) fn carried(&mut self, spec: SpecId, namespace: &Namespace) -> Option<Carried> {
         if !self.specs[spec].has_terms {
             return None;
         }

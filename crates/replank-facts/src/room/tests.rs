@@ -1,0 +1,120 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use replank_model::delta::Delta;
+use replank_model::object::Object;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn object(value: Value) -> Delta {
+    Delta::Put(Object::from_json(value).expect("a valid object"))
+}
+
+/// Of three zones; every third is for data, and the first ones take no pods.
+fn node(number: usize) -> Delta {
+    let (pool, taints) = match number % 3 {
+        0 => ("data", json!([{"key": "dedicated", "value": "data", "effect": "NoSchedule"}])),
+        _ => ("web", json!([])),
+    };
+    let name = format!("n{number}");
+    object(json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "uid": name, "labels": {"pool": pool, "kubernetes.io/hostname": name,
+            "topology.kubernetes.io/zone": format!("z{}", number % 2)}},
+        "spec": {"taints": taints},
+        "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "5"}}}))
+}
+
+fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {
+    let name = format!("p{number}");
+    let app = json!({"app": format!("a{app}")});
+    let term = |topology: &str| json!({"topologyKey": topology, "labelSelector": {"matchLabels": app}});
+    let spread = |how: &str| {
+        json!([{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": how,
+            "labelSelector": {"matchLabels": app}}])
+    };
+    let mut container =
+        json!({"name": "c", "image": "i", "resources": {"requests": {"cpu": "300m", "memory": "200Mi"}}});
+    let mut spec = json!({"nodeName": format!("n{on}")});
+    match kind {
+        0 => container["resources"]["requests"]["cpu"] = json!("700m"),
+        1 => spec["topologySpreadConstraints"] = spread("ScheduleAnyway"),
+        2 => {
+            let term = json!({"weight": 100, "podAffinityTerm": term("topology.kubernetes.io/zone")});
+            spec["affinity"] =
+                json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}});
+        }
+        3 => {
+            spec["affinity"] = json!({"podAntiAffinity":
+            {"requiredDuringSchedulingIgnoredDuringExecution": [term("kubernetes.io/hostname")]}})
+        }
+        4 => spec["topologySpreadConstraints"] = spread("DoNotSchedule"),
+        5 | 6 => {
+            spec["nodeSelector"] = json!({"pool": "data"});
+            spec["tolerations"] = json!([{"key": "dedicated", "operator": "Exists"}]);
+            spec["topologySpreadConstraints"] = spread("ScheduleAnyway");
+            if kind == 6 {
+                container["ports"] = json!([{"containerPort": 80, "hostPort": 80}]);
+            }
+        }
+        _ => {}
+    }
+    spec["containers"] = json!([container]);
+    object(json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": app},
+        "spec": spec, "status": {"phase": "Running"}}))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Try {
+    Move(usize),
+    Another(usize, usize),
+    Back(usize),
+}
+
+fn tries() -> impl Strategy<Value = Vec<Try>> {
+    let one = prop_oneof![
+        6 => (0_usize..24).prop_map(Try::Move),
+        2 => (0_usize..24, 0_usize..2).prop_map(|(pod, number)| Try::Another(pod, number)),
+        1 => (0_usize..40).prop_map(Try::Back),
+    ];
+    vec(one, 1..40)
+}
+
+proptest! {
+    #[test]
+    fn no_answer_depends_on_whether_pods_are_put_where_they_are_sure_of_a_place(
+        pods in vec((0_u8..9, 0_u8..4, 0_usize..6), 24),
+        tries in tries(),
+    ) {
+        let nodes = (0..14).map(node);
+        let pods = pods.into_iter().enumerate().map(|(number, of)| pod(number, of));
+        let view: View = nodes.chain(pods).collect();
+        let closed: BTreeSet<NodeName> = (0..5).map(|number| NodeName::from(format!("n{number}"))).collect();
+        let pods: Vec<Arc<Pod>> = view.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect();
+        let mut rooms = [Room::load(&view, closed.clone()), Room::load(&view, closed)];
+        let [lazy, plain] = &mut rooms;
+        let (mut lazy, mut plain) = (lazy.search(&view), plain.search(&view));
+        let mut points = Vec::new();
+        for one in tries {
+            match one {
+                Try::Move(pod) => {
+                    points.push((lazy.point(), plain.point()));
+                    prop_assert_eq!(lazy.fits(&pods[pod]), plain.find(&pods[pod]).map(drop));
+                }
+                Try::Another(pod, number) => {
+                    points.push((lazy.point(), plain.point()));
+                    let found = plain.find_beside(&pods[pod], number).is_ok();
+                    prop_assert_eq!(lazy.find_for_another(&pods[pod], number), found);
+                }
+                Try::Back(to) => {
+                    if let Some((lazily, plainly)) = points.get(to).copied() {
+                        lazy.rewind(lazily);
+                        plain.rewind(plainly);
+                        points.truncate(to);
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(lazy.find(&pods[0]), plain.find(&pods[0]));
+    }
+}

@@ -118,14 +118,16 @@ impl DecisionBuilder {
         sort(&mut after);
         let size = self.waits.len() + after.len() + in_order.size_hint().1.unwrap_or(0);
         let before = std::mem::replace(&mut self.waits, Vec::with_capacity(size));
-        let mut in_order: Vec<Waiting> = in_order.collect();
+        let many = in_order;
+        let mut in_order: Vec<Waiting> = Vec::with_capacity(many.size_hint().1.unwrap_or(0));
+        in_order.extend(many);
         in_order.dedup_by(|later, first| later.what == first.what);
         // Few are found otherwise, and each is looked for among the many: of two reasons for one thing that of the first list stays.
         let mut before = before.into_iter().peekable();
         let mut after = after.into_iter().peekable();
         let mut rest = in_order.into_iter();
         while let Some((other, is_first)) = first(&mut before, &mut after) {
-            let smaller = rest.as_slice().partition_point(|one| one.what < other.what);
+            let smaller = count_before(rest.as_slice(), &other.what);
             self.waits.extend(rest.by_ref().take(smaller));
             if rest.as_slice().first().is_some_and(|one| one.what == other.what) {
                 let one = rest.next();
@@ -164,6 +166,16 @@ fn sort(waits: &mut Vec<Waiting>) {
 }
 
 type Sorted = Peekable<IntoIter<Waiting>>;
+
+/// How many of those that are in order come before something. It is looked for among the next few first.
+fn count_before(in_order: &[Waiting], what: &Subject) -> usize {
+    let (mut from, mut to) = (0, 1);
+    while in_order.get(to - 1).is_some_and(|one| one.what < *what) {
+        (from, to) = (to, 2 * to);
+    }
+    let near = &in_order[from..to.min(in_order.len())];
+    from + near.partition_point(|one| one.what < *what)
+}
 
 /// The first of two lists, and whether it is of the first list; of two reasons for one thing that of the first list.
 fn first(before: &mut Sorted, after: &mut Sorted) -> Option<(Waiting, bool)> {

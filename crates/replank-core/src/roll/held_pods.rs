@@ -3,7 +3,8 @@
 //! There may be hundreds of them, and all are told at every decision, while hardly one is another than at the last. So they are kept in order, and a
 //! node's are looked at only when the node or a pod on it changes.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, NodePods};
@@ -15,10 +16,15 @@ use replank_protocol::policy::Refused;
 use replank_protocol::waiting::{PodEnd, PodWait, WaitingOn};
 
 use super::member::{Member, Scope};
+use super::sets::tally;
 
 /// See the module's page. Where one name stands for several pods, the first node's counts, and of several reasons the first, as everywhere.
 #[derive(Debug, Default)]
-pub(super) struct HeldPods(BTreeMap<(Key, GroupName, NodeName, Order), Held>);
+pub(super) struct HeldPods {
+    by_name: BTreeMap<(Key, GroupName, NodeName, Order), Held>,
+    /// Until when batch pods among them are waited for, and how many until then.
+    deadlines: BTreeMap<Time, u32>,
+}
 
 /// Which of several reasons is told: a pod of which a change could not be read has those that were read before besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +56,14 @@ impl Held {
             Self::Refused(_) => Order::Refused,
             Self::Unrecorded => Order::Unrecorded,
             Self::Batch { .. } => Order::Batch,
+        }
+    }
+
+    /// Until when it is waited for, if it is.
+    fn deadline(self) -> Option<Time> {
+        match self {
+            Self::Batch { deadline, .. } => Some(deadline),
+            Self::Refused(_) | Self::Unrecorded => None,
         }
     }
 
@@ -85,10 +99,14 @@ impl HeldPods {
         let lane = scope.lane_of(&member.group);
         let mut shelve = |pod: Key, held: Held| {
             let key = (pod, lane.clone(), member.name.clone(), held.order());
-            if is_there {
-                self.0.entry(key).or_insert(held);
-            } else {
-                self.0.remove(&key);
+            match self.by_name.entry(key) {
+                Entry::Vacant(entry) if is_there => {
+                    note_deadline(&mut self.deadlines, *entry.insert(held), true);
+                }
+                Entry::Occupied(entry) if !is_there => {
+                    note_deadline(&mut self.deadlines, entry.remove(), false);
+                }
+                Entry::Vacant(_) | Entry::Occupied(_) => {}
             }
         };
         for (pod, reason) in &node_pods.refused {
@@ -107,6 +125,19 @@ impl HeldPods {
 
     /// All of them with their groups, by name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &GroupName, Held)> {
-        self.0.iter().map(|((pod, lane, ..), held)| (pod, lane, *held))
+        self.by_name.iter().map(|((pod, lane, ..), held)| (pod, lane, *held))
+    }
+
+    /// Until when batch pods of such groups are waited for, or of all.
+    pub(super) fn deadlines(&self, lanes: Option<&BTreeSet<&GroupName>>) -> Vec<Time> {
+        let Some(lanes) = lanes else { return self.deadlines.keys().copied().collect() };
+        let of_lanes = self.iter().filter(|(_, lane, _)| lanes.contains(lane));
+        of_lanes.filter_map(|(_, _, held)| held.deadline()).collect()
+    }
+}
+
+fn note_deadline(deadlines: &mut BTreeMap<Time, u32>, held: Held, is_there: bool) {
+    if let Some(deadline) = held.deadline() {
+        tally(deadlines, &deadline, is_there);
     }
 }

@@ -7,21 +7,14 @@ use replank_model::time::Time;
 
 use super::context::{Context, GroupRoll};
 use super::evict::wait_for;
-use super::held_pods::Held;
 use super::member::NodeState;
 
 /// Says of all groups at once what their nodes wait for that cannot be begun; `false` where one is to be left out for it, and each is to be looked at.
 pub(super) fn all<'a>(ctx: &mut Context<'a>, rolls: &[GroupRoll<'a>]) -> bool {
     let is_everything = rolls.len() == ctx.fleet.groups.len();
     let lanes: Option<BTreeSet<_>> = (!is_everything).then(|| rolls.iter().map(|roll| roll.name).collect());
-    let held = ctx.fleet.held_pods.iter();
-    let held = held.filter(|(_, lane, _)| lanes.as_ref().is_none_or(|lanes| lanes.contains(lane)));
-    let deadlines = held.filter_map(|(_, _, held)| match held {
-        Held::Batch { deadline, .. } => Some(deadline),
-        Held::Refused(_) | Held::Unrecorded => None,
-    });
     let mut next: Option<Time> = None;
-    for deadline in deadlines {
+    for deadline in ctx.fleet.held_pods.deadlines(lanes.as_ref()) {
         if ctx.now < deadline {
             next = Some(next.map_or(deadline, |next| next.min(deadline)));
         } else if ctx.scope.plan.batch.on_deadline == OnDeadline::Skip {

@@ -44,8 +44,9 @@ fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {
                 json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}});
         }
         3 => {
-            spec["affinity"] = json!({"podAntiAffinity":
-            {"requiredDuringSchedulingIgnoredDuringExecution": [term("kubernetes.io/hostname")]}})
+            let required = [term("kubernetes.io/hostname")];
+            spec["affinity"] =
+                json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
         }
         4 => spec["topologySpreadConstraints"] = spread("DoNotSchedule"),
         5 | 6 => {

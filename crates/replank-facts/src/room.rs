@@ -13,7 +13,7 @@ use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::view::{Change, View};
 
-use replank_schedule::{Assured, Mark, Nomination, Promises, Scheduler, Trial};
+use replank_schedule::{Assurances, Assured, Mark, Nomination, Scheduler, Trial};
 
 /// The scheduler, and the nodes that are left out.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Room {
 
     /// Begins to try pods in places. Everything is taken back when the search is dropped.
     pub fn search<'r>(&'r mut self, view: &'r View) -> Search<'r> {
-        Search { trial: self.scheduler.trial(), view, tried: Vec::new(), promises: Promises::default() }
+        Search { trial: self.scheduler.trial(), view, tried: Vec::new(), assurances: Assurances::default() }
     }
 }
 
@@ -78,7 +78,7 @@ pub struct Search<'r> {
     /// Pods for which there was a place, in order.
     tried: Vec<Tried>,
     /// Those of them that have not been put there.
-    promises: Promises,
+    assurances: Assurances,
 }
 
 /// A pod for which there was a place.
@@ -103,7 +103,7 @@ impl Search<'_> {
     /// # Errors
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub fn fits(&mut self, pod: &Arc<Pod>) -> Result<(), Text> {
-        if self.promise(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
+        if self.assure(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
     }
 
     /// Finds a place for a pod other than its present one, and takes it.
@@ -116,7 +116,7 @@ impl Search<'_> {
 
     /// Whether there is a place for one more pod like this one; it is taken.
     pub fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
-        self.promise(pod, Some(number)) || self.find_beside(pod, number).is_ok()
+        self.assure(pod, Some(number)) || self.find_beside(pod, number).is_ok()
     }
 
     /// Finds a place for one more pod like this one, which stays where it is, and takes it.
@@ -137,29 +137,29 @@ impl Search<'_> {
         let mut first: Option<Mark> = None;
         for Tried { assured, placed, .. } in self.tried.drain(to.min(self.tried.len())..) {
             first = placed.into_iter().chain(first).min();
-            assured.filter(|_| placed.is_none()).into_iter().for_each(|one| self.promises.take_back(one));
+            assured.filter(|_| placed.is_none()).into_iter().for_each(|one| self.assurances.take_back(one));
         }
         let Some(first) = first else { return };
         self.trial.revert_to(first);
         // Those that were tried before and put somewhere later have a promise again.
         let later = |one: &&mut Tried| one.assured.is_some() && one.placed.is_some_and(|mark| mark >= first);
-        for one in self.tried.iter_mut().rev().filter(later) {
+        for one in self.tried.iter_mut().filter(later) {
             one.placed = None;
-            one.assured.into_iter().for_each(|assured| self.promises.add(assured));
+            one.assured.into_iter().for_each(|assured| self.assurances.add(assured));
         }
     }
 
-    fn promise(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
-        let assured = self.trial.promise(self.view, pod, &self.promises);
+    fn assure(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
+        let assured = self.trial.assure(self.view, pod, &self.assurances);
         if let Some(one) = assured {
-            self.promises.add(one);
+            self.assurances.add(one);
             self.tried.push(Tried { pod: pod.clone(), another, assured, placed: None });
         }
         assured.is_some()
     }
 
     fn place(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> Result<NodeName, Text> {
-        if self.trial.minds(self.view, pod, &self.promises) {
+        if self.trial.depends_on(self.view, pod, &self.assurances) {
             self.settle();
         }
         let before = self.trial.mark();
@@ -172,7 +172,7 @@ impl Search<'_> {
 
     /// Puts those in their places that were promised one.
     fn settle(&mut self) {
-        self.promises = Promises::default();
+        self.assurances = Assurances::default();
         let mut tried = std::mem::take(&mut self.tried);
         for Tried { pod, another, placed, .. } in tried.iter_mut().filter(|one| one.placed.is_none()) {
             *placed = Some(self.trial.mark());

@@ -15,6 +15,15 @@ impl<T: 'static> List<T> {
     const NOTHING: &'static Vec<T> = &Vec::new();
 }
 
+impl<T: Clone + 'static> List<T> {
+    /// Gives back what was set aside for items that did not come.
+    pub fn shrink(&mut self) {
+        if let Some(items) = &mut self.0 {
+            Arc::make_mut(items).shrink_to_fit();
+        }
+    }
+}
+
 impl<T> Default for List<T> {
     fn default() -> Self {
         Self(None)
@@ -73,7 +82,8 @@ impl<'a, T: Clone + 'static> IntoIterator for &'a mut List<T> {
     type IntoIter = std::slice::IterMut<'a, T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
+        // None are none: nothing is allocated for them.
+        self.0.as_mut().map(Arc::make_mut).map_or_else(Default::default, |items| items.iter_mut())
     }
 }
 
@@ -127,6 +137,8 @@ mod tests {
     #[test]
     fn nothing_reads_as_an_empty_list() {
         let mut none: List<u32> = Vec::new().into();
+        assert_eq!((&mut none).into_iter().count(), 0);
+        assert!(none.0.is_none(), "nothing is allocated");
         assert!(none.is_empty() && none == List::default());
         assert_eq!(serde_json::to_string(&none).expect("json"), "[]");
         none.push(1);

@@ -59,7 +59,7 @@ impl World {
             arrivals_seen: self.images.arrivals,
             siblings: spec.topology_spread_constraints.is_empty().then(Siblings::default),
             services_seen: 0,
-            is_plain: false,
+            is_by_node: false,
             spec: spec.clone(),
             key,
         };
@@ -67,7 +67,7 @@ impl World {
             plan.unreadable = Some(why);
         }
         plan.base = bases.id(&plan, &self.specs[plan.key.spec], &self.images);
-        plan.is_plain = plan.decides_by_node(self);
+        plan.is_by_node = plan.decides_by_node(self);
         plan
     }
 

@@ -57,7 +57,7 @@ pub use options::{FeatureGates, Gate, Options, UnknownGate};
 pub use place::{Placed, Unschedulable};
 pub use plugin::{Code, CycleError, Failure, Plugin, Reason, Reasons};
 pub use preempt::{Nomination, Preemption};
-pub use slack::{Assured, Promises};
+pub use slack::{Assurances, Assured};
 pub use trial::{Mark, Trial};
 pub use volumes::VolumeDecisions;
 

@@ -144,7 +144,7 @@ pub(super) struct Plan {
     /// Generation of the namespace's services at that time.
     pub(super) services_seen: u64,
     /// Whether nodes decide each by itself about its pods ([`super::slack`]).
-    pub(super) is_plain: bool,
+    pub(super) is_by_node: bool,
 }
 
 /// The selector of an owner, as it is in the View.

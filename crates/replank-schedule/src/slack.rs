@@ -2,9 +2,9 @@
 //!
 //! A node with room for n pods of a size takes one more as long as fewer than n have been put there. So if the nodes that let a pod in have room for more than have been
 //! promised a place, one of them has room for it, too, and nothing need be put anywhere to know that. It goes for pods of which a node decides by itself, by what it is and
-//! what room it has ([`Plan::is_plain`]): hardly a pod has terms or constraints that must hold.
+//! what room it has ([`Plan::decides_by_node`]): hardly a pod has terms or constraints that must hold.
 //!
-//! What another pod is told may depend on where those are. It does not where no node lets both in and neither counts the other ([`Scheduler::minds`]).
+//! What another pod is told may depend on where those are. It does not where no node lets both in and neither counts the other ([`Scheduler::depends_on`]).
 
 use replank_model::object::pod::Pod;
 use replank_model::view::View;
@@ -32,7 +32,7 @@ pub struct Assured {
 
 /// Pods that are sure of a place each, and have not been put there.
 #[derive(Clone, Debug, Default)]
-pub struct Promises {
+pub struct Assurances {
     pods: u64,
     /// None is larger.
     size: Size,
@@ -40,7 +40,7 @@ pub struct Promises {
     classes: FxHashMap<(u32, u32), u32>,
 }
 
-impl Promises {
+impl Assurances {
     /// One more.
     pub fn add(&mut self, one: Assured) {
         self.pods += 1;
@@ -140,29 +140,56 @@ impl Slack {
 }
 
 impl Plan {
-    /// Whether a node decides by what it is and what room it has, others aside, unless pods keep such pods away.
-    pub(super) fn decides_by_node(&self, world: &World) -> bool {
-        let Self { spec, request, preference, hard, unreadable, near, apart, .. } = self;
-        let known = &world.specs[self.key.spec];
+    /// Whether nothing that must hold for its pods goes by where others are, nor by a node's name, as far as it can be read. Every part of a plan is looked at here: one that
+    /// is new has to be told apart, too.
+    fn asks_nothing_of_others(&self) -> bool {
+        let Self {
+            hard,
+            unreadable,
+            preference,
+            near,
+            apart,
+            spec,
+            // What a node is and has room for, how it is scored, and of what the plan was made.
+            key: _,
+            request: _,
+            affinity: _,
+            tolerations: _,
+            images: _,
+            features: _,
+            soft: _,
+            liked: _,
+            base: _,
+            arrivals_seen: _,
+            siblings: _,
+            services_seen: _,
+            is_by_node: _,
+        } = self;
         hard.is_empty()
-            && near.is_none()
-            && apart.is_empty()
             && unreadable.is_none()
             && preference.is_ok()
-            && request.amounts.others.is_empty()
+            && near.is_none()
+            && apart.is_empty()
+            && Narrowing::of(spec, None) == Narrowing::All
+    }
+
+    /// Whether a node decides by what it is and what room it has, others aside, unless pods keep such pods away.
+    pub(super) fn decides_by_node(&self, world: &World) -> bool {
+        let known = &world.specs[self.key.spec];
+        self.asks_nothing_of_others()
+            && self.request.amounts.others.is_empty()
             && known.usage.amounts.others.is_empty()
             && known.ports.is_empty()
             && !known.has_volumes
-            && spec.resource_claims.is_empty()
+            && self.spec.resource_claims.is_empty()
             && !self.key.is_pinned
-            && Narrowing::of(spec, None) == Narrowing::All
     }
 }
 
 impl Scheduler {
     /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; `None` where it is not, or that
     /// takes a closer look.
-    pub(super) fn promise(&mut self, view: &View, pod: &Pod, before: &Promises) -> Option<Assured> {
+    pub(super) fn assure(&mut self, view: &View, pod: &Pod, before: &Assurances) -> Option<Assured> {
         self.tidy();
         let Self { world, classes, bases, epoch, .. } = self;
         if world.pods.has_nominees() || pod.pin.is_some() || world.is_in_use(pod) {
@@ -173,7 +200,7 @@ impl Scheduler {
         if !before.classes.contains_key(&(class, *epoch)) {
             bring_up_to_date(world, plan, bases, view, pod);
         }
-        if !plan.is_plain || world.meant_by(plan).any(|kind| kind == TermKind::Repels) {
+        if !plan.is_by_node || world.meant_by(plan).any(|kind| kind == TermKind::Repels) {
             return None;
         }
         let spec = &world.specs[plan.key.spec];
@@ -192,8 +219,8 @@ impl Scheduler {
     }
 
     /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put.
-    pub(super) fn minds(&mut self, view: &View, pod: &Pod, promises: &Promises) -> bool {
-        if promises.is_empty() {
+    pub(super) fn depends_on(&mut self, view: &View, pod: &Pod, assurances: &Assurances) -> bool {
+        if assurances.is_empty() {
             return false;
         }
         self.tidy();
@@ -201,7 +228,7 @@ impl Scheduler {
         if world.pods.has_nominees()
             || pod.pin.is_some()
             || world.is_in_use(pod)
-            || promises.classes.keys().any(|(_, of)| of != epoch)
+            || assurances.classes.keys().any(|(_, of)| of != epoch)
         {
             return true;
         }
@@ -211,7 +238,7 @@ impl Scheduler {
         if !plan.is_apart_from_others(world) || world.meant_by(plan).next().is_some() {
             return true;
         }
-        let others = || promises.classes.keys().map(|(class, _)| classes.get(*class));
+        let others = || assurances.classes.keys().map(|(class, _)| classes.get(*class));
         let sortings: FxHashSet<_> = others().map(|other| bases.sorting_of(other.base)).collect();
         let own = bases.sorting_of(plan.base);
         if sortings.into_iter().any(|other| bases.share_nodes(own, other, world)) {
@@ -229,16 +256,10 @@ impl Scheduler {
 impl Plan {
     /// Whether it asks for nothing that others' places decide about, and carries no terms; what nodes let its pods in is told before anything else of them.
     fn is_apart_from_others(&self, world: &World) -> bool {
-        let Self { hard, unreadable, preference, near, apart, liked, features, .. } = self;
-        hard.is_empty()
-            && unreadable.is_none()
-            && preference.is_ok()
-            && near.is_none()
-            && apart.is_empty()
-            && liked.is_empty()
-            && *features == 0
+        self.asks_nothing_of_others()
+            && self.liked.is_empty()
+            && self.features == 0
             && !world.specs[self.key.spec].has_terms
-            && Narrowing::of(&self.spec, None) == Narrowing::All
     }
 
     /// What counts for its pods elsewhere than on the node itself.

@@ -16,7 +16,7 @@ use super::nodes::Touched;
 use super::place::{Placed, Unschedulable};
 use super::pods::PodEntry;
 use super::preempt::Preemption;
-use super::slack::{Assured, Promises};
+use super::slack::{Assurances, Assured};
 use super::volumes::{Promised, VolumeDecisions};
 
 pub(super) use super::assumed::Assumed;
@@ -48,7 +48,7 @@ impl Scheduler {
         true
     }
 
-    /// An assumed pod was observed on a node: it counts there, and its promises stand until they are observed too.
+    /// An assumed pod was observed on a node: it counts there, and its assurances stand until they are observed too.
     pub(super) fn confirm(&mut self, pod: &Key) {
         if let Some(assumed) = self.world.pods.assumed.remove(pod) {
             self.world.remove_pod(assumed.id);
@@ -113,17 +113,17 @@ impl Trial<'_> {
     }
 
     /// Promises a pod a place on a node other than its own, where it is sure of one: it can be placed after those that were promised one before, in this order, wherever
-    /// they are placed. `None` where it is not, or that takes a closer look.
+    /// they are placed. `None` where it is not, or that takes a closer look. What is placed then must be the pod without its status: resizes and nominations are not looked at.
     #[must_use]
-    pub fn promise(&mut self, view: &View, pod: &Pod, before: &Promises) -> Option<Assured> {
-        self.scheduler.promise(view, pod, before)
+    pub fn assure(&mut self, view: &View, pod: &Pod, before: &Assurances) -> Option<Assured> {
+        self.scheduler.assure(view, pod, before)
     }
 
     /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put. If not, it can be placed before they
     /// are.
     #[must_use]
-    pub fn minds(&mut self, view: &View, pod: &Pod, promises: &Promises) -> bool {
-        self.scheduler.minds(view, pod, promises)
+    pub fn depends_on(&mut self, view: &View, pod: &Pod, assurances: &Assurances) -> bool {
+        self.scheduler.depends_on(view, pod, assurances)
     }
 
     /// As [`Scheduler::best`].

@@ -1,7 +1,7 @@
 //! What a disruption budget and a pod say in words about evictions; the eviction API writes it, and so does the disruption
 //! controller.
 
-use replank_model::object::condition::{Condition, ConditionStatus};
+use replank_model::object::condition::{Condition, ConditionStatus, find};
 use replank_model::object::policy::PodDisruptionBudgetStatus;
 use replank_model::time::Time;
 
@@ -30,9 +30,12 @@ pub fn set_disruption_condition(
 ) {
     let says =
         |known: &Condition| known.status == holds && &*known.reason == reason && &*known.message == message;
-    let first = status.conditions.iter_mut().find(|known| &*known.r#type == DISRUPTION_ALLOWED);
-    if let Some(known) = first.filter(|known| says(known)) {
-        known.observed_generation = status.observed_generation;
+    let generation = status.observed_generation;
+    if let Some(known) = find(&status.conditions, DISRUPTION_ALLOWED).filter(|known| says(known)) {
+        if known.observed_generation != generation {
+            let known = status.conditions.iter_mut().find(|known| &*known.r#type == DISRUPTION_ALLOWED);
+            known.into_iter().for_each(|known| known.observed_generation = generation);
+        }
         return;
     }
     let mut allowed = condition::condition(DISRUPTION_ALLOWED, holds, reason, message);

@@ -10,7 +10,7 @@ fn object(value: Value) -> Delta {
     Delta::Put(Object::from_json(value).expect("a valid object"))
 }
 
-/// Of three zones; every third is for data, and the first ones take no pods.
+/// In one of two zones; every third is for data, every fourth has two GPUs.
 fn node(number: usize) -> Delta {
     let (pool, taints) = match number % 3 {
         0 => ("data", json!([{"key": "dedicated", "value": "data", "effect": "NoSchedule"}])),
@@ -21,7 +21,8 @@ fn node(number: usize) -> Delta {
         "metadata": {"name": name, "uid": name, "labels": {"pool": pool, "kubernetes.io/hostname": name,
             "topology.kubernetes.io/zone": format!("z{}", number % 2)}},
         "spec": {"taints": taints},
-        "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "5"}}}))
+        "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "10Gi", "pods": "5",
+            "example.com/gpu": if number % 4 == 0 { "2" } else { "0" }}}}))
 }
 
 fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {
@@ -57,11 +58,22 @@ fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {
                 container["ports"] = json!([{"containerPort": 80, "hostPort": 80}]);
             }
         }
+        7 => container["resources"]["requests"]["example.com/gpu"] = json!("1"),
+        8 => container["resources"] = json!({}),
+        9 => {
+            container["resources"]["requests"]["memory"] = json!("1500Mi");
+            container["resources"]["requests"]["ephemeral-storage"] = json!("3Gi");
+        }
+        // Not placed yet.
+        10 => drop(spec.as_object_mut().expect("a spec").remove("nodeName")),
         _ => {}
     }
     spec["containers"] = json!([container]);
+    // Those of a ReplicaSet are spread by default.
+    let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": "set", "controller": true});
+    let owners = if kind % 2 == 0 { vec![owner] } else { Vec::new() };
     object(json!({"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": app},
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": app, "ownerReferences": owners},
         "spec": spec, "status": {"phase": "Running"}}))
 }
 
@@ -84,12 +96,15 @@ fn tries() -> impl Strategy<Value = Vec<Try>> {
 proptest! {
     #[test]
     fn no_answer_depends_on_whether_pods_are_put_where_they_are_sure_of_a_place(
-        pods in vec((0_u8..9, 0_u8..4, 0_usize..6), 24),
+        pods in vec((0_u8..13, 0_u8..4, 0_usize..6), 24),
         tries in tries(),
     ) {
         let nodes = (0..14).map(node);
         let pods = pods.into_iter().enumerate().map(|(number, of)| pod(number, of));
-        let view: View = nodes.chain(pods).collect();
+        let set = object(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "set", "namespace": "shop", "uid": "set"},
+            "spec": {"replicas": 9, "selector": {"matchLabels": {"app": "a1"}}, "template": {"spec": {"containers": []}}}}));
+        let view: View = nodes.chain([set]).chain(pods).collect();
         let closed: BTreeSet<NodeName> = (0..5).map(|number| NodeName::from(format!("n{number}"))).collect();
         let pods: Vec<Arc<Pod>> = view.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect();
         let mut rooms = [Room::load(&view, closed.clone()), Room::load(&view, closed)];

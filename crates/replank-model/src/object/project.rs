@@ -336,7 +336,7 @@ impl Projector {
             owner.name = Name::new(self.text(owner.name.text()));
             owner.uid = Uid::new(self.text(owner.uid.text()));
         }
-        meta.owner_references.shrink_to_fit();
+        meta.owner_references.shrink();
         meta.finalizers.shrink_to_fit();
     }
 
@@ -350,12 +350,12 @@ impl Projector {
             condition.reason = self.text(&condition.reason);
             self.share_empty(&mut condition.message);
         }
-        status.conditions.shrink_to_fit();
+        status.conditions.shrink();
         for list in [&mut status.container_statuses, &mut status.init_container_statuses] {
-            for container in list.iter_mut() {
+            for container in &mut *list {
                 container.name = self.text(&container.name);
             }
-            list.shrink_to_fit();
+            list.shrink();
         }
     }
 

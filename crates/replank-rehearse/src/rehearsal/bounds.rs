@@ -190,33 +190,36 @@ impl Observer for Counter {
         if old.is_none() {
             counts.made(object, view);
         }
-        counts.changed(*slot, object, new.is_none());
+        match new {
+            Some(_) => counts.count(*slot, object),
+            None => counts.lose(*slot, object),
+        }
     }
 }
 
 impl Counts {
-    fn changed(&mut self, slot: u32, object: &Object, is_gone: bool) {
+    fn count(&mut self, slot: u32, object: &Object) {
         let unchanged = || Changed { kind: object.kind().as_str(), key: object.meta().key(), times: 0 };
-        let gone = if object.kind() == Kind::Other {
-            let key = object.meta().key();
-            if !is_gone {
-                self.named.entry(key).or_insert_with(unchanged).times += 1;
-                return;
-            }
-            self.named.remove(&key)
+        let one = if object.kind() == Kind::Other {
+            self.named.entry(object.meta().key()).or_insert_with(unchanged)
         } else {
             let slots = self.changed.entry(object.kind()).or_default();
             let slot = slot as usize;
             if slots.len() <= slot {
                 slots.resize_with(slot + 1, || None);
             }
-            if !is_gone {
-                slots[slot].get_or_insert_with(unchanged).times += 1;
-                return;
-            }
-            slots[slot].take()
+            slots[slot].get_or_insert_with(unchanged)
         };
-        if let Some(Changed { kind, key, times }) = gone {
+        one.times += 1;
+    }
+
+    fn lose(&mut self, slot: u32, object: &Object) {
+        let lost = if object.kind() == Kind::Other {
+            self.named.remove(&object.meta().key())
+        } else {
+            self.changed.get_mut(&object.kind()).and_then(|slots| slots.get_mut(slot as usize)?.take())
+        };
+        if let Some(Changed { kind, key, times }) = lost {
             *self.gone.entry((kind, key)).or_default() += times;
         }
     }

@@ -145,56 +145,44 @@ impl Evictions {
         });
     }
 
-    /// Takes in what became of a pod; where it is new, the number of its workload is asked for.
-    pub(super) fn pod(
-        &mut self,
-        at: Time,
-        old: Option<&Pod>,
-        new: Option<&Pod>,
-        workload: impl FnOnce() -> Option<usize>,
-    ) {
-        let at = at.floor_seconds();
-        match (old, new) {
-            (None, Some(pod)) => self.made(at, pod, workload),
-            (Some(_), Some(pod)) => self.came(at, pod),
-            (Some(pod), None) => {
-                if let Some(index) = self.leaving.remove(&pod.meta.uid) {
-                    self.entries[index].gone = Some(at);
-                }
-                self.coming.remove(&pod.meta.uid);
-            }
-            (None, None) => {}
-        }
+    /// Whether a pod that is made may come in place of one that went.
+    pub(super) fn are_successors_awaited(&self) -> bool {
+        !self.vacant.is_empty()
     }
 
-    /// A pod was made: in place of the one of its name, else of the one of its workload that went first.
-    fn made(&mut self, at: Time, pod: &Pod, workload: impl FnOnce() -> Option<usize>) {
-        if self.vacant.is_empty() {
-            return;
-        }
-        let Some(vacant) = workload().and_then(|number| self.vacant.get_mut(&number)) else { return };
+    /// A pod of a workload of this number was made: in place of the one of its name, else of the one of its workload that went first.
+    pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<usize>) {
+        let Some(vacant) = workload.and_then(|number| self.vacant.get_mut(&number)) else { return };
         let same = vacant.iter().position(|index| self.entries[*index].pod == *pod.meta.name.text());
         let Some(index) = vacant.remove(same.unwrap_or(0)) else { return };
         self.entries[index].successor = Some(Successor {
             pod: pod.meta.name.text().clone(),
-            created: at,
+            created: at.floor_seconds(),
             node: pod.node.as_ref().map(|node| node.text().clone()),
             ready: None,
         });
         self.coming.insert(pod.meta.uid.clone(), index);
     }
 
-    /// A pod that is on its way here has changed.
-    fn came(&mut self, at: Time, pod: &Pod) {
+    /// A pod has changed: it may be one that comes.
+    pub(super) fn came(&mut self, at: Time, pod: &Pod) {
         let Some(index) = self.coming.get(&pod.meta.uid).copied() else { return };
         let Some(successor) = &mut self.entries[index].successor else { return };
         if successor.node.is_none() {
             successor.node = pod.node.as_ref().map(|node| node.text().clone());
         }
         if pod.is_ready() {
-            successor.ready = Some(at);
+            successor.ready = Some(at.floor_seconds());
             self.coming.remove(&pod.meta.uid);
         }
+    }
+
+    /// A pod is gone.
+    pub(super) fn gone(&mut self, at: Time, pod: &Pod) {
+        if let Some(index) = self.leaving.remove(&pod.meta.uid) {
+            self.entries[index].gone = Some(at.floor_seconds());
+        }
+        self.coming.remove(&pod.meta.uid);
     }
 
     /// All of them.

@@ -19,7 +19,7 @@ impl<K, V> Default for Numbered<K, V> {
 
 impl<K: Clone + Ord + Hash, V> Numbered<K, V> {
     /// The number of a name; one that is new gets what `first` makes.
-    pub(super) fn number(&mut self, name: &K, first: impl FnOnce() -> V) -> usize {
+    pub(super) fn number_or_insert(&mut self, name: &K, first: impl FnOnce() -> V) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -39,7 +39,7 @@ impl<K: Clone + Ord + Hash, V> Numbered<K, V> {
     }
 
     /// The value of a number.
-    pub(super) fn at(&mut self, number: usize) -> &mut V {
+    pub(super) fn at_mut(&mut self, number: usize) -> &mut V {
         &mut self.all[number].1
     }
 

@@ -178,8 +178,8 @@ impl Recorder {
         let status = &budget.status;
         let (healthy, allowed) = (status.current_healthy, status.disruptions_allowed);
         let first = || BudgetCount { min: healthy, ..BudgetCount::default() };
-        let number = self.budgets.number(&budget.meta.key(), first);
-        let count = self.budgets.at(number);
+        let number = self.budgets.number_or_insert(&budget.meta.key(), first);
+        let count = self.budgets.at_mut(number);
         if count.history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
             count.history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
         }
@@ -209,7 +209,7 @@ impl Recorder {
         for budget in view.budgets_of(ix) {
             let key = view.pod_disruption_budgets[*budget].meta.key();
             if let Some(known) = self.budgets.find(&key) {
-                let count = self.budgets.at(known);
+                let count = self.budgets.at_mut(known);
                 count.touched = true;
                 if matches!(result, Some(Ok(()))) && pod.is_ready() {
                     let healthy = view.pods_of_budget(*budget).filter(|ix| serves(&view.pods[*ix]));
@@ -220,7 +220,7 @@ impl Recorder {
                 }
             }
             if let Some(number) = workload {
-                self.served.at(number).covered.insert(key);
+                self.served.at_mut(number).covered.insert(key);
             }
         }
         match result {
@@ -242,7 +242,7 @@ impl Recorder {
         self.pods.moved += 1;
         self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
         let Some(workload) = workload else { return };
-        let count = &mut self.served.at(workload).count;
+        let count = &mut self.served.at_mut(workload).count;
         let made_since = pod.meta.creation_timestamp >= self.start;
         self.pods.moved_more_than_once += usize::from(count.moved && made_since);
         count.moved = true;
@@ -292,16 +292,19 @@ impl Observer for Recorder {
                     }
                     self.ended_by_others.changed(old, Some(new));
                     self.pod(at, view, Some(old), Some(new));
-                    self.evictions.pod(at, Some(old), Some(new), || self.served.number_of(view, new));
+                    self.evictions.came(at, new);
                 }
                 (Some(Object::Pod(old)), None) => {
                     self.ended_by_others.changed(old, None);
                     self.pod(at, view, Some(old), None);
-                    self.evictions.pod(at, Some(old), None, || self.served.number_of(view, old));
+                    self.evictions.gone(at, old);
                 }
                 (None, Some(Object::Pod(new))) => {
                     self.pod(at, view, None, Some(new));
-                    self.evictions.pod(at, None, Some(new), || self.served.number_of(view, new));
+                    if self.evictions.are_successors_awaited() {
+                        let workload = self.served.number_of(view, new);
+                        self.evictions.made(at, new, workload);
+                    }
                 }
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),
                 (Some(Object::Job(job)), None) => self.ended_by_others.job_removed(job),

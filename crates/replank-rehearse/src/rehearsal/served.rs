@@ -40,24 +40,19 @@ pub(super) struct One {
 #[derive(Debug, Default)]
 pub(super) struct Served {
     all: Numbered<Workload, One>,
-    /// The workload of each pod, so that it is found once.
+    /// The workload of each pod that was Ready once, so that it is found once.
     of_pod: FxHashMap<Uid, usize>,
 }
 
 impl Served {
     /// A workload's number.
     pub(super) fn number(&mut self, workload: &Workload) -> usize {
-        self.all.number(workload, One::default)
+        self.all.number_or_insert(workload, One::default)
     }
 
-    /// The number of a pod's workload.
+    /// The number of the workload that a pod has just now: it may be released, or its owner go before it does.
     pub(super) fn number_of(&mut self, view: &View, pod: &Pod) -> Option<usize> {
-        if let Some(number) = self.of_pod.get(&pod.meta.uid) {
-            return Some(*number);
-        }
-        let number = self.number(&workload_of(view, pod)?);
-        self.of_pod.insert(pod.meta.uid.clone(), number);
-        Some(number)
+        workload_of(view, pod).map(|workload| self.number(&workload))
     }
 
     /// The workload of a number.
@@ -66,8 +61,8 @@ impl Served {
     }
 
     /// What is known of the workload of a number.
-    pub(super) fn at(&mut self, number: usize) -> &mut One {
-        self.all.at(number)
+    pub(super) fn at_mut(&mut self, number: usize) -> &mut One {
+        self.all.at_mut(number)
     }
 
     /// So many more pods of a pod's workload are Ready.
@@ -75,8 +70,15 @@ impl Served {
         if difference == 0 {
             return;
         }
-        let Some(number) = self.number_of(view, pod) else { return };
-        let One { count, course, .. } = self.at(number);
+        let number = match self.of_pod.get(&pod.meta.uid) {
+            Some(number) => *number,
+            None => {
+                let Some(number) = self.number_of(view, pod) else { return };
+                self.of_pod.insert(pod.meta.uid.clone(), number);
+                number
+            }
+        };
+        let One { count, course, .. } = self.at_mut(number);
         count.now += difference;
         count.min = count.min.min(count.now);
         course.note(at, count.now, Worst::Least);

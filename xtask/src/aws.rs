@@ -69,7 +69,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// The driver's signatures of random requests and its endpoints, held against botocore's.
 fn signatures(python: &Path) -> Result<()> {
     let mut cargo = crate::workspace::cargo();
-    cargo.args(["test", "-p", "replank-live", "--locked", "--lib", "botocore_", "--", "--nocapture"]);
+    // The program beside it, so that what both stand on has the same features as in the whole workspace, and is not built again.
+    cargo.args(["test", "-p", "replank-live", "-p", "replank", "--locked", "--lib"]);
+    cargo.args(["botocore_", "--", "--nocapture"]);
     let ran = cargo.current_dir(root()).env("REPLANK_PYTHON", python).output()?;
     let told = String::from_utf8_lossy(&ran.stdout);
     ensure!(

@@ -383,7 +383,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         others: &["anyhow", "flate2", "rustc-hash", "serde", "serde_json"],
         below: &[],
-        dev: &["mimalloc"],
+        dev: &["libc", "mimalloc"],
         purity: Purity::Effects,
         why: "tests are to build within minutes, too",
     },

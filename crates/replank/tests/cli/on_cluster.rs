@@ -23,8 +23,7 @@ fn manifests() -> Vec<Value> {
 }
 
 /// The files of ConfigMaps, in a folder.
-fn unpacked(maps: &[Value], name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("on-cluster-{name}"));
+fn unpacked(maps: &[Value], folder: PathBuf) -> PathBuf {
     std::fs::create_dir_all(&folder).expect("it can be made");
     for map in maps {
         for (file, held) in map["binaryData"].as_object().expect("it holds files") {
@@ -95,7 +94,7 @@ fn many_seeds_in_a_job(ground: &Ground) {
     assert_eq!(same["metadata"]["name"], job["metadata"]["name"], "the printed one is the same");
     let template = &job["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(template["args"], same["spec"]["template"]["spec"]["containers"][0]["args"]);
-    let folder = unpacked(maps, &name);
+    let folder = unpacked(maps, ground.folder.join("files"));
 
     ground.wait("its pods are there", |ground| pods(ground, &name).len() == 3);
     for (index, pod) in pods(ground, &name) {
@@ -154,7 +153,8 @@ fn files_go_along_and_secrets_do_not() {
     let ran = replank(&[&ASKED[..], &ON_CLUSTER, &["--script", &script, &secret]].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let items = ran.json()["items"].as_array().expect("a list").clone();
-    let folder = unpacked(&items[..items.len() - 1], "files");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("on-cluster-files");
+    let folder = unpacked(&items[..items.len() - 1], folder);
     let taken = std::fs::read_to_string(folder.join("0-on-cluster-script.txt")).expect("it is taken along");
     assert!(taken.contains("falls silent"));
     let snapshot = std::fs::File::open(folder.join("snapshot-0.json.gz")).expect("it is there");

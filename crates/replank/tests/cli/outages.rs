@@ -10,7 +10,7 @@ use replank_judge::{Asked, Denial, Fault, Proxy, Webhook};
 use serde_json::json;
 
 use super::common::{Ran, command, plan};
-use super::drive::ground::{Ground, scratch};
+use super::drive::ground::Ground;
 use super::roll_live::{NEW, Person, RECORDS, marked, upgraded};
 
 const PODS: usize = 3;
@@ -254,9 +254,7 @@ fn unauthorized(ground: &Ground, verb: Verb) {
 }
 
 /// A library that lets a program's clock of the day be wrong by so many seconds.
-fn clock_off_by(seconds: i64) -> String {
-    let folder = scratch(&format!("clock{seconds}"));
-    std::fs::create_dir_all(&folder).expect("it can be made");
+fn clock_off_by(seconds: i64, folder: &Path) -> String {
     let (source, library) = (folder.join("clock.c"), folder.join("clock.so"));
     let text = format!(
         "#define _GNU_SOURCE\n#include <time.h>\n#include <sys/time.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
@@ -273,7 +271,7 @@ fn clock_off_by(seconds: i64) -> String {
 /// This machine's clock is five minutes off: what is written and what is counted is the server's time.
 fn clock_off(ground: &Ground, verb: Verb) {
     let seconds = if verb == Verb::Roll { -300 } else { 300 };
-    let library = clock_off_by(seconds);
+    let library = clock_off_by(seconds, &ground.folder);
     let date = Command::new("date").arg("+%s").env("LD_PRELOAD", &library).output().expect("there is one");
     let date: i64 = String::from_utf8_lossy(&date.stdout).trim().parse().expect("seconds");
     let own = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("later than 1970");

@@ -1,4 +1,4 @@
-//! Random clusters are rolled, and every promise is checked on the truth after every event. `.ci/run` rolls a thousand.
+//! Random clusters are rolled, and every promise is checked on the truth after every event. `.ci/run` rolls two hundred.
 //!
 //! In most of them calls and answers are lost or late, others write between a check and the act, and Replank is started anew from what is there alone.
 //!

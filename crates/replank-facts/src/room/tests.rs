@@ -22,7 +22,7 @@ fn node(number: usize) -> Delta {
             "topology.kubernetes.io/zone": format!("z{}", number % 2)}},
         "spec": {"taints": taints},
         "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "10Gi", "pods": "5",
-            "example.com/gpu": if number % 4 == 0 { "2" } else { "0" }}}}))
+            "example.com/gpu": if number.is_multiple_of(4) { "2" } else { "0" }}}}))
 }
 
 fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {

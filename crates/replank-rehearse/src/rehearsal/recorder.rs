@@ -391,3 +391,52 @@ fn is_unschedulable(pod: &Pod) -> bool {
         && scheduled
             .is_some_and(|found| found.status == ConditionStatus::False && &*found.reason == "Unschedulable")
 }
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_sim::Asker;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::start;
+
+    fn pod(name: &str, owned: bool) -> Value {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "web-1", "controller": true});
+        let owners = if owned { vec![owner] } else { Vec::new() };
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "shop", "uid": name, "ownerReferences": owners},
+            "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+    }
+
+    fn put(view: &mut View, value: Value) -> Change {
+        view.apply(Delta::Put(Object::from_json(value).expect("an object")))
+    }
+
+    #[test]
+    fn a_pod_that_was_released_is_of_no_workload_when_it_is_evicted() {
+        let mut view = View::default();
+        let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": true});
+        put(
+            &mut view,
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "web-1", "namespace": "shop", "uid": "web-1", "ownerReferences": [web]}, "spec": {}}),
+        );
+        put(&mut view, pod("a", true));
+        put(&mut view, pod("b", true));
+        let mut recorder = Recorder::begin(start(), &view, BTreeSet::new());
+        let released = put(&mut view, pod("a", false));
+        recorder.changed(start(), &released, &view);
+        for name in ["a", "b"] {
+            let pod = view.pods.by_key(&Key::new("shop", name)).expect("a pod").clone();
+            recorder.asked(start(), &Asked { pod, by: Asker::Person, refused: None, is_final: true }, &view);
+        }
+        let made = put(&mut view, pod("c", true));
+        recorder.changed(start(), &made, &view);
+        let entries = recorder.evictions.entries().into_iter();
+        let told: Vec<_> =
+            entries.map(|entry| (entry.workload, entry.successor.map(|pod| pod.pod.to_string()))).collect();
+        assert_eq!(told, [(None, None), (Some("Deployment web".to_owned()), Some("c".to_owned()))]);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::thread;
 
@@ -11,7 +12,7 @@ use replank_model::object::{Kind, Object, Projector, render};
 use replank_model::text::Text;
 use replank_model::time::Time;
 use replank_model::tree;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde_json::Value;
 
 use crate::ahead;
@@ -271,8 +272,8 @@ struct Loading {
     /// Pods of one template share its spec, whoever has read them: by where a spec stands, the spec itself (so that no other comes to stand there) and the one
     /// that is shared.
     specs: FxHashMap<usize, (Arc<PodSpec>, Arc<PodSpec>)>,
-    /// Those that are shared, by a part of what they say.
-    shared: FxHashMap<Text, Vec<Arc<PodSpec>>>,
+    /// Those that are shared, by their hash.
+    shared: FxHashMap<u64, Vec<Arc<PodSpec>>>,
     summary: Summary,
     problems: Vec<Problem>,
 }
@@ -284,8 +285,7 @@ impl Loading {
         let at = Arc::as_ptr(&pod.spec) as usize;
         let shared = &mut self.shared;
         let (_, shared) = self.specs.entry(at).or_insert_with(|| {
-            let image = pod.spec.containers.first().map(|container| container.image.clone());
-            let alike = shared.entry(image.unwrap_or_default()).or_default();
+            let alike = shared.entry(FxBuildHasher.hash_one(&*pod.spec)).or_default();
             if let Some(known) = alike.iter().find(|known| ***known == *pod.spec) {
                 return (pod.spec.clone(), known.clone());
             }

@@ -106,8 +106,12 @@ impl SimulatedCloud {
     }
 
     /// Takes in what another has remembered; how long things take stays as it is.
-    pub(crate) fn remember(&mut self, memory: Self) {
+    pub(crate) fn remember(&mut self, memory: Self, view: &View) {
         *self = Self { timings: self.timings, heard: self.heard.take(), ..memory };
+        // Who is marked is read off the instances.
+        for instance in view.instances().values().filter(|instance| instance.is_counted()) {
+            self.alive.entry(instance.group.clone()).or_default().note_health(instance);
+        }
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {

@@ -70,10 +70,9 @@ impl SimulatedCloud {
         if !needs.into_iter().all(|process| group.ways.is_active(process)) {
             return false;
         }
-        let ids = self.alive.get(&group.name).into_iter().flat_map(|alive| &alive.ids);
-        let known = ids.filter_map(|id| ctx.view().instances().get(id));
+        let ids = self.alive.get(&group.name).into_iter().flat_map(|alive| &alive.unhealthy);
         let unhealthy: Vec<Arc<Instance>> =
-            known.filter(|one| one.health == HealthStatus::Unhealthy).cloned().collect();
+            ids.filter_map(|id| ctx.view().instances().get(id).cloned()).collect();
         for instance in &unhealthy {
             self.terminate(ctx, instance);
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_model::object::cloud::Instance;
+use replank_model::object::cloud::{HealthStatus, Instance};
 use replank_model::text::{GroupName, InstanceId, Zone};
 use replank_model::time::Time;
 use rustc_hash::FxHashMap;
@@ -73,16 +73,27 @@ pub(crate) struct SimulatedCloud {
 pub(super) struct Alive {
     pub(super) ids: BTreeSet<InstanceId>,
     pub(super) by_zone: BTreeMap<Zone, usize>,
+    /// Those that are marked Unhealthy: groups of thousands are looked at all the time, and hardly ever is there one.
+    #[serde(skip)]
+    pub(super) unhealthy: BTreeSet<InstanceId>,
 }
 
 impl Alive {
     pub(super) fn add(&mut self, instance: &Instance) {
+        self.note_health(instance);
         if self.ids.insert(instance.id.clone()) {
             *self.by_zone.entry(instance.zone.clone()).or_default() += 1;
         }
     }
 
+    pub(super) fn note_health(&mut self, instance: &Instance) {
+        if instance.health == HealthStatus::Unhealthy {
+            self.unhealthy.insert(instance.id.clone());
+        }
+    }
+
     pub(super) fn remove(&mut self, instance: &Instance) {
+        self.unhealthy.remove(&instance.id);
         if self.ids.remove(&instance.id)
             && let Some(count) = self.by_zone.get_mut(&instance.zone)
         {

@@ -132,7 +132,7 @@ impl World {
             Some((memory, version)) => {
                 world.api.go_on_from(version);
                 changes.iter().for_each(|change| world.tell_others(change));
-                world.cloud.remember(memory.cloud);
+                world.cloud.remember(memory.cloud, world.api.view());
                 world.kubelets.remember(memory.faults);
                 memory::put_down(&mut world.agenda, memory.due);
             }

@@ -58,9 +58,16 @@ impl Served {
     }
 
     /// SIGKILL: nothing is told to end, nothing is written any more.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
+    pub(crate) fn kill(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // No test leaves a process behind.
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 

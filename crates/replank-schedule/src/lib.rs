@@ -6,6 +6,7 @@
 
 mod amounts;
 mod assumed;
+mod assured;
 mod base;
 mod bits;
 mod compile;
@@ -49,6 +50,7 @@ use replank_model::object::pod::Pod;
 use replank_model::view::View;
 use std::sync::Arc;
 
+pub use assured::{Assurances, Assured};
 pub use cycle::Rejection;
 pub use detail::{Detail, HostPort, Shortage, Skew};
 pub use explain::{Explanation, Scores, Verdict};
@@ -57,7 +59,6 @@ pub use options::{FeatureGates, Gate, Options, UnknownGate};
 pub use place::{Placed, Unschedulable};
 pub use plugin::{Code, CycleError, Failure, Plugin, Reason, Reasons};
 pub use preempt::{Nomination, Preemption};
-pub use slack::{Assurances, Assured};
 pub use trial::{Mark, Trial};
 pub use volumes::VolumeDecisions;
 

@@ -143,7 +143,7 @@ pub(super) struct Plan {
     pub(super) siblings: Option<Siblings>,
     /// Generation of the namespace's services at that time.
     pub(super) services_seen: u64,
-    /// Whether nodes decide each by itself about its pods ([`super::slack`]).
+    /// Whether nodes decide each by itself about its pods ([`super::assured`]).
     pub(super) is_by_node: bool,
 }
 

@@ -1,74 +1,8 @@
-//! Pods that are sure of a place, wherever those are put that come before them.
-//!
-//! A node with room for n pods of a size takes one more as long as fewer than n have been put there. So if the nodes that let a pod in have room for more than have been
-//! promised a place, one of them has room for it, too, and nothing need be put anywhere to know that. It goes for pods of which a node decides by itself, by what it is and
-//! what room it has ([`Plan::decides_by_node`]): hardly a pod has terms or constraints that must hold.
-//!
-//! What another pod is told may depend on where those are. It does not where no node lets both in and neither counts the other ([`Scheduler::depends_on`]).
+//! How many pods of a size nodes have room for.
 
-use replank_model::object::pod::Pod;
-use replank_model::view::View;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::Scheduler;
 use super::amounts::Amounts;
-use super::cycle::{bring_up_to_date, class_of};
-use super::ids::CounterId;
-use super::labels::TermKind;
 use super::nodes::{Load, Nodes};
-use super::plan::{Plan, SoftCount};
-use super::predicate::Narrowing;
 use super::sorting::{NO_SIGN, Sorting};
-use super::world::World;
-
-/// A pod that is sure of a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Assured {
-    class: u32,
-    /// The epoch that the class belongs to.
-    epoch: u32,
-    size: Size,
-}
-
-/// Pods that are sure of a place each, and have not been put there.
-#[derive(Clone, Debug, Default)]
-pub struct Assurances {
-    pods: u64,
-    /// None is larger.
-    size: Size,
-    /// How many there are of each class, and the epoch that the class belongs to.
-    classes: FxHashMap<(u32, u32), u32>,
-}
-
-impl Assurances {
-    /// One more.
-    pub fn add(&mut self, one: Assured) {
-        self.pods += 1;
-        self.size = self.size.max(one.size);
-        *self.classes.entry((one.class, one.epoch)).or_default() += 1;
-    }
-
-    /// One less. The largest counts for as long as any are left.
-    pub fn take_back(&mut self, one: Assured) {
-        self.pods -= 1;
-        let key = (one.class, one.epoch);
-        let left = self.classes.get(&key).copied().unwrap_or(0);
-        if left > 1 {
-            self.classes.insert(key, left - 1);
-        } else {
-            self.classes.remove(&key);
-        }
-        if self.pods == 0 {
-            self.size = Size::default();
-        }
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.pods == 0
-    }
-}
 
 /// Cpu, memory and ephemeral storage, each the exponent of the next power of two and 1 more; 0 for none. Sizes that differ little are one, so that there are few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,7 +12,7 @@ pub(super) struct Size([u8; 3]);
 const MANY: u64 = 1 << 32;
 
 impl Size {
-    fn of(amounts: &Amounts) -> Self {
+    pub(super) fn of(amounts: &Amounts) -> Self {
         let exponent = |amount: i64| match u64::try_from(amount) {
             Ok(amount @ 1..) => 65 - u8::try_from((amount - 1).leading_zeros()).expect("at most 64"),
             Ok(0) | Err(_) => 0,
@@ -86,7 +20,7 @@ impl Size {
         Self([amounts.milli_cpu, amounts.memory, amounts.ephemeral].map(exponent))
     }
 
-    fn max(self, other: Self) -> Self {
+    pub(super) fn max(self, other: Self) -> Self {
         Self(std::array::from_fn(|at| self.0[at].max(other.0[at])))
     }
 
@@ -136,153 +70,6 @@ impl Slack {
         }
         self.read = nodes.log.end();
         self.total
-    }
-}
-
-impl Plan {
-    /// Whether nothing that must hold for its pods goes by where others are, nor by a node's name, as far as it can be read. Every part of a plan is looked at here: one that
-    /// is new has to be told apart, too.
-    fn asks_nothing_of_others(&self) -> bool {
-        let Self {
-            hard,
-            unreadable,
-            preference,
-            near,
-            apart,
-            spec,
-            // What a node is and has room for, how it is scored, and of what the plan was made.
-            key: _,
-            request: _,
-            affinity: _,
-            tolerations: _,
-            images: _,
-            features: _,
-            soft: _,
-            liked: _,
-            base: _,
-            arrivals_seen: _,
-            siblings: _,
-            services_seen: _,
-            is_by_node: _,
-        } = self;
-        hard.is_empty()
-            && unreadable.is_none()
-            && preference.is_ok()
-            && near.is_none()
-            && apart.is_empty()
-            && Narrowing::of(spec, None) == Narrowing::All
-    }
-
-    /// Whether a node decides by what it is and what room it has, others aside, unless pods keep such pods away.
-    pub(super) fn decides_by_node(&self, world: &World) -> bool {
-        let known = &world.specs[self.key.spec];
-        self.asks_nothing_of_others()
-            && self.request.amounts.others.is_empty()
-            && known.usage.amounts.others.is_empty()
-            && known.ports.is_empty()
-            && !known.has_volumes
-            && self.spec.resource_claims.is_empty()
-            && !self.key.is_pinned
-    }
-}
-
-impl Scheduler {
-    /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; `None` where it is not, or that
-    /// takes a closer look.
-    pub(super) fn assure(&mut self, view: &View, pod: &Pod, before: &Assurances) -> Option<Assured> {
-        self.tidy();
-        let Self { world, classes, bases, epoch, .. } = self;
-        if world.pods.has_nominees() || pod.pin.is_some() || world.is_in_use(pod) {
-            return None;
-        }
-        let class = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
-        let plan = classes.get_mut(class);
-        if !before.classes.contains_key(&(class, *epoch)) {
-            bring_up_to_date(world, plan, bases, view, pod);
-        }
-        if !plan.is_by_node || world.meant_by(plan).any(|kind| kind == TermKind::Repels) {
-            return None;
-        }
-        let spec = &world.specs[plan.key.spec];
-        let sizes = [&plan.request.amounts, &spec.usage.amounts].map(Size::of);
-        let has_terms = spec.has_terms;
-        let size = sizes.into_iter().fold(Size::default(), Size::max);
-        let room = bases.slack(plan.base, size.max(before.size), world);
-        if room <= before.pods {
-            return None;
-        }
-        if has_terms {
-            // Whom they mean is to be known.
-            world.carried(plan.key.spec, &pod.meta.namespace);
-        }
-        Some(Assured { class, epoch: *epoch, size })
-    }
-
-    /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put.
-    pub(super) fn depends_on(&mut self, view: &View, pod: &Pod, assurances: &Assurances) -> bool {
-        if assurances.is_empty() {
-            return false;
-        }
-        self.tidy();
-        let Self { world, classes, bases, epoch, .. } = self;
-        if world.pods.has_nominees()
-            || pod.pin.is_some()
-            || world.is_in_use(pod)
-            || assurances.classes.keys().any(|(_, of)| of != epoch)
-        {
-            return true;
-        }
-        let class = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
-        bring_up_to_date(world, classes.get_mut(class), bases, view, pod);
-        let plan = classes.get(class);
-        if !plan.is_apart_from_others(world) || world.meant_by(plan).next().is_some() {
-            return true;
-        }
-        let others = || assurances.classes.keys().map(|(class, _)| classes.get(*class));
-        let sortings: FxHashSet<_> = others().map(|other| bases.sorting_of(other.base)).collect();
-        let own = bases.sorting_of(plan.base);
-        if sortings.into_iter().any(|other| bases.share_nodes(own, other, world)) {
-            return true;
-        }
-        let counted = plan.counted_beyond_nodes(world);
-        others().any(|other| {
-            let is_counted = |(id, of): (_, &Plan)| world.labels.is_counted(of.key.labels, id);
-            counted.iter().any(|id| is_counted((*id, other)))
-                || other.counted_beyond_nodes(world).into_iter().any(|id| is_counted((id, plan)))
-        })
-    }
-}
-
-impl Plan {
-    /// Whether it asks for nothing that others' places decide about, and carries no terms; what nodes let its pods in is told before anything else of them.
-    fn is_apart_from_others(&self, world: &World) -> bool {
-        self.asks_nothing_of_others()
-            && self.liked.is_empty()
-            && self.features == 0
-            && !world.specs[self.key.spec].has_terms
-    }
-
-    /// What counts for its pods elsewhere than on the node itself.
-    fn counted_beyond_nodes(&self, world: &World) -> Vec<CounterId> {
-        let soft = self.soft.constraints.iter().filter_map(|soft| match soft.counted {
-            Some(SoftCount::InDomain(sum)) => Some(world.counters[sum].counter),
-            Some(SoftCount::OnNode(_)) | None => None,
-        });
-        soft.chain(self.liked.iter().map(|(term, _)| term.counter)).collect()
-    }
-}
-
-impl World {
-    /// Whether a pod is on a node that is not left out.
-    fn is_in_use(&self, pod: &Pod) -> bool {
-        let id = pod.node.as_ref().and_then(|name| self.nodes.find(name));
-        id.is_some_and(|id| !self.nodes[id].is_excluded)
-    }
-
-    /// What the terms do that mean pods of a plan's class, of pods that are known or were.
-    fn meant_by(&mut self, plan: &Plan) -> impl Iterator<Item = TermKind> + '_ {
-        self.labels.catch_up(plan.key.labels);
-        self.labels[plan.key.labels].meant_by.iter().map(|id| self.labels[*id].kind)
     }
 }
 

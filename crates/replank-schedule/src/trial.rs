@@ -10,13 +10,13 @@ use replank_model::text::NodeName;
 use replank_model::view::View;
 
 use super::Scheduler;
+use super::assured::{Assurances, Assured};
 use super::detail::Detail;
 use super::explain::Explanation;
 use super::nodes::Touched;
 use super::place::{Placed, Unschedulable};
 use super::pods::PodEntry;
 use super::preempt::Preemption;
-use super::slack::{Assurances, Assured};
 use super::volumes::{Promised, VolumeDecisions};
 
 pub(super) use super::assumed::Assumed;

@@ -10,9 +10,9 @@ use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PreemptionPolicy};
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::selector::{LabelSelector, Selector};
+use replank_model::selector::LabelSelector;
 use replank_model::text::NodeName;
-use replank_model::view::View;
+use replank_model::view::{Ix, View};
 
 use super::Scheduler;
 use super::explain::Histogram;
@@ -154,40 +154,58 @@ fn start(pod: &Pod) -> i64 {
     pod.status.start_time.map_or(i64::MAX, replank_model::time::Time::as_millis)
 }
 
-/// A disruption budget, with the evictions it still allows.
-#[derive(Clone, Debug)]
-struct Budget<'a> {
-    of: &'a PodDisruptionBudget,
-    selector: Arc<Selector>,
-    allowed: i32,
+/// The evictions that disruption budgets still allow, while pods of one node are counted.
+struct Allowed<'a> {
+    view: &'a View,
+    /// Of the budgets that cover a pod that was counted.
+    left: Vec<(Ix<PodDisruptionBudget>, i32)>,
 }
 
-impl<'a> Budget<'a> {
-    fn all(view: &'a View) -> Vec<Self> {
-        let budgets = view.pod_disruption_budgets.unordered().map(|(_, budget)| &**budget);
-        budgets
-            .filter_map(|of| {
-                let selector = LabelSelector::compile_option(of.spec.selector.as_ref()).ok()?;
-                // An empty selector, which means all pods elsewhere, is passed over here.
-                (!selector.is_empty()).then_some(Self {
-                    of,
-                    selector: Arc::new(selector),
-                    allowed: of.status.disruptions_allowed,
-                })
-            })
-            .collect()
+impl<'a> Allowed<'a> {
+    fn of(view: &'a View) -> Self {
+        Self { view, left: Vec::new() }
     }
 
-    /// Takes a pod into account; whether the budget would have kept it.
+    /// Takes a pod into account; whether a budget would have kept it. Each budget that covers it counts it, whatever the others say.
     fn is_violated(&mut self, pod: &Pod) -> bool {
-        let covers = self.of.meta.namespace == pod.meta.namespace
-            && self.selector.matches(|key| pod.meta.labels.value(key))
-            && !self.of.status.disrupted_pods.contains_key(pod.meta.name.text());
-        if covers {
-            self.allowed -= 1;
+        let view = self.view;
+        if pod.meta.labels.is_empty() {
+            return false;
         }
-        covers && self.allowed < 0
+        let known = view.pods.find(&pod.meta.key());
+        match known.filter(|ix| view.pods[*ix].meta.labels == pod.meta.labels) {
+            Some(ix) => {
+                let budgets = view.budgets_of(ix).iter().copied();
+                budgets.fold(false, |violated, budget| self.charge(budget, pod) || violated)
+            }
+            // A pod that the view does not have: somebody asks what would be.
+            None => {
+                let budgets = view.pod_disruption_budgets.unordered().filter(|(_, of)| covers(of, pod));
+                budgets.fold(false, |violated, (budget, _)| self.charge(budget, pod) || violated)
+            }
+        }
     }
+
+    fn charge(&mut self, budget: Ix<PodDisruptionBudget>, pod: &Pod) -> bool {
+        let of = &self.view.pod_disruption_budgets[budget];
+        // An empty selector, which means all pods elsewhere, is passed over here.
+        let is_empty = of.spec.selector.as_ref().is_some_and(LabelSelector::is_empty);
+        if is_empty || of.status.disrupted_pods.contains_key(pod.meta.name.text()) {
+            return false;
+        }
+        let at = self.left.iter().position(|(known, _)| *known == budget).unwrap_or_else(|| {
+            self.left.push((budget, of.status.disruptions_allowed));
+            self.left.len() - 1
+        });
+        self.left[at].1 -= 1;
+        self.left[at].1 < 0
+    }
+}
+
+fn covers(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
+    budget.meta.namespace == pod.meta.namespace
+        && LabelSelector::compile_option(budget.spec.selector.as_ref())
+            .is_ok_and(|selector| selector.matches(|key| pod.meta.labels.value(key)))
 }
 
 impl Cycle<'_> {
@@ -205,12 +223,11 @@ impl Cycle<'_> {
         if hopeful.is_empty() {
             return (candidates, refused);
         }
-        let budgets = Budget::all(self.view);
         let enough = (potential * CANDIDATES_PERCENT / 100).max(CANDIDATES_MIN).min(potential);
         let offset = usize::try_from(draw % hopeful.len() as u64).expect("less than the number of nodes");
         for at in 0..hopeful.len() {
             let node = hopeful[(offset + at) % hopeful.len()];
-            match self.victims(world, node, budgets.clone()) {
+            match self.victims(world, node) {
                 Ok(candidate) => candidates.push(candidate),
                 Err(failure) => refused.push(failure),
             }
@@ -223,12 +240,7 @@ impl Cycle<'_> {
 
     /// The fewest pods that must go from a node (`SelectVictimsOnNode`): all less urgent ones are taken away, and then put
     /// back as long as the pod still fits, those that a budget would keep first.
-    fn victims(
-        &self,
-        world: &World,
-        node: NodeId,
-        mut budgets: Vec<Budget<'_>>,
-    ) -> Result<Candidate, Failure> {
+    fn victims(&self, world: &World, node: NodeId) -> Result<Candidate, Failure> {
         let mut potential: Vec<PodId> = world.nodes[node]
             .pods
             .iter()
@@ -246,12 +258,9 @@ impl Cycle<'_> {
             return Err(failure);
         }
         potential.sort_by_key(|id| importance(world, *id));
-        let (violating, others): (Vec<PodId>, Vec<PodId>) = potential.into_iter().partition(|id| {
-            let pod = &world.pods[*id].pod;
-            // Every budget takes the pod into account, whatever the others say.
-            let is_violated = |violated: bool, budget: &mut Budget<'_>| budget.is_violated(pod) || violated;
-            !pod.meta.labels.is_empty() && budgets.iter_mut().fold(false, is_violated)
-        });
+        let mut allowed = Allowed::of(self.view);
+        let (violating, others): (Vec<PodId>, Vec<PodId>) =
+            potential.into_iter().partition(|id| allowed.is_violated(&world.pods[*id].pod));
         let mut victims = Vec::new();
         let mut violations = 0;
         for (at, id) in violating.iter().chain(&others).enumerate() {

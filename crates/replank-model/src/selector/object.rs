@@ -213,6 +213,12 @@ impl LabelSelector {
         selector.map_or(Ok(Selector::Nothing), Self::compile)
     }
 
+    /// Whether it requires nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.match_labels.are_none() && self.match_expressions.is_empty()
+    }
+
     /// As kubectl prints it (`FormatLabelSelector`): the string syntax, `<none>` or `<error>`.
     pub fn formatted(selector: Option<&Self>) -> String {
         match Self::compile_option(selector).map(|selector| selector.to_string()) {

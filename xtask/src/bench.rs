@@ -14,7 +14,8 @@ use replank_testkit::big::BigCluster;
 use serde_json::Value;
 
 use crate::bench_cluster::ClusterArgs;
-use crate::bench_files::files;
+use crate::bench_dump::DumpArgs;
+use crate::bench_files::{Files, files};
 
 pub(crate) use super::memory::watch;
 
@@ -36,16 +37,19 @@ pub(crate) struct Args {
     #[arg(long)]
     scan: bool,
     #[command(flatten)]
+    dump: DumpArgs,
+    #[command(flatten)]
     cluster: ClusterArgs,
 }
 
-/// DESIGN's floor and aim for a size: seconds.
-const BUDGETS: &[(usize, u64, u64)] = &[(1_000, 5, 1), (5_000, 60, 10)];
+/// Floor and aim for a size: seconds.
+const BUDGETS: &[(usize, u64, u64)] = &[(1_000, 3, 1), (5_000, 25, 10)];
 
 /// One row.
 #[derive(Debug)]
 struct Row {
-    cluster: BigCluster,
+    nodes: usize,
+    pods: usize,
     verdict: String,
     virtual_duration: Span,
     rehearsed: Duration,
@@ -84,22 +88,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("{}", machine());
     println!("load before: {}\n", load());
     println!("{HEADER}");
+    if let Some(files) = args.dump.files(&dir)? {
+        println!("{}", line(&best(&binary, &files, args.runs)?));
+        println!("\nload after: {}", load());
+        return Ok(());
+    }
     for nodes in &args.nodes {
-        let cluster = BigCluster::of_nodes(*nodes);
-        let (snapshot, plan) = files(&dir, cluster)?;
-        let mut best: Option<Row> = None;
-        for _ in 0..args.runs.max(1) {
-            let row = measure(&binary, &snapshot, &plan, cluster)?;
-            best = Some(best.filter(|best| best.rehearsed <= row.rehearsed).unwrap_or(row));
-        }
-        if let Some(row) = best {
-            println!("{}", line(&row));
-        }
+        let files = files(&dir, BigCluster::of_nodes(*nodes))?;
+        println!("{}", line(&best(&binary, &files, args.runs)?));
     }
     println!("\nload after: {}", load());
     scale(args.runs)?;
     println!();
     example(&["hpa".to_owned()])
+}
+
+/// The fastest of some runs.
+fn best(binary: &Path, files: &Files, runs: usize) -> Result<Row> {
+    let mut best = measure(binary, files)?;
+    for _ in 1..runs {
+        let row = measure(binary, files)?;
+        if row.rehearsed < best.rehearsed {
+            best = row;
+        }
+    }
+    Ok(best)
 }
 
 /// Nodes chosen for pods that wait: core alone, in one process.
@@ -134,13 +147,13 @@ fn line(row: &Row) -> String {
         let met = if seconds <= limit as f64 { "met" } else { "missed" };
         format!("{limit} s: {met}")
     };
-    let budgets = BUDGETS.iter().find(|(nodes, _, _)| *nodes == row.cluster.nodes());
+    let budgets = BUDGETS.iter().find(|(nodes, _, _)| *nodes == row.nodes);
     let (floor, aim) = budgets
         .map_or(("–".to_owned(), "–".to_owned()), |(_, floor, aim)| (budget(*floor), budget(*aim)));
     format!(
         "| {} | {} | {} | {seconds:.2} s | {:.2} s | {} | {:.0} | {} MB | {} | {floor} | {aim} |",
-        row.cluster.nodes(),
-        row.cluster.pods(),
+        row.nodes,
+        row.pods,
         row.virtual_duration,
         row.whole.as_secs_f64(),
         row.events,
@@ -162,7 +175,8 @@ fn build() -> Result<PathBuf> {
     Ok(crate::root().join("target").join("release").join("replank"))
 }
 
-fn measure(binary: &Path, snapshot: &Path, plan: &Path, cluster: BigCluster) -> Result<Row> {
+fn measure(binary: &Path, files: &Files) -> Result<Row> {
+    let Files { snapshot, plan, nodes, pods } = files;
     let result = plan.with_extension("result.json");
     let begun = Instant::now();
     let mut child = Command::new(binary)
@@ -183,7 +197,8 @@ fn measure(binary: &Path, snapshot: &Path, plan: &Path, cluster: BigCluster) -> 
     let value: Value = serde_json::from_slice(&std::fs::read(&result)?).context("the result is no JSON")?;
     let number = |name: &str| value[name].as_u64().with_context(|| format!("the result has no {name}"));
     Ok(Row {
-        cluster,
+        nodes: *nodes,
+        pods: *pods,
         verdict: value["verdict"].as_str().context("the result has no verdict")?.to_owned(),
         virtual_duration: Span::from_secs(i64::try_from(number("virtualDurationMs")? / 1_000)?),
         rehearsed: Duration::from_millis(number("wallMs")?),
@@ -222,7 +237,8 @@ mod tests {
     #[test]
     fn a_row_says_whether_the_budget_is_met() {
         let row = Row {
-            cluster: BigCluster::of_nodes(1_000),
+            nodes: 1_000,
+            pods: 30_000,
             verdict: "passes".to_owned(),
             virtual_duration: Span::from_minutes(90),
             rehearsed: Duration::from_millis(4_200),
@@ -232,7 +248,7 @@ mod tests {
         };
         assert_eq!(
             line(&row),
-            "| 1000 | 30000 | 1h30m | 4.20 s | 5.00 s | 420000 | 100000 | 200 MB | passes | 5 s: met | 1 s: missed |"
+            "| 1000 | 30000 | 1h30m | 4.20 s | 5.00 s | 420000 | 100000 | 200 MB | passes | 3 s: missed | 1 s: missed |"
         );
     }
 }

@@ -210,7 +210,7 @@ fn sum(figures: &Value, at: &str, member: &str) -> f64 {
 /// How long it takes until a cluster is served, and what it has in memory then.
 fn starts(binary: &Path, folder: &Path) -> Result<()> {
     use replank_testkit::big::BigCluster;
-    let (snapshot, _) = crate::bench_files::files(folder, BigCluster::of_nodes(5_000))?;
+    let snapshot = crate::bench_files::files(folder, BigCluster::of_nodes(5_000))?.snapshot;
     let snapshot = snapshot.display().to_string();
     for (name, arguments) in [
         ("--nodes 5000", vec!["--nodes", "5000"]),

@@ -8,8 +8,17 @@ use replank_testkit::big::BigCluster;
 
 use crate::list::List;
 
+/// What is rehearsed, and how large it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    pub(crate) snapshot: PathBuf,
+    pub(crate) plan: PathBuf,
+    pub(crate) nodes: usize,
+    pub(crate) pods: usize,
+}
+
 /// The cluster and a plan that rolls all of it, a twentieth at a time.
-pub(crate) fn files(dir: &Path, cluster: BigCluster) -> Result<(PathBuf, PathBuf)> {
+pub(crate) fn files(dir: &Path, cluster: BigCluster) -> Result<Files> {
     let snapshot = dir.join(format!("big-{}.json.gz", cluster.nodes()));
     let mut list = List::gzip(&snapshot)?;
     for object in cluster.objects() {
@@ -27,5 +36,5 @@ pub(crate) fn files(dir: &Path, cluster: BigCluster) -> Result<(PathBuf, PathBuf
         nodes = cluster.nodes()
     );
     std::fs::write(&plan, text)?;
-    Ok((snapshot, plan))
+    Ok(Files { snapshot, plan, nodes: cluster.nodes(), pods: cluster.pods() })
 }

@@ -4,6 +4,7 @@ mod audit;
 mod aws;
 mod bench;
 mod bench_cluster;
+mod bench_dump;
 mod bench_files;
 mod bench_helm;
 mod bench_scan;

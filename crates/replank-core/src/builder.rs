@@ -1,13 +1,12 @@
 //! One decision in the making: what is sent, what waits and on what, and when to look again. Every module of core decides through this.
 
 use std::fmt;
-use std::iter::Peekable;
-use std::vec::IntoIter;
 
 use replank_model::text::{RunId, Text};
 use replank_model::time::Time;
 use replank_protocol::command::{Command, CommandKey, Effect};
 use replank_protocol::decision::Decision;
+use replank_protocol::wait_list::{Shelves, WaitList};
 use replank_protocol::waiting::{RunEnd, RunWait, Subject, Waiting, WaitingOn};
 
 use crate::sent::{COMMAND_LIFE, Offer, Sent};
@@ -20,8 +19,10 @@ pub(crate) struct DecisionBuilder {
     commands: Vec<Command>,
     /// In the order in which they were found; sorted when they are read, for a decision may find thousands.
     waits: Vec<Waiting>,
-    /// How many of these are in order by now.
+    /// How many of these are in order by now, and not on shelves.
     sorted: usize,
+    /// What waits besides.
+    shelves: Shelves,
     wake: Option<Time>,
 }
 
@@ -36,7 +37,15 @@ pub(crate) enum Wish {
 
 impl DecisionBuilder {
     pub(crate) fn new(now: Time, run: RunId) -> Self {
-        Self { now, run, commands: Vec::new(), waits: Vec::new(), sorted: 0, wake: None }
+        Self {
+            now,
+            run,
+            commands: Vec::new(),
+            waits: Vec::new(),
+            sorted: 0,
+            shelves: Shelves::default(),
+            wake: None,
+        }
     }
 
     /// The key of an effect on something; see [`CommandKey`].
@@ -101,95 +110,85 @@ impl DecisionBuilder {
         }
     }
 
-    /// What waits so far, in order.
-    pub(crate) fn waits(&mut self) -> &[Waiting] {
+    /// What was found to wait so far, in order.
+    pub(crate) fn found(&mut self) -> &[Waiting] {
         if self.sorted < self.waits.len() {
+            if !self.shelves.is_empty() {
+                let mut later = self.waits.split_off(self.sorted);
+                later.retain(|one| !self.shelves.has(&one.what));
+                self.waits.append(&mut later);
+            }
             sort(&mut self.waits);
             self.sorted = self.waits.len();
         }
         &self.waits
     }
 
-    /// Puts things that wait among the others, each a different one and sorted by them: they were found when so many others had been. Hundreds need not be
-    /// sorted with all others then.
-    pub(crate) fn wait_in_order(&mut self, found: usize, in_order: impl Iterator<Item = Waiting>) {
-        let mut after = self.waits.split_off(found);
-        sort(&mut self.waits);
-        sort(&mut after);
-        let size = self.waits.len() + after.len() + in_order.size_hint().1.unwrap_or(0);
-        let before = std::mem::replace(&mut self.waits, Vec::with_capacity(size));
-        let many = in_order;
-        let mut in_order: Vec<Waiting> = Vec::with_capacity(many.size_hint().1.unwrap_or(0));
-        in_order.extend(many);
-        in_order.dedup_by(|later, first| later.what == first.what);
-        // Few are found otherwise, and each is looked for among the many: of two reasons for one thing that of the first list stays.
-        let mut before = before.into_iter().peekable();
-        let mut after = after.into_iter().peekable();
-        let mut rest = in_order.into_iter();
-        while let Some((other, is_first)) = first(&mut before, &mut after) {
-            let smaller = count_before(rest.as_slice(), &other.what);
-            self.waits.extend(rest.by_ref().take(smaller));
-            if rest.as_slice().first().is_some_and(|one| one.what == other.what) {
-                let one = rest.next();
-                self.push_in_order(if is_first { other } else { one.unwrap_or(other) });
-            } else {
-                self.push_in_order(other);
+    /// All that waits so far.
+    pub(crate) fn waits(&mut self) -> impl Iterator<Item = &Waiting> {
+        self.found();
+        self.waits.iter().chain(self.shelves.iter())
+    }
+
+    /// Says what waits as it did at other decisions; that was found when so many others had been. `may_be` leaves out most of what is not on the shelves: to
+    /// look for everything there would cost more than all else.
+    pub(crate) fn wait_for_shelved(
+        &mut self,
+        found: usize,
+        mut shelves: Shelves,
+        may_be: impl Fn(&Subject) -> bool,
+    ) {
+        let mut count = 0;
+        self.waits.retain(|one| {
+            count += 1;
+            let is_earlier = count <= found;
+            if may_be(&one.what) && shelves.has(&one.what) {
+                if is_earlier {
+                    shelves.remove(&one.what);
+                }
+                return is_earlier;
             }
-        }
-        self.waits.extend(rest);
+            true
+        });
+        self.shelves = shelves;
+        sort(&mut self.waits);
         self.sorted = self.waits.len();
     }
 
-    /// Adds what comes after all that is there, unless a reason is there for it.
-    fn push_in_order(&mut self, one: Waiting) {
-        if self.waits.last().is_none_or(|last| last.what != one.what) {
-            self.waits.push(one);
-        }
-    }
-
     /// How many reasons were found.
-    pub(crate) fn found(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.waits.len()
     }
 
     /// What was found, in order.
     pub(crate) fn finish(mut self) -> Decision {
-        self.waits();
-        Decision { commands: self.commands, waiting: self.waits, wake_at: self.wake, ..Decision::default() }
+        self.found();
+        let waiting = WaitList::new(self.waits, self.shelves);
+        Decision { commands: self.commands, waiting, wake_at: self.wake, ..Decision::default() }
     }
 }
 
 fn sort(waits: &mut Vec<Waiting>) {
+    // Numbers are sorted, for each wait is as large as a dozen of them; then each wait is moved once.
+    let mut order: Vec<usize> = (0..waits.len()).collect();
     // Stable: of several reasons for one thing the first stays first.
-    waits.sort_by(|a, b| a.what.cmp(&b.what));
-    waits.dedup_by(|later, first| later.what == first.what);
-}
-
-type Sorted = Peekable<IntoIter<Waiting>>;
-
-/// How many of those that are in order come before something. It is looked for among the next few first.
-fn count_before(in_order: &[Waiting], what: &Subject) -> usize {
-    let (mut from, mut to) = (0, 1);
-    while in_order.get(to - 1).is_some_and(|one| one.what < *what) {
-        (from, to) = (to, 2 * to);
+    order.sort_by(|a, b| waits[*a].what.cmp(&waits[*b].what));
+    for place in 0..order.len() {
+        let mut from = order[place];
+        // What was there at first has been moved to where another one was taken from.
+        while from < place {
+            from = order[from];
+        }
+        order[place] = from;
+        waits.swap(place, from);
     }
-    let near = &in_order[from..to.min(in_order.len())];
-    from + near.partition_point(|one| one.what < *what)
-}
-
-/// The first of two lists, and whether it is of the first list; of two reasons for one thing that of the first list.
-fn first(before: &mut Sorted, after: &mut Sorted) -> Option<(Waiting, bool)> {
-    let is_later = match (before.peek(), after.peek()) {
-        (Some(one), Some(other)) => other.what < one.what,
-        (None, Some(_)) => true,
-        (Some(_) | None, None) => false,
-    };
-    let next = if is_later { after.next() } else { before.next() };
-    next.map(|one| (one, !is_later))
+    waits.dedup_by(|later, first| later.what == first.what);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn waiting(pod: &str, why: &str) -> Waiting {
@@ -198,12 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_in_order_is_put_where_it_would_be_sorted_to() {
+    fn what_is_on_shelves_is_put_where_it_would_be_sorted_to() {
         let before = [("d", "before"), ("b", "before"), ("d", "again"), ("h", "before")];
-        let in_order = [("a", "in order"), ("b", "in order"), ("c", "in order"), ("g", "in order")];
-        let after = [("g", "after"), ("e", "after"), ("h", "after"), ("a", "after"), ("i", "after")];
+        let shelved = [[("a", "shelved"), ("b", "shelved")], [("c", "shelved"), ("g", "shelved")]];
+        let after =
+            [("g", "after"), ("e", "after"), ("h", "after"), ("a", "after"), ("b", "after"), ("i", "after")];
         let mut plain = DecisionBuilder::new(Time::from_millis(0), RunId::default());
-        for (pod, why) in before.into_iter().chain(in_order).chain(after) {
+        for (pod, why) in before.into_iter().chain(shelved.into_iter().flatten()).chain(after) {
             let Waiting { what, on } = waiting(pod, why);
             plain.wait(what, on);
         }
@@ -212,16 +212,18 @@ mod tests {
             let Waiting { what, on } = waiting(pod, why);
             builder.wait(what, on);
         }
-        let found = builder.found();
+        let found = builder.count();
         for (pod, why) in after {
             let Waiting { what, on } = waiting(pod, why);
             builder.wait(what, on);
         }
-        builder.wait_in_order(found, in_order.into_iter().map(|(pod, why)| waiting(pod, why)));
-        assert_eq!(builder.waits(), plain.waits());
-        let Waiting { what, on } = waiting("f", "last");
-        builder.wait(what.clone(), on.clone());
-        plain.wait(what, on);
+        let shelf = |of: [(&str, &str); 2]| Arc::new(of.map(|(pod, why)| waiting(pod, why)).to_vec());
+        builder.wait_for_shelved(found, Shelves::new(shelved.into_iter().map(shelf)), |_| true);
+        for pod in ["f", "c", "h"] {
+            let Waiting { what, on } = waiting(pod, "last");
+            builder.wait(what.clone(), on.clone());
+            plain.wait(what, on);
+        }
         assert_eq!(builder.finish(), plain.finish());
     }
 }

@@ -24,6 +24,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{self, Begun, Halt, Halted};
 use replank_protocol::record::{RunRecord, key as record_key};
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{RollEnd, RunEnd, RunWait, Subject, Waiting, WaitingOn};
 
 /// What keeps a run from beginning, found in what was observed: one reason per object, in order. It is asked where the plan refuses to begin with
@@ -183,7 +184,8 @@ impl Run {
             let mut waiting = blocking.clone();
             waiting.sort_by(|a, b| a.what.cmp(&b.what));
             waiting.dedup_by(|later, first| later.what == first.what);
-            return Decision { waiting, end: Some(End::Refused(blocking.clone())), ..Decision::default() };
+            let (waiting, end) = (waiting.into(), Some(End::Refused(blocking.clone())));
+            return Decision { waiting, end, ..Decision::default() };
         }
         if let Some(Standing::Taken(..)) = standing {
             return self.forward.decide(view, (now, self.intent), standing, account);
@@ -233,9 +235,8 @@ impl Run {
             if decision.end.is_some() && account.sent.is_under_way(now, &key) {
                 account.sent.keep(&key.0);
                 let on = WaitingOn::Run(RunWait::Effect { what: Text::from("run record") });
-                if decision.waiting.first().is_none_or(|first| first.what != Subject::Run) {
-                    decision.waiting.insert(0, Waiting { what: Subject::Run, on });
-                }
+                let besides = WaitList::from(vec![Waiting { what: Subject::Run, on }]);
+                decision.waiting = decision.waiting.joined(besides);
                 decision.wake_at = Some(now + COMMAND_LIFE);
                 decision.end = None;
             }

@@ -12,6 +12,7 @@ use replank_protocol::command::{Command, Effect, KubernetesEffect, NodeTarget, O
 use replank_protocol::decision::{Decision, End};
 use replank_protocol::engine::Engine;
 use replank_protocol::intent::Intent;
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{Subject, Waiting};
 
 use crate::entry::{Answered, Beginning, Entry, Place, Seen, Sent, VERSION, Waits, What, incarnation};
@@ -125,7 +126,7 @@ impl<'e> Recorded<'e> {
     }
 
     /// How the reasons changed since the last decision.
-    fn waits(&mut self, waiting: &[Waiting]) -> Option<What> {
+    fn waits(&mut self, waiting: &WaitList) -> Option<What> {
         let now: BTreeMap<Subject, &'static str> =
             waiting.iter().map(|one| (one.what.clone(), one.on.kind())).collect();
         let before = mem::replace(&mut self.waits, now);

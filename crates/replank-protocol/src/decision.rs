@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Command;
 use crate::noticed::Noticed;
+use crate::wait_list::WaitList;
 use crate::waiting::{Hope, InterruptionWait, Waiting, WaitingOn};
 
 /// The result of one call of [`crate::engine::Engine::decide`].
@@ -14,8 +15,8 @@ use crate::waiting::{Hope, InterruptionWait, Waiting, WaitingOn};
 pub struct Decision {
     /// What to do, in order.
     pub commands: Vec<Command>,
-    /// What is not done, and why: one entry for every thing that waits, sorted by these.
-    pub waiting: Vec<Waiting>,
+    /// What is not done, and why.
+    pub waiting: WaitList,
     /// When to look again even if nothing is observed; `None` if only an observation can change anything.
     pub wake_at: Option<Time>,
     /// What others did since the last look, as far as it is the run's business.
@@ -46,14 +47,7 @@ impl Decision {
 
     fn joined(mut self, next: Self) -> Self {
         self.commands.extend(next.commands);
-        if self.waiting.is_empty() {
-            self.waiting = next.waiting;
-        } else if !next.waiting.is_empty() {
-            self.waiting.extend(next.waiting);
-            // Stable: of two reasons for one thing the first stays.
-            self.waiting.sort_by(|a, b| a.what.cmp(&b.what));
-            self.waiting.dedup_by(|later, first| later.what == first.what);
-        }
+        self.waiting = self.waiting.joined(next.waiting);
         self.wake_at = self.wake_at.into_iter().chain(next.wake_at).min();
         self.noticed.extend(next.noticed);
         self

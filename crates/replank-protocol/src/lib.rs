@@ -31,4 +31,5 @@ mod subject;
 pub mod taker;
 pub mod target;
 pub mod versioned;
+pub mod wait_list;
 pub mod waiting;

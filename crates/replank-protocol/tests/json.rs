@@ -277,7 +277,7 @@ fn decision() -> Decision {
     ];
     Decision {
         commands: commands().into_iter().take(1).collect(),
-        waiting: waiting.clone(),
+        waiting: waiting.clone().into(),
         wake_at: Some(at(1)),
         noticed: vec![Noticed::Cordoned("web-2".into())],
         end: Some(End::Blocked(waiting)),

@@ -73,7 +73,7 @@ pub fn rehearse_drain(mut view: View, settings: Settings, request: Request, limi
     let left = pending(world.view());
     DrainResult {
         end: world.end().cloned(),
-        waiting: world.decision().map(|decision| decision.waiting.clone()).unwrap_or_default(),
+        waiting: world.decision().map(|decision| decision.waiting.to_vec()).unwrap_or_default(),
         took: world.ended().unwrap_or_else(|| world.now()) - start,
         nodes: notes.nodes.clone(),
         evicted: granted.into_iter().map(|(pod, at, _)| (pod, at)).collect(),

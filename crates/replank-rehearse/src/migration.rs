@@ -119,7 +119,7 @@ pub fn rehearse_migration(
     let notes = notes.borrow();
     assumptions.extend(world.assumptions());
     let left = self::pods(world.view(), kind, of);
-    let decided = world.decision().map_or(&[][..], |decision| decision.waiting.as_slice());
+    let decided = world.decision().map(|decision| decision.waiting.to_vec());
     let ready = |service: &Name| ready_endpoints(world.view(), &beside(of, service));
     let services = notes.services.iter().map(|(service, (before, fewest))| Served {
         service: service.clone(),
@@ -129,7 +129,7 @@ pub fn rehearse_migration(
     });
     MigrationResult {
         end: world.end().cloned(),
-        waiting: decided.to_vec(),
+        waiting: decided.unwrap_or_default(),
         took: world.now() - start,
         steps: notes.steps.clone(),
         services: services.collect(),

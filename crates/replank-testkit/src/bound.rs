@@ -93,7 +93,7 @@ pub fn run(bounded: &Bounded) -> Reached {
         replaced: replaced.map(|(name, _)| name.clone()).collect(),
         old,
         end: world.end().cloned(),
-        waiting: world.decision().cloned().unwrap_or_default().waiting,
+        waiting: world.decision().map(|decision| decision.waiting.to_vec()).unwrap_or_default(),
         unwell: [before, unwell(&world)],
         took: world.now() - start,
         commands: world.commands().iter().map(command).collect(),

@@ -80,7 +80,7 @@ fn mark_all(mut ctx: Context<'_>) -> (Decision, Vec<NodeStatus>) {
 }
 
 fn last_of(ctx: &mut Context<'_>, subject: &Subject) -> Option<Waiting> {
-    ctx.builder.waits().iter().find(|waiting| waiting.what == *subject).cloned()
+    ctx.builder.found().iter().find(|waiting| waiting.what == *subject).cloned()
 }
 
 fn drain(ctx: &mut Context<'_>, memory: &mut Memory, intent: Intent) -> (Vec<NodeStatus>, Option<End>) {
@@ -190,7 +190,7 @@ fn move_one(
         }
     }
     ctx.wait(Subject::Node(target.name.clone()), DrainWait::PodsLeft { pods }.into());
-    let waits = ctx.builder.waits();
+    let waits = ctx.builder.found();
     let is_immovable = sorted.going.iter().all(|(bound, _)| {
         let subject = Subject::Pod(bound.pod.meta.key());
         let found = waits.binary_search_by(|waiting| waiting.what.cmp(&subject));

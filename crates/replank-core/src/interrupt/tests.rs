@@ -220,7 +220,7 @@ impl Frame {
 
     fn wait(&mut self, what: &Subject) -> Option<WaitingOn> {
         let decision = self.core.decide(self.now);
-        decision.waiting.into_iter().find(|waiting| waiting.what == *what).map(|waiting| waiting.on)
+        decision.waiting.iter().find(|waiting| waiting.what == *what).map(|waiting| waiting.on.clone())
     }
 }
 

@@ -39,5 +39,5 @@ pub(super) fn ended(end: End) -> Decision {
         | End::Cancelled(waiting)
         | End::Refused(waiting) => waiting.clone(),
     };
-    Decision { waiting, end: Some(end), ..Decision::default() }
+    Decision { waiting: waiting.into(), end: Some(end), ..Decision::default() }
 }

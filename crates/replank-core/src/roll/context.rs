@@ -392,9 +392,9 @@ impl<'a> Context<'a> {
         self.builder.wait(what, on);
     }
 
-    /// Says of the nodes of such groups, or of all, for which pods they cannot be begun. What is said is put among the rest when that is put in order.
+    /// Says of the nodes of such groups, or of all, for which pods they cannot be begun.
     pub(super) fn wait_for_held(&mut self, lanes: Option<BTreeSet<&'a GroupName>>) {
-        self.held_said = Some(HeldSaid { found: self.builder.found(), lanes });
+        self.held_said = Some(HeldSaid { found: self.builder.count(), lanes });
     }
 
     /// Says why something waits for a moment that is known: by itself the wait will end.
@@ -484,20 +484,20 @@ impl<'a> Context<'a> {
     }
 
     /// What waits so far.
-    pub(super) fn waits(&mut self) -> &[Waiting] {
+    pub(super) fn waits(&mut self) -> impl Iterator<Item = &Waiting> {
         self.say_held();
         self.builder.waits()
     }
 
     fn say_held(&mut self) {
         let Some(HeldSaid { found, lanes }) = self.held_said.take() else { return };
-        let (now, on_deadline) = (self.now, self.scope.plan.batch.on_deadline);
-        let held = self.fleet.held_pods.iter();
-        let held = held.filter(|(_, lane, _)| lanes.as_ref().is_none_or(|lanes| lanes.contains(lane)));
-        let told = held.filter_map(|(pod, _, held)| {
-            Some(Waiting { what: Subject::Pod(pod.clone()), on: held.on(now, on_deadline)? })
-        });
-        self.builder.wait_in_order(found, told);
+        let held = &self.fleet.held_pods;
+        let told = match lanes {
+            None => held.told(),
+            Some(lanes) => held.told_of(&lanes, self.now, self.scope.plan.batch.on_deadline),
+        };
+        let may_be = |what: &Subject| matches!(what, Subject::Pod(pod) if held.has(pod));
+        self.builder.wait_for_shelved(found, told, may_be);
     }
 
     /// What was found, in order.

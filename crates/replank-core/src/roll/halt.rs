@@ -129,7 +129,7 @@ pub(super) fn is_under_way(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
 pub(super) fn is_tried_again(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> bool {
     let is_young = rolls.iter().filter_map(halted_at).any(|at| ctx.now < at + RELEASE_WITHIN);
     is_young
-        && ctx.waits().iter().any(|waiting| {
+        && ctx.waits().any(|waiting| {
             matches!(
                 waiting.on,
                 WaitingOn::Run(RunWait::Retry { .. }) | WaitingOn::Run(RunWait::Denied { .. })

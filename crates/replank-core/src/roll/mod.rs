@@ -134,6 +134,7 @@ use replank_protocol::decision::{Decision, End};
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::Halt;
 use replank_protocol::record::GroupRecord;
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{Hope, PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 use rest::Rest;
 pub(crate) use way_back::goes_back;
@@ -150,7 +151,7 @@ pub(crate) struct Roll {
 #[derive(Clone, Debug)]
 struct Over {
     end: End,
-    waiting: Vec<Waiting>,
+    waiting: WaitList,
 }
 
 /// Everything that can be dropped at any time.
@@ -172,7 +173,7 @@ struct Cache {
     /// What was last read in the run's record of groups that somebody else keeps: should the record be deleted, it is written again.
     noted: BTreeMap<GroupName, GroupRecord>,
     /// What waited when the run was halted: until it is over, what blocks is told from it.
-    blockers: Vec<Waiting>,
+    waited: WaitList,
 }
 
 impl Cache {
@@ -217,7 +218,7 @@ impl Roll {
     /// The end has been told: nothing is waited for any more.
     pub(crate) fn rest(&mut self) {
         if let Some(over) = &mut self.over {
-            over.waiting.clear();
+            over.waiting = WaitList::default();
         }
     }
 
@@ -249,6 +250,7 @@ impl Cache {
     ) -> Decision {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
+        self.fleet.held_pods.tell(now, scope.plan.batch.on_deadline);
         let written = match standing {
             Some(Standing::Written(record, _)) => Some(&**record),
             Some(Standing::Absent | Standing::Taken(..)) | None => None,
@@ -312,7 +314,7 @@ impl Cache {
         } else if is_halted && halt::undo(&mut ctx, &rolls) {
             Verdict::Open
         } else if is_halted {
-            settle(&mut ctx, &rolls, &mut gear, &self.blockers)
+            settle(&mut ctx, &rolls, &mut gear, &self.waited)
         } else if is_halting {
             // What was written first is what counts.
             stop(&mut ctx, &rolls, Halt::Hopeless)
@@ -350,7 +352,7 @@ impl Cache {
         account.rolled = rolled;
         account.marked = marked;
         if !is_halted && !is_halting {
-            self.blockers = blocking(&waiting);
+            self.waited = waiting.clone();
         }
         let end = match verdict {
             Verdict::Open => None,
@@ -392,7 +394,7 @@ impl Cache {
         if is_under_way || now < limit {
             return decision;
         }
-        let end = Some(End::Blocked(decision.waiting.clone()));
+        let end = Some(End::Blocked(decision.waiting.to_vec()));
         Decision { end, wake_at: None, ..decision }
     }
 
@@ -620,12 +622,7 @@ fn stop(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], why: Halt) -> Verdict {
 }
 
 /// One decision of a run that has halted.
-fn settle(
-    ctx: &mut Context<'_>,
-    rolls: &[GroupRoll<'_>],
-    gear: &mut Gear<'_>,
-    blockers: &[Waiting],
-) -> Verdict {
+fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], gear: &mut Gear<'_>, waited: &WaitList) -> Verdict {
     let why = halt::settle(ctx, rolls);
     if ctx.is_moving || halt::is_tried_again(ctx, rolls) {
         return Verdict::Open;
@@ -636,8 +633,8 @@ fn settle(
     if !halt::is_for_what_blocks(why) {
         return Verdict::Stopped(why);
     }
-    for waiting in blockers {
-        ctx.wait(waiting.what.clone(), waiting.on.clone());
+    for waiting in blocking(waited) {
+        ctx.wait(waiting.what, waiting.on);
     }
     // Nobody has promised a new node where somebody else brings them.
     let grown = rolls.iter().filter(|_| !ctx.scope.is_external());
@@ -663,7 +660,7 @@ pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &RunOptions) -> BTree
 }
 
 /// Of all that waits, what blocks.
-fn blocking(waiting: &[Waiting]) -> Vec<Waiting> {
+fn blocking(waiting: &WaitList) -> Vec<Waiting> {
     let blocks = |waiting: &&Waiting| match waiting.on.hope() {
         Hope::Possible | Hope::None => !matches!(
             waiting.on,

@@ -41,7 +41,7 @@ pub(super) fn outlook(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[
         Hope::Moving | Hope::Possible => true,
         Hope::None => false,
     };
-    if ctx.waits().iter().any(|waiting| may_end(&waiting.on)) {
+    if ctx.waits().any(|waiting| may_end(&waiting.on)) {
         Outlook::Until(last(ctx, rolls, drains) + ctx.scope.plan.progress_deadline)
     } else {
         Outlook::Hopeless

@@ -34,7 +34,8 @@ use replank_facts::groups::GroupBy;
 use replank_protocol::command::Outcome;
 use replank_protocol::decision::Decision;
 use replank_protocol::mark::{self, read_size};
-use replank_protocol::waiting::{PodWait, Subject, Waiting, WaitingOn};
+use replank_protocol::wait_list::WaitList;
+use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
 use replank_schedule::Scheduler;
 
 /// From one look to the next.
@@ -74,7 +75,7 @@ struct Cache {
     /// Raises of groups in a run's hands of which nobody knows what became of them.
     raises: Raises,
     /// What the last look came to.
-    waiting: Vec<Waiting>,
+    waiting: WaitList,
     /// When to look again though nothing changes; absent if never.
     due: Option<Time>,
     /// What the others had in flight then.
@@ -93,7 +94,7 @@ struct Others {
 }
 
 impl Others {
-    fn of(account: &Account, waiting: &[Waiting]) -> Self {
+    fn of(account: &Account, waiting: &WaitList) -> Self {
         let homeless = waiting.iter().filter(|one| matches!(one.on, WaitingOn::Pod(PodWait::Room { .. })));
         Self {
             interrupted: account.interrupted.clone(),
@@ -164,7 +165,7 @@ impl Scale {
         view: &View,
         now: Time,
         account: &mut Account,
-        waiting: &[Waiting],
+        waiting: &WaitList,
     ) -> Decision {
         let others = Others::of(account, waiting);
         if others != self.cache.others {
@@ -202,7 +203,7 @@ impl Scale {
         State { owed: owed.collect(), ..State::found(view, &groups, now) }
     }
 
-    fn look(&mut self, view: &View, now: Time, account: &mut Account, waiting: &[Waiting]) -> Decision {
+    fn look(&mut self, view: &View, now: Time, account: &mut Account, waiting: &WaitList) -> Decision {
         let Autoscaler { options, facts, prices, priorities, group_by } = &*self.settings;
         let cache = &mut self.cache;
         let mut groups = Groups::of(view, group_by, facts, options);

@@ -18,7 +18,8 @@ use replank_facts::pod_factory::anew;
 use replank_protocol::command::NodeRole;
 use replank_protocol::mark;
 use replank_protocol::owner::Owner;
-use replank_protocol::waiting::{PodWait, Subject, Waiting, WaitingOn};
+use replank_protocol::wait_list::WaitList;
+use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ impl InFlight {
         options: &Options,
         now: Time,
         account: &Account,
-        waiting: &[Waiting],
+        waiting: &WaitList,
     ) -> Self {
         let mut leaving = account.interrupted.clone();
         let mut coming: BTreeMap<Key, Arc<Pod>> = BTreeMap::new();

@@ -92,7 +92,7 @@ fn an_update_that_leads_there_is_followed_whoever_has_started_it() {
     let decision = decide("v1.34.2", |group| update(group, NEW, UpdateStatus::InProgress));
     assert_eq!((decision.commands.len(), decision.end.is_none()), (0, true));
     assert_eq!(waits(&decision), ["nodegroupUpdate"]);
-    let told = decision.waiting[0].on.to_string();
+    let told = decision.waiting.first().expect("something waits").on.to_string();
     assert!(told.contains("EKS update u-1") && told.contains("2 nodes to replace"), "{told}");
 }
 
@@ -141,7 +141,7 @@ fn no_update_begins_while_a_process_is_suspended_that_it_needs() {
         let decision = decide("v1.34.2", |group| group.ways.suspended = [process].into());
         assert_eq!((decision.commands.len(), decision.end.is_none()), (0, true));
         assert_eq!(waits(&decision), ["suspended"]);
-        let told = decision.waiting[0].on.to_string();
+        let told = decision.waiting.first().expect("something waits").on.to_string();
         assert!(told.starts_with(&format!("process {process} of Auto Scaling group eks-web-")), "{told}");
     }
 }

@@ -380,7 +380,7 @@ impl Stage {
             assert!(!waiting.on.to_string().is_empty());
             self.seen.insert(waiting.on.kind(), (waiting.what.clone(), waiting.on.clone()));
         }
-        assert!(self.last.waiting.is_sorted_by(|a, b| a.what < b.what), "sorted");
+        assert!(self.last.waiting.iter().is_sorted_by(|a, b| a.what < b.what), "sorted");
     }
 
     /// Runs until the end, at most for `limit`.

@@ -293,7 +293,7 @@ fn a_batch_pod_past_its_deadline_is_held_evicted_or_left_out_as_the_plan_says() 
     let mark = mark::of(left).expect("it says so").mark;
     assert!(mark.expires <= stage.now, "a later run may take it");
     assert_eq!(
-        stage.last.waiting,
+        stage.last.waiting.to_vec(),
         [Waiting { what: Subject::Node("n0".into()), on: WaitingOn::RollEnd(RollEnd::Skipped) }]
     );
     assert_eq!(stage.truth.nodes.len(), 3, "{}", stage.story());

@@ -8,7 +8,7 @@ use replank_model::text::{GroupName, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::decision::Decision;
-use replank_protocol::waiting::{RollWait, Subject, WaitingOn};
+use replank_protocol::waiting::{RollWait, Subject, Waiting, WaitingOn};
 use replank_sim::workload_of;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -66,7 +66,9 @@ impl Stages {
     }
 
     pub(super) fn decided(&mut self, at: Time, decision: &Decision) {
-        for waiting in &decision.waiting {
+        // Groups come before all else but the run, and may be few among hundreds.
+        let of_groups = |waiting: &&Waiting| matches!(waiting.what, Subject::Run | Subject::Group(_));
+        for waiting in decision.waiting.iter().take_while(of_groups) {
             let (WaitingOn::Roll(on), Subject::Group(group)) = (&waiting.on, &waiting.what) else { continue };
             let (wave, until) = if let RollWait::Soak { until } = on {
                 (None, *until)

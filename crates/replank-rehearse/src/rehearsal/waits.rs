@@ -1,11 +1,10 @@
 //! What was waited for, and how long.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
-
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::Decision;
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{Subject, Waiting, WaitingOn};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// One thing that was waited for.
@@ -31,84 +30,88 @@ pub struct Wait {
 /// What was waited for, for reasons of one kind; put into words when it is asked for.
 #[derive(Clone, Debug)]
 struct Sum {
+    kind: &'static str,
     /// The reason as it was last.
     on: WaitingOn,
     since: Time,
     waited: Span,
+    /// Since when this time, if it is waited for.
+    open: Option<Time>,
 }
 
 /// All waits, summed from decision to decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    sums: BTreeMap<(Subject, &'static str), Sum>,
-    /// What waits, by subject, and since when for a reason of this kind. Most of it stays from one decision to the next, and
-    /// costs a comparison.
-    open: Vec<(Waiting, Time)>,
+    /// Of each thing that waited, for reasons of each kind.
+    sums: FxHashMap<Subject, Vec<Sum>>,
+    /// What waits since the last decision. Most of it stays from one decision to the next.
+    last: WaitList,
 }
 
 impl Waits {
     pub(super) fn decided(&mut self, at: Time, decision: &Decision) {
-        let mut known = std::mem::take(&mut self.open).into_iter().peekable();
-        let mut open = Vec::with_capacity(decision.waiting.len());
-        for waiting in &decision.waiting {
-            // One comparison for each: nearly all of them are the same as before.
-            let order = loop {
-                let order = known.peek().map(|(known, _)| known.what.cmp(&waiting.what));
-                if order != Some(Ordering::Less) {
-                    break order;
-                }
-                if let Some((gone, since)) = known.next() {
-                    self.close(&gone, since, at);
-                }
-            };
-            match known.next_if(|_| order == Some(Ordering::Equal)) {
-                Some((same, since)) if same.on == waiting.on => open.push((same, since)),
-                Some((same, since)) if same.on.kind() == waiting.on.kind() => {
-                    open.push((waiting.clone(), since));
-                }
-                Some((other, since)) => {
-                    self.close(&other, since, at);
-                    open.push((waiting.clone(), at));
-                }
-                None => open.push((waiting.clone(), at)),
+        let last = std::mem::replace(&mut self.last, decision.waiting.clone());
+        decision.waiting.changes_since(&last, |was, is| {
+            let kind = |one: Option<&Waiting>| one.map(|one| one.on.kind());
+            if kind(was) != kind(is) {
+                was.into_iter().for_each(|was| self.close(was, at));
+                is.into_iter().for_each(|is| self.open(is, at));
             }
-        }
-        for (gone, since) in known {
-            self.close(&gone, since, at);
-        }
-        self.open = open;
+        });
     }
 
     /// Counts the time until a moment at which nothing is decided.
     pub(super) fn settle(&mut self, at: Time) {
-        for (waiting, since) in std::mem::take(&mut self.open) {
-            self.close(&waiting, since, at);
+        for waiting in &std::mem::take(&mut self.last) {
+            self.close(waiting, at);
         }
     }
 
-    fn close(&mut self, waiting: &Waiting, since: Time, at: Time) {
-        let first = || Sum { on: waiting.on.clone(), since, waited: Span::default() };
-        let sum = self.sums.entry((waiting.what.clone(), waiting.on.kind())).or_insert_with(first);
+    fn open(&mut self, waiting: &Waiting, at: Time) {
+        let (kind, on) = (waiting.on.kind(), &waiting.on);
+        let sums = self.sums.entry(waiting.what.clone()).or_default();
+        if let Some(sum) = sums.iter_mut().find(|sum| sum.kind == kind) {
+            sum.open = Some(at);
+        } else {
+            sums.push(Sum { kind, on: on.clone(), since: at, waited: Span::default(), open: Some(at) });
+        }
+    }
+
+    fn close(&mut self, waiting: &Waiting, at: Time) {
+        let mut sums = self.sums.get_mut(&waiting.what).into_iter().flatten();
+        let Some(sum) = sums.find(|sum| sum.kind == waiting.on.kind()) else { return };
         sum.on.clone_from(&waiting.on);
-        sum.waited += at - since;
+        if let Some(since) = sum.open.take() {
+            sum.waited += at - since;
+        }
+    }
+
+    /// All that was waited for, sorted by what waited and the kind of reason.
+    fn sorted(&self) -> Vec<(&Subject, &Sum)> {
+        let sums = self.sums.iter().flat_map(|(what, sums)| sums.iter().map(move |sum| (what, sum)));
+        let mut sums = Vec::from_iter(sums);
+        sums.sort_unstable_by(|(a, one), (b, other)| (a, one.kind).cmp(&(b, other.kind)));
+        sums
     }
 
     /// How many batch pods were waited for.
     pub(super) fn batch_pods(&self) -> usize {
-        self.sums.keys().filter(|(what, kind)| matches!(what, Subject::Pod(_)) && *kind == "batch").count()
+        let is_batch =
+            |(what, sum): &&(&Subject, &Sum)| matches!(what, Subject::Pod(_)) && sum.kind == "batch";
+        self.sorted().iter().filter(is_batch).count()
     }
 
     /// The longest first.
     pub(super) fn all(&self) -> Vec<Wait> {
-        let told = |((what, kind), sum): (&(Subject, &str), &Sum)| Wait {
+        let told = |(what, sum): (&Subject, &Sum)| Wait {
             what: what.to_string(),
-            kind: (*kind).to_owned(),
+            kind: sum.kind.to_owned(),
             reason: sum.on.to_string(),
             on: sum.on.clone(),
             since: sum.since,
             waited: sum.waited,
         };
-        let mut all: Vec<Wait> = self.sums.iter().map(told).collect();
+        let mut all: Vec<Wait> = self.sorted().into_iter().map(told).collect();
         all.sort_by(|a, b| {
             b.waited.cmp(&a.waited).then_with(|| a.what.cmp(&b.what)).then_with(|| a.kind.cmp(&b.kind))
         });

@@ -170,7 +170,7 @@ impl Buggy {
             self.acts();
         }
         one.commands.extend(other.commands);
-        one.waiting.extend(other.waiting);
+        one.waiting = std::mem::take(&mut one.waiting).joined(other.waiting);
         one.wake_at = one.wake_at.into_iter().chain(other.wake_at).min();
     }
 }

@@ -349,10 +349,11 @@ impl Buggy {
         }
         self.fired.set(self.fired.get() + 1);
         decision.commands.clear();
-        for (name, group) in self.core.view().groups() {
+        let bounds = self.core.view().groups().iter().map(|(name, group)| {
             let on = WaitingOn::RollEnd(RollEnd::Bounds { size: group.size, original: group.size });
-            decision.waiting.push(Waiting { what: Subject::Bounds(name.clone()), on });
-        }
+            Waiting { what: Subject::Bounds(name.clone()), on }
+        });
+        decision.waiting = std::mem::take(&mut decision.waiting).joined(bounds.collect());
         decision.end = Some(End::Done);
     }
 

@@ -220,7 +220,7 @@ fn roll(cluster: &Cluster, mut world: World, engine: impl FnOnce(Cores, Core) ->
             .iter()
             .map(|sent| (sent.at, sent.command.key.clone(), sent.command.effect.clone()))
             .collect(),
-        waiting: last.waiting,
+        waiting: last.waiting.to_vec(),
         events: world.events() - before,
         took,
     }

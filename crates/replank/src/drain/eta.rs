@@ -8,7 +8,8 @@ use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_protocol::waiting::{PodWait, Subject, Waiting, WaitingOn};
+use replank_protocol::wait_list::WaitList;
+use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
 
 use crate::report::words::span;
 
@@ -70,7 +71,7 @@ impl ByGrace {
 pub(super) fn by_grace(
     view: &View,
     statuses: &[NodeStatus],
-    waiting: &[Waiting],
+    waiting: &WaitList,
     options: &Options,
     now: Time,
 ) -> BTreeMap<NodeName, ByGrace> {

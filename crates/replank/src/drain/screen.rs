@@ -6,6 +6,7 @@ use replank_core::drain::{DryRun, NodeStatus, Phase};
 use replank_model::object::meta::Key;
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{DrainWait, Hope, PodWait, Subject, Waiting, WaitingOn};
 
 use super::eta::{ByGrace, Expected};
@@ -93,7 +94,7 @@ impl Screen {
         &mut self,
         now: Time,
         statuses: &[NodeStatus],
-        waiting: &[Waiting],
+        waiting: &WaitList,
         by_grace: impl FnOnce() -> BTreeMap<NodeName, ByGrace>,
     ) -> Option<Time> {
         let begun = *self.begun.get_or_insert(now);
@@ -115,7 +116,7 @@ impl Screen {
     }
 
     /// Tells what has been waited for long enough; when to look next.
-    fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
+    fn tell_waits(&mut self, now: Time, waiting: &WaitList) -> Option<Time> {
         let told = waiting.iter().filter(|one| is_told(&one.on));
         let (due, next) = self.waits.due(now, told, |one| passes(&one.on));
         for one in due {
@@ -141,7 +142,7 @@ fn is_told(on: &WaitingOn) -> bool {
 
 fn table(
     statuses: &[NodeStatus],
-    waiting: &[Waiting],
+    waiting: &WaitList,
     (begun, now): (Time, Time),
     expected: &Expected,
     (lines, width): (usize, usize),
@@ -205,7 +206,7 @@ fn rank(phase: &Phase) -> u8 {
 }
 
 /// What keeps a node, in words, and what to do about it: of its pods the one that waiting helps least.
-fn blocker(status: &NodeStatus, waiting: &[Waiting]) -> (String, Option<String>) {
+fn blocker(status: &NodeStatus, waiting: &WaitList) -> (String, Option<String>) {
     let own = waiting.iter().find(|one| one.what == Subject::Node(status.node.name.clone()));
     let is_own_end = own.is_some_and(|one| one.on.finality().is_some());
     let weight = |on: &WaitingOn| match on.hope() {
@@ -256,14 +257,14 @@ mod tests {
         let statuses =
             [status("n1", Phase::Draining, &["web-0"]), status("n2", Phase::Cordoned, &["web-1", "web-2"])];
         let budget = PodWait::Budget { budget: Key::new("shop", "web"), healthy: 2, needed: 2 };
-        let waiting = [
+        let waiting = WaitList::from_iter([
             Waiting { what: Subject::Node("n1".into()), on: DrainWait::PodsLeft { pods: 1 }.into() },
             Waiting {
                 what: Subject::Node("n2".into()),
                 on: DrainWait::DrainTurn { active: 1, limit: 1 }.into(),
             },
             Waiting { what: Subject::Pod(Key::new("shop", "web-0")), on: budget.into() },
-        ];
+        ]);
         let etas = BTreeMap::from([(NodeName::from("n1"), Span::from_secs(90))]);
         let now = at + Span::from_secs(30);
         let rows = table(&statuses, &waiting, (at, now), &Expected::Rehearsed(etas), (30, 120));

@@ -1,7 +1,8 @@
 //! Where it is told what is done about messages: lines, or events.
 
 use replank_model::time::Time;
-use replank_protocol::waiting::{InterruptionEnd, InterruptionWait, Waiting, WaitingOn};
+use replank_protocol::wait_list::WaitList;
+use replank_protocol::waiting::{InterruptionEnd, InterruptionWait, WaitingOn};
 use serde_json::{Value, json};
 
 use crate::drain::remedy::remedy;
@@ -55,7 +56,7 @@ impl Screen {
     }
 
     /// Tells what has been waited for long enough; when to look next.
-    pub(crate) fn waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
+    pub(crate) fn waits(&mut self, now: Time, waiting: &WaitList) -> Option<Time> {
         let (due, next) = self.waits.due(now, waiting.iter().filter(|one| is_told(&one.on)), |_| true);
         for one in due {
             let step = remedy(&one.on);

@@ -5,7 +5,8 @@ use std::fmt;
 use replank_model::object::cloud::{GroupId, GroupSize};
 use replank_model::view::View;
 use replank_protocol::mark;
-use replank_protocol::waiting::{RollEnd, Subject, Waiting, WaitingOn};
+use replank_protocol::wait_list::WaitList;
+use replank_protocol::waiting::{RollEnd, Subject, WaitingOn};
 use serde_json::{Value, json};
 
 /// A group, as it is and as it was.
@@ -17,7 +18,7 @@ pub(super) struct Larger {
 }
 
 /// Those of a run that is done.
-pub(super) fn larger(view: &View, waiting: &[Waiting]) -> Vec<Larger> {
+pub(super) fn larger(view: &View, waiting: &WaitList) -> Vec<Larger> {
     let found = waiting.iter().filter_map(|one| match (&one.what, &one.on) {
         (Subject::Bounds(name), WaitingOn::RollEnd(RollEnd::Bounds { size, original })) => {
             Some(Larger { group: view.group_id(name), size: *size, original: *original })
@@ -60,6 +61,7 @@ impl fmt::Display for Larger {
 mod tests {
     use replank_model::delta::Delta;
     use replank_model::object::cloud::{LaunchTemplate, NodeGroup};
+    use replank_protocol::waiting::Waiting;
 
     use super::*;
 
@@ -77,7 +79,7 @@ mod tests {
             on: WaitingOn::RollEnd(RollEnd::Bounds { size, original }),
         };
         let skipped = Waiting { what: Subject::Node("n".into()), on: WaitingOn::RollEnd(RollEnd::Skipped) };
-        let found = larger(&view, &[bounds, skipped]);
+        let found = larger(&view, &vec![bounds, skipped].into());
         assert_eq!(found.len(), 1);
         let told = found[0].to_string();
         assert!(
@@ -88,6 +90,6 @@ mod tests {
         );
         assert!(told.contains("--auto-scaling-group-name web-NodeGroup-1A2B --max-size 3"), "{told}");
         assert_eq!(found[0].to_json()["size"]["desired"], 4);
-        assert_eq!(larger(&view, &[]), []);
+        assert_eq!(larger(&view, &WaitList::default()), []);
     }
 }

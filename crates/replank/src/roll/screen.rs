@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
-use replank_protocol::waiting::{Hope, Subject, Waiting};
+use replank_protocol::wait_list::WaitList;
+use replank_protocol::waiting::{Hope, Subject};
 use serde_json::{Value, json};
 
 use super::nodes::{Phase, Row};
@@ -57,7 +58,7 @@ impl Screen {
     }
 
     /// Shows how far everything is; when it is to be shown again, whatever happens.
-    pub(super) fn show(&mut self, now: Time, rows: &[Row], waiting: &[Waiting]) -> Option<Time> {
+    pub(super) fn show(&mut self, now: Time, rows: &[Row], waiting: &WaitList) -> Option<Time> {
         let begun = *self.begun.get_or_insert(now);
         match &mut self.form {
             Form::Json | Form::Lines => self.tell_waits(now, waiting),
@@ -74,7 +75,7 @@ impl Screen {
     }
 
     /// Tells what has been waited for long enough; when to look next.
-    fn tell_waits(&mut self, now: Time, waiting: &[Waiting]) -> Option<Time> {
+    fn tell_waits(&mut self, now: Time, waiting: &WaitList) -> Option<Time> {
         let told = waiting.iter().filter(|one| one.on.hope() != Hope::Moving);
         let (due, next) = self.waits.due(now, told, |_| true);
         for one in due {
@@ -95,7 +96,7 @@ impl Screen {
 
 fn table(
     rows: &[Row],
-    waiting: &[Waiting],
+    waiting: &WaitList,
     (begun, now): (Time, Time),
     rehearsed: &BTreeMap<NodeName, Span>,
     (lines, width): (usize, usize),

@@ -6,6 +6,7 @@ use replank_model::object::cloud::{GroupSize, NodeGroup};
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Answer, Command, Effect, GroupEffect, Outcome, Refusal};
 use replank_protocol::mark;
+use replank_protocol::wait_list::WaitList;
 use serde_json::{Value, json};
 
 use super::{Autoscaler, Scale};
@@ -152,7 +153,7 @@ fn what_an_earlier_process_added_and_did_not_record_is_found_before_anything_els
     let (mut account, view) = (Account::default(), stage.0.view().clone());
     let owed = |account: &mut Account| {
         let mut scale = Scale::new(Autoscaler::default());
-        assert!(scale.decide(&view, at(1), account, &[]).commands.is_empty());
+        assert!(scale.decide(&view, at(1), account, &WaitList::default()).commands.is_empty());
         scale.owed(&view)
     };
     assert!(owed(&mut account).is_empty(), "the run may come to want as many");

@@ -9,7 +9,7 @@ use super::evict::batch_is_over;
 use super::member::{Member, NodeState};
 
 /// Nodes that are held by nothing but batch pods that are to be evicted now.
-pub(super) fn late<'r>(ctx: &Context<'_>, roll: &'r GroupRoll<'_>) -> impl Iterator<Item = &'r NodeName> {
+pub(super) fn late<'a>(ctx: &Context<'a>, roll: &GroupRoll<'a>) -> impl Iterator<Item = &'a NodeName> {
     let is_evicted = ctx.scope.plan.batch.on_deadline == OnDeadline::Evict;
     let held = is_evicted.then_some(&roll.nodes.held);
     held.into_iter().flatten().filter(move |name| is_late(ctx, ctx.member(name)))

@@ -202,9 +202,9 @@ fn queue(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, places: &Places) {
 }
 
 /// The next node to be begun, its pods put in place.
-fn choose(
-    ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
+fn choose<'a>(
+    ctx: &mut Context<'a>,
+    roll: &GroupRoll<'a>,
     number: usize,
     starting: &BTreeSet<NodeName>,
     spare: &mut Spare,
@@ -396,36 +396,48 @@ fn movers_may_go(
 }
 
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
-fn candidates<'r>(
-    ctx: &Context<'_>,
-    roll: &'r GroupRoll<'_>,
+fn candidates<'a>(
+    ctx: &Context<'a>,
+    roll: &GroupRoll<'a>,
     starting: &BTreeSet<NodeName>,
     depth: usize,
-) -> Vec<&'r NodeName> {
+) -> impl Iterator<Item = &'a NodeName> + use<'a> {
+    let nodes = roll.nodes;
     let by_zone = ctx.scope.plan.order == Order::ZoneByZone;
     let keeps_zones = ctx.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
     let is_canary = stage::is_canary_next(ctx, roll);
-    // The best of a canary may be the last in the plan's order.
-    let depth_here = if is_canary { usize::MAX } else { depth };
-    let mut first: Vec<_> = Vec::new();
-    for (zone, nodes) in &roll.nodes.queue {
+    // A later zone is not begun while an earlier one is being drained.
+    let drained = nodes.draining.iter().map(|name| ctx.member(name)).filter(|_| by_zone);
+    let drained = drained.filter(|member| !is_apart(ctx, member)).map(|member| member.zone.as_str()).min();
+    let mut zones = Vec::new();
+    for (zone, queue) in &nodes.queue {
         let renewed = if keeps_zones { renewed(ctx, roll, starting, zone) } else { 0 };
         let zone = if by_zone { zone.as_str() } else { "" };
-        let worth = |name| if is_canary { canary::worth(ctx.member(name)) } else { Reverse((0, 0)) };
-        first.extend(
-            nodes.iter().take(depth_here).map(|(rank, name)| (renewed, zone, worth(name), *rank, name)),
-        );
+        if drained.is_some_and(|drained| zone > drained) {
+            continue;
+        }
+        let queue = queue.iter().map(move |(rank, name)| (renewed, zone, Reverse((0, 0)), *rank, name));
+        let queue: Vec<_> = if is_canary {
+            // The best of a canary may be the last in the plan's order.
+            let worth = |name| canary::worth(ctx.member(name));
+            let mut all: Vec<_> = queue
+                .map(|(renewed, zone, _, rank, name)| (renewed, zone, worth(name), rank, name))
+                .collect();
+            all.sort_unstable();
+            all
+        } else {
+            queue.take(depth).collect()
+        };
+        zones.push(queue.into_iter().peekable());
     }
-    first.sort();
-    if by_zone {
-        // A later zone is not begun while an earlier one is being drained.
-        let drained = roll.nodes.draining.iter().map(|name| ctx.member(name));
-        let drained =
-            drained.filter(|member| !is_apart(ctx, member)).map(|member| member.zone.as_str()).min();
-        first.retain(|(_, zone, _, _, _)| drained.is_none_or(|drained| *zone <= drained));
-    }
-    let late = late(ctx, roll).take(depth);
-    first.into_iter().map(|(_, _, _, _, name)| name).chain(late).collect()
+    let late: Vec<&NodeName> = late(ctx, roll).take(depth).collect();
+    // Each zone is in order, and hardly more than the first node of all is looked at.
+    let in_order = std::iter::from_fn(move || {
+        let with_next = zones.iter_mut().filter_map(|zone| Some((*zone.peek()?, zone)));
+        let (_, zone) = with_next.min_by(|(one, _), (other, _)| one.cmp(other))?;
+        zone.next().map(|(_, _, _, _, name)| name)
+    });
+    in_order.chain(late)
 }
 
 /// New nodes of a zone, and those that will come in place of nodes that are on their way out.

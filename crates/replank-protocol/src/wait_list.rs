@@ -266,10 +266,10 @@ impl<'de> Deserialize<'de> for WaitList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waiting::RunWait;
+    use crate::waiting::{RunWait, WaitingOn};
 
     fn waits(list: &[(&str, &str)]) -> Vec<Waiting> {
-        let on = |why: &str| RunWait::Effect { what: why.into() }.into();
+        let on = |why: &str| WaitingOn::Run(RunWait::Effect { what: why.into() });
         list.iter()
             .map(|(what, why)| Waiting { what: Subject::Object((*what).into()), on: on(why) })
             .collect()
@@ -280,7 +280,7 @@ mod tests {
     }
 
     fn list(own: &[(&str, &str)], shelves: &[&Shelf]) -> WaitList {
-        WaitList::new(waits(own), Shelves::new(shelves.iter().map(|shelf| Shelf::clone(shelf))))
+        WaitList::new(waits(own), Shelves::new(shelves.iter().copied().cloned()))
     }
 
     #[test]
@@ -315,10 +315,9 @@ mod tests {
         let before = list(&[("a", "1"), ("g", "1"), ("h", "1")], &[&old, &kept]);
         let after = list(&[("a", "1"), ("d", "1"), ("g", "2")], &[&new, &kept]);
         let mut found = Vec::new();
-        let why = |one: Option<&Waiting>| one.map(|one| one.on.to_string());
         after.changes_since(&before, |was, is| {
             let what = was.or(is).map(|one| one.what.to_string());
-            found.push((what.unwrap_or_default(), why(was).is_some(), why(is).is_some()));
+            found.push((what.unwrap_or_default(), was.is_some(), is.is_some()));
         });
         let told = [
             ("b", false, true),

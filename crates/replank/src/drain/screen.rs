@@ -293,7 +293,7 @@ mod tests {
         };
         let statuses: Vec<NodeStatus> = (0..12).map(status).collect();
         let expected = Expected::Rehearsed(BTreeMap::from([("n9".into(), Span::from_secs(10))]));
-        let rows = table(&statuses, &[], (at, at + Span::from_secs(30)), &expected, (7, 60));
+        let rows = table(&statuses, &WaitList::default(), (at, at + Span::from_secs(30)), &expected, (7, 60));
         assert_eq!(rows.len(), 7, "{rows:?}");
         let shown: Vec<&str> =
             rows[2..].iter().map(|row| row.split(' ').next().unwrap_or_default()).collect();

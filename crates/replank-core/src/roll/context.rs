@@ -15,6 +15,7 @@ use super::health::Vitals;
 use super::member::{Member, Scope};
 use super::notes::Notes;
 use super::prepare::LATE_AFTER;
+use super::written::{Readings, Written};
 use crate::builder::{DecisionBuilder, Wish};
 use crate::moving::Mover;
 use crate::sent::{COMMAND_LIFE, Sent};
@@ -22,7 +23,7 @@ use replank_facts::plan::{Allowance, ChosenBy};
 use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, Mark};
 use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
-use replank_protocol::mark::{self, Before, Begun, Halted, Moment, Until, read_size};
+use replank_protocol::mark::{Before, Begun, Halted, Moment, Until};
 use replank_protocol::waiting::{RunWait, Subject, Waiting, WaitingOn};
 
 /// See the module's page.
@@ -151,31 +152,30 @@ impl<'a> GroupRoll<'a> {
         view: &'a View,
         scope: &'a Scope,
         (name, nodes): (&'a GroupName, &'a GroupNodes),
+        readings: &Readings,
         owed: Option<u32>,
         stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
     ) -> Self {
         let named = |name: &GroupName| named(view, stand_ins, name);
-        let original = |group: Option<&NodeGroup>| group?.tags.value(mark::ORIGINAL_SIZE).and_then(read_size);
+        let written =
+            |group: Option<&NodeGroup>| group.map(|group| readings.of(group, &scope.run)).unwrap_or_default();
         let sources = match (&scope.plan.target.group, &scope.plan.nodes.by) {
             (Some(_), ChosenBy::Groups(names)) => names.as_slice(),
             (Some(_), ChosenBy::Selector(_)) | (None, ChosenBy::Groups(_) | ChosenBy::Selector(_)) => &[],
         };
         let source = |name| {
             let group = named(name);
-            Source { name, group, original: original(group) }
+            Source { name, group, original: written(group).original }
         };
         let sources = sources.iter().map(source).collect();
         let further = scope.plan.target.further.iter().map(source).collect();
         let group = named(name);
-        let tag = |key| group.and_then(|group| group.tags.value(key));
-        let begun = tag(mark::BEGUN).and_then(Begun::read).filter(|begun| begun.run == scope.run);
-        let halted = tag(mark::HALTED).and_then(Halted::read).filter(|halted| halted.run == scope.run);
-        let health_before = tag(mark::HEALTH).and_then(Before::read).filter(|before| before.run == scope.run);
-        let original = original(group).map(|size| GroupSize {
+        let Written { original, begun, halted, health_before, retained_until } = written(group);
+        let original = original.map(|size| GroupSize {
             desired: owed.map_or(size.desired, |owed| owed.max(size.desired)),
             ..size
         });
-        let mut roll = Self {
+        Self {
             name,
             nodes,
             group,
@@ -184,12 +184,10 @@ impl<'a> GroupRoll<'a> {
             begun,
             halted,
             health_before,
-            retained_until: None,
+            retained_until,
             sources,
             further,
-        };
-        roll.retained_until = roll.until(&scope.run, mark::RETAINED);
-        roll
+        }
     }
 
     /// The moment that a tag of the run's names.

@@ -102,6 +102,7 @@ mod targets;
 mod terms;
 mod vitals;
 mod way_back;
+mod written;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,6 +139,7 @@ use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{Hope, PodWait, RollEnd, RollWait, RunEnd, Subject, Waiting, WaitingOn};
 use rest::Rest;
 pub(crate) use way_back::goes_back;
+use written::Readings;
 
 /// A roll under way: the plan, and caches.
 #[derive(Debug)]
@@ -165,6 +167,7 @@ struct Cache {
     /// When the run last rested. Once it has begun, what is written on its groups says so too.
     rested: Option<Time>,
     watched: BTreeMap<(GroupName, Watched), Time>,
+    readings: Readings,
     /// Pods without a node; `None` until they are first asked for.
     loose: Option<BTreeSet<Key>>,
     actives: Actives,
@@ -251,6 +254,7 @@ impl Cache {
         self.fleet.set_interrupted(&account.interrupted, &account.released);
         self.refresh(scope, view);
         self.fleet.held_pods.tell(now, scope.plan.batch.on_deadline);
+        self.readings.refresh(view, &scope.run);
         let written = match standing {
             Some(Standing::Written(record, _)) => Some(&**record),
             Some(Standing::Absent | Standing::Taken(..)) | None => None,
@@ -259,7 +263,7 @@ impl Cache {
             self.noted.clone_from(&written.groups);
         }
         let stand_ins = scope.is_external().then(|| external::stand_ins(&self.fleet, &self.noted));
-        let rolls = rolls(view, scope, &self.fleet, &account.owed, stand_ins.as_ref());
+        let rolls = rolls(view, scope, (&self.fleet, &self.readings), &account.owed, stand_ins.as_ref());
         let extra =
             rolls.iter().filter_map(|roll| Some((roll.name.clone(), beyond::extra_by_now(scope, roll)?)));
         account.extra = extra.collect();
@@ -374,7 +378,7 @@ impl Cache {
         account: &mut Account,
     ) -> Decision {
         let stand_ins = scope.is_external().then(|| external::stand_ins(&self.fleet, &self.noted));
-        let rolls = rolls(view, scope, &self.fleet, &account.owed, stand_ins.as_ref());
+        let rolls = rolls(view, scope, (&self.fleet, &self.readings), &account.owed, stand_ins.as_ref());
         let vitals = (self.vitals.as_ref(), self.rested);
         let mut ctx = Context::new(
             now,
@@ -448,12 +452,12 @@ fn ended_by(intent: Intent) -> Option<Halt> {
 fn rolls<'a>(
     view: &'a View,
     scope: &'a Scope,
-    fleet: &'a Fleet,
+    (fleet, readings): (&'a Fleet, &Readings),
     owed: &BTreeMap<GroupName, u32>,
     stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
 ) -> Vec<GroupRoll<'a>> {
     let owed = |name| owed.get(name).copied();
-    let of = |(name, nodes)| GroupRoll::of(view, scope, (name, nodes), owed(name), stand_ins);
+    let of = |(name, nodes)| GroupRoll::of(view, scope, (name, nodes), readings, owed(name), stand_ins);
     let all = fleet.groups.iter().map(of);
     all.filter(|roll| match scope.plan.nodes.by {
         ChosenBy::Groups(_) => true,

@@ -9,6 +9,8 @@
 //!
 //! The run does not depend on it: where it is refused, that is said, and the run goes on.
 
+use std::collections::BTreeSet;
+
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, NodePods};
 use replank_facts::plan::OnDeadline;
@@ -116,7 +118,13 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
         return;
     }
     let view = ctx.view;
-    let mut tagged = group.tags.iter().filter(|(key, _)| protected_in(key).is_some()).count();
+    let written: BTreeSet<&str> = group
+        .tags
+        .iter()
+        .filter_map(|(key, _)| key.strip_prefix(PROTECTED))
+        .filter(|id| !id.is_empty())
+        .collect();
+    let mut tagged = written.len();
     for (id, name) in &roll.nodes.unprotected {
         let member = ctx.member(name);
         let Some(instance) = view.instances().get(id).filter(|_| member.group == group.name) else {
@@ -125,12 +133,11 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
         if !waits(ctx, member) {
             continue;
         }
-        let tag = protected_key(&instance.id);
-        let (key, effect) = if group.tags.contains_key(&tag) {
+        let (key, effect) = if written.contains(instance.id.as_str()) {
             (key(ctx, &instance.id, true), set(group, &instance.id, true))
         } else if tagged < PROTECTED_MAX {
             tagged += 1;
-            let value = protected_tag(&ctx.scope.run);
+            let (tag, value) = (protected_key(&instance.id), protected_tag(&ctx.scope.run));
             let effect = GroupEffect::Tag { group: group.id(), key: tag.clone(), from: None, value };
             (ctx.key("tag", format!("{}/{tag}", group.name)), effect)
         } else {

@@ -178,14 +178,7 @@ impl Cache {
                     self.node_of.remove(&groups::instance_id_of(old));
                 }
                 if let Some(Object::Node(new)) = new {
-                    self.node_of.insert(groups::instance_id_of(new), new.name());
-                    let is_ours = mark::of(new).is_some_and(|found| {
-                        found.mark.owner == Owner::Interruptions
-                            && matches!(found.mark.role, NodeRole::Interrupted { .. })
-                    });
-                    if is_ours {
-                        self.marked.insert(new.name());
-                    }
+                    self.see_node(new);
                 }
             }
             Change::Instance { old, new } => {
@@ -195,8 +188,8 @@ impl Cache {
                         self.ended.insert(old.id.clone());
                     }
                 }
-                if let Some(new) = new.as_ref().filter(|new| is_held(new)) {
-                    self.held.insert(new.id.clone());
+                if let Some(new) = new {
+                    self.see_instance(new);
                 }
             }
             Change::Message { old, new } => self.inbox.observe(old.as_deref(), new.as_ref()),
@@ -204,13 +197,31 @@ impl Cache {
         }
     }
 
+    fn see_node(&mut self, node: &Node) {
+        self.node_of.insert(groups::instance_id_of(node), node.name());
+        let is_ours = mark::of(node).is_some_and(|found| {
+            found.mark.owner == Owner::Interruptions
+                && matches!(found.mark.role, NodeRole::Interrupted { .. })
+        });
+        if is_ours {
+            self.marked.insert(node.name());
+        }
+    }
+
+    fn see_instance(&mut self, instance: &Instance) {
+        if is_held(instance) {
+            self.held.insert(instance.id.clone());
+        }
+    }
+
+    /// Looks at what is there where nothing is known yet. No pod is counted by then, and none has been put in place, so pods are not looked at.
     fn refresh(&mut self, view: &View) {
         if !std::mem::take(&mut self.is_stale) {
             return;
         }
-        for change in view.as_changes() {
-            self.observe(view, &change);
-        }
+        view.nodes.sorted().into_iter().for_each(|(_, node)| self.see_node(node));
+        view.instances().values().for_each(|instance| self.see_instance(instance));
+        view.messages().values().for_each(|message| self.inbox.observe(None, Some(message)));
     }
 
     /// Nodes that carry our mark and are no longer interrupted, or are released.

@@ -184,13 +184,10 @@ impl Driver {
     ) {
         let lacking = if stream == Stream::Cloud { self.poll(draws) } else { None };
         let Some((_, queue)) = self.queues.iter_mut().find(|(known, _)| *known == stream) else { return };
-        let is_lacking = |delta: &Delta| {
-            let of = instance_of(delta);
-            lacking.is_some_and(|half| of.is_some_and(|id| half.has(id)))
-        };
-        let (later, mut shown): (Vec<Delta>, Vec<Delta>) = queue.take().into_iter().partition(is_lacking);
-        later.into_iter().for_each(|delta| queue.put_back(delta));
+        let mut shown = queue.take();
         if let Some(half) = lacking {
+            let is_lacking = |delta: &mut Delta| instance_of(delta).is_some_and(|id| half.has(id));
+            shown.extract_if(.., is_lacking).for_each(|delta| queue.put_back(delta));
             if self.bug == Some(DriverBug::PartialPollIsDeletion) {
                 self.wrongs += 1;
                 for instance in view.instances().values().filter(|one| half.has(&one.id)) {
@@ -200,10 +197,11 @@ impl Driver {
             }
             agenda.after(POLL, Event::Driver(DriverDue::Deliver(stream)));
         }
-        for delta in shown {
+        for delta in shown.drain(..) {
             tell(agenda.now(), &delta, view);
             self.engine.observe(delta);
         }
+        queue.make_room(shown);
         self.decide_by(agenda, next_second(agenda.now()));
     }
 

@@ -73,6 +73,8 @@ impl Waits {
         if let Some(sum) = sums.iter_mut().find(|sum| sum.kind == kind) {
             sum.open = Some(at);
         } else {
+            // Most things wait for one reason or two.
+            sums.reserve_exact(1);
             sums.push(Sum { kind, on: on.clone(), since: at, waited: Span::default(), open: Some(at) });
         }
     }

@@ -59,6 +59,13 @@ impl Backlog {
         std::mem::take(&mut self.deltas)
     }
 
+    /// Takes over the room of what was taken, now that it is shown: the next changes fill it again.
+    pub(super) fn make_room(&mut self, shown: Vec<Delta>) {
+        if self.deltas.is_empty() {
+            self.deltas = shown;
+        }
+    }
+
     /// Puts something back that is shown later.
     pub(super) fn put_back(&mut self, delta: Delta) {
         self.deltas.push(delta);

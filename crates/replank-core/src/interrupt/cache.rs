@@ -43,6 +43,11 @@ impl Cache {
         Self { is_stale: true, inbox: Inbox::of(options.home.clone()), ..Self::default() }
     }
 
+    /// Whether there is nothing to be done: no message is there, no hook holds an instance, and no node bears a mark.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.inbox.read.is_empty() && self.held.is_empty() && self.marked.is_empty()
+    }
+
     /// Messages that cancelled an event, while a node still carries a mark: nothing else says that the mark can be removed.
     pub(super) fn calls_off(&self) -> Vec<MessageId> {
         let is_marked = |instance: &&InstanceId| {

@@ -119,6 +119,14 @@ impl Interrupt {
     /// What is done about interruptions now. Tells the account which nodes they take away.
     pub(crate) fn decide(&mut self, view: &View, now: Time, account: &mut Account) -> Decision {
         self.cache.refresh(view);
+        if self.cache.is_quiet() {
+            account.interrupted.clear();
+            account.released.clear();
+            account.marked.clear();
+            self.cache.forget(&[]);
+            self.cache.is_pressing = false;
+            return Decision::default();
+        }
         let all = cases(&mut self.cache, &self.options, view, now);
         let mut ctx = Context::new(now, view, &self.options, &mut account.sent);
         let (cases, over) = apart(&mut ctx, all);

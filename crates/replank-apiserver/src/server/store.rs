@@ -424,8 +424,12 @@ impl Api {
         let object = object.map_meta(|meta| meta.resource_version = version);
         self.forget_admitted(&object);
         self.forget_policies(&object);
-        let change = self.view.apply(Delta::Put(object.clone()));
-        debug_assert!(change != Change::Stale, "the store's own version is the newest");
+        // It is handed over whole, so that the view can note in it where it is.
+        let change = self.view.apply(Delta::Put(object));
+        let Change::Object { new: Some(object), .. } = &change else {
+            unreachable!("the store's own version is the newest");
+        };
+        let object = object.clone();
         self.changes.push_back(change);
         self.note_event(&object);
         object

@@ -1,5 +1,6 @@
 //! Metadata that every object carries.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -36,6 +37,23 @@ impl<'de> Deserialize<'de> for ResourceVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Raw(pub Option<Arc<str>>);
 
+/// The slot that an object had in the view that stored it first; its later states have it from that one. Another view finds by it where it keeps the object
+/// itself, without a look at the name. It says nothing about the object: two that differ in it alone are equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hint(pub(crate) Option<u32>);
+
+impl PartialEq for Hint {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Hint {}
+
+impl Hash for Hint {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
 wire! {
     /// `metadata` (meta/v1 ObjectMeta).
     pub struct Meta {
@@ -68,6 +86,9 @@ wire! {
         /// The JSON this came from.
         #[serde(skip)]
         pub raw: Raw,
+        /// Where to look for it first.
+        #[serde(skip)]
+        pub hint: Hint,
     }
 
     /// One owner of an object (meta/v1 OwnerReference).

@@ -131,12 +131,12 @@ macro_rules! view {
                 }
                 match object {
                     $( Object::$variant(object) => {
-                        let place = self.$field.place(object.meta.namespace.text(), object.meta.name.text());
+                        let place = self.$field.place_like(&object.meta);
                         if self.$field.at(place).is_some_and(|known| is_older(&object.meta, &known.meta)) {
                             return Change::Stale;
                         }
-                        let (ix, old) = self.$field.put(place, object.clone());
-                        let (old, new) = (old.map(Object::from), Some(Object::from(object)));
+                        let (ix, old) = self.$field.put(place, object);
+                        let (old, new) = (old.map(Object::from), self.$field.get(ix).cloned().map(Object::from));
                         self.reindex(ix.raw(), old.as_ref(), new.as_ref());
                         Change::Object { slot: ix.raw(), old, new }
                     } )*

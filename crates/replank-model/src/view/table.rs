@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::object::Resource;
-use crate::object::meta::Key;
+use crate::object::meta::{Hint, Key, Meta};
 use crate::text::{self, Text};
 
 /// Position of an object in its [`Table`]. It stays the object's for as long as an object of that name is there, and
@@ -75,25 +75,43 @@ pub struct Table<T> {
     slots: Vec<Option<Arc<T>>>,
     free: Vec<u32>,
     /// Slots by the hash of the object's name, which is in the object: nothing is kept twice.
-    by_hash: FxHashMap<u64, u32>,
-    /// After each slot, the next one whose object's name has the same hash.
-    next: Vec<u32>,
+    by_hash: FxHashMap<u32, u32>,
+    links: Vec<Link>,
+    /// Slots by the hints of their objects. A hint may lead to another object, or nowhere.
+    by_hint: Vec<u32>,
     len: usize,
+}
+
+/// How a slot is found by the name of its object.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    hash: u32,
+    /// The next slot whose object's name has the same hash.
+    next: u32,
 }
 
 /// No slot: the end of a list of names with the same hash.
 const END: u32 = u32::MAX;
 
-/// A name that was looked for, and where it is.
+/// Where a name that was looked for is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    hash: u64,
-    slot: u32,
+pub(super) enum Place {
+    /// In this slot.
+    Taken(u32),
+    /// Nowhere; its hash.
+    Free(u32),
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), by_hash: FxHashMap::default(), next: Vec::new(), len: 0 }
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_hash: FxHashMap::default(),
+            links: Vec::new(),
+            by_hint: Vec::new(),
+            len: 0,
+        }
     }
 }
 
@@ -115,25 +133,46 @@ impl<T: Resource> Table<T> {
         self.place(key.namespace.text(), key.name.text())
     }
 
-    /// As [`Table::place_of`].
-    pub(super) fn place(&self, namespace: &Text, name: &Text) -> Place {
-        self.place_with(FxBuildHasher.hash_one((namespace, name)), namespace, name)
+    /// As [`Table::place_of`], for an object that may be there in another state.
+    pub(super) fn place_like(&self, object: &Meta) -> Place {
+        let (namespace, name) = (object.namespace.text(), object.name.text());
+        let hinted = object.hint.0.and_then(|hint| self.by_hint.get(hint as usize)).copied();
+        match hinted.filter(|slot| self.has(*slot, namespace, name)) {
+            Some(slot) => Place::Taken(slot),
+            None => self.place(namespace, name),
+        }
     }
 
-    fn place_with(&self, hash: u64, namespace: &Text, name: &Text) -> Place {
+    fn place(&self, namespace: &Text, name: &Text) -> Place {
+        // Half of the bits tell enough names apart, and the map is half as large.
+        self.place_with(FxBuildHasher.hash_one((namespace, name)) as u32, namespace, name)
+    }
+
+    fn place_with(&self, hash: u32, namespace: &Text, name: &Text) -> Place {
         let mut slot = self.by_hash.get(&hash).copied().unwrap_or(END);
-        // Names are compared first: namespaces are few.
-        while let Some(object) = self.slots.get(slot as usize).and_then(Option::as_ref)
-            && !(text::same(object.meta().name.text(), name)
-                && text::same(object.meta().namespace.text(), namespace))
-        {
-            slot = self.next[slot as usize];
+        while slot != END {
+            if self.has(slot, namespace, name) {
+                return Place::Taken(slot);
+            }
+            slot = self.links[slot as usize].next;
         }
-        Place { hash, slot }
+        Place::Free(hash)
+    }
+
+    /// Whether the object in a slot has this name.
+    fn has(&self, slot: u32, namespace: &Text, name: &Text) -> bool {
+        // Names are compared first: namespaces are few.
+        self.get(Ix::new(slot)).is_some_and(|object| {
+            let meta = object.meta();
+            text::same(meta.name.text(), name) && text::same(meta.namespace.text(), namespace)
+        })
     }
 
     fn find_at(&self, place: Place) -> Option<Ix<T>> {
-        (place.slot != END).then(|| Ix::new(place.slot))
+        match place {
+            Place::Taken(slot) => Some(Ix::new(slot)),
+            Place::Free(_) => None,
+        }
     }
 
     /// The object of a name that was looked for.
@@ -188,46 +227,66 @@ impl<T: Resource> Table<T> {
     }
 
     /// Stores an object under its name, which was looked for, and returns what was there.
-    pub(super) fn put(&mut self, place: Place, object: Arc<T>) -> (Ix<T>, Option<Arc<T>>) {
-        if let Some(known) = self.slots.get_mut(place.slot as usize) {
-            return (Ix::new(place.slot), known.replace(object));
-        }
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(object);
-                slot
-            }
-            None => {
-                let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != END);
-                self.slots.push(Some(object));
-                self.next.push(END);
-                slot.expect("fewer than 2^32 - 1 objects of one kind fit in memory")
-            }
+    pub(super) fn put(&mut self, place: Place, mut object: Arc<T>) -> (Ix<T>, Option<Arc<T>>) {
+        let slot = match place {
+            Place::Taken(slot) => slot,
+            Place::Free(hash) => self.enter(hash),
         };
-        self.next[slot as usize] = self.by_hash.insert(place.hash, slot).unwrap_or(END);
+        let is_hinted = matches!(place, Place::Taken(_)) && object.meta().hint.0.is_some();
+        // One that somebody else holds may be stored elsewhere, and keeps the hint from there.
+        if !is_hinted && let Some(own) = Arc::get_mut(&mut object) {
+            own.meta_mut().hint = Hint(Some(slot));
+        }
+        self.note(object.meta().hint, slot);
+        let old = self.slots[slot as usize].replace(object);
+        (Ix::new(slot), old)
+    }
+
+    /// A slot for a name with this hash that is not there yet.
+    fn enter(&mut self, hash: u32) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != END);
+            self.slots.push(None);
+            self.links.push(Link { hash, next: END });
+            slot.expect("fewer than 2^32 - 1 objects of one kind fit in memory")
+        });
+        let next = self.by_hash.insert(hash, slot).unwrap_or(END);
+        self.links[slot as usize] = Link { hash, next };
         self.len += 1;
-        (Ix::new(slot), None)
+        slot
+    }
+
+    /// Notes where the object with a hint is.
+    fn note(&mut self, hint: Hint, slot: u32) {
+        let Some(at) = hint.0.map(|hint| hint as usize) else { return };
+        if self.by_hint.len() <= at {
+            self.by_hint.resize(at + 1, END);
+        }
+        if self.by_hint[at] != slot {
+            self.by_hint[at] = slot;
+        }
     }
 
     /// Takes out an object whose name was looked for.
     pub(super) fn take(&mut self, place: Place) -> Option<(Ix<T>, Arc<T>)> {
-        let object = self.slots.get_mut(place.slot as usize)?.take()?;
-        let after = std::mem::replace(&mut self.next[place.slot as usize], END);
-        let first = self.by_hash.get_mut(&place.hash).expect("every object is listed");
-        if *first != place.slot {
-            let mut before = *first;
-            while self.next[before as usize] != place.slot {
-                before = self.next[before as usize];
+        let ix = self.find_at(place)?;
+        let object = self.slots.get_mut(ix.slot())?.take()?;
+        let Link { hash, next } = self.links[ix.slot()];
+        let first = self.by_hash.get_mut(&hash).expect("every object is listed");
+        if *first != ix.raw() {
+            let mut before = *first as usize;
+            while self.links[before].next != ix.raw() {
+                before = self.links[before].next as usize;
             }
-            self.next[before as usize] = after;
-        } else if after == END {
-            self.by_hash.remove(&place.hash);
+            self.links[before].next = next;
+        } else if next == END {
+            self.by_hash.remove(&hash);
         } else {
-            *first = after;
+            *first = next;
         }
-        self.free.push(place.slot);
+        self.free.push(ix.raw());
         self.len -= 1;
-        Some((Ix::new(place.slot), object))
+        Some((ix, object))
     }
 }
 

@@ -26,6 +26,39 @@ fn a_lower_version_is_old_news_whatever_the_uid() {
     assert_eq!(view.pods_on(&"c".into()).len(), 1);
 }
 
+/// The second view has its objects elsewhere, and one that the first has made in the place of another.
+#[test]
+fn a_hint_that_leads_to_another_object_is_not_followed() {
+    let named = |name: &str, version: u64| {
+        let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name, "resourceVersion": version.to_string()}});
+        Object::from_json(object).expect("a node")
+    };
+    let (mut first, mut second) = (View::default(), View::default());
+    second.apply(named("other", 1).into());
+    let mut show = |change: Change| {
+        let Change::Object { old, new, .. } = change else { panic!("it is news") };
+        let delta = match (old, new) {
+            (_, Some(new)) => Delta::Put(new),
+            (Some(old), None) => Delta::Gone(old.reference()),
+            (None, None) => panic!("one of both is there"),
+        };
+        second.apply(delta);
+        let names = second.nodes.unordered().map(|(ix, node)| (ix.raw(), node.meta.name.to_string()));
+        names.collect::<Vec<_>>()
+    };
+    let at = |slot: u32, name: &str| (slot, name.to_owned());
+    assert_eq!(show(first.apply(named("a", 2).into())), [at(0, "other"), at(1, "a")]);
+    let changed = first.nodes.named(&"a".into()).expect("it is there").clone();
+    let changed = Object::from(changed).map_meta(|meta| meta.resource_version = ResourceVersion(3));
+    assert_eq!(show(first.apply(changed.clone().into())), [at(0, "other"), at(1, "a")]);
+    assert_eq!(show(first.apply(Delta::Gone(changed.reference()))), [at(0, "other")]);
+    // It takes the place of the first in both, and then one with its hint comes under another name.
+    assert_eq!(show(first.apply(named("b", 4).into())), [at(0, "other"), at(1, "b")]);
+    let copied = changed.map_meta(|meta| (meta.name, meta.uid) = ("c".into(), "c".into()));
+    assert_eq!(show(first.apply(copied.into())), [at(0, "other"), at(1, "b"), at(2, "c")]);
+    assert_eq!(show(first.apply(named("b", 5).into())), [at(0, "other"), at(1, "b"), at(2, "c")]);
+}
+
 #[test]
 fn objects_of_files_have_no_version_and_are_no_old_news() {
     let mut view = View::default();

@@ -10,6 +10,7 @@ use crate::view::table::Ix;
 /// Label key → value → nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Topology {
+    /// Nodes in order of their slots: that one is found fast among thousands.
     domains: BTreeMap<Text, BTreeMap<Text, Vec<Ix<Node>>>>,
     /// Labels under which each node is listed, by slot.
     listed: Vec<Option<Labels>>,
@@ -33,7 +34,10 @@ impl Topology {
         }
         self.remove(node);
         for (key, value) in labels.pairs() {
-            self.domains.entry(key.clone()).or_default().entry(value.clone()).or_default().push(node);
+            let nodes = self.domains.entry(key.clone()).or_default().entry(value.clone()).or_default();
+            if let Err(at) = nodes.binary_search(&node) {
+                nodes.insert(at, node);
+            }
         }
         self.listed[node.slot()] = Some(labels.clone());
     }
@@ -43,7 +47,7 @@ impl Topology {
         for (key, value) in labels.pairs() {
             let Some(values) = self.domains.get_mut(key) else { continue };
             if let Some(nodes) = values.get_mut(value) {
-                if let Some(at) = nodes.iter().position(|entry| *entry == node) {
+                if let Ok(at) = nodes.binary_search(&node) {
                     nodes.remove(at);
                 }
                 if nodes.is_empty() {

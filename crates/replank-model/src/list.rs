@@ -15,6 +15,14 @@ impl<T: 'static> List<T> {
     const NOTHING: &'static Vec<T> = &Vec::new();
 }
 
+impl<T: 'static> List<T> {
+    /// Whether both are one list (the cheap, sufficient test of equality).
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq::<Vec<T>>(&**self, &**other)
+    }
+}
+
 impl<T: Clone + 'static> List<T> {
     /// Gives back what was set aside for items that did not come.
     pub fn shrink(&mut self) {
@@ -89,7 +97,7 @@ impl<'a, T: Clone + 'static> IntoIterator for &'a mut List<T> {
 
 impl<T: PartialEq + 'static> PartialEq for List<T> {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq::<Vec<T>>(&**self, &**other) || **self == **other
+        self.is_same(other) || **self == **other
     }
 }
 

@@ -204,7 +204,16 @@ impl Scheduler {
             && known.meta.uid == pod.meta.uid
             && known.meta.labels == pod.meta.labels
             && known.spec == pod.spec;
-        is_alike && self.world.resized(pod, spec) == self.world.pods[id].resized
+        if !is_alike {
+            return false;
+        }
+        // What containers have is read anew only where something new is said of them.
+        let (was, is) = (&known.status, &pod.status);
+        let has_same_containers = was.container_statuses.is_same(&is.container_statuses)
+            && was.init_container_statuses.is_same(&is.init_container_statuses)
+            && was.resources == is.resources
+            && was.allocated_resources == is.allocated_resources;
+        has_same_containers || self.world.resized(pod, spec) == self.world.pods[id].resized
     }
 
     pub(super) fn tidy(&mut self) {

@@ -528,7 +528,12 @@ impl View {
             old.and_then(|pod| pod.node.as_ref()),
             new.and_then(|pod| pod.node.as_ref()),
         );
-        move_in(&mut self.pods_of, ix, owner(old), owner(new));
+        // Nearly all states of a pod share the list of its owners.
+        let has_same_owners =
+            |old: &Pod| new.is_some_and(|new| new.meta.owner_references.is_same(&old.meta.owner_references));
+        if !old.is_some_and(has_same_owners) {
+            move_in(&mut self.pods_of, ix, owner(old), owner(new));
+        }
     }
 }
 

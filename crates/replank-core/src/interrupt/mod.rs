@@ -180,6 +180,9 @@ impl Cache {
             room.observe(view, change);
         }
         match change {
+            Change::Object { old: Some(Object::Node(old)), new: Some(Object::Node(new)), .. }
+                if old.meta.annotations == new.meta.annotations
+                    && old.spec.provider_id == new.spec.provider_id => {}
             Change::Object { old, new, .. } => {
                 if let Some(Object::Node(old)) = old {
                     self.marked.remove(&old.name());

@@ -421,7 +421,10 @@ impl Api {
         }
         self.version += 1;
         let version = ResourceVersion(self.version);
-        let object = object.map_meta(|meta| meta.resource_version = version);
+        let mut object = object.map_meta(|meta| meta.resource_version = version);
+        if let Object::Pod(pod) = &mut object {
+            Arc::make_mut(pod).status.conditions.note();
+        }
         self.forget_admitted(&object);
         self.forget_policies(&object);
         // It is handed over whole, so that the view can note in it where it is.

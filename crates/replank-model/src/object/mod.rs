@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod network;
 pub mod node;
 pub mod pod;
+mod pod_conditions;
 mod pod_text;
 mod pod_wire;
 pub mod policy;

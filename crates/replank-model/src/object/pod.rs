@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::labels::{Annotations, Labels, TextMap};
 use crate::list::List;
 use crate::object::affinity::{Affinity, Toleration, TopologySpreadConstraint};
-use crate::object::condition::{self, Condition};
+use crate::object::condition;
 use crate::object::meta::Meta;
+pub use crate::object::pod_conditions::PodConditions;
 use crate::object::resources::{ResourceRequirements, Resources};
 use crate::object::volume::VolumeSource;
 use crate::text::{Name, NodeName, Text};
@@ -91,7 +92,7 @@ impl Pod {
     /// Whether the `Ready` condition is true.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        condition::is_true(&self.status.conditions, "Ready")
+        self.status.conditions.is_ready()
     }
 
     /// Whether the pod counts as running for its controller: neither ended nor on its way out
@@ -312,7 +313,7 @@ wire! {
         /// A sentence that says why.
         pub message: Text,
         /// Conditions.
-        pub conditions: List<Condition>,
+        pub conditions: PodConditions,
         /// When the kubelet took the pod.
         pub start_time: Option<Time>,
         /// Node that preemption made room on.

@@ -351,6 +351,7 @@ impl Projector {
             self.share_empty(&mut condition.message);
         }
         status.conditions.shrink();
+        status.conditions.note();
         for list in [&mut status.container_statuses, &mut status.init_container_statuses] {
             for container in &mut *list {
                 container.name = self.text(&container.name);

@@ -10,10 +10,15 @@ pub fn condition(r#type: &str, status: ConditionStatus, reason: &str, message: &
     Condition {
         r#type: Text::from(r#type),
         status,
-        reason: Text::from(reason),
-        message: Text::from(message),
+        reason: text(reason),
+        message: text(message),
         ..Condition::default()
     }
+}
+
+/// Most conditions that hold have no words: nothing is allocated for those.
+fn text(words: &str) -> Text {
+    if words.is_empty() { Text::default() } else { Text::from(words) }
 }
 
 /// Puts a condition in the place of the one of its type. The transition time moves only when the status does.

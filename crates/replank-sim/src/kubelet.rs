@@ -21,9 +21,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use replank_model::object::Object;
 use replank_model::object::condition;
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::object::{Kind, Object};
 use replank_model::text::{NodeName, Uid};
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix};
@@ -34,7 +34,7 @@ use crate::controllers::volumes;
 use crate::event::{Event, KubeletDue as Due, Step};
 pub(crate) use conditions::set_condition;
 use crash::BackOff;
-use delays::Delays;
+use delays::{Delays, Readiness};
 pub(crate) use fake::STUCK;
 pub(crate) use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
@@ -77,6 +77,8 @@ struct Record {
     missed: Vec<Step>,
     /// What is remembered of crashes.
     back_off: Option<BackOff>,
+    /// How long its containers take from running to ready, as far as that was settled when it was seen first.
+    readiness: Readiness,
 }
 
 impl Kubelets {
@@ -155,7 +157,7 @@ impl Kubelets {
 
     /// Has a kubelet do what it could not do for a pod.
     fn make_up(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+        if let Some(record) = self.record_mut(slot) {
             let number = record.number;
             for step in std::mem::take(&mut record.missed) {
                 ctx.agenda.after(Span::ZERO, Event::Kubelet(Due { slot, number, step }));
@@ -178,7 +180,7 @@ impl Kubelets {
                 Some(ImageFault::Crashes) => self.after(ctx, Span::ZERO, slot, Step::Crash),
                 Some(ImageFault::RestartsPods { every }) => self.after(ctx, every, slot, Step::Crash),
                 Some(ImageFault::KeepsUnready) if pod.is_ready() => {
-                    set_ready(ctx, &pod, false);
+                    set_ready(ctx, slot, false);
                     self.miss(slot, Step::Ready);
                 }
                 Some(
@@ -199,7 +201,7 @@ impl Kubelets {
     }
 
     fn miss(&mut self, slot: u32, step: Step) {
-        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+        if let Some(record) = self.record_mut(slot) {
             record.missed.push(step);
         }
     }
@@ -228,8 +230,8 @@ impl Kubelets {
     pub(crate) fn act(&mut self, ctx: &mut Ctx<'_>, ix: Ix<Pod>, act: PodAct) {
         let Some(pod) = ctx.view().pods.get(ix).cloned().filter(|pod| !self.is_silent(pod)) else { return };
         match act {
-            PodAct::Ready => set_ready(ctx, &pod, true),
-            PodAct::Unready => set_ready(ctx, &pod, false),
+            PodAct::Ready => set_ready(ctx, ix.raw(), true),
+            PodAct::Unready => set_ready(ctx, ix.raw(), false),
             PodAct::Exit(code) => self.exit(ctx, ix.raw(), &pod, code),
         }
     }
@@ -253,17 +255,17 @@ impl Kubelets {
             Step::InitEnd => self.init_ends(ctx, due.slot, &pod),
             Step::InitAgain => self.init_again(ctx, due.slot, &pod),
             Step::Ready if pod.status.phase == PodPhase::Running && !crash::is_waiting(&pod) => {
-                set_ready(ctx, &pod, true);
+                set_ready(ctx, due.slot, true);
             }
             Step::Ready => {}
             Step::Observe => self.observe(ctx, due.slot, &pod),
-            Step::Deadline => deadline::pass(ctx, &pod),
+            Step::Deadline => deadline::pass(ctx, due.slot, &pod),
             Step::Exit => self.exit(ctx, due.slot, &pod, Delays::of(&self.model, ctx, &pod).exit_code),
             Step::Restart => self.restart(ctx, due.slot, &pod),
             Step::Crash => self.crash(ctx, due.slot, &pod),
             Step::StartAgain => self.start_again(ctx, due.slot, &pod),
             Step::Stopped => self.stopped(ctx, due.slot, &pod),
-            Step::Remove => remove(ctx, &pod),
+            Step::Remove => remove(ctx, pod),
         }
     }
 
@@ -301,7 +303,7 @@ impl Kubelets {
         }
         let delays = delays::stopping(&self.model, ctx, pod);
         if !delays.is_stuck {
-            if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+            if let Some(record) = self.record_mut(slot) {
                 record.is_stopping = true;
             }
             let grace = Span::from_secs(pod.meta.deletion_grace_period_seconds.unwrap_or(0));
@@ -325,17 +327,22 @@ impl Kubelets {
             is_stopping: false,
             missed: Vec::new(),
             back_off: None,
+            readiness: Readiness::Open,
         };
         self.set(slot, record);
         match pod.status.phase {
             PodPhase::Pending => {
-                if let Some(start) = delays::start(&self.model, ctx, pod) {
+                let (start, readiness) = delays::start(&self.model, ctx, pod);
+                if let Some(record) = self.record_mut(slot) {
+                    record.readiness = readiness;
+                }
+                if let Some(start) = start {
                     self.after(ctx, start, slot, Step::Start);
                 }
                 if ctx.api.serving().traces && report::is_silent_about(pod) && !pod.is_terminating() {
                     let now = ctx.api.timestamp();
-                    let taken = report::write(ctx, &pod.meta.key(), |pod| pod.status.start_time = Some(now));
-                    debug_assert!(taken.is_ok(), "the pod was just read");
+                    let taken = report::write(ctx, slot, |pod| pod.status.start_time = Some(now));
+                    debug_assert!(taken.is_some(), "the pod was just read");
                 }
             }
             PodPhase::Running | PodPhase::Unknown => self.take_over(ctx, slot, pod),
@@ -387,26 +394,27 @@ impl Kubelets {
         if pod.is_terminating() || pod.status.phase != PodPhase::Pending {
             return;
         }
-        let progress = init::initialize(ctx, pod, containers::address(self.next_address(slot)));
+        let progress = init::initialize(ctx, slot, pod, self.next_address(slot));
         if progress != Progress::Done {
             self.await_deadline(ctx, slot, pod);
             self.await_init(ctx, slot, &progress);
             return;
         }
-        let delays = Delays::of(&self.model, ctx, pod);
+        let readiness = self.record(slot).map_or(Readiness::Open, |record| record.readiness);
+        let (ready, run) = delays::started(&self.model, ctx, pod, readiness);
         let fault = self.fault(ctx, pod);
         let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
-        let ready = delays.ready.map(|ready| ready + lateness(fault));
+        let ready = ready.map(|ready| ready + lateness(fault));
         let is_ready = ready == Some(Span::ZERO) && is_well;
         let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
-        let started = report::write(ctx, &pod.meta.key(), |pod| {
+        let started = report::write(ctx, slot, |pod| {
             pod.status.phase = PodPhase::Running;
             pod.status.start_time = pod.status.start_time.or(Some(now));
             pod.status.pod_ip = containers::address(number);
             pod.status.container_statuses = containers::running(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
-        debug_assert!(started.is_ok(), "the pod was just read");
+        debug_assert!(started.is_some(), "the pod was just read");
         told::started(ctx, pod);
         self.await_deadline(ctx, slot, pod);
         if let Some(after) = fault.and_then(ImageFault::crashes_after) {
@@ -416,7 +424,7 @@ impl Kubelets {
         if let Some(ready) = ready.filter(|_| awaits) {
             self.after(ctx, ready, slot, Step::Ready);
         }
-        if let Some(run) = delays.run {
+        if let Some(run) = run {
             self.after(ctx, run, slot, Step::Exit);
         }
     }
@@ -440,7 +448,7 @@ impl Kubelets {
     /// The init container that runs ends: the next one starts, or it is to be started again, or the pod has failed.
     fn init_ends(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         let is_initializing = self.is_initializing(slot, pod);
-        let Some(progress) = is_initializing.then(|| init::ends(ctx, pod)).flatten() else { return };
+        let Some(progress) = is_initializing.then(|| init::ends(ctx, slot, pod)).flatten() else { return };
         self.await_init(ctx, slot, &progress);
         let current = ctx.view().pods.get(Ix::new(slot)).cloned();
         if let (Progress::Done, Some(pod)) = (progress, current) {
@@ -456,7 +464,7 @@ impl Kubelets {
             return;
         }
         let mut back_off = self.record(slot).and_then(|record| record.back_off);
-        let Some(progress) = init::again(ctx, pod, &mut back_off) else { return };
+        let Some(progress) = init::again(ctx, slot, pod, &mut back_off) else { return };
         self.remember_back_off(slot, back_off);
         self.await_init(ctx, slot, &progress);
     }
@@ -466,7 +474,7 @@ impl Kubelets {
     }
 
     fn remember_back_off(&mut self, slot: u32, back_off: Option<BackOff>) {
-        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+        if let Some(record) = self.record_mut(slot) {
             record.back_off = back_off;
         }
     }
@@ -478,7 +486,7 @@ impl Kubelets {
         }
         let now = ctx.api.timestamp();
         let ends = containers::ends_for_good(pod, code);
-        let ended = report::write(ctx, &pod.meta.key(), |pod| {
+        let ended = report::write(ctx, slot, |pod| {
             if ends {
                 pod.status.phase = if code == 0 { PodPhase::Succeeded } else { PodPhase::Failed };
                 containers::terminate(pod, code, now);
@@ -489,7 +497,7 @@ impl Kubelets {
             let reason = if ends { "PodCompleted" } else { "ContainersNotReady" };
             set_condition(&mut pod.status.conditions, "Ready", false, reason, now);
         });
-        debug_assert!(ended.is_ok(), "the pod was just read");
+        debug_assert!(ended.is_some(), "the pod was just read");
         if !ends {
             self.after(ctx, delays::RESTART, slot, Step::Restart);
         }
@@ -504,11 +512,11 @@ impl Kubelets {
         let fault = self.fault(ctx, pod);
         let ready = delays.ready.map(|ready| ready + lateness(fault));
         let is_ready = ready == Some(Span::ZERO);
-        let restarted = report::write(ctx, &pod.meta.key(), |pod| {
+        let restarted = report::write(ctx, slot, |pod| {
             containers::run_again(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
-        debug_assert!(restarted.is_ok(), "the pod was just read");
+        debug_assert!(restarted.is_some(), "the pod was just read");
         told::started(ctx, pod);
         if let Some(after) = fault.and_then(ImageFault::crashes_after) {
             self.after(ctx, after, slot, Step::Crash);
@@ -540,11 +548,11 @@ impl Kubelets {
         }
         let now = ctx.api.timestamp();
         let pause = BackOff::pause(self.record(slot).and_then(|record| record.back_off), now);
-        let crashed = report::write(ctx, &pod.meta.key(), |pod| {
+        let crashed = report::write(ctx, slot, |pod| {
             crash::crashed(pod, pause, now);
             set_condition(&mut pod.status.conditions, "Ready", false, "ContainersNotReady", now);
         });
-        debug_assert!(crashed.is_ok(), "the pod was just read");
+        debug_assert!(crashed.is_some(), "the pod was just read");
         if pause > Span::ZERO {
             told::backs_off(ctx, pod);
         }
@@ -556,10 +564,10 @@ impl Kubelets {
             return;
         }
         let now = ctx.api.timestamp();
-        let written = report::write(ctx, &pod.meta.key(), |pod| crash::started_again(pod, now));
-        debug_assert!(written.is_ok(), "the pod was just read");
+        let written = report::write(ctx, slot, |pod| crash::started_again(pod, now));
+        debug_assert!(written.is_some(), "the pod was just read");
         told::started(ctx, pod);
-        if let Some(record) = self.records.get_mut(slot as usize).and_then(Option::as_mut) {
+        if let Some(record) = self.record_mut(slot) {
             record.back_off = Some(BackOff::next(record.back_off, now));
         }
         let fault = self.fault(ctx, pod);
@@ -576,7 +584,7 @@ impl Kubelets {
     fn stopped(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         let code = delays::term_exit_code(&self.model, ctx, pod);
         let now = ctx.api.timestamp();
-        let stopped = report::write(ctx, &pod.meta.key(), |pod| {
+        let stopped = report::write(ctx, slot, |pod| {
             if !pod.is_terminal() {
                 let is_done = pod.status.phase != PodPhase::Pending && code == 0;
                 pod.status.phase = if is_done { PodPhase::Succeeded } else { PodPhase::Failed };
@@ -587,7 +595,7 @@ impl Kubelets {
                 set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
             }
         });
-        debug_assert!(stopped.is_ok(), "the pod was just read");
+        debug_assert!(stopped.is_some(), "the pod was just read");
         self.after(ctx, delays::REMOVE, slot, Step::Remove);
     }
 
@@ -595,8 +603,8 @@ impl Kubelets {
     fn observe(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         if report::is_behind(ctx.api, pod) {
             self.await_deadline(ctx, slot, pod);
-            let written = report::write(ctx, &pod.meta.key(), |_| {});
-            debug_assert!(written.is_ok(), "the pod was just read");
+            let written = report::write(ctx, slot, |_| {});
+            debug_assert!(written.is_some(), "the pod was just read");
         }
     }
 
@@ -623,6 +631,10 @@ impl Kubelets {
         self.records.get(slot as usize).and_then(Option::as_ref)
     }
 
+    fn record_mut(&mut self, slot: u32) -> Option<&mut Record> {
+        self.records.get_mut(slot as usize).and_then(Option::as_mut)
+    }
+
     fn set(&mut self, slot: u32, record: Record) {
         let at = slot as usize;
         if self.records.len() <= at {
@@ -643,17 +655,16 @@ fn lateness(fault: Option<ImageFault>) -> Span {
     fault.map_or(Span::ZERO, ImageFault::lateness)
 }
 
-fn set_ready(ctx: &mut Ctx<'_>, pod: &Pod, ready: bool) {
+fn set_ready(ctx: &mut Ctx<'_>, slot: u32, ready: bool) {
     let now = ctx.api.timestamp();
-    let written = report::write(ctx, &pod.meta.key(), |pod| {
+    let written = report::write(ctx, slot, |pod| {
         set_condition(&mut pod.status.conditions, "Ready", ready, "", now);
     });
-    debug_assert!(written.is_ok(), "the pod was just read");
+    debug_assert!(written.is_some(), "the pod was just read");
 }
 
-fn remove(ctx: &mut Ctx<'_>, pod: &Pod) {
-    let options =
-        DeleteOptions { grace_seconds: Some(0), uid: Some(pod.meta.uid.clone()), ..DeleteOptions::default() };
-    let removed = ctx.api.delete(Kind::Pod, &pod.meta.key(), &options);
+fn remove(ctx: &mut Ctx<'_>, pod: Arc<Pod>) {
+    let options = DeleteOptions { grace_seconds: Some(0), ..DeleteOptions::default() };
+    let removed = ctx.api.delete_known(&Object::Pod(pod), &options);
     debug_assert!(removed.is_ok(), "the pod was just read");
 }

@@ -14,7 +14,7 @@ use replank_model::object::meta::{Key, Meta, ResourceVersion};
 use replank_model::object::{Kind, Object, Projector};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::time::Time;
-use replank_model::view::{Change, Tabled, View};
+use replank_model::view::{Change, Ix, Tabled, View};
 use rustc_hash::FxHashMap;
 
 use super::admission::Admitted;
@@ -120,7 +120,10 @@ impl Api {
     #[must_use]
     pub fn topology_labels(&self, node: &NodeName) -> Vec<(Text, Text)> {
         const COPIED: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
-        let Some(node) = self.view.node(node).filter(|_| self.serving.traces) else { return Vec::new() };
+        if !self.serving.traces {
+            return Vec::new();
+        }
+        let Some(node) = self.view.node(node) else { return Vec::new() };
         let found =
             COPIED.iter().filter_map(|name| Some((Text::from(*name), node.meta.labels.get(name)?.clone())));
         found.collect()
@@ -351,10 +354,26 @@ impl Api {
     /// `NotFound`.
     pub fn modify<R: Tabled>(&mut self, key: &Key, change: impl FnOnce(&mut R)) -> Result<Arc<R>, ApiError> {
         let (known, object) = self.change_of(key, change)?;
+        Ok(self.put_changed(known, object))
+    }
+
+    /// As [`Api::modify`], for an object whose slot is known: its name need not be looked for. `None` where there is none.
+    pub fn modify_at<R: Tabled>(&mut self, ix: Ix<R>, change: impl FnOnce(&mut R)) -> Option<Arc<R>>
+    where
+        Object: From<Arc<R>>,
+    {
+        let known = R::table(&self.view).get(ix)?.clone();
+        let mut object = R::clone(&known);
+        change(&mut object);
+        Some(self.put_changed(known.into(), object.into()))
+    }
+
+    /// Stores an object that was read and changed.
+    fn put_changed<R: Tabled>(&mut self, known: Object, object: Object) -> Arc<R> {
         let counted = !known.same_spec(&object);
         let object = self.accounted(&known, object);
         let stored = self.replace(known, object, counted);
-        Ok(R::of(&stored).expect("an object keeps its kind").clone())
+        R::of(&stored).expect("an object keeps its kind").clone()
     }
 
     /// As [`Api::modify`], for a change of the status alone that does change it: nothing need be compared.

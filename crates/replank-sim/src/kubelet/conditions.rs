@@ -19,7 +19,9 @@ pub(crate) fn set_condition(
                 known.last_transition_time = Some(now);
             }
             known.status = status;
-            known.reason = Text::from(reason);
+            if *known.reason != *reason {
+                known.reason = Text::from(reason);
+            }
         }
         None => conditions.push(Condition {
             r#type: Text::from(r#type),

@@ -19,14 +19,14 @@ pub(super) fn left(ctx: &Ctx<'_>, pod: &Pod) -> Option<Span> {
 }
 
 /// Ends a pod whose time is over.
-pub(super) fn pass(ctx: &mut Ctx<'_>, pod: &Pod) {
+pub(super) fn pass(ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
     let is_over = left(ctx, pod).is_some_and(|left| left <= Span::ZERO);
     let is_active = matches!(pod.status.phase, PodPhase::Pending | PodPhase::Running);
     if !is_over || !is_active || pod.is_terminating() {
         return;
     }
     let now = ctx.api.timestamp();
-    let ended = report::write(ctx, &pod.meta.key(), |pod| {
+    let ended = report::write(ctx, slot, |pod| {
         pod.status.phase = PodPhase::Failed;
         pod.status.reason = Text::from("DeadlineExceeded");
         pod.status.message = Text::from("Pod was active on the node longer than the specified deadline");
@@ -34,5 +34,5 @@ pub(super) fn pass(ctx: &mut Ctx<'_>, pod: &Pod) {
         init::stop(pod, KILLED, now);
         set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
     });
-    debug_assert!(ended.is_ok(), "the pod was just read");
+    debug_assert!(ended.is_some(), "the pod was just read");
 }

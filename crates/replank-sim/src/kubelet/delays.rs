@@ -3,10 +3,11 @@
 use replank_model::object::pod::Pod;
 use replank_model::time::Span;
 
+use super::pod_delays::ends_before;
 use super::{KubeletModel, fake, learnt};
 use crate::context::Ctx;
 
-pub(super) use super::pod_delays::{Delays, Stopping};
+pub(super) use super::pod_delays::{Delays, Readiness, Stopping};
 
 /// From the end of a container to its next start.
 pub(super) const RESTART: Span = Span::from_millis(500);
@@ -26,11 +27,36 @@ impl Delays {
     }
 }
 
-/// How long from now until a pod that does not run yet runs; `None`: it never does.
-pub(super) fn start(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> Option<Span> {
+/// How long from now until a pod that does not run yet runs (`None`: it never does), and from then until it is ready.
+pub(super) fn start(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> (Option<Span>, Readiness) {
     match model {
-        KubeletModel::Fake | KubeletModel::Served { .. } => Delays::of(model, ctx, pod).start,
-        KubeletModel::Learnt(durations) => learnt::start(durations, ctx, pod).0,
+        KubeletModel::Fake | KubeletModel::Served { .. } => {
+            (Delays::of(model, ctx, pod).start, Readiness::Open)
+        }
+        KubeletModel::Learnt(durations) => {
+            let (start, ready) = learnt::start(durations, ctx, pod);
+            (start, ready.map_or(Readiness::Never, Readiness::After))
+        }
+    }
+}
+
+/// How long a pod that is starting takes from running to ready (`None`: it never is), and to the end (`None`: it runs for ever).
+pub(super) fn started(
+    model: &KubeletModel,
+    ctx: &Ctx<'_>,
+    pod: &Pod,
+    readiness: Readiness,
+) -> (Option<Span>, Option<Span>) {
+    match (model, readiness) {
+        (KubeletModel::Fake | KubeletModel::Served { .. }, _)
+        | (KubeletModel::Learnt(_), Readiness::Open) => {
+            let delays = Delays::of(model, ctx, pod);
+            (delays.ready, delays.run)
+        }
+        (KubeletModel::Learnt(durations), Readiness::After(_) | Readiness::Never) => {
+            let run = learnt::run(durations, ctx, pod);
+            (readiness.span(), ends_before(run, ctx.api.now(), pod).map(|left| left.max(Span::ZERO)).or(run))
+        }
     }
 }
 

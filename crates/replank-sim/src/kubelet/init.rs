@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::conditions::set_condition;
 use super::crash::BackOff;
-use super::{fake, report, told};
+use super::{containers, fake, report, told};
 use crate::context::Ctx;
 
 /// An init container, and what its command says of it.
@@ -54,8 +54,8 @@ pub(super) enum Progress {
     Over,
 }
 
-/// Lets init containers run that are due; a pod's address is given with its first container.
-pub(super) fn initialize(ctx: &mut Ctx<'_>, pod: &Pod, address: Text) -> Progress {
+/// Lets init containers run that are due; a pod's address, by its number, is given with its first container.
+pub(super) fn initialize(ctx: &mut Ctx<'_>, slot: u32, pod: &Pod, number: u32) -> Progress {
     if !ctx.api.serving().traces {
         return Progress::Done;
     }
@@ -66,12 +66,12 @@ pub(super) fn initialize(ctx: &mut Ctx<'_>, pod: &Pod, address: Text) -> Progres
         Next::Begin(these) => these,
     };
     let now = ctx.api.timestamp();
-    let begun = report::write(ctx, &pod.meta.key(), |pod| {
+    let begun = report::write(ctx, slot, |pod| {
         pod.status.start_time = pod.status.start_time.or(Some(now));
-        pod.status.pod_ip = address;
+        pod.status.pod_ip = containers::address(number);
         these.iter().for_each(|one| begin(pod, one, now));
     });
-    debug_assert!(begun.is_ok(), "the pod was just read");
+    debug_assert!(begun.is_some(), "the pod was just read");
     these.iter().for_each(|one| told::init_started(ctx, pod, &one.name));
     match these.last().filter(|one| !one.is_sidecar) {
         Some(one) => Progress::Runs(one.run),
@@ -80,11 +80,11 @@ pub(super) fn initialize(ctx: &mut Ctx<'_>, pod: &Pod, address: Text) -> Progres
 }
 
 /// The init container that runs ends; nothing where none does.
-pub(super) fn ends(ctx: &mut Ctx<'_>, pod: &Pod) -> Option<Progress> {
+pub(super) fn ends(ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) -> Option<Progress> {
     let Next::Runs(one) = next(pod) else { return None };
     let (now, code) = (ctx.api.timestamp(), one.exit_code);
     let is_over = code != 0 && pod.spec.restart_policy == Some(RestartPolicy::Never);
-    let ended = report::write(ctx, &pod.meta.key(), |pod| {
+    let ended = report::write(ctx, slot, |pod| {
         end(pod, &one.name, code, now);
         if is_over {
             pod.status.phase = PodPhase::Failed;
@@ -92,7 +92,7 @@ pub(super) fn ends(ctx: &mut Ctx<'_>, pod: &Pod) -> Option<Progress> {
             set_condition(&mut pod.status.conditions, "Ready", false, "PodFailed", now);
         }
     });
-    debug_assert!(ended.is_ok(), "the pod was just read");
+    debug_assert!(ended.is_some(), "the pod was just read");
     Some(match (code, is_over) {
         (0, _) => Progress::Done,
         (_, true) => Progress::Over,
@@ -101,16 +101,21 @@ pub(super) fn ends(ctx: &mut Ctx<'_>, pod: &Pod) -> Option<Progress> {
 }
 
 /// An init container that has failed is started again, or waits first; nothing where none has. What is remembered of crashes changes with it.
-pub(super) fn again(ctx: &mut Ctx<'_>, pod: &Pod, back_off: &mut Option<BackOff>) -> Option<Progress> {
+pub(super) fn again(
+    ctx: &mut Ctx<'_>,
+    slot: u32,
+    pod: &Pod,
+    back_off: &mut Option<BackOff>,
+) -> Option<Progress> {
     let Next::Failed(one) = next(pod) else { return None };
     let (moment, now) = (ctx.api.now(), ctx.api.timestamp());
     let has_waited = status(pod, &one.name).is_some_and(|status| status.state.waiting.is_some());
     let pause = if has_waited { Span::ZERO } else { BackOff::pause(*back_off, moment) };
-    let written = report::write(ctx, &pod.meta.key(), |pod| match pause > Span::ZERO {
+    let written = report::write(ctx, slot, |pod| match pause > Span::ZERO {
         true => wait(pod, &one.name, pause),
         false => run_again(pod, &one.name, now),
     });
-    debug_assert!(written.is_ok(), "the pod was just read");
+    debug_assert!(written.is_some(), "the pod was just read");
     if pause > Span::ZERO {
         told::init_backs_off(ctx, pod, &one.name);
         return Some(Progress::Waits(pause));

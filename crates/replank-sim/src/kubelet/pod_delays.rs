@@ -24,6 +24,36 @@ pub(super) struct Delays {
     pub(super) is_stuck: bool,
 }
 
+/// How long a pod's containers take from running to ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    /// That is asked for when they run.
+    Open,
+    /// So long.
+    After(Span),
+    /// They are never ready.
+    Never,
+}
+
+impl Readiness {
+    /// How long it takes, where that is settled and ever comes.
+    pub(super) fn span(self) -> Option<Span> {
+        match self {
+            Self::After(span) => Some(span),
+            Self::Open | Self::Never => None,
+        }
+    }
+}
+
+/// How long from now until the `activeDeadlineSeconds` of a pod are over, if that is before its containers end by themselves. Of a pod that is
+/// restarted the pod would have to fail as a whole; those have none.
+pub(super) fn ends_before(run: Option<Span>, now: Time, pod: &Pod) -> Option<Span> {
+    let is_once = pod.spec.restart_policy == Some(RestartPolicy::Never);
+    let seconds = pod.spec.active_deadline_seconds.filter(|_| is_once)?;
+    let left = pod.status.start_time.unwrap_or(now) + Span::from_secs(seconds) - now;
+    Some(left).filter(|left| run.is_none_or(|run| run > *left))
+}
+
 /// How a pod stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopping {
@@ -55,15 +85,9 @@ impl Delays {
         }
     }
 
-    /// The same for a pod that has an `activeDeadlineSeconds`: then it is killed (`active_deadline.go`). Of one that is restarted the pod would
-    /// have to fail as a whole; those have none.
+    /// The same for a pod that has an `activeDeadlineSeconds`: then it is killed (`active_deadline.go`).
     pub(super) fn until_deadline(self, now: Time, pod: &Pod) -> Self {
-        let is_once = pod.spec.restart_policy == Some(RestartPolicy::Never);
-        let Some(seconds) = pod.spec.active_deadline_seconds.filter(|_| is_once) else { return self };
-        let left = pod.status.start_time.unwrap_or(now) + Span::from_secs(seconds) - now;
-        if self.run.is_some_and(|run| run <= left) {
-            return self;
-        }
+        let Some(left) = ends_before(self.run, now, pod) else { return self };
         // A caller that asks when the time is over asks how it ended.
         let exit_code = if left <= Span::ZERO { 137 } else { self.exit_code };
         Self { run: Some(left.max(Span::ZERO)), exit_code, ..self }

@@ -3,29 +3,26 @@
 
 use std::sync::Arc;
 
-use replank_apiserver::{Api, ApiError};
-use replank_model::object::meta::Key;
+use replank_apiserver::Api;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::{Object, render};
 use replank_model::time::Time;
+use replank_model::view::Ix;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::context::Ctx;
 
-/// Writes a pod's status, and what follows from it where somebody looks.
-pub(super) fn write(
-    ctx: &mut Ctx<'_>,
-    key: &Key,
-    change: impl FnOnce(&mut Pod),
-) -> Result<Arc<Pod>, ApiError> {
+/// Writes the status of the pod in a slot, and what follows from it where somebody looks. `None` where there is no pod.
+pub(super) fn write(ctx: &mut Ctx<'_>, slot: u32, change: impl FnOnce(&mut Pod)) -> Option<Arc<Pod>> {
+    let ix = Ix::new(slot);
     if !ctx.api.serving().traces {
-        return ctx.api.modify(key, change);
+        return ctx.api.modify_at(ix, change);
     }
     let now = ctx.api.timestamp();
-    let node = ctx.view().pods.by_key(key).and_then(|pod| ctx.view().node(pod.node.as_ref()?)).cloned();
-    ctx.api.modify(key, |pod| {
+    let node = ctx.view().pods.get(ix).and_then(|pod| ctx.view().node(pod.node.as_ref()?)).cloned();
+    ctx.api.modify_at(ix, |pod: &mut Pod| {
         change(pod);
         complete(pod, node.as_deref(), now);
     })

@@ -137,20 +137,26 @@ impl Bindings {
 }
 
 /// Binds a pod, or asks for its claims first; whether it is bound.
-pub(super) fn begin(ctx: &mut Ctx<'_>, pod: &Arc<Pod>, node: &NodeName, decisions: &VolumeDecisions) -> bool {
+pub(super) fn begin(
+    ctx: &mut Ctx<'_>,
+    slot: u32,
+    pod: &Arc<Pod>,
+    node: &NodeName,
+    decisions: &VolumeDecisions,
+) -> bool {
     if volumes::are_bound(ctx.view(), pod) {
-        bind(ctx, pod, node);
+        bind(ctx, slot, pod, node);
         return true;
     }
     volumes::ask(ctx, pod, node, decisions);
     false
 }
 
-/// Binds a pod (pkg/registry/core/pod/storage `assignPod`); its nomination ends with it.
-pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Arc<Pod>, node: &NodeName) {
+/// Binds the pod in a slot (pkg/registry/core/pod/storage `assignPod`); its nomination ends with it.
+pub(super) fn bind(ctx: &mut Ctx<'_>, slot: u32, pod: &Arc<Pod>, node: &NodeName) {
     let now = ctx.api.timestamp();
     let topology = ctx.api.topology_labels(node);
-    let bound = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+    let bound = ctx.api.modify_at(Ix::<Pod>::new(slot), |pod| {
         pod.node = Some(node.clone());
         for (key, value) in topology {
             if !pod.meta.labels.contains_key(&key) {
@@ -160,7 +166,7 @@ pub(super) fn bind(ctx: &mut Ctx<'_>, pod: &Arc<Pod>, node: &NodeName) {
         pod.status.nominated_node_name = None;
         set(&mut pod.status.conditions, condition("PodScheduled", ConditionStatus::True, "", ""), now);
     });
-    debug_assert!(bound.is_ok(), "the pod was just read");
+    debug_assert!(bound.is_some(), "the pod was just read");
     if ctx.api.serving().traces {
         let message = format!("Successfully assigned {}/{} to {node}", pod.meta.namespace, pod.meta.name);
         ctx.api.tell("default-scheduler", &Object::Pod(pod.clone()), "Scheduled", &message);

@@ -156,7 +156,7 @@ impl Scheduling {
                 if let Some(pod) = pod_at(ctx.view(), slot).cloned()
                     && let Some(node) = self.bindings.finish(slot, &pod)
                 {
-                    binding::bind(ctx, &pod, &node);
+                    binding::bind(ctx, slot, &pod, &node);
                 }
             }
             Due::GiveUp(slot) => self.give_up(ctx, slot),
@@ -177,7 +177,7 @@ impl Scheduling {
     fn attempt(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Arc<Pod>) -> Outcome {
         match self.find_node(ctx, pod) {
             Ok(Placed { node, volumes, .. }) => {
-                if !binding::begin(ctx, pod, &node, &volumes) {
+                if !binding::begin(ctx, slot, pod, &node, &volumes) {
                     self.engine.assume(ctx.view(), pod, &node, &volumes);
                     let until = self.bindings.add(slot, pod, node, ctx.api.now());
                     ctx.agenda.at(until, Event::Schedule(Due::GiveUp(slot)));

@@ -253,8 +253,12 @@ fn remove_object(ctx: &mut Ctx<'_>, name: Name) {
 /// Whether all volumes of a pod are attached to its node, as the kubelet waits for
 /// (pkg/kubelet/volumemanager `VerifyControllerAttachedVolume`).
 pub(crate) fn is_attached(view: &View, pod: &Pod) -> bool {
+    let claims = claims_of(pod);
+    if claims.is_empty() {
+        return true;
+    }
     let Some(node) = pod.node.as_ref().and_then(|name| view.node(name)) else { return true };
-    claims_of(pod).iter().all(|key| {
+    claims.iter().all(|key| {
         let Some(claim) = view.persistent_volume_claims.by_key(key) else { return false };
         let volume = volume_named(view, &claim.spec.volume_name).map(|ix| &view.persistent_volumes[ix]);
         match volume {

@@ -240,7 +240,7 @@ fn like(view: &View, entry: &EvictionEntry) -> Option<Ix<Pod>> {
     let found = pods.into_iter().find(|(_, pod)| {
         pod.meta.namespace.text() == &entry.namespace
             && replank_sim::workload_of(view, pod)
-                .is_some_and(|one| format!("{} {}", one.kind, one.name) == *wanted)
+                .is_some_and(|one| format!("{} {}", one.kind, one.name) == **wanted)
     });
     found.map(|(ix, _)| ix)
 }

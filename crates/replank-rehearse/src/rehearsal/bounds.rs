@@ -5,15 +5,20 @@
 //! the cluster and are far beyond what a roll needs (each pod moves once or twice).
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
 use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object};
+use replank_model::text::Uid;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, View};
 use replank_sim::{Observer, Workload, workload_of};
 use rustc_hash::FxHashMap;
+
+use super::by_slot::BySlot;
+use super::numbered::Numbered;
 
 /// Pods that any rehearsal may make.
 const PODS: u64 = 5_000;
@@ -74,32 +79,74 @@ struct Counts {
     pods: Made,
     others: Made,
     /// Changes of each object that is there, by kind and slot: every change is counted, so names are read where something has run away.
-    changed: FxHashMap<Kind, Vec<Option<Changed>>>,
+    changed: FxHashMap<Kind, BySlot<u32>>,
     /// The same of kinds that no decision reads: those have no slots.
-    named: FxHashMap<Key, Changed>,
-    /// Changes of those that are gone, by kind and name: others of the name go on with them.
-    gone: FxHashMap<(&'static str, Key), u64>,
+    named: FxHashMap<Key, u32>,
+    gone: Gone,
+}
+
+/// Changes of objects that are gone, by kind and name: others of the name go on with them.
+#[derive(Debug, Default)]
+struct Gone {
+    all: Vec<Changed>,
+    /// How many have a name of their own, as far as they were told apart.
+    names: usize,
 }
 
 /// An object that has changed, and how often.
-#[derive(Debug)]
-struct Changed {
-    kind: &'static str,
-    key: Key,
-    times: u64,
+type Changed = ((&'static str, Key), u64);
+
+impl Gone {
+    /// Names are told apart once there are twice as many as there were names, and not one by one.
+    const SPARE: usize = 100_000;
+
+    fn add(&mut self, lost: Changed) {
+        self.all.push(lost);
+        if self.all.len() > 2 * self.names + Self::SPARE {
+            self.all.sort_unstable();
+            self.all.dedup_by(|(name, times), (first, all)| {
+                let is_same = name == first;
+                *all += if is_same { *times } else { 0 };
+                is_same
+            });
+            self.names = self.all.len();
+        }
+    }
 }
 
 /// Objects made, by who makes them.
 #[derive(Debug, Default)]
 struct Made {
     all: u64,
-    by: FxHashMap<Maker, u64>,
+    by: Numbered<Maker, u64>,
+    /// The makers that owners stand for; `None` where what they make is not counted.
+    of_owner: FxHashMap<Uid, Option<usize>>,
 }
 
 impl Made {
-    fn count(&mut self, maker: Maker) {
+    fn count(&mut self, maker: &Maker) {
+        let number = self.by.number_or_insert(maker, u64::default);
+        self.count_at(number);
+    }
+
+    fn count_at(&mut self, number: usize) {
         self.all += 1;
-        *self.by.entry(maker).or_default() += 1;
+        *self.by.at_mut(number) += 1;
+    }
+
+    /// Counts what an owner has made, whose maker is looked for once.
+    fn count_of(&mut self, owner: &Uid, maker: impl FnOnce() -> Option<Maker>) {
+        let number = match self.of_owner.get(owner) {
+            Some(known) => *known,
+            None => {
+                let number = maker().map(|maker| self.by.number_or_insert(&maker, u64::default));
+                self.of_owner.insert(owner.clone(), number);
+                number
+            }
+        };
+        if let Some(number) = number {
+            self.count_at(number);
+        }
     }
 
     /// What is beyond a bound, if anything is.
@@ -107,11 +154,12 @@ impl Made {
         if self.all <= bound {
             return None;
         }
-        let (maker, made) = most(&self.by)?;
+        let counts = || self.by.sorted().map(|(maker, made)| (maker, *made));
+        let (maker, made) = most(counts())?;
         let reason = format!(
             "ran away: it made {made} of {} {kind}, where a rehearsal of this cluster may make {bound}{}",
             self.all,
-            others(&self.by, made, "made")
+            others(counts(), made, "made")
         );
         Some(Runaway { what: maker.to_string(), reason })
     }
@@ -135,20 +183,17 @@ impl fmt::Display for Maker {
 }
 
 impl Counter {
-    /// What is beyond the bounds, if anything is.
-    pub(super) fn beyond(&self, bounds: Bounds, events: u64) -> Option<Runaway> {
+    /// What is beyond the bounds, if anything is; the view has what was counted.
+    pub(super) fn beyond(&self, bounds: Bounds, events: u64, view: &View) -> Option<Runaway> {
         let counts = self.0.borrow();
         let made = counts.pods.beyond(bounds.pods, "pods");
         if let Some(beyond) = made.or_else(|| counts.others.beyond(bounds.others, "objects")) {
             return Some(beyond);
         }
         if events > bounds.events {
-            let slots = counts.changed.values().flatten().flatten();
-            let there = slots.chain(counts.named.values()).map(|one| ((one.kind, &one.key), one.times));
-            let gone = counts.gone.iter().map(|((kind, key), times)| ((*kind, key), *times));
-            let mut changed: FxHashMap<(&str, &Key), u64> = FxHashMap::default();
-            there.chain(gone).for_each(|(object, times)| *changed.entry(object).or_default() += times);
-            let busiest = most(&changed);
+            let changed = counts.changes(view);
+            let counts = || changed.iter().map(|(object, times)| (object, *times));
+            let busiest = most(counts());
             return Some(Runaway {
                 what: busiest
                     .map_or_else(|| "rehearsal".to_owned(), |((kind, key), _)| format!("{kind} {key}")),
@@ -156,7 +201,7 @@ impl Counter {
                     "ran away: {} changes, {events} events in all, where a rehearsal of this cluster may have {}{}",
                     busiest.map_or(0, |(_, changes)| changes),
                     bounds.events,
-                    busiest.map_or_else(String::new, |(_, most)| others(&changed, most, "had"))
+                    busiest.map_or_else(String::new, |(_, most)| others(counts(), most, "had"))
                 ),
             });
         }
@@ -165,8 +210,8 @@ impl Counter {
 }
 
 /// How many others did as the busiest, within a factor of ten: they run away as well, or are part of it. Nothing where there are none.
-fn others<K>(counts: &FxHashMap<K, u64>, most: u64, did: &str) -> String {
-    let alike = counts.values().filter(|count| count.saturating_mul(10) >= most).count().saturating_sub(1);
+fn others<K>(counts: impl Iterator<Item = (K, u64)>, most: u64, did: &str) -> String {
+    let alike = counts.filter(|(_, count)| count.saturating_mul(10) >= most).count().saturating_sub(1);
     match alike {
         0 => String::new(),
         1 => format!("; 1 other {did} at least a tenth as many"),
@@ -175,11 +220,8 @@ fn others<K>(counts: &FxHashMap<K, u64>, most: u64, did: &str) -> String {
 }
 
 /// The greatest count; of equal ones the first in order, whatever the map's.
-fn most<K: Ord>(counts: &FxHashMap<K, u64>) -> Option<(&K, u64)> {
-    counts
-        .iter()
-        .max_by(|(a, of_a), (b, of_b)| of_a.cmp(of_b).then_with(|| b.cmp(a)))
-        .map(|(key, count)| (key, *count))
+fn most<K: Ord>(counts: impl Iterator<Item = (K, u64)>) -> Option<(K, u64)> {
+    counts.max_by(|(a, of_a), (b, of_b)| of_a.cmp(of_b).then_with(|| b.cmp(a)))
 }
 
 impl Observer for Counter {
@@ -199,40 +241,55 @@ impl Observer for Counter {
 
 impl Counts {
     fn count(&mut self, slot: u32, object: &Object) {
-        let unchanged = || Changed { kind: object.kind().as_str(), key: object.meta().key(), times: 0 };
-        let one = if object.kind() == Kind::Other {
-            self.named.entry(object.meta().key()).or_insert_with(unchanged)
+        let times = if object.kind() == Kind::Other {
+            self.named.entry(object.meta().key()).or_default()
         } else {
-            let slots = self.changed.entry(object.kind()).or_default();
-            let slot = slot as usize;
-            if slots.len() <= slot {
-                slots.resize_with(slot + 1, || None);
-            }
-            slots[slot].get_or_insert_with(unchanged)
+            self.changed.entry(object.kind()).or_default().at_mut(slot)
         };
-        one.times += 1;
+        *times = times.saturating_add(1);
     }
 
     fn lose(&mut self, slot: u32, object: &Object) {
-        let lost = if object.kind() == Kind::Other {
-            self.named.remove(&object.meta().key())
+        let times = if object.kind() == Kind::Other {
+            self.named.remove(&object.meta().key()).unwrap_or(0)
         } else {
-            self.changed.get_mut(&object.kind()).and_then(|slots| slots.get_mut(slot as usize)?.take())
+            std::mem::take(self.changed.entry(object.kind()).or_default().at_mut(slot))
         };
-        if let Some(Changed { kind, key, times }) = lost {
-            *self.gone.entry((kind, key)).or_default() += times;
+        if times > 0 {
+            self.gone.add(((object.kind().as_str(), object.meta().key()), times.into()));
         }
+    }
+
+    /// How often each object has changed, by kind and name.
+    fn changes(&self, view: &View) -> BTreeMap<(&'static str, Key), u64> {
+        let mut all: BTreeMap<(&'static str, Key), u64> = BTreeMap::new();
+        let mut add = |name: (&'static str, Key), times: u64| {
+            if times > 0 {
+                *all.entry(name).or_default() += times;
+            }
+        };
+        for (kind, slots) in &self.changed {
+            for object in view.objects_of(*kind) {
+                let key = object.meta().key();
+                let times = view.slot_of(*kind, &key).map_or(0, |(slot, _)| slots.get(slot));
+                add((kind.as_str(), key), times.into());
+            }
+        }
+        self.named.iter().for_each(|(key, times)| add((Kind::Other.as_str(), key.clone()), (*times).into()));
+        self.gone.all.iter().for_each(|(name, times)| add(name.clone(), *times));
+        all
     }
 
     fn made(&mut self, object: &Object, view: &View) {
         let of_kind = || Maker::Kind(object.kind().as_str());
         if let Object::Pod(pod) = object {
-            match workload_of(view, pod) {
+            let Some(owner) = pod.meta.controller() else { return self.pods.count(&of_kind()) };
+            self.pods.count_of(&owner.uid, || match workload_of(view, pod) {
                 // As many as the schedule says, and no more.
-                Some(workload) if ["CronJob", "CronWorkflow"].contains(&&*workload.kind) => {}
-                Some(workload) => self.pods.count(Maker::Owner(workload)),
-                None => self.pods.count(of_kind()),
-            }
+                Some(workload) if ["CronJob", "CronWorkflow"].contains(&&*workload.kind) => None,
+                Some(workload) => Some(Maker::Owner(workload)),
+                None => Some(of_kind()),
+            });
         } else if !["Job", "Workflow"].contains(&object.kind_name()) {
             let owner = object.meta().controller().map(|owner| {
                 Maker::Owner(Workload {
@@ -241,7 +298,7 @@ impl Counts {
                     name: owner.name.text().clone(),
                 })
             });
-            self.others.count(owner.unwrap_or_else(of_kind));
+            self.others.count(&owner.unwrap_or_else(of_kind));
         }
     }
 }
@@ -264,14 +321,15 @@ mod tests {
         let counter = Counter::default();
         world.observe(Box::new(counter.clone()));
         let bounds = Bounds { pods: 50, others: 10, events: u64::MAX };
-        assert_eq!(counter.beyond(bounds, 0), None);
+        assert_eq!(counter.beyond(bounds, 0, world.view()), None);
         world.pass(Span::from_secs(10));
-        let beyond = counter.beyond(bounds, world.events()).expect("62 pods are beyond 50");
+        let beyond = counter.beyond(bounds, world.events(), world.view()).expect("62 pods are beyond 50");
         assert_eq!(beyond.what, "ReplicaSet shop/wild");
         assert!(beyond.reason.contains("it made 60 of 62 pods"), "{}", beyond.reason);
         assert!(!beyond.reason.contains("other"), "2 of 62 are none of it: {}", beyond.reason);
         let events = Bounds { pods: u64::MAX, others: u64::MAX, events: 10 };
-        let beyond = counter.beyond(events, world.events()).expect("62 pods are more than 10 events");
+        let beyond = counter.beyond(events, world.events(), world.view());
+        let beyond = beyond.expect("62 pods are more than 10 events");
         assert!(beyond.reason.contains("events in all"), "{}", beyond.reason);
     }
 
@@ -282,7 +340,7 @@ mod tests {
         };
         let mut made = Made::default();
         for (name, pods) in [("a", 40), ("b", 30), ("c", 30), ("d", 3)] {
-            (0..pods).for_each(|_| made.count(owner(name)));
+            (0..pods).for_each(|_| made.count(&owner(name)));
         }
         let beyond = made.beyond(100, "pods").expect("103 are more");
         assert_eq!(beyond.what, "ReplicaSet shop/a");

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use replank_model::object::pod::Pod;
-use replank_model::text::{Text, Uid};
+use replank_model::text::{self, Text, Uid};
 use replank_model::time::Time;
 use replank_protocol::command::Refusal;
-use replank_sim::{Asked, Asker, Sent, Workload};
+use replank_sim::{Asked, Asker, Sent};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct EvictionEntry {
     /// Its node.
     pub node: Option<Text>,
     /// Its workload: kind and name.
-    pub workload: Option<String>,
+    pub workload: Option<Text>,
     /// Who asked for it.
     pub by: By,
     /// How it was asked for.
@@ -77,7 +77,7 @@ pub struct Successor {
 pub(super) struct Evictions {
     entries: Vec<EvictionEntry>,
     /// Those that were granted and have no successor yet, by the number of the workload, the oldest first.
-    vacant: FxHashMap<usize, VecDeque<usize>>,
+    vacant: FxHashMap<u32, VecDeque<usize>>,
     /// Pods that were granted to go and are still there.
     leaving: FxHashMap<Uid, usize>,
     /// Successors that are not Ready yet.
@@ -85,13 +85,13 @@ pub(super) struct Evictions {
 }
 
 impl Evictions {
-    /// Notes a request that was answered, with the pod's workload and its number.
+    /// Notes a request that was answered, with the number of the pod's workload, its kind and its name.
     pub(super) fn answered(
         &mut self,
         sent: &Sent,
         request: Request,
         pod: &Pod,
-        workload: Option<(usize, &Workload)>,
+        workload: Option<(u32, &Text)>,
     ) {
         let Some((at, result)) = &sent.result else { return };
         let refused = match result {
@@ -108,7 +108,7 @@ impl Evictions {
     }
 
     /// Notes what somebody else has asked for.
-    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<(usize, &Workload)>) {
+    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<(u32, &Text)>) {
         let by = match asked.by {
             Asker::Person => By::Hand,
             Asker::Eks => By::Eks,
@@ -122,7 +122,7 @@ impl Evictions {
         (by, request): (By, Request),
         refused: Option<String>,
         pod: &Pod,
-        workload: Option<(usize, &Workload)>,
+        workload: Option<(u32, &Text)>,
     ) {
         let index = self.entries.len();
         if refused.is_none() {
@@ -136,7 +136,7 @@ impl Evictions {
             namespace: pod.meta.namespace.text().clone(),
             pod: pod.meta.name.text().clone(),
             node: pod.node.as_ref().map(|node| node.text().clone()),
-            workload: workload.map(|(_, workload)| format!("{} {}", workload.kind, workload.name)),
+            workload: workload.map(|(_, label)| label.clone()),
             by,
             request,
             refused,
@@ -150,11 +150,13 @@ impl Evictions {
         !self.vacant.is_empty()
     }
 
-    /// A pod of a workload of this number was made: in place of the one of its name, else of the one of its workload that went first.
-    pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<usize>) {
-        let Some(vacant) = workload.and_then(|number| self.vacant.get_mut(&number)) else { return };
-        let same = vacant.iter().position(|index| self.entries[*index].pod == *pod.meta.name.text());
-        let Some(index) = vacant.remove(same.unwrap_or(0)) else { return };
+    /// A pod of a workload of this number was made: in place of the one of its name, else of the one of its workload that went first. Whether
+    /// there was one.
+    pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<u32>) -> bool {
+        let Some(vacant) = workload.and_then(|number| self.vacant.get_mut(&number)) else { return false };
+        let same =
+            vacant.iter().position(|index| text::same(&self.entries[*index].pod, pod.meta.name.text()));
+        let Some(index) = vacant.remove(same.unwrap_or(0)) else { return false };
         self.entries[index].successor = Some(Successor {
             pod: pod.meta.name.text().clone(),
             created: at.floor_seconds(),
@@ -162,19 +164,22 @@ impl Evictions {
             ready: None,
         });
         self.coming.insert(pod.meta.uid.clone(), index);
+        true
     }
 
-    /// A pod has changed: it may be one that comes.
-    pub(super) fn came(&mut self, at: Time, pod: &Pod) {
-        let Some(index) = self.coming.get(&pod.meta.uid).copied() else { return };
-        let Some(successor) = &mut self.entries[index].successor else { return };
+    /// A pod that comes in place of another has changed. Whether it is not Ready yet.
+    pub(super) fn came(&mut self, at: Time, pod: &Pod) -> bool {
+        let Some(index) = self.coming.get(&pod.meta.uid).copied() else { return false };
+        let Some(successor) = &mut self.entries[index].successor else { return false };
         if successor.node.is_none() {
             successor.node = pod.node.as_ref().map(|node| node.text().clone());
         }
         if pod.is_ready() {
             successor.ready = Some(at.floor_seconds());
             self.coming.remove(&pod.meta.uid);
+            return false;
         }
+        true
     }
 
     /// A pod is gone.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use replank_facts::coverage::Coverage;
-use replank_model::text::NodeName;
+use replank_model::object::meta::Key;
+use replank_model::text::{NodeName, Text};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_protocol::command::NodeRole;
@@ -218,17 +219,23 @@ fn workloads(view: &View, notes: &Recorder, now: Time) -> Vec<WorkloadFigures> {
     };
     let moved = notes.served.iter().filter(concerned);
     moved
-        .map(|(workload, One { count, course, covered })| WorkloadFigures {
+        .map(|(workload, One { count, course, covered, .. })| WorkloadFigures {
             kind: workload.kind.clone(),
             namespace: workload.namespace.text().clone(),
             name: workload.name.clone(),
             desired: outages::desired(view, workload).unwrap_or(count.before),
             min_ready: count.min,
             without_ready: outages::dark(count, now),
-            budgets: covered.iter().map(|key| key.name.text().clone()).collect(),
+            budgets: names(notes, covered),
             history: course.entries(),
         })
         .collect()
+}
+
+/// The names of budgets, in order.
+fn names(notes: &Recorder, budgets: &BTreeSet<usize>) -> Vec<Text> {
+    let keys: BTreeSet<&Key> = budgets.iter().map(|number| notes.budgets.name(*number)).collect();
+    keys.into_iter().map(|key| key.name.text().clone()).collect()
 }
 
 fn entry(assumption: &Assumption) -> AssumptionEntry {

@@ -3,6 +3,7 @@
 mod back;
 mod bounds;
 mod by_others;
+mod by_slot;
 mod causes;
 mod connections;
 mod course;
@@ -186,7 +187,7 @@ impl Rehearsal {
                 return ControlFlow::Break(Stop::Interrupted);
             }
             if events % EVENTS_PER_CHECK == 0 {
-                self.runaway = self.counter.beyond(bounds, self.world.events());
+                self.runaway = self.counter.beyond(bounds, self.world.events(), self.world.view());
                 if self.runaway.is_some() {
                     return ControlFlow::Break(Stop::RanAway);
                 }

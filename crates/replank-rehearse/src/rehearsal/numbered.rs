@@ -28,17 +28,17 @@ impl<K: Clone + Ord + Hash, V> Numbered<K, V> {
         self.all.len() - 1
     }
 
-    /// The number of a name that is known.
-    pub(super) fn find(&self, name: &K) -> Option<usize> {
-        self.numbers.get(name).copied()
-    }
-
     /// The name of a number.
     pub(super) fn name(&self, number: usize) -> &K {
         &self.all[number].0
     }
 
     /// The value of a number.
+    pub(super) fn at(&self, number: usize) -> &V {
+        &self.all[number].1
+    }
+
+    /// The value of a number, to be changed.
     pub(super) fn at_mut(&mut self, number: usize) -> &mut V {
         &mut self.all[number].1
     }

@@ -12,13 +12,13 @@ use replank_model::object::karpenter::LABEL_NODE_POOL;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::text::{GroupName, NodeName, Uid};
+use replank_model::text::{GroupName, NodeName};
 use replank_model::time::Time;
-use replank_model::view::{Change, View};
+use replank_model::view::{Change, Ix, View};
 use replank_protocol::command::{Effect, GroupEffect, KubernetesEffect, PodTarget, QueueEffect, Refusal};
 use replank_protocol::decision::Decision;
-use rustc_hash::FxHashSet;
 
+use super::by_slot::BySlot;
 use super::course::{Course, Worst};
 use super::ended::EndedByOthers;
 use super::evictions::{Evictions, Request};
@@ -47,6 +47,8 @@ pub(super) struct Recorder {
     /// Pods that cannot be placed, over time.
     pub(super) waiting: Course,
     pub(super) budgets: Numbered<Key, BudgetCount>,
+    /// The number of each budget that is there, by its slot.
+    budget_at: BySlot<Option<usize>>,
     pub(super) evictions: Evictions,
     pub(super) surge_max: u32,
     pub(super) pods: PodFigures,
@@ -68,9 +70,25 @@ pub(super) struct Recorder {
     claimed_gone: BTreeSet<NodeName>,
     instances_before: usize,
     instances: usize,
-    /// Pods that cannot be placed at present, less those that could not before.
-    unschedulable: FxHashSet<Uid>,
-    unschedulable_before: FxHashSet<Uid>,
+    /// What is noted of each pod that is there, by its slot.
+    known: BySlot<PodNote>,
+    /// How many pods cannot be placed at present, less those that could not before.
+    unschedulable: usize,
+}
+
+/// What is noted of a pod as long as it is there.
+#[derive(Clone, Copy, Debug, Default)]
+struct PodNote {
+    /// Whether it does its work.
+    serves: bool,
+    /// Whether it cannot be placed at present.
+    waits: bool,
+    /// Whether it could not be placed before anything was done: then it counts as none that waits.
+    waited_before: bool,
+    /// Whether it came in place of one that was evicted, and was not Ready yet.
+    is_coming: bool,
+    /// The number of the workload among whose Ready pods it was counted first.
+    counted_in: Option<u32>,
 }
 
 /// Healthy pods under a budget.
@@ -118,15 +136,18 @@ impl Recorder {
         let on = batch.filter_map(|pod| pod.node.clone()).filter(|node| nodes.contains(node));
         recorder.batch_before = on.collect();
         recorder.starts = Starts::known(view, nodes.into_iter());
-        for (_, pod) in view.pods.sorted() {
-            recorder.pod(at, view, None, Some(pod));
+        for (ix, pod) in view.pods.sorted() {
+            recorder.pod(at, view, ix.raw(), None, Some(pod));
         }
         recorder.served.begin(at);
         recorder.waiting = Course::default();
-        recorder.unschedulable_before = std::mem::take(&mut recorder.unschedulable);
+        for note in recorder.known.all_mut() {
+            note.waited_before = std::mem::take(&mut note.waits);
+        }
+        recorder.unschedulable = 0;
         recorder.pods.unschedulable_max = 0;
-        for (_, budget) in view.pod_disruption_budgets.sorted() {
-            recorder.budget(at, budget);
+        for (ix, budget) in view.pod_disruption_budgets.sorted() {
+            recorder.budget(at, ix.raw(), budget);
         }
         recorder
     }
@@ -135,34 +156,37 @@ impl Recorder {
         self.groups.contains(&instance.group)
     }
 
-    fn pod(&mut self, at: Time, view: &View, old: Option<&Pod>, new: Option<&Pod>) {
+    fn pod(&mut self, at: Time, view: &View, slot: u32, old: Option<&Pod>, new: Option<&Pod>) {
         let Some(pod) = new.or(old) else { return };
-        let difference = i32::from(new.is_some_and(serves)) - i32::from(old.is_some_and(serves));
-        self.served.note(at, view, pod, difference);
+        let note = self.known.at_mut(slot);
+        let serves = new.is_some_and(serves);
+        if std::mem::replace(&mut note.serves, serves) != serves {
+            if note.counted_in.is_none() {
+                note.counted_in = self.served.number_of(view, pod);
+            }
+            if let Some(number) = note.counted_in {
+                self.served.note(at, number, if serves { 1 } else { -1 });
+            }
+        }
+        let waits = !note.waited_before && new.is_some_and(is_unschedulable);
+        if std::mem::replace(&mut note.waits, waits) != waits {
+            self.unschedulable = if waits { self.unschedulable + 1 } else { self.unschedulable - 1 };
+            self.pods.unschedulable_max = self.pods.unschedulable_max.max(self.unschedulable);
+            let pods = i32::try_from(self.unschedulable).unwrap_or(i32::MAX);
+            self.waiting.note(at, pods, Worst::Most);
+        }
         // Where it is changes twice in a pod's life, its status far more often.
-        let place = |pod: Option<&Pod>| pod.map(|pod| (pod.node.clone(), pod.is_terminal()));
         if place(old) != place(new) {
             let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
             self.stages.pod(at, view, pod, on.as_ref());
         }
-        self.preempted.changed(view, pod);
-        self.pods.preempted = self.preempted.count();
-        let waits = new.is_some_and(is_unschedulable);
-        if waits && !self.unschedulable_before.contains(&pod.meta.uid) {
-            self.unschedulable.insert(pod.meta.uid.clone());
-            self.pods.unschedulable_max = self.pods.unschedulable_max.max(self.unschedulable.len());
-            self.note_unschedulable(at);
-        } else if !waits && !self.unschedulable.is_empty() && self.unschedulable.remove(&pod.meta.uid) {
-            self.note_unschedulable(at);
+        match new {
+            Some(new) => {
+                self.preempted.changed(view, new);
+                self.pods.preempted = self.preempted.count();
+            }
+            None => *self.known.at_mut(slot) = PodNote::default(),
         }
-        if new.is_none() {
-            self.served.forget(pod);
-        }
-    }
-
-    fn note_unschedulable(&mut self, at: Time) {
-        let pods = i32::try_from(self.unschedulable.len()).unwrap_or(i32::MAX);
-        self.waiting.note(at, pods, Worst::Most);
     }
 
     /// The group, or the pool of Karpenter, of a node that came since the beginning.
@@ -174,12 +198,13 @@ impl Recorder {
         self.timeline.group_of_new(name).cloned().or_else(of_pool)
     }
 
-    fn budget(&mut self, at: Time, budget: &PodDisruptionBudget) {
+    fn budget(&mut self, at: Time, slot: u32, budget: &PodDisruptionBudget) {
         let status = &budget.status;
         let (healthy, allowed) = (status.current_healthy, status.disruptions_allowed);
         let first = || BudgetCount { min: healthy, ..BudgetCount::default() };
-        let number = self.budgets.number_or_insert(&budget.meta.key(), first);
-        let count = self.budgets.at_mut(number);
+        let known = self.budget_at.at_mut(slot);
+        let number = known.get_or_insert_with(|| self.budgets.number_or_insert(&budget.meta.key(), first));
+        let count = self.budgets.at_mut(*number);
         if count.history.last().is_none_or(|last| (last.healthy, last.allowed) != (healthy, allowed)) {
             count.history.push(BudgetAt { at: at.floor_seconds(), healthy, allowed });
         }
@@ -204,23 +229,24 @@ impl Recorder {
         };
         let pod = &view.pods[ix];
         let workload = self.served.number_of(view, pod);
-        let named = workload.map(|number| (number, self.served.name(number)));
+        let named = workload.map(|number| (number, self.served.label(number)));
         self.evictions.answered(sent, request, pod, named);
         for budget in view.budgets_of(ix) {
-            let key = view.pod_disruption_budgets[*budget].meta.key();
-            if let Some(known) = self.budgets.find(&key) {
-                let count = self.budgets.at_mut(known);
-                count.touched = true;
-                if matches!(result, Some(Ok(()))) && pod.is_ready() {
-                    let healthy = view.pods_of_budget(*budget).filter(|ix| serves(&view.pods[*ix]));
-                    let desired = usize::try_from(count.desired).unwrap_or(0);
-                    if healthy.take(desired).count() < desired {
-                        *count.undercut(&sent.command.effect) += 1;
-                    }
+            let Some(known) = self.budget_at.get(budget.raw()) else { continue };
+            let count = self.budgets.at_mut(known);
+            count.touched = true;
+            if matches!(result, Some(Ok(()))) && pod.is_ready() {
+                // Nobody was told yet of what became of the pod itself; all others are as they were.
+                let is_healthy =
+                    |of: &Ix<Pod>| if *of == ix { serves(pod) } else { self.known.get(of.raw()).serves };
+                let healthy = view.pods_of_budget(*budget).filter(is_healthy);
+                let desired = usize::try_from(count.desired).unwrap_or(0);
+                if healthy.take(desired).count() < desired {
+                    *count.undercut(&sent.command.effect) += 1;
                 }
             }
             if let Some(number) = workload {
-                self.served.at_mut(number).covered.insert(key);
+                self.served.at_mut(number).covered.insert(known);
             }
         }
         match result {
@@ -238,7 +264,7 @@ impl Recorder {
         }
     }
 
-    fn note_moved(&mut self, pod: &Pod, workload: Option<usize>) {
+    fn note_moved(&mut self, pod: &Pod, workload: Option<u32>) {
         self.pods.moved += 1;
         self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
         let Some(workload) = workload else { return };
@@ -285,28 +311,30 @@ impl Recorder {
 impl Observer for Recorder {
     fn changed(&mut self, at: Time, change: &Change, view: &View) {
         match change {
-            Change::Object { old, new, .. } => match (old, new) {
+            Change::Object { slot, old, new } => match (old, new) {
                 (Some(Object::Pod(old)), Some(Object::Pod(new))) => {
                     if old.node.is_none() {
                         self.starts.bound(view, new);
                     }
                     self.ended_by_others.changed(old, Some(new));
-                    self.pod(at, view, Some(old), Some(new));
-                    self.evictions.came(at, new);
+                    self.pod(at, view, *slot, Some(old), Some(new));
+                    let note = self.known.at_mut(*slot);
+                    note.is_coming = note.is_coming && self.evictions.came(at, new);
                 }
                 (Some(Object::Pod(old)), None) => {
                     self.ended_by_others.changed(old, None);
-                    self.pod(at, view, Some(old), None);
+                    self.pod(at, view, *slot, Some(old), None);
                     self.evictions.gone(at, old);
                 }
                 (None, Some(Object::Pod(new))) => {
-                    self.pod(at, view, None, Some(new));
+                    self.pod(at, view, *slot, None, Some(new));
                     if self.evictions.are_successors_awaited() {
                         let workload = self.served.number_of(view, new);
-                        self.evictions.made(at, new, workload);
+                        self.known.at_mut(*slot).is_coming = self.evictions.made(at, new, workload);
                     }
                 }
-                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, budget),
+                (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, *slot, budget),
+                (Some(Object::PodDisruptionBudget(_)), None) => *self.budget_at.at_mut(*slot) = None,
                 (Some(Object::Job(job)), None) => self.ended_by_others.job_removed(job),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());
@@ -327,7 +355,7 @@ impl Observer for Recorder {
 
     fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
         let workload = self.served.number_of(view, &asked.pod);
-        let named = workload.map(|number| (number, self.served.name(number)));
+        let named = workload.map(|number| (number, self.served.label(number)));
         self.evictions.asked(at, asked, named);
         match &asked.refused {
             None => self.note_moved(&asked.pod, workload),
@@ -384,12 +412,17 @@ fn serves(pod: &Pod) -> bool {
     pod.is_ready() && pod.is_active()
 }
 
+/// Where a pod is, and whether it has ended there.
+fn place(pod: Option<&Pod>) -> Option<(Option<&NodeName>, bool)> {
+    pod.map(|pod| (pod.node.as_ref(), pod.is_terminal()))
+}
+
 fn is_unschedulable(pod: &Pod) -> bool {
+    if pod.node.is_some() || pod.is_terminating() {
+        return false;
+    }
     let scheduled = condition::find(&pod.status.conditions, "PodScheduled");
-    pod.node.is_none()
-        && !pod.is_terminating()
-        && scheduled
-            .is_some_and(|found| found.status == ConditionStatus::False && &*found.reason == "Unschedulable")
+    scheduled.is_some_and(|found| found.status == ConditionStatus::False && &*found.reason == "Unschedulable")
 }
 
 #[cfg(test)]
@@ -436,7 +469,7 @@ mod tests {
         recorder.changed(start(), &made, &view);
         let entries = recorder.evictions.entries().into_iter();
         let told: Vec<_> =
-            entries.map(|entry| (entry.workload, entry.successor.map(|pod| pod.pod.to_string()))).collect();
-        assert_eq!(told, [(None, None), (Some("Deployment web".to_owned()), Some("c".to_owned()))]);
+            entries.map(|entry| (entry.workload, entry.successor.map(|pod| pod.pod))).collect();
+        assert_eq!(told, [(None, None), (Some("Deployment web".into()), Some("c".into()))]);
     }
 }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
-use replank_model::text::Uid;
+use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_sim::{Workload, workload_of};
-use rustc_hash::FxHashMap;
 
 use super::course::{Course, Worst};
 use super::numbered::Numbered;
@@ -32,52 +30,39 @@ pub(super) struct ReadyCount {
 pub(super) struct One {
     pub(super) count: ReadyCount,
     pub(super) course: Course,
-    /// Budgets that were seen to cover pods of it.
-    pub(super) covered: BTreeSet<Key>,
+    /// The numbers of the budgets that were seen to cover pods of it.
+    pub(super) covered: BTreeSet<usize>,
+    /// Its kind and name.
+    label: Text,
 }
 
 /// All workloads. They are numbered, so that a pod that becomes Ready or ceases to be costs no comparison of names.
 #[derive(Debug, Default)]
 pub(super) struct Served {
     all: Numbered<Workload, One>,
-    /// The workload of each pod that was Ready once, so that it is found once.
-    of_pod: FxHashMap<Uid, usize>,
 }
 
 impl Served {
-    /// A workload's number.
-    pub(super) fn number(&mut self, workload: &Workload) -> usize {
-        self.all.number_or_insert(workload, One::default)
-    }
-
     /// The number of the workload that a pod has just now: it may be released, or its owner go before it does.
-    pub(super) fn number_of(&mut self, view: &View, pod: &Pod) -> Option<usize> {
-        workload_of(view, pod).map(|workload| self.number(&workload))
+    pub(super) fn number_of(&mut self, view: &View, pod: &Pod) -> Option<u32> {
+        let workload = workload_of(view, pod)?;
+        let label = || Text::from(format!("{} {}", workload.kind, workload.name));
+        let number = self.all.number_or_insert(&workload, || One { label: label(), ..One::default() });
+        Some(u32::try_from(number).expect("fewer workloads than 2^32"))
     }
 
-    /// The workload of a number.
-    pub(super) fn name(&self, number: usize) -> &Workload {
-        self.all.name(number)
+    /// The kind and name of the workload of a number.
+    pub(super) fn label(&self, number: u32) -> &Text {
+        &self.all.at(number as usize).label
     }
 
     /// What is known of the workload of a number.
-    pub(super) fn at_mut(&mut self, number: usize) -> &mut One {
-        self.all.at_mut(number)
+    pub(super) fn at_mut(&mut self, number: u32) -> &mut One {
+        self.all.at_mut(number as usize)
     }
 
-    /// So many more pods of a pod's workload are Ready.
-    pub(super) fn note(&mut self, at: Time, view: &View, pod: &Pod, difference: i32) {
-        if difference == 0 {
-            return;
-        }
-        let number = match self.of_pod.get(&pod.meta.uid) {
-            Some(number) => *number,
-            None => {
-                let Some(number) = self.number_of(view, pod) else { return };
-                self.of_pod.insert(pod.meta.uid.clone(), number);
-                number
-            }
-        };
+    /// So many more pods of a workload are Ready.
+    pub(super) fn note(&mut self, at: Time, number: u32, difference: i32) {
         let One { count, course, .. } = self.at_mut(number);
         count.now += difference;
         count.min = count.min.min(count.now);
@@ -90,11 +75,6 @@ impl Served {
             (false, None) => count.dark_since = Some(at),
             (true, None) | (false, Some(_)) => {}
         }
-    }
-
-    /// A pod is gone.
-    pub(super) fn forget(&mut self, pod: &Pod) {
-        self.of_pod.remove(&pod.meta.uid);
     }
 
     /// Pods come one by one before anything happens: what is of interest begins with all of them.

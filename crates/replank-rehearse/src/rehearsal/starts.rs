@@ -56,8 +56,9 @@ impl Starts {
 
     /// A pod was bound to a node.
     pub(super) fn bound(&mut self, view: &View, pod: &Pod) {
+        let Some(owner) = pod.meta.controller().filter(|owner| may_be_run(&owner.kind)) else { return };
         let Some(node) = pod.node.as_ref().filter(|node| self.nodes.contains_key(*node)) else { return };
-        let (Some(owner), Some(of)) = (pod.meta.controller(), workload_of(view, pod)) else { return };
+        let Some(of) = workload_of(view, pod) else { return };
         // A Workflow is its own workload; what made it is on its label.
         let cron = view.other("argoproj.io", "Workflow", &of.key).and_then(|workflow| {
             workflow.meta.labels.get(replank_facts::batch::past::CRON_WORKFLOW).cloned()
@@ -105,6 +106,11 @@ impl Starts {
         });
         all
     }
+}
+
+/// Whether an owner of pods may be a run: most pods are of owners that are none.
+fn may_be_run(kind: &str) -> bool {
+    !matches!(kind, "ReplicaSet" | "StatefulSet" | "DaemonSet" | "ReplicationController")
 }
 
 #[cfg(test)]

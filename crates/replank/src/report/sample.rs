@@ -141,7 +141,7 @@ fn eviction() -> EvictionEntry {
         namespace: "shop".into(),
         pod: "cart-7d9f-x2x4p".into(),
         node: Some("ip-10-0-1-17.ec2.internal".into()),
-        workload: Some("Deployment cart".to_owned()),
+        workload: Some("Deployment cart".into()),
         by: By::Replank,
         request: Request::Evict,
         refused: None,

@@ -91,7 +91,7 @@ impl Plan {
             base: _,
             arrivals_seen: _,
             siblings: _,
-            services_seen: _,
+            seen: _,
             is_by_node: _,
         } = self;
         hard.is_empty()

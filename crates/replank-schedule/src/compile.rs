@@ -58,7 +58,7 @@ impl World {
             base: BaseId::default(),
             arrivals_seen: self.images.arrivals,
             siblings: spec.topology_spread_constraints.is_empty().then(Siblings::default),
-            services_seen: 0,
+            seen: (0, 0),
             is_by_node: false,
             spec: spec.clone(),
             key,
@@ -235,7 +235,7 @@ impl World {
         &mut self,
         plan: &mut Plan,
         owner: Option<OwnerSelectorOf<'_>>,
-        services_now: u64,
+        now: (u64, u64),
     ) {
         let Some(known) = &plan.siblings else { return };
         let is_same_owner = match (&known.owner, owner) {
@@ -246,24 +246,24 @@ impl World {
             }
             (Some(_), _) | (None, Some(_)) => false,
         };
-        if is_same_owner && plan.services_seen == services_now {
+        let (services_seen, _) = std::mem::replace(&mut plan.seen, now);
+        if is_same_owner && services_seen == now.0 {
             return;
         }
         let class = &self.labels[plan.key.labels];
         let (namespace, labels) = (class.namespace.clone(), class.labels.clone());
-        let now = Siblings {
+        let siblings = Siblings {
             services: self.services.selector_of(&namespace, &labels),
             owner: owner.map(|owner| match owner {
                 OwnerSelectorOf::Set(set) => OwnerSelector::Set(set.clone()),
                 OwnerSelectorOf::Object(selector) => OwnerSelector::Object(selector.clone()),
             }),
         };
-        plan.services_seen = services_now;
-        if plan.siblings.as_ref() == Some(&now) {
+        if plan.siblings.as_ref() == Some(&siblings) {
             return;
         }
-        let selector = now.selector();
-        plan.siblings = Some(now);
+        let selector = siblings.selector();
+        plan.siblings = Some(siblings);
         plan.soft = SoftSpread::default();
         if selector.is_empty() {
             return;

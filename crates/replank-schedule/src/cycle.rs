@@ -90,9 +90,11 @@ pub(super) fn bring_up_to_date(
         plan.base = bases.id(plan, &world.specs[plan.key.spec], &world.images);
     }
     if plan.siblings.is_some() {
-        let services = world.services.generation(&pod.meta.namespace);
-        let selector = plan.key.owner.as_ref().and_then(|owner| selector_of(view, pod, owner));
-        world.refresh_siblings(plan, selector, services);
+        let now = (world.services.generation(&pod.meta.namespace), world.owners.generation());
+        if plan.seen != now {
+            let selector = plan.key.owner.as_ref().and_then(|owner| selector_of(view, pod, owner));
+            world.refresh_siblings(plan, selector, now);
+        }
     }
 }
 

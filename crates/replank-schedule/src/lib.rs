@@ -24,6 +24,7 @@ mod intern;
 mod labels;
 mod nodes;
 mod options;
+mod owners;
 mod place;
 mod placed;
 mod plan;

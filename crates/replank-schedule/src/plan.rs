@@ -141,8 +141,8 @@ pub(super) struct Plan {
     pub(super) arrivals_seen: u64,
     /// What the constraints by default were made of; `None` if the pod has constraints of its own.
     pub(super) siblings: Option<Siblings>,
-    /// Generation of the namespace's services at that time.
-    pub(super) services_seen: u64,
+    /// Generations of the namespace's services and of all owners at that time.
+    pub(super) seen: (u64, u64),
     /// Whether nodes decide each by itself about its pods ([`super::assured`]).
     pub(super) is_by_node: bool,
 }

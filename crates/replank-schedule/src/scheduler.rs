@@ -105,6 +105,7 @@ impl Scheduler {
     }
 
     pub(super) fn observe_other(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        self.world.owners.observe(old, new);
         match (old, new) {
             (_, Some(Object::Namespace(new))) => {
                 let name = Namespace::new(new.meta.name.text().clone());

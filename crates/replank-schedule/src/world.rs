@@ -19,6 +19,7 @@ use super::ids::{CounterId, EligibleId, NodeId, PodId, SpecId, SumId, TopologyId
 use super::images::Images;
 use super::labels::{Counting, LabelClasses, MatchKey, TermKind};
 use super::nodes::{NodeEntry, Nodes, Touched};
+use super::owners::Owners;
 use super::pods::{Carried, PodEntry, Pods, Specs};
 use super::scope::PodTerm;
 use super::services::Services;
@@ -41,6 +42,7 @@ pub(super) struct World {
     pub(super) counters: Counters,
     pub(super) images: Images,
     pub(super) services: Services,
+    pub(super) owners: Owners,
     pub(super) volumes: VolumeTables,
     carried: FxHashMap<(SpecId, Namespace), Carried>,
     compare_numbers: bool,
@@ -62,6 +64,7 @@ impl World {
             counters: Counters::default(),
             images: Images::default(),
             services: Services::default(),
+            owners: Owners::default(),
             volumes: VolumeTables::default(),
             carried: FxHashMap::default(),
             compare_numbers,
@@ -428,6 +431,7 @@ impl World {
         fresh.epoch = self.epoch + 1;
         fresh.labels.namespaces = std::mem::take(&mut self.labels.namespaces);
         fresh.services = std::mem::take(&mut self.services);
+        fresh.owners = std::mem::take(&mut self.owners);
         fresh.volumes = std::mem::take(&mut self.volumes);
         fresh.resources = std::mem::take(&mut self.resources);
         fresh.images = std::mem::take(&mut self.images);

@@ -3,7 +3,7 @@
 use replank_apiserver::draw::{Draws, Purpose};
 use replank_facts::shutdown::stops_after;
 use replank_model::object::pod::Pod;
-use replank_model::text::Text;
+use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use rustc_hash::FxHashMap;
@@ -20,6 +20,8 @@ use crate::timing::{CloudTimings, Range};
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     pub(super) start: FxHashMap<Workload, Samples>,
+    /// The same by the uid of the pods' controller, as it was: most pods are made by one that was there.
+    start_by_owner: FxHashMap<Uid, Samples>,
     pub(super) start_of_all: Samples,
     pub(super) run: FxHashMap<Workload, Samples>,
     /// Of Workflows, by the step's place.
@@ -33,8 +35,15 @@ impl Durations {
     #[must_use]
     pub fn learn(view: &View, now: Time) -> Self {
         let mut durations = Self::default();
+        let mut owners: FxHashMap<Uid, Workload> = FxHashMap::default();
         for (_, pod) in view.pods.sorted() {
             let Some(workload) = workload_of(view, pod) else { continue };
+            // Of a Workflow's pods each may say by itself what it is of.
+            if let Some(owner) = pod.meta.controller().filter(|owner| &*owner.kind != "Workflow")
+                && !owners.contains_key(&owner.uid)
+            {
+                owners.insert(owner.uid.clone(), workload.clone());
+            }
             if let Some(start) = observed::start_of(pod) {
                 durations.start.entry(workload.clone()).or_default().add(start);
                 durations.start_of_all.add(start);
@@ -55,6 +64,8 @@ impl Durations {
         durations.run.values_mut().for_each(Samples::sort);
         durations.steps.values_mut().for_each(Samples::sort);
         durations.start_of_all.sort();
+        let of_workload = |(owner, workload)| Some((owner, durations.start.get(&workload)?.clone()));
+        durations.start_by_owner = owners.into_iter().filter_map(of_workload).collect();
         durations.join.sort();
         let starts = Starts { own: &durations.start, all: &durations.start_of_all };
         durations.troubles = Troubles::find(view, now, &starts);
@@ -65,7 +76,9 @@ impl Durations {
     #[must_use]
     pub fn start(&self, view: &View, pod: &Pod, draws: &Draws) -> Span {
         let draw = draws.draw(pod.meta.uid.as_str(), Purpose::Ready, 0);
-        let own = workload_of(view, pod).and_then(|workload| self.start.get(&workload)?.draw(draw));
+        let by_owner = pod.meta.controller().and_then(|owner| self.start_by_owner.get(&owner.uid));
+        let by_workload = || self.start.get(&workload_of(view, pod)?);
+        let own = by_owner.or_else(by_workload).and_then(|samples| samples.draw(draw));
         own.or_else(|| self.start_of_all.draw(draw)).unwrap_or_else(|| START_DEFAULT.draw(draw))
     }
 

@@ -356,11 +356,12 @@ impl Kubelets {
             KubeletModel::Fake => {}
             KubeletModel::Served { .. } => self.go_on(ctx, slot, pod),
             KubeletModel::Learnt(_) => {
-                let delays = Delays::of(&self.model, ctx, pod);
-                if let Some(ready) = delays.ready.filter(|_| !pod.is_ready()) {
+                let readiness = if pod.is_ready() { Readiness::Never } else { Readiness::Open };
+                let (ready, run) = delays::started(&self.model, ctx, pod, readiness);
+                if let Some(ready) = ready {
                     self.after(ctx, ready, slot, Step::Ready);
                 }
-                if let Some(run) = delays.run {
+                if let Some(run) = run {
                     self.after(ctx, run, slot, Step::Exit);
                 }
             }

@@ -40,7 +40,7 @@ pub(super) fn start(model: &KubeletModel, ctx: &Ctx<'_>, pod: &Pod) -> (Option<S
     }
 }
 
-/// How long a pod that is starting takes from running to ready (`None`: it never is), and to the end (`None`: it runs for ever).
+/// How long a pod takes from running to ready (`None`: that is not waited for), and to the end (`None`: it runs for ever).
 pub(super) fn started(
     model: &KubeletModel,
     ctx: &Ctx<'_>,

@@ -31,12 +31,12 @@ pub(super) enum Readiness {
     Open,
     /// So long.
     After(Span),
-    /// They are never ready.
+    /// That is not waited for: they never are, or are by now.
     Never,
 }
 
 impl Readiness {
-    /// How long it takes, where that is settled and ever comes.
+    /// How long it takes, where that is settled and waited for.
     pub(super) fn span(self) -> Option<Span> {
         match self {
             Self::After(span) => Some(span),

@@ -101,7 +101,7 @@ pub(super) fn result(
         blockers,
         causes,
         waits: notes.waits.all(),
-        stages: notes.stages.entries(),
+        stages: notes.stages.entries(&notes.served),
         starts: notes.starts.entries(rehearsal.settings.start, world.now(), notes.chosen.as_ref()),
         noticed: notes.noticed.clone(),
         script_events: rehearsal.happened(),

@@ -169,6 +169,9 @@ impl Notes {
     }
 
     fn cordoned(&mut self, at: Time, node: &NodeName) {
+        if self.open.is_empty() {
+            return;
+        }
         for entry in self.of(node).filter(|entry| entry.cordoned.is_none()) {
             entry.cordoned = Some(at - entry.at);
         }

@@ -178,7 +178,7 @@ impl Recorder {
         // Where it is changes twice in a pod's life, its status far more often.
         if place(old) != place(new) {
             let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
-            self.stages.pod(at, view, pod, on.as_ref());
+            self.stages.pod(at, pod, on.as_ref(), || self.served.number_of(view, pod));
         }
         match new {
             Some(new) => {
@@ -335,6 +335,13 @@ impl Observer for Recorder {
                 }
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, *slot, budget),
                 (Some(Object::PodDisruptionBudget(_)), None) => *self.budget_at.at_mut(*slot) = None,
+                (old, Some(Object::ReplicaSet(set))) => {
+                    let before = if let Some(Object::ReplicaSet(old)) = old { Some(old) } else { None };
+                    if before.is_none_or(|old| old.meta.controller() != set.meta.controller()) {
+                        self.served.forget_sets();
+                    }
+                }
+                (Some(Object::ReplicaSet(_)), None) => self.served.forget_sets(),
                 (Some(Object::Job(job)), None) => self.ended_by_others.job_removed(job),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());

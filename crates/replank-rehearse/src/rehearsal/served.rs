@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use replank_model::object::pod::Pod;
-use replank_model::text::Text;
+use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use replank_sim::{Workload, workload_of};
+use rustc_hash::FxHashMap;
 
 use super::course::{Course, Worst};
 use super::numbered::Numbered;
@@ -40,15 +41,35 @@ pub(super) struct One {
 #[derive(Debug, Default)]
 pub(super) struct Served {
     all: Numbered<Workload, One>,
+    /// The workloads of ReplicaSets, of which most pods are: whose they are, changes seldom.
+    of_set: FxHashMap<Uid, u32>,
 }
 
 impl Served {
     /// The number of the workload that a pod has just now: it may be released, or its owner go before it does.
     pub(super) fn number_of(&mut self, view: &View, pod: &Pod) -> Option<u32> {
+        let set = pod.meta.controller().filter(|owner| &*owner.kind == "ReplicaSet");
+        if let Some(known) = set.and_then(|set| self.of_set.get(&set.uid)) {
+            return Some(*known);
+        }
         let workload = workload_of(view, pod)?;
         let label = || Text::from(format!("{} {}", workload.kind, workload.name));
         let number = self.all.number_or_insert(&workload, || One { label: label(), ..One::default() });
-        Some(u32::try_from(number).expect("fewer workloads than 2^32"))
+        let number = u32::try_from(number).expect("fewer workloads than 2^32");
+        if let Some(set) = set {
+            self.of_set.insert(set.uid.clone(), number);
+        }
+        Some(number)
+    }
+
+    /// A ReplicaSet came, went, or is another's now.
+    pub(super) fn forget_sets(&mut self) {
+        self.of_set.clear();
+    }
+
+    /// The workload of a number.
+    pub(super) fn name(&self, number: u32) -> &Workload {
+        self.all.name(number as usize)
     }
 
     /// The kind and name of the workload of a number.

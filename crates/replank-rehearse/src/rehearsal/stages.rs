@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::drain::is_daemon;
+use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, Uid};
 use replank_model::time::Time;
-use replank_model::view::View;
 use replank_protocol::decision::Decision;
 use replank_protocol::waiting::{RollWait, Subject, Waiting, WaitingOn};
-use replank_sim::workload_of;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+
+use super::served::Served;
 
 /// A canary's soak or a wave's bake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,28 +37,52 @@ pub struct StageEntry {
 struct Stage {
     wave: Option<u32>,
     from: Time,
-    pods: BTreeMap<Uid, String>,
+    pods: BTreeMap<Uid, Of>,
+}
+
+/// What a pod belongs to: it is named where a stage is told of.
+#[derive(Clone, Debug)]
+enum Of {
+    /// The workload of this number.
+    Workload(u32),
+    /// Nothing but itself.
+    Pod(Key),
+}
+
+impl Of {
+    fn name(&self, served: &Served) -> String {
+        match self {
+            Self::Workload(number) => {
+                let workload = served.name(*number);
+                format!("{} {}/{}", workload.kind, workload.namespace, workload.name)
+            }
+            Self::Pod(key) => format!("Pod {key}"),
+        }
+    }
 }
 
 /// Notes them.
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     /// Pods that are on new nodes, and what they belong to.
-    there: FxHashMap<Uid, (GroupName, String)>,
+    there: FxHashMap<Uid, (GroupName, Of)>,
     stages: BTreeMap<(GroupName, Time), Stage>,
 }
 
 impl Stages {
-    /// A pod is on a new node of a group, or on none any more.
-    pub(super) fn pod(&mut self, at: Time, view: &View, pod: &Pod, on: Option<&GroupName>) {
+    /// A pod is on a new node of a group, or on none any more; `number` is asked for its workload's.
+    pub(super) fn pod(
+        &mut self,
+        at: Time,
+        pod: &Pod,
+        on: Option<&GroupName>,
+        number: impl FnOnce() -> Option<u32>,
+    ) {
         let Some(group) = on.filter(|_| !pod.is_terminal() && !pod.is_mirror() && !is_daemon(pod)) else {
             self.there.remove(&pod.meta.uid);
             return;
         };
-        let of = || match workload_of(view, pod) {
-            Some(workload) => format!("{} {}/{}", workload.kind, workload.namespace, workload.name),
-            None => format!("Pod {}", pod.meta.key()),
-        };
+        let of = || number().map_or_else(|| Of::Pod(pod.meta.key()), Of::Workload);
         let (_, of) = self.there.entry(pod.meta.uid.clone()).or_insert_with(|| (group.clone(), of()));
         let open = self.stages.iter_mut().filter(|((of, until), _)| of == group && *until >= at);
         for (_, stage) in open {
@@ -87,7 +112,9 @@ impl Stages {
         }
     }
 
-    pub(super) fn entries(&self) -> Vec<StageEntry> {
+    pub(super) fn entries(&self, served: &Served) -> Vec<StageEntry> {
+        let names =
+            |stage: &Stage| -> BTreeSet<String> { stage.pods.values().map(|of| of.name(served)).collect() };
         let mut all: Vec<StageEntry> = self
             .stages
             .iter()
@@ -97,7 +124,7 @@ impl Stages {
                 from: stage.from,
                 until: *until,
                 pods: stage.pods.len(),
-                workloads: stage.pods.values().collect::<BTreeSet<_>>().into_iter().cloned().collect(),
+                workloads: names(stage).into_iter().collect(),
             })
             .collect();
         all.sort_by(|a, b| (a.from, &a.group).cmp(&(b.from, &b.group)));

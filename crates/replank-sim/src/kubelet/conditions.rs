@@ -13,6 +13,8 @@ pub(crate) fn set_condition(
     now: Time,
 ) {
     let status = ConditionStatus::from(holds);
+    // Nothing is allocated for no reason at all.
+    let word = || if reason.is_empty() { Text::default() } else { Text::from(reason) };
     match conditions.iter_mut().find(|condition| &*condition.r#type == r#type) {
         Some(known) => {
             if known.status != status {
@@ -20,13 +22,13 @@ pub(crate) fn set_condition(
             }
             known.status = status;
             if *known.reason != *reason {
-                known.reason = Text::from(reason);
+                known.reason = word();
             }
         }
         None => conditions.push(Condition {
             r#type: Text::from(r#type),
             status,
-            reason: Text::from(reason),
+            reason: word(),
             last_transition_time: Some(now),
             ..Condition::default()
         }),

@@ -87,19 +87,34 @@ impl Draws {
     /// The `count`-th uid of an entity, in the form of a random UUID.
     #[must_use]
     pub fn uid(&self, entity: &str, count: u64) -> Uid {
-        let high = self.draw(entity, Purpose::Uid, count * 2).0;
-        let low = self.draw(entity, Purpose::Uid, count * 2 + 1).0;
-        Uid::from(uuid(high, low))
+        self.source(entity, Purpose::Uid).uid(count)
     }
 
     /// The `count`-th draw of an entity for a purpose.
     #[must_use]
     pub fn draw(&self, entity: &str, purpose: Purpose, count: u64) -> Draw {
-        let base = xxh3_64_with_seed(
-            entity.as_bytes(),
-            self.seed ^ (purpose as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-        );
-        Draw(mix(base ^ count.wrapping_mul(0xD6E8_FEB8_6659_FD93)))
+        self.source(entity, purpose).nth(count)
+    }
+
+    /// What all draws of an entity for a purpose come from.
+    pub(crate) fn source(&self, entity: &str, purpose: Purpose) -> Source {
+        let seed = self.seed ^ (purpose as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Source(xxh3_64_with_seed(entity.as_bytes(), seed))
+    }
+}
+
+/// What the draws of an entity for a purpose come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Source(u64);
+
+impl Source {
+    fn nth(self, count: u64) -> Draw {
+        Draw(mix(self.0 ^ count.wrapping_mul(0xD6E8_FEB8_6659_FD93)))
+    }
+
+    /// The `count`-th uid, in the form of a random UUID.
+    pub(crate) fn uid(self, count: u64) -> Uid {
+        Uid::from(uuid(self.nth(count * 2).0, self.nth(count * 2 + 1).0))
     }
 }
 

@@ -22,14 +22,21 @@ pub fn same(a: &Text, b: &Text) -> bool {
 /// Two words of 64 bits in the form of a random UUID (RFC 9562, version 4); six bits of them are lost.
 #[must_use]
 pub fn uuid(high: u64, low: u64) -> String {
-    format!(
-        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-        high >> 32,
-        (high >> 16) & 0xffff,
-        high & 0xfff,
-        0x8000 | (low >> 48) & 0x3fff,
-        low & 0xffff_ffff_ffff
-    )
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    let (high, low) = (high.to_be_bytes(), low.to_be_bytes());
+    let mut text = String::with_capacity(36);
+    for bytes in [&high[..4], &high[4..6], &high[6..], &low[..2], &low[2..]] {
+        if !text.is_empty() {
+            text.push('-');
+        }
+        for byte in bytes {
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
+        }
+    }
+    text
 }
 
 macro_rules! name_type {

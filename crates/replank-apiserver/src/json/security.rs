@@ -44,8 +44,8 @@ impl Api {
                 | Subresource::Finalize,
             ) => false,
         };
-        let namespace = address.namespace.as_ref().map_or("", |namespace| namespace.as_str());
-        let Some(policy) = self.security_of(namespace).filter(|_| is_looked_at) else {
+        let namespace = address.namespace.clone().unwrap_or_default();
+        let Some(policy) = self.security_of(namespace.text()).filter(|_| is_looked_at) else {
             return Ok(Vec::new());
         };
         let pod = if is_pod { Some(new) } else { new.pointer(template) };

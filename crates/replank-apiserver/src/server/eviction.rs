@@ -155,7 +155,7 @@ impl Api {
                 Effect::DryRun => {}
             },
         }
-        self.end(eviction)
+        self.end(ix, eviction)
     }
 
     /// Whether the budget allows the eviction, and at what price.
@@ -190,9 +190,8 @@ impl Api {
 
     /// Takes one disruption off the budget and notes whose it is (`checkAndDecrement`).
     fn charge(&mut self, budget: Ix<PodDisruptionBudget>, pod: &Key) {
-        let key = self.view().pod_disruption_budgets[budget].meta.key();
         let now = self.timestamp();
-        let written = self.modify_status::<PodDisruptionBudget>(&key, |budget| {
+        self.modify_status_at::<PodDisruptionBudget>(budget, |budget| {
             let status = &mut budget.status;
             status.disruptions_allowed -= 1;
             status.disrupted_pods.insert(pod.name.text().clone(), now);
@@ -200,35 +199,28 @@ impl Api {
                 set_allowed_condition(status, now);
             }
         });
-        debug_assert!(written.is_ok(), "the budget was just read");
     }
 
     /// Writes the condition, then deletes (`addConditionAndDeletePod`). The preconditions are looked at before the first
     /// write, the rest of the options only before the second.
-    fn end(&mut self, eviction: &Eviction) -> Result<(), EvictionRefusal> {
-        let Some(pod) = self.view().pods.by_key(&eviction.pod).cloned() else {
-            return Err(EvictionRefusal::NoPod);
-        };
-        let object = Object::Pod(pod.clone());
+    fn end(&mut self, ix: Ix<Pod>, eviction: &Eviction) -> Result<(), EvictionRefusal> {
+        let object = Object::Pod(self.view().pods[ix].clone());
         if let Ok(options) = &eviction.options {
             check_preconditions(&object, options).map_err(EvictionRefusal::Precondition)?;
         }
         let now = self.timestamp();
         match eviction.effect {
             Effect::DryRun => {}
-            Effect::Real => {
-                let written = self.modify::<Pod>(&eviction.pod, |pod| {
-                    let mut target = condition::condition(
-                        DISRUPTION_TARGET,
-                        ConditionStatus::True,
-                        "EvictionByEvictionAPI",
-                        "Eviction API: evicting",
-                    );
-                    target.observed_generation = pod.meta.generation;
-                    condition::set(&mut pod.status.conditions, target, now);
-                });
-                debug_assert!(written.is_ok(), "the pod was just read");
-            }
+            Effect::Real => self.modify_at::<Pod>(ix, |pod| {
+                let mut target = condition::condition(
+                    DISRUPTION_TARGET,
+                    ConditionStatus::True,
+                    "EvictionByEvictionAPI",
+                    "Eviction API: evicting",
+                );
+                target.observed_generation = pod.meta.generation;
+                condition::set(&mut pod.status.conditions, target, now);
+            }),
         }
         let options = eviction.options.as_ref().map_err(|error| EvictionRefusal::Options(error.clone()))?;
         match eviction.effect {
@@ -236,7 +228,11 @@ impl Api {
             Effect::Real => {
                 // The state has just changed by the condition; the incarnation has not.
                 let options = DeleteOptions { version: None, ..options.clone() };
-                let deleted = self.delete(Kind::Pod, &eviction.pod, &options);
+                // A pod that had nothing left but this deletion to wait for has gone with the condition.
+                let Some(known) = self.view().pods.get(ix).cloned() else {
+                    return Err(EvictionRefusal::Precondition(ApiError::not_found(Kind::Pod, &eviction.pod)));
+                };
+                let deleted = self.delete_known(&known.into(), &options);
                 deleted.map(drop).map_err(EvictionRefusal::Precondition)
             }
         }

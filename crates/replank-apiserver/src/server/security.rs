@@ -1,7 +1,7 @@
 //! What the labels of a namespace ask of its pods, for whoever makes one (admission plugin PodSecurity).
 
-use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
+use replank_model::text::Text;
 use serde_json::Value;
 
 use super::error::{About, ApiError};
@@ -10,8 +10,8 @@ use super::store::Api;
 
 impl Api {
     /// What a namespace asks for; `None` where it allows everything.
-    pub(crate) fn security_of(&self, namespace: &str) -> Option<Policy> {
-        let namespace = self.view().namespaces.by_key(&Key::cluster(namespace))?;
+    pub(crate) fn security_of(&self, namespace: &Text) -> Option<Policy> {
+        let namespace = self.view().namespaces.named(namespace)?;
         if !Policy::is_asked_for(&namespace.meta.labels) {
             return None;
         }
@@ -25,7 +25,7 @@ impl Api {
     /// 403.
     pub(super) fn check_own_pod(&self, object: &Object) -> Result<(), ApiError> {
         let Object::Pod(pod) = object else { return Ok(()) };
-        match self.security_of(pod.meta.namespace.as_str()) {
+        match self.security_of(pod.meta.namespace.text()) {
             Some(policy) => refuse(policy.enforce, &render(object)),
             None => Ok(()),
         }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use replank_model::delta::Delta;
@@ -25,7 +26,7 @@ use super::job;
 use super::policies::Policies;
 use super::serving::Serving;
 use crate::clock::Clock;
-use crate::draw::{Draws, Purpose};
+use crate::draw::{Draws, Purpose, Source};
 
 /// The API server.
 #[derive(Debug)]
@@ -49,8 +50,10 @@ pub struct Api {
     pub(crate) policies: RefCell<Option<Arc<Policies>>>,
     /// Whether the present write is a script's, which may leave out what a simulation does not need.
     pub(crate) is_script: bool,
-    /// How often an entity was made at the moment of the last creation: each time it gets another uid.
-    made: (Time, FxHashMap<String, u64>),
+    /// How often an entity was made at the moment of the last creation, by what its uids come from: each time it gets another.
+    made: (Time, FxHashMap<Source, u64>),
+    /// Where names and entities are put together.
+    words: String,
     /// What it does beyond what a rehearsal needs.
     serving: Serving,
     /// Records which fields a controller manages by a write, where clients look.
@@ -81,6 +84,7 @@ impl Api {
             policies: RefCell::default(),
             is_script: false,
             made: (Time::from_millis(0), FxHashMap::default()),
+            words: String::new(),
             serving: Serving::default(),
             accountant: None,
             caller: None,
@@ -177,18 +181,26 @@ impl Api {
     /// # Errors
     /// `AlreadyExists` if the name is taken; `Forbidden` where admission refuses the object.
     pub fn create_object(&mut self, object: Object) -> Result<Object, ApiError> {
-        let object = self.named(object);
+        let (object, name) = self.named(object);
         self.check_own_pod(&object)?;
-        let object = self.prepare(object)?;
+        let object = self.prepare_named(object, name)?;
         Ok(self.store(object))
     }
 
     /// A new object as it would be stored, less the version.
     pub(crate) fn prepare(&mut self, object: Object) -> Result<Object, ApiError> {
-        let object = self.named(object);
+        let (object, name) = self.named(object);
+        self.prepare_named(object, name)
+    }
+
+    fn prepare_named(&mut self, object: Object, name: NameIs) -> Result<Object, ApiError> {
         let object = self.admit(object)?;
         let key = object.meta().key();
-        if let Some(known) = self.known(&object) {
+        let known = match name {
+            NameIs::Free => None,
+            NameIs::Given => self.known(&object),
+        };
+        if let Some(known) = known {
             let mut refusal = ApiError::already_exists(self.resource_name(&object), &key);
             if known.meta().is_terminating() {
                 refusal.message = format!("object is being deleted: {}", refusal.message);
@@ -211,20 +223,20 @@ impl Api {
 
     /// The object with a name, made from its prefix if it has none of its own. A name that is taken is made again, a few
     /// times (apiserver `registry/rest/create.go`).
-    fn named(&mut self, mut object: Object) -> Object {
+    fn named(&mut self, mut object: Object) -> (Object, NameIs) {
         const TRIES_MAX: u32 = 8;
-        let Some(prefix) = object.meta().generate_name.clone().filter(|_| object.meta().name.is_empty())
-        else {
-            return object;
-        };
+        if !object.meta().name.is_empty() {
+            return (object, NameIs::Given);
+        }
+        let Some(prefix) = object.meta().generate_name.clone() else { return (object, NameIs::Given) };
         for _ in 0..TRIES_MAX {
             let name = self.generate_name(&prefix);
             object = object.map_meta(|meta| meta.name = name);
             if self.known(&object).is_none() {
-                break;
+                return (object, NameIs::Free);
             }
         }
-        object
+        (object, NameIs::Given)
     }
 
     /// The stored object of the same kind and name.
@@ -392,6 +404,26 @@ impl Api {
         Ok(R::of(&stored).expect("an object keeps its kind").clone())
     }
 
+    /// As [`Api::modify`], of the object in a slot; nothing where there is none.
+    pub(crate) fn modify_at<R: Tabled>(&mut self, ix: Ix<R>, change: impl FnOnce(&mut R)) {
+        let Some(known) = self.view.table::<R>().get(ix).cloned() else { return };
+        let object = changed(&known, change);
+        let known = R::shared(known);
+        let counted = !known.same_spec(&object);
+        let object = self.accounted(&known, object);
+        self.replace(known, object, counted);
+    }
+
+    /// As [`Api::modify_status`], of the object in a slot; nothing where there is none.
+    pub fn modify_status_at<R: Tabled>(&mut self, ix: Ix<R>, change: impl FnOnce(&mut R)) {
+        let Some(known) = self.view.table::<R>().get(ix).cloned() else { return };
+        let object = changed(&known, change);
+        let known = R::shared(known);
+        debug_assert!(known.same_spec(&object) && known != object, "the status changes, and nothing else");
+        let object = self.accounted(&known, object);
+        self.put_in_place(&known, object);
+    }
+
     /// An object as it is stored, and changed.
     fn change_of<R: Tabled>(
         &self,
@@ -401,9 +433,8 @@ impl Api {
         let Some(known) = self.view.object(R::KIND, key) else {
             return Err(ApiError::not_found(R::KIND, key));
         };
-        let mut object = R::clone(R::of(&known).expect("a table has objects of one kind"));
-        change(&mut object);
-        Ok((known, object.into()))
+        let object = changed(R::of(&known).expect("a table has objects of one kind"), change);
+        Ok((known, object))
     }
 
     /// The object with what clients see of who has written it.
@@ -423,13 +454,15 @@ impl Api {
         *count += 1;
         let drawn = self.draws.draw(prefix, Purpose::Name, *count);
         let mut rest = drawn.0;
-        let mut name: String = prefix.chars().take(PREFIX_MAX).collect();
+        let cut = prefix.char_indices().nth(PREFIX_MAX).map_or(prefix.len(), |(at, _)| at);
+        self.words.clear();
+        self.words.push_str(&prefix[..cut]);
         for _ in 0..5 {
             let at = usize::try_from(rest % 27).expect("less than 27");
-            name.push(char::from(LETTERS[at]));
+            self.words.push(char::from(LETTERS[at]));
             rest /= 27;
         }
-        Name::from(name)
+        Name::from(self.words.as_str())
     }
 
     /// Writes a state to the store under a new version.
@@ -503,15 +536,35 @@ impl Api {
         } else {
             Cow::Borrowed(object.kind().as_str())
         };
-        let entity = format!("{kind}/{key}@{}", self.now().as_millis());
-        if self.made.0 != self.now() {
-            self.made = (self.now(), FxHashMap::default());
+        let now = self.now();
+        if self.made.0 != now {
+            self.made = (now, FxHashMap::default());
         }
-        let times = self.made.1.entry(entity.clone()).or_default();
+        self.words.clear();
+        let written = write!(self.words, "{kind}/{key}@{}", now.as_millis());
+        debug_assert!(written.is_ok(), "text takes everything");
+        let source = self.draws.source(&self.words, Purpose::Uid);
+        let times = self.made.1.entry(source).or_default();
         let count = *times;
         *times += 1;
-        self.draws.uid(&entity, count)
+        source.uid(count)
     }
+}
+
+/// An object as it would be after a change.
+fn changed<R: Tabled>(known: &Arc<R>, change: impl FnOnce(&mut R)) -> Object {
+    let mut object = R::clone(known);
+    change(&mut object);
+    object.into()
+}
+
+/// What is known of a new object's name.
+#[derive(Clone, Copy, Debug)]
+enum NameIs {
+    /// It was made, and nobody has it.
+    Free,
+    /// It came with the object, or somebody has it in spite of all tries.
+    Given,
 }
 
 /// Whether an object on its way out has nothing left that holds it.

@@ -18,6 +18,9 @@ pub trait Resource: Clone + fmt::Debug + PartialEq + Into<Object> {
     /// Metadata, to be changed.
     fn meta_mut(&mut self) -> &mut Meta;
 
+    /// The same as an object of any kind.
+    fn shared(object: Arc<Self>) -> Object;
+
     /// Whether both say the same about the desired state. Where they differ, `metadata.generation` is counted up;
     /// kinds whose desired state has no generation always agree.
     fn same_spec(&self, other: &Self) -> bool;
@@ -131,6 +134,8 @@ macro_rules! kinds {
                 fn meta(&self) -> &Meta { &self.meta }
 
                 fn meta_mut(&mut self) -> &mut Meta { &mut self.meta }
+
+                fn shared(object: Arc<Self>) -> Object { Object::$variant(object) }
 
                 fn same_spec(&self, other: &Self) -> bool { kinds!(@spec $generation, self, other) }
             }

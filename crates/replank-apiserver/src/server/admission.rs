@@ -6,11 +6,11 @@ use std::sync::Arc;
 use replank_model::admission::default_pod;
 use replank_model::object::affinity::{Taint, TaintEffect, Toleration, TolerationOperator};
 use replank_model::object::cluster::{NamespaceObject, NamespacePhase};
-use replank_model::object::meta::{Key, Meta, Raw};
+use replank_model::object::meta::{Key, Raw};
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodSpec, PreemptionPolicy};
 use replank_model::object::volume::{ClaimPhase, PersistentVolumeClaim};
-use replank_model::object::{Kind, Object, Resource, render};
+use replank_model::object::{Kind, Object, Resource, change_spec};
 use replank_model::text::{Name, NodeName, Text};
 use serde_json::Value;
 
@@ -56,8 +56,7 @@ impl Api {
     /// an object, as in a partial snapshot, refuses nothing here.
     fn admit_namespace(&self, object: &Object) -> Result<(), ApiError> {
         let meta = object.meta();
-        let namespace = self.view().namespaces.by_key(&Key::cluster(meta.namespace.text().clone()));
-        match namespace {
+        match self.view().namespaces.named(meta.namespace.text()) {
             Some(namespace) if namespace.meta.is_terminating() => {
                 Err(ApiError::namespace_terminating(self.resource_name(object), &meta.key()))
             }
@@ -84,9 +83,8 @@ impl Api {
     }
 
     fn complete_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
-        // A spec that nobody shares is not worth remembering.
         if Arc::strong_count(&pod.spec) == 1 || runtime_class::is_named(&pod.spec) {
-            let completed = self.complete(&pod)?;
+            let completed = self.complete_own(&pod)?;
             take(&mut pod, completed);
             return Ok(pod);
         }
@@ -107,6 +105,22 @@ impl Api {
         };
         take(&mut pod, completed);
         Ok(pod)
+    }
+
+    /// Completes a spec that nobody shares. It is remembered as far as it is that of the owner's other pods, too; not where more is read of a pod than its
+    /// spec.
+    fn complete_own(&mut self, pod: &Pod) -> Result<Completed, ApiError> {
+        let has_more = self.serving().is_any() || pod.pin.is_some() || pod.token.is_some();
+        let owner = pod.meta.controller().map(|owner| &owner.uid);
+        let Some(owner) = owner.filter(|_| !has_more && !runtime_class::is_named(&pod.spec)) else {
+            return self.complete(pod);
+        };
+        if let Some(completed) = self.admitted.sibling(owner, &pod.spec) {
+            return Ok(completed);
+        }
+        let completed = self.complete(pod)?;
+        self.admitted.keep_sibling(owner, &pod.spec, &completed);
+        Ok(completed)
     }
 
     fn complete(&self, pod: &Pod) -> Result<Completed, ApiError> {
@@ -133,19 +147,16 @@ impl Api {
     fn defaulted(&self, pod: &Pod) -> Result<(PodSpec, Option<NodeName>, Option<Text>), ApiError> {
         let bare =
             Pod { spec: pod.spec.clone(), pin: pod.pin.clone(), token: pod.token.clone(), ..Pod::default() };
-        let bare = Pod { meta: Meta { name: "-".into(), ..Meta::default() }, ..bare };
-        let mut value = render(&Object::from(bare));
-        default_pod(&mut value);
-        if self.serving().accounts {
-            self.admit_account(pod, &mut value)?;
-        }
-        if self.serving().is_any() {
-            self.admit_runtime_class(pod, &mut value)?;
-        }
-        match Object::from_json(value) {
-            Ok(Object::Pod(pod)) => Ok((PodSpec::clone(&pod.spec), pod.node.clone(), pod.token.clone())),
-            Ok(_) | Err(_) => unreachable!("a pod that was rendered can be read"),
-        }
+        change_spec(&bare, |value| {
+            default_pod(value);
+            if self.serving().accounts {
+                self.admit_account(pod, value)?;
+            }
+            if self.serving().is_any() {
+                self.admit_runtime_class(pod, value)?;
+            }
+            Ok(())
+        })
     }
 
     /// Plugin Priority: the class's value goes into the spec.

@@ -76,6 +76,9 @@ fn counted(spec: &Members) -> PodSpec {
 
 /// Huge pages that only the containers limit are limits of the pod too (`defaultHugePagePodLimits`).
 fn pod_level_limits(spec: &mut Members) {
+    if member(spec, "resources").is_none() {
+        return;
+    }
     let typed = counted(spec);
     let Some(own) = &typed.resources else { return };
     if own.limits.is_empty() && own.requests.is_empty() {
@@ -93,6 +96,9 @@ fn pod_level_limits(spec: &mut Members) {
 /// Limits of the pod make requests of it (`defaultPodRequests`): those of its containers where they may be exceeded,
 /// else the limits themselves.
 fn pod_level_requests(spec: &mut Members) {
+    if member(spec, "resources").is_none() {
+        return;
+    }
     let typed = counted(spec);
     let Some(own) = typed.resources.as_ref().filter(|own| !own.limits.is_empty()) else { return };
     let mut missing = Resources::default();

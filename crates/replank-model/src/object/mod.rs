@@ -29,6 +29,7 @@ pub mod volume;
 pub mod workload;
 
 pub use kinds::{Kind, Object, ObjectRef, Resource};
+pub use pod_wire::change_spec;
 pub use project::{ProjectError, Projector};
 pub use render::render;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::object::pod::PodSpec;
+use crate::object::pod::{Pod, PodSpec};
 use crate::object::render::{merge, subtract};
 use crate::reader::{self, Wrong};
 use crate::text::{NodeName, Text};
@@ -69,6 +69,35 @@ pub(super) fn spec_to_value(spec: &PodSpec) -> Value {
         merge(&mut value, typed);
     }
     value
+}
+
+/// A pod's spec, as the API's JSON in which the pod's own parts are, in the member `spec` of an object without any other; and what becomes of it where
+/// it is changed: the spec, the node, and the suffix of the token volume. What nobody models is left as it is.
+///
+/// # Errors
+/// What the change fails with.
+///
+/// # Panics
+/// If the change leaves what is no spec.
+pub fn change_spec<E>(
+    pod: &Pod,
+    change: impl FnOnce(&mut Value) -> Result<(), E>,
+) -> Result<(PodSpec, Option<NodeName>, Option<Text>), E> {
+    let mut value = Value::Object(Map::from_iter([("spec".to_owned(), own_spec(pod))]));
+    change(&mut value)?;
+    let Value::Object(mut members) = value["spec"].take() else { panic!("a spec is an object") };
+    let Own { node, pin: _, token } = split(&mut members);
+    let spec = spec_from_value(Value::Object(members)).expect("a spec that was rendered can be read");
+    Ok((spec, node, token))
+}
+
+/// The JSON of a pod's spec.
+pub(super) fn own_spec(pod: &Pod) -> Value {
+    let mut spec = spec_to_value(&pod.spec);
+    if let Value::Object(members) = &mut spec {
+        join(members, &Own { node: pod.node.clone(), pin: pod.pin.clone(), token: pod.token.clone() });
+    }
+    spec
 }
 
 /// `#[serde(with)]` for a template's spec.

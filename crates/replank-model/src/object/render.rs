@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use crate::object::meta::{Meta, Raw};
-use crate::object::pod_wire::{Own, join, spec_to_value};
+use crate::object::pod_wire::own_spec;
 use crate::object::{Object, Resource};
 
 pub(super) use super::difference::{merge, subtract};
@@ -21,11 +21,7 @@ pub fn render(object: &Object) -> Value {
         None => return value,
     }
     if let Object::Pod(pod) = object {
-        let mut spec = spec_to_value(&pod.spec);
-        if let Value::Object(members) = &mut spec {
-            join(members, &Own { node: pod.node.clone(), pin: pod.pin.clone(), token: pod.token.clone() });
-        }
-        value["spec"] = spec;
+        value["spec"] = own_spec(pod);
     }
     value
 }

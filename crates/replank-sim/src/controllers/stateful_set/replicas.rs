@@ -5,6 +5,7 @@ use std::sync::Arc;
 use replank_model::object::Object;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::workload::{StatefulSet, StatefulSetStatus, UpdateStrategyType};
+use replank_model::text::Name;
 use replank_model::time::Time;
 
 use super::revisions::Plan;
@@ -23,19 +24,10 @@ pub(super) struct Look<'a, 'b> {
 }
 
 /// A pod that the set wants.
-#[derive(Clone)]
 enum Replica {
     There(Arc<Pod>),
-    Missing(Box<Pod>),
-}
-
-impl Replica {
-    fn pod(&self) -> &Pod {
-        match self {
-            Self::There(pod) => pod,
-            Self::Missing(pod) => pod,
-        }
-    }
+    /// Its number.
+    Missing(i64),
 }
 
 /// Whether the look ends here.
@@ -122,7 +114,7 @@ impl<'a, 'b> Look<'a, 'b> {
         failure.map_or(Ok(Next::GoOn), Err)
     }
 
-    /// Pods that are wanted, by number, those that are missing made up; and those that are not, the highest first.
+    /// Pods that are wanted, by number; and those that are not, the highest first.
     fn split(&self, owned: &[Arc<Pod>]) -> (Vec<Replica>, Vec<Arc<Pod>>) {
         let set = &self.set;
         let wanted = i64::from(set.spec.replicas.unwrap_or(1));
@@ -131,7 +123,7 @@ impl<'a, 'b> Look<'a, 'b> {
         let replicas = (first..first + wanted)
             .map(|number| match of(number) {
                 Some(pod) => Replica::There(pod.clone()),
-                None => Replica::Missing(Box::new(self.versioned(number))),
+                None => Replica::Missing(number),
             })
             .collect();
         let mut condemned: Vec<Arc<Pod>> = owned
@@ -179,9 +171,9 @@ impl<'a, 'b> Look<'a, 'b> {
     }
 
     /// Tells that a pod was refused (`recordPodEvent`).
-    fn tell_failure(&mut self, about: &Object, pod: &Pod, error: &ApiError) {
+    fn tell_failure(&mut self, about: &Object, pod: &Name, error: &ApiError) {
         if self.ctx.api.serving().traces && error.reason != "AlreadyExists" {
-            let (pod, set, why) = (&pod.meta.name, &self.set.meta.name, &error.message);
+            let (set, why) = (&self.set.meta.name, &error.message);
             let words = format!("create Pod {pod} in StatefulSet {set} failed error: {why}");
             let told = ("FailedCreate", words.as_str());
             self.ctx.api.record_of("statefulset-controller", about, EventType::Warning, told);
@@ -192,16 +184,17 @@ impl<'a, 'b> Look<'a, 'b> {
         let ordered = is_ordered(&self.set);
         let set = self.set.clone();
         let pod = match replica {
-            Replica::Missing(pod) => {
-                if claims::is_stale_for(self.ctx, &set, pod) {
+            Replica::Missing(number) => {
+                let pod = self.versioned(*number);
+                if claims::is_stale_for(self.ctx, &set, &pod) {
                     return Ok(Next::Stop);
                 }
-                claims::create_missing(self.ctx, &set, pod)?;
-                let about = Object::from(StatefulSet::clone(&set));
-                let made = match self.ctx.api.create(Pod::clone(pod)) {
+                claims::create_missing(self.ctx, &set, &pod)?;
+                let (about, name) = (Object::from(set.clone()), pod.meta.name.clone());
+                let made = match self.ctx.api.create(pod) {
                     Ok(made) => made,
                     Err(error) => {
-                        self.tell_failure(&about, pod, &error);
+                        self.tell_failure(&about, &name, &error);
                         return Err(error);
                     }
                 };
@@ -259,9 +252,9 @@ impl<'a, 'b> Look<'a, 'b> {
         let partition = rolling.and_then(|rolling| rolling.partition).unwrap_or(0);
         let lowest = usize::try_from(partition).unwrap_or(0);
         for replica in replicas.iter().skip(lowest).rev() {
-            let is_updated = revision_label(replica.pod()) == self.plan.update.meta.name.as_str();
+            let is_updated = |pod: &Pod| revision_label(pod) == self.plan.update.meta.name.as_str();
             match replica {
-                Replica::There(pod) if !is_updated && !pod.is_terminating() => {
+                Replica::There(pod) if !is_updated(pod) && !pod.is_terminating() => {
                     pods::delete(self.ctx, pod)?;
                     if let Some(status) = &mut self.status {
                         status.current_replicas -= 1;

@@ -122,7 +122,7 @@ pub(super) fn sync<R: Replicated>(
         }
     };
     let Burst { uid, remaining, batch, active, terminating } = burst;
-    let made = create(ctx, &*set, batch);
+    let made = create(ctx, parts, &*set, batch);
     let remaining = remaining - batch;
     if made.is_ok() && remaining > 0 {
         let batch = (2 * batch).min(remaining);
@@ -160,7 +160,7 @@ fn look_at_counts<R: Replicated>(
     if active + 1 != wanted {
         return Ok(false);
     }
-    let made = create(ctx, &**set, 1);
+    let made = create(ctx, parts, &**set, 1);
     status::write(ctx, slot, &**set, Seen::counted(counts), made)?;
     Ok(true)
 }
@@ -195,11 +195,16 @@ fn delete<R: Replicated>(
 }
 
 /// Makes one batch of pods.
-fn create<R: Replicated>(ctx: &mut Ctx<'_>, set: &R, batch: usize) -> Result<(), ApiError> {
-    let Some(template) = set.template() else { return Ok(()) };
+fn create<R: Replicated>(
+    ctx: &mut Ctx<'_>,
+    parts: &mut Parts<'_>,
+    set: &R,
+    batch: usize,
+) -> Result<(), ApiError> {
+    let Some(pod) = parts.tallies.new_pod(set) else { return Ok(()) };
     let mut failure = Ok(());
     for _ in 0..batch {
-        match ctx.api.create(pods::from_template(set, template)) {
+        match ctx.api.create(pod.clone()) {
             Ok(pod) => pods::tell(ctx, set, ("SuccessfulCreate", teller::<R>()), pod.meta.name.as_str()),
             Err(error) if pods::is_namespace_terminating(&error) => {}
             Err(error) => {

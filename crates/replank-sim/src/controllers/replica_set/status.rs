@@ -8,6 +8,7 @@ use replank_model::object::pod::Pod;
 use replank_model::object::workload::ReplicaSetStatus;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
+use replank_model::view::Ix;
 
 use super::Replicated;
 use super::tally::Counts;
@@ -102,7 +103,7 @@ pub(super) fn write<R: Replicated>(
             observed_generation: generation,
             conditions,
         };
-        ctx.api.modify_status::<R>(&set.meta().key(), |set| *set.status_mut() = status)?;
+        ctx.api.modify_status_at::<R>(Ix::new(slot), |set| *set.status_mut() = status);
     }
     managed?;
     if min_ready > 0 && seen.ready != seen.available {

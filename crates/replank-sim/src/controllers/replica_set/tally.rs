@@ -12,6 +12,7 @@ use replank_model::view::View;
 use rustc_hash::FxHashMap;
 
 use super::Replicated;
+use crate::controllers::pods;
 
 /// Counters of the sets that have been looked at.
 #[derive(Debug, Default)]
@@ -42,6 +43,8 @@ struct Tally {
     selector: LabelSelector,
     compiled: Selector,
     template: Labels,
+    /// What its pods are made as.
+    pod: Option<Pod>,
     counts: Counts,
     /// Labels that were asked about last: pods of one template share theirs.
     asked: Option<(Labels, Fit)>,
@@ -93,6 +96,17 @@ impl Tallies {
         self.sets.remove(uid);
     }
 
+    /// A pod as the set's template describes it, not yet stored. Those of one template share what they have in common.
+    pub(super) fn new_pod<R: Replicated>(&mut self, set: &R) -> Option<Pod> {
+        let (template, generation) = (set.template()?, set.meta().generation);
+        let new = || pods::from_template(set, template);
+        let known = self
+            .sets
+            .get_mut(&set.meta().uid)
+            .filter(|tally| tally.generation == generation && generation > 0);
+        Some(known.map_or_else(new, |tally| tally.pod.get_or_insert_with(new).clone()))
+    }
+
     /// What a set has; `None` where it is not counted: its selector is of another kind, or cannot be read.
     pub(super) fn counts<R: Replicated>(&mut self, view: &View, set: &R) -> Option<Counts> {
         let (uid, generation) = (&set.meta().uid, set.meta().generation);
@@ -103,7 +117,7 @@ impl Tallies {
         let (selector, template) = (set.label_selector()?, &set.template()?.meta.labels);
         if let Some(tally) = known.filter(|tally| tally.selector == *selector && tally.template == *template)
         {
-            tally.generation = generation;
+            (tally.generation, tally.pod) = (generation, None);
             return Some(tally.counts);
         }
         let mut tally = Tally {
@@ -111,6 +125,7 @@ impl Tallies {
             selector: selector.clone(),
             compiled: set.selector()?,
             template: template.clone(),
+            pod: None,
             counts: Counts::default(),
             asked: None,
         };

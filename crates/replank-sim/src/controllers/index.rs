@@ -98,6 +98,11 @@ impl Index {
         copied(self.owned.get(&(kind, owner.clone())))
     }
 
+    /// Whether these, which are sorted, are all dependents of a kind whose managing owner has this uid.
+    pub(crate) fn owns(&self, kind: Kind, owner: &Uid, slots: &[u32]) -> bool {
+        self.owned.get(&(kind, owner.clone())).map_or(slots.is_empty(), |owned| owned.iter().eq(slots))
+    }
+
     /// Objects of a kind in a namespace that nobody manages.
     pub(crate) fn orphans(&self, kind: Kind, namespace: &Namespace) -> Vec<u32> {
         copied(self.orphans.get(&(kind, namespace.clone())))

@@ -47,6 +47,13 @@ impl Look<'_, '_> {
         self.deployment.spec.strategy.r#type.unwrap_or(DeploymentStrategyType::RollingUpdate)
     }
 
+    /// The ReplicaSets as they were found.
+    pub(super) fn found(&self) -> Split {
+        let mut old = self.sets.clone();
+        let new = self.present.map(|at| old.remove(at));
+        Split { new, old }
+    }
+
     /// Replicas that a change of the Deployment asks for, or a pause: sizes only, no rollout (`sync`).
     pub(super) fn scale_only(&mut self) -> Result<(), ApiError> {
         let split = self.split(false)?;

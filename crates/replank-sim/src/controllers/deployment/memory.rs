@@ -9,6 +9,8 @@ use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::Uid;
 use rustc_hash::FxHashMap;
 
+use super::settled::Settled;
+
 /// What is remembered.
 #[derive(Debug, Default)]
 pub(in crate::controllers) struct Memory {
@@ -16,6 +18,8 @@ pub(in crate::controllers) struct Memory {
     selectors: FxHashMap<u32, Compiled>,
     /// Whether the spec of a ReplicaSet's pods is its Deployment's, by the ReplicaSet's uid.
     compared: FxHashMap<Uid, Compared>,
+    /// Deployments whose rollout is over, by slot.
+    settled: FxHashMap<u32, Settled>,
 }
 
 /// A selector, compiled.
@@ -70,6 +74,19 @@ impl Memory {
         let compared = Compared { of_set: of_set.clone(), of_deployment: of_deployment.clone(), are_equal };
         self.compared.insert(set.meta.uid.clone(), compared);
         are_equal
+    }
+
+    /// What was noted of the Deployment in a slot when its rollout was over.
+    pub(super) fn settled(&self, slot: u32) -> Option<&Settled> {
+        self.settled.get(&slot)
+    }
+
+    /// Notes that a rollout is over, or that it is not.
+    pub(super) fn settle(&mut self, slot: u32, found: Option<Settled>) {
+        match found {
+            Some(found) => drop(self.settled.insert(slot, found)),
+            None => drop(self.settled.remove(&slot)),
+        }
     }
 
     /// A ReplicaSet is gone.

@@ -10,6 +10,7 @@ mod revision;
 mod rolling;
 mod scale;
 mod sets;
+mod settled;
 mod status;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use replank_apiserver::ApiError;
 use look::{Look, Split};
 pub(super) use memory::Memory;
 use revision::present;
+use settled::Settled;
 
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;
@@ -34,10 +36,15 @@ pub(super) const RETRIES_MAX: u32 = 15;
 /// Looks at a Deployment.
 pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: u32) -> Result<(), ApiError> {
     let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
+    if let Some(split) = memory.settled(slot).and_then(|known| known.split(ctx.view(), index, &deployment)) {
+        let mut look = Look { ctx, slot, deployment, sets: Vec::new(), present: None, kept: None };
+        return look.write_rollout_status(&split);
+    }
     let Some(selector) = memory.selector(slot, &deployment) else { return Ok(()) };
     if selector.is_empty() || !selects_its_template(&deployment, &selector) {
         return observe_only(ctx, &deployment);
     }
+    let before = ctx.api.version();
     let sets = claim(ctx, index, &deployment, &selector)?;
     let present = present(memory, &sets, &deployment);
     let mut look = Look { ctx, slot, deployment, sets, present, kept: None };
@@ -50,9 +57,14 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: 
         return look.scale_only();
     }
     match look.strategy() {
-        DeploymentStrategyType::Recreate => look.recreate(),
-        DeploymentStrategyType::RollingUpdate => look.roll(),
+        DeploymentStrategyType::Recreate => look.recreate()?,
+        DeploymentStrategyType::RollingUpdate => look.roll()?,
     }
+    if look.ctx.api.version() == before {
+        let split = look.found();
+        memory.settle(slot, Settled::of(look.ctx.view(), index, &look.deployment, &split));
+    }
+    Ok(())
 }
 
 /// No API server stores a Deployment, or a ReplicaSet of it, whose pods it would not know. A snapshot may hold one: its template was left out, and no

@@ -8,6 +8,7 @@ use replank_model::object::condition::{self, Condition, ConditionStatus};
 use replank_model::object::workload::{Deployment, DeploymentStatus, ReplicaSet};
 use replank_model::text::Text;
 use replank_model::time::Span;
+use replank_model::view::Ix;
 
 use super::sets::{total_available, total_size};
 use super::{Look, Split};
@@ -31,11 +32,11 @@ impl Look<'_, '_> {
 
     /// Seconds that a rollout may stand still; the largest number means for ever.
     fn deadline(&self) -> Option<i32> {
-        self.deployment.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
+        deadline(&self.deployment)
     }
 
     pub(super) fn progress(&self) -> Option<&Condition> {
-        condition::find(&self.deployment.status.conditions, PROGRESSING)
+        progress(&self.deployment)
     }
 
     pub(super) fn set_progress(&mut self, status: ConditionStatus, reason: &str, message: &str) {
@@ -84,6 +85,13 @@ impl Look<'_, '_> {
 
     /// Writes this look's copy with another status: the last thing that a look does.
     fn store_with(&mut self, status: DeploymentStatus) -> Result<(), ApiError> {
+        let ix = Ix::new(self.slot);
+        let known = self.ctx.view().deployments.get(ix);
+        // Where nobody has written it since it was found, not even this look, it need not be looked for.
+        if known.is_some_and(|known| Arc::ptr_eq(known, &self.deployment)) {
+            self.ctx.api.modify_status_at::<Deployment>(ix, |deployment| deployment.status = status);
+            return Ok(());
+        }
         let mut deployment = Deployment::clone(&self.deployment);
         deployment.status = status;
         self.ctx.api.write_status(deployment)
@@ -219,6 +227,19 @@ impl Look<'_, '_> {
         let pause = if rest < second { rest.max(Span::ZERO) + RETRY } else { rest + second };
         self.ctx.enqueue_after(Controller::Deployment, self.slot, pause);
     }
+}
+
+fn deadline(deployment: &Deployment) -> Option<i32> {
+    deployment.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
+}
+
+fn progress(deployment: &Deployment) -> Option<&Condition> {
+    condition::find(&deployment.status.conditions, PROGRESSING)
+}
+
+/// Whether a Deployment says that its rollout is done, or does not say how it goes.
+pub(super) fn has_nothing_to_say_of_progress(deployment: &Deployment) -> bool {
+    deadline(deployment).is_none() || progress(deployment).is_some_and(|progress| &*progress.reason == DONE)
 }
 
 /// Sets a condition; one with the same status and reason stays as it is (`SetDeploymentCondition`).

@@ -11,6 +11,7 @@ pub mod list;
 pub mod object;
 pub mod pairs;
 mod reader;
+pub mod shared;
 pub mod text;
 pub mod tree;
 pub mod validation;

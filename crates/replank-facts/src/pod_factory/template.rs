@@ -161,7 +161,7 @@ fn made_up(deployment: &Deployment) -> Arc<ReplicaSet> {
             owner_references: vec![owner].into(),
             ..Meta::default()
         },
-        spec: ReplicaSetSpec { selector: Some(selector), template, ..ReplicaSetSpec::default() },
+        spec: ReplicaSetSpec { selector: Some(selector), template, ..ReplicaSetSpec::default() }.into(),
         ..ReplicaSet::default()
     })
 }

@@ -10,6 +10,7 @@ use crate::object::meta::Meta;
 use crate::object::pod::PodTemplate;
 use crate::object::volume::PersistentVolumeClaimTemplate;
 use crate::selector::LabelSelector;
+use crate::shared::Shared;
 use crate::text::{Name, Text};
 use crate::wire::{wire, words};
 
@@ -54,7 +55,7 @@ wire! {
         #[serde(rename = "metadata")]
         pub meta: Meta,
         /// Desired state.
-        pub spec: DeploymentSpec,
+        pub spec: Shared<DeploymentSpec>,
         /// Observed state.
         pub status: DeploymentStatus,
     }
@@ -123,7 +124,7 @@ wire! {
         #[serde(rename = "metadata")]
         pub meta: Meta,
         /// Desired state.
-        pub spec: ReplicaSetSpec,
+        pub spec: Shared<ReplicaSetSpec>,
         /// Observed state.
         pub status: ReplicaSetStatus,
     }

@@ -173,7 +173,8 @@ impl Look<'_, '_> {
                 min_ready_seconds: deployment.spec.min_ready_seconds,
                 selector: Some(selector),
                 template,
-            },
+            }
+            .into(),
             ..ReplicaSet::default()
         }
     }

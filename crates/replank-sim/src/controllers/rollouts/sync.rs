@@ -146,7 +146,8 @@ fn make(ctx: &mut Ctx<'_>, rollout: &Rollout, others: &[Arc<ReplicaSet>]) {
             min_ready_seconds: number(&rollout.value, "/spec/minReadySeconds"),
             selector: Some(selector),
             template,
-        },
+        }
+        .into(),
         ..ReplicaSet::default()
     };
     if ctx.api.create(set).is_err() {

@@ -76,7 +76,7 @@ pub(super) enum Step {
 }
 
 /// What is known of one node.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) tally: Tally,
     /// Whether a pod is to be made.

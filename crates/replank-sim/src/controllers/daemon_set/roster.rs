@@ -110,11 +110,18 @@ impl Roster {
             self.dirty.insert(node);
         }
         for node in std::mem::take(&mut self.dirty) {
-            self.forget(&node);
             let object = view.node(&node);
             let pods = self.placed.get(&node).map_or(&[][..], Vec::as_slice);
-            if object.is_some() || !pods.is_empty() {
-                let report = report::of(view, &self.basis, object.map(|node| &**node), pods, now);
+            let is_there = object.is_some() || !pods.is_empty();
+            let report =
+                is_there.then(|| report::of(view, &self.basis, object.map(|node| &**node), pods, now));
+            // Most changes of a pod change nothing of what counts. When a report is due to be made anew is noted with it.
+            let is_known = report.as_ref().is_some_and(|report| report.until.is_none());
+            if is_known && self.reports.get(&node) == report.as_ref() {
+                continue;
+            }
+            self.forget(&node);
+            if let Some(report) = report {
                 self.learn(node, report);
             }
         }

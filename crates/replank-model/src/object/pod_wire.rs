@@ -12,6 +12,7 @@ use crate::object::pod::{Pod, PodSpec};
 use crate::object::render::{merge, subtract};
 use crate::reader::{self, Wrong};
 use crate::text::{NodeName, Text};
+use crate::tree::{self, Parser, Taken};
 
 /// What a pod has of its own in its spec.
 #[derive(Debug, Default, PartialEq)]
@@ -87,8 +88,26 @@ pub fn change_spec<E>(
     change(&mut value)?;
     let Value::Object(mut members) = value["spec"].take() else { panic!("a spec is an object") };
     let Own { node, pin: _, token } = split(&mut members);
-    let spec = spec_from_value(Value::Object(members)).expect("a spec that was rendered can be read");
+    let value = Value::Object(members);
+    let spec = spec_from_text(&value.to_string());
+    debug_assert!(
+        spec.as_ref().is_none_or(|spec| spec_from_value(value.clone()).is_ok_and(|read| read == *spec)),
+        "text is read to the same"
+    );
+    let spec = match spec {
+        Some(spec) => spec,
+        None => spec_from_value(value).expect("a spec that was rendered can be read"),
+    };
     Ok((spec, node, token))
+}
+
+/// As [`spec_from_value`], from text, which takes half the time; `None` if it is unusual.
+fn spec_from_text(text: &str) -> Option<PodSpec> {
+    let tree = Parser::new(text)?.object(&mut |_, _, _| Taken::Not)?;
+    let mut spec: PodSpec = tree::read(tree.root()).ok()?;
+    tree::say(tree.root(), &spec).ok()?;
+    spec.raw = tree::rest(tree.root()).map(Arc::from);
+    Some(spec)
 }
 
 /// The JSON of a pod's spec.

@@ -211,16 +211,18 @@ impl Api {
         let now = self.timestamp();
         match eviction.effect {
             Effect::DryRun => {}
-            Effect::Real => self.modify_at::<Pod>(ix, |pod| {
-                let mut target = condition::condition(
-                    DISRUPTION_TARGET,
-                    ConditionStatus::True,
-                    "EvictionByEvictionAPI",
-                    "Eviction API: evicting",
-                );
-                target.observed_generation = pod.meta.generation;
-                condition::set(&mut pod.status.conditions, target, now);
-            }),
+            Effect::Real => {
+                self.modify_at::<Pod>(ix, |pod| {
+                    let mut target = condition::condition(
+                        DISRUPTION_TARGET,
+                        ConditionStatus::True,
+                        "EvictionByEvictionAPI",
+                        "Eviction API: evicting",
+                    );
+                    target.observed_generation = pod.meta.generation;
+                    condition::set(&mut pod.status.conditions, target, now);
+                });
+            }
         }
         let options = eviction.options.as_ref().map_err(|error| EvictionRefusal::Options(error.clone()))?;
         match eviction.effect {

@@ -370,14 +370,10 @@ impl Api {
     }
 
     /// As [`Api::modify`], for an object whose slot is known: its name need not be looked for. `None` where there is none.
-    pub fn modify_at<R: Tabled>(&mut self, ix: Ix<R>, change: impl FnOnce(&mut R)) -> Option<Arc<R>>
-    where
-        Object: From<Arc<R>>,
-    {
-        let known = R::table(&self.view).get(ix)?.clone();
-        let mut object = R::clone(&known);
-        change(&mut object);
-        Some(self.put_changed(known.into(), object.into()))
+    pub fn modify_at<R: Tabled>(&mut self, ix: Ix<R>, change: impl FnOnce(&mut R)) -> Option<Arc<R>> {
+        let known = self.view.table::<R>().get(ix)?.clone();
+        let object = changed(&known, change);
+        Some(self.put_changed(R::shared(known), object))
     }
 
     /// Stores an object that was read and changed.
@@ -402,16 +398,6 @@ impl Api {
         let object = self.accounted(&known, object);
         let stored = self.put_in_place(&known, object);
         Ok(R::of(&stored).expect("an object keeps its kind").clone())
-    }
-
-    /// As [`Api::modify`], of the object in a slot; nothing where there is none.
-    pub(crate) fn modify_at<R: Tabled>(&mut self, ix: Ix<R>, change: impl FnOnce(&mut R)) {
-        let Some(known) = self.view.table::<R>().get(ix).cloned() else { return };
-        let object = changed(&known, change);
-        let known = R::shared(known);
-        let counted = !known.same_spec(&object);
-        let object = self.accounted(&known, object);
-        self.replace(known, object, counted);
     }
 
     /// As [`Api::modify_status`], of the object in a slot; nothing where there is none.

@@ -140,7 +140,7 @@ fn a_restart_replaces_every_pod_by_the_workloads_own_strategy() {
         stage.world.view().pods.sorted().iter().map(|(_, pod)| pod.meta.uid.clone()).collect();
     let known = stage.deployment();
     assert_eq!(stage.order(restart_of(&known)), Ok(()));
-    let annotations = stage.deployment().spec.template.meta.annotations;
+    let annotations = &stage.deployment().spec.template.meta.annotations;
     assert_eq!(annotations.value(mark::RESTARTED_AT), Some("2026-01-01T00:00:30Z"));
     assert_eq!(annotations.value(mark::RESTARTED_BY), Some("run"));
     stage.world.pass(Span::from_secs(60));

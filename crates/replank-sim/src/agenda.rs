@@ -1,34 +1,55 @@
 //! Virtual time: what is due when.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, VecDeque};
 
 use replank_apiserver::Clock;
 use replank_model::time::{Span, Time};
 
-/// How far the horizon is from the first event that is due at it.
-const NEAR: Span = Span::from_millis(200);
+/// Moments of one block. Controllers react within milliseconds, so nearly all that happens is due in the block that it is put down in; and a block has one
+/// bit for each moment.
+const BLOCK: u8 = 128;
 
 /// Events in the order in which they are due; those due at one moment in the order of their rank, then in that in which
 /// they were put down.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
     clock: Clock,
-    next: u64,
-    /// What is due before the horizon: little, and nearly all that happens passes through it.
-    near: BinaryHeap<Reverse<Entry<E>>>,
-    /// What is due at the horizon or after it.
-    far: BinaryHeap<Reverse<Entry<E>>>,
-    horizon: Time,
+    /// The block that the last event was taken from.
+    near: Near<E>,
+    /// What is due in later blocks, by their numbers.
+    far: BTreeMap<i64, Block<E>>,
     /// Events taken out so far.
     pub(crate) taken: u64,
+}
+
+/// A block whose events are sorted by their moments.
+#[derive(Debug)]
+struct Near<E> {
+    number: i64,
+    /// One bit for each moment at which anything is due.
+    busy: u128,
+    moments: Vec<Moment<E>>,
+}
+
+/// What is due at one moment. Who comes first was put down first, so nothing is compared.
+#[derive(Debug)]
+struct Moment<E> {
+    looks: VecDeque<E>,
+    happenings: VecDeque<E>,
+}
+
+/// A block to come, in the order in which its events were put down.
+#[derive(Debug)]
+struct Block<E> {
+    /// When the first of them is due.
+    first: Time,
+    entries: Vec<Entry<E>>,
 }
 
 #[derive(Debug)]
 struct Entry<E> {
     at: Time,
     rank: Rank,
-    number: u64,
     event: E,
 }
 
@@ -41,28 +62,57 @@ enum Rank {
     ScriptEvent,
 }
 
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.rank, self.number) == (other.at, other.rank, other.number)
-    }
+/// The number of the block that a moment is in.
+fn block_of(at: Time) -> i64 {
+    at.as_millis().div_euclid(i64::from(BLOCK))
 }
-impl<E> Eq for Entry<E> {}
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
+
+impl<E> Near<E> {
+    fn new(number: i64) -> Self {
+        let moment = || Moment { looks: VecDeque::new(), happenings: VecDeque::new() };
+        Self { number, busy: 0, moments: std::iter::repeat_with(moment).take(usize::from(BLOCK)).collect() }
     }
-}
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.rank, self.number).cmp(&(other.at, other.rank, other.number))
+
+    /// The first moment at which anything is due.
+    fn first(&self) -> Option<Time> {
+        let start = self.number * i64::from(BLOCK);
+        (self.busy != 0).then(|| Time::from_millis(start + i64::from(self.busy.trailing_zeros())))
+    }
+
+    fn put(&mut self, Entry { at, rank, event }: Entry<E>) {
+        let place = at.as_millis().rem_euclid(i64::from(BLOCK));
+        self.busy |= 1 << place;
+        let moment = &mut self.moments[usize::try_from(place).expect("a place in a block")];
+        match rank {
+            Rank::Look => moment.looks.push_back(event),
+            Rank::ScriptEvent => moment.happenings.push_back(event),
+        }
+    }
+
+    /// Takes the first event.
+    fn pop(&mut self) -> Option<E> {
+        let place = self.busy.trailing_zeros() as usize;
+        let moment = self.moments.get_mut(place)?;
+        let event = moment.looks.pop_front().or_else(|| moment.happenings.pop_front());
+        if moment.looks.is_empty() && moment.happenings.is_empty() {
+            self.busy &= self.busy - 1;
+        }
+        event
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (Time, &E)> {
+        let start = self.number * i64::from(BLOCK);
+        (start..).zip(&self.moments).flat_map(|(at, moment)| {
+            moment.looks.iter().chain(&moment.happenings).map(move |event| (Time::from_millis(at), event))
+        })
     }
 }
 
 impl<E> Agenda<E> {
     /// Nothing is due yet. Taking events moves the clock.
     pub(crate) fn new(clock: Clock) -> Self {
-        let horizon = clock.now() + NEAR;
-        Self { clock, next: 0, near: BinaryHeap::new(), far: BinaryHeap::new(), horizon, taken: 0 }
+        let near = Near::new(block_of(clock.now()));
+        Self { clock, near, far: BTreeMap::new(), taken: 0 }
     }
 
     /// The present moment.
@@ -82,9 +132,13 @@ impl<E> Agenda<E> {
 
     fn put(&mut self, at: Time, rank: Rank, event: E) {
         let at = at.max(self.now());
-        let heap = if at < self.horizon { &mut self.near } else { &mut self.far };
-        heap.push(Reverse(Entry { at, rank, number: self.next, event }));
-        self.next += 1;
+        let (number, entry) = (block_of(at), Entry { at, rank, event });
+        if number == self.near.number {
+            return self.near.put(entry);
+        }
+        let block = self.far.entry(number).or_insert_with(|| Block { first: at, entries: Vec::new() });
+        block.first = block.first.min(at);
+        block.entries.push(entry);
     }
 
     /// Puts an event down for after a while.
@@ -94,38 +148,33 @@ impl<E> Agenda<E> {
 
     /// What is due that `of` picks, with its time, in the order in which it is due.
     pub(crate) fn pending<T>(&self, of: impl Fn(&E) -> Option<T>) -> Vec<(Time, T)> {
-        let mut entries: Vec<&Entry<E>> =
-            self.near.iter().chain(&self.far).map(|Reverse(entry)| entry).collect();
-        entries.sort_unstable();
-        entries.into_iter().filter_map(|entry| Some((entry.at, of(&entry.event)?))).collect()
+        let mut pending: Vec<(Time, &E)> = self.near.entries().collect();
+        for block in self.far.values() {
+            let mut entries: Vec<&Entry<E>> = block.entries.iter().collect();
+            entries.sort_by_key(|entry| (entry.at, entry.rank));
+            pending.extend(entries.into_iter().map(|entry| (entry.at, &entry.event)));
+        }
+        pending.into_iter().filter_map(|(at, event)| Some((at, of(event)?))).collect()
     }
 
     /// When the next event is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        self.near.peek().or_else(|| self.far.peek()).map(|Reverse(entry)| entry.at)
-    }
-
-    /// Moves the horizon on when nothing is left before it.
-    fn look_ahead(&mut self) {
-        let Some(Reverse(first)) = self.far.peek().filter(|_| self.near.is_empty()) else { return };
-        self.horizon = first.at + NEAR;
-        while let Some(Reverse(entry)) = self.far.peek()
-            && entry.at < self.horizon
-        {
-            self.near.extend(self.far.pop());
-        }
+        // No later block comes before the near one: time is in it, or beyond it.
+        self.near.first().or_else(|| self.far.first_key_value().map(|(_, block)| block.first))
     }
 
     /// Takes the next event that is due until `end`, and moves time to it.
     pub(crate) fn pop_until(&mut self, end: Time) -> Option<E> {
-        if self.next_due()? > end {
-            return None;
+        let at = self.next_due().filter(|at| *at <= end)?;
+        if self.near.busy == 0
+            && let Some((number, block)) = self.far.pop_first()
+        {
+            self.near.number = number;
+            block.entries.into_iter().for_each(|entry| self.near.put(entry));
         }
-        self.look_ahead();
-        let Reverse(entry) = self.near.pop()?;
-        self.clock.advance_to(entry.at);
+        self.clock.advance_to(at);
         self.taken += 1;
-        Some(entry.event)
+        self.near.pop()
     }
 
     /// Moves time forward without an event.
@@ -139,10 +188,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_comes_in_order_on_both_sides_of_the_horizon() {
+    fn what_is_due_comes_in_order_within_a_block_and_beyond() {
         let at = Time::from_millis;
         let mut agenda = Agenda::new(Clock::new(at(0)));
-        for (number, due) in [9_000, 5, 200, 199, 9_000, 0, 9_300].into_iter().enumerate() {
+        for (number, due) in [9_000, 5, 128, 127, 9_000, 0, 9_300].into_iter().enumerate() {
             agenda.at(at(due), number);
         }
         agenda.look_at(at(9_000), 7);
@@ -157,5 +206,23 @@ mod tests {
         }
         assert_eq!(taken, [5, 1, 3, 2, 7, 0, 4, 8]);
         assert_eq!(agenda.next_due(), Some(at(9_300)));
+    }
+
+    #[test]
+    fn what_is_put_down_before_what_was_looked_for_comes_first() {
+        let at = Time::from_millis;
+        let mut agenda = Agenda::new(Clock::new(at(-200)));
+        agenda.at(at(5_000), 'b');
+        assert_eq!(agenda.pop_until(at(100)), None);
+        agenda.advance_to(at(100));
+        agenda.at(at(4_990), 'a');
+        agenda.at(at(5_000), 'c');
+        agenda.look_at(at(5_000), 'l');
+        assert_eq!(
+            agenda.pending(|event| Some(*event)).into_iter().map(|(_, event)| event).collect::<String>(),
+            "albc"
+        );
+        let taken: String = std::iter::from_fn(|| agenda.pop_until(at(6_000))).collect();
+        assert_eq!(taken, "albc");
     }
 }

@@ -31,6 +31,8 @@ use super::attachments::{Attachment, State};
 
 /// Time after which a volume is taken off a node that does not let go (`maxWaitForUnmountDuration`).
 const FORCE_AFTER: Span = Span::from_minutes(6);
+/// What the names begin with under which nodes list their volumes.
+const PREFIX: &str = "kubernetes.io/csi/";
 /// Taint of a node that somebody has declared dead.
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
@@ -264,7 +266,7 @@ pub(crate) fn is_attached(view: &View, pod: &Pod) -> bool {
         match volume {
             None => false,
             Some(volume) => unique_name(view, volume).is_none_or(|name| {
-                node.status.volumes_attached.iter().any(|attached| *attached.name == *name)
+                node.status.volumes_attached.iter().any(|attached| name.is(&attached.name))
             }),
         }
     })
@@ -272,20 +274,38 @@ pub(crate) fn is_attached(view: &View, pod: &Pod) -> bool {
 
 /// The name under which a node lists a volume; `None` for volumes that are not attached
 /// (pkg/volume/util `GetUniqueVolumeNameFromSpec`).
-fn unique_name(view: &View, volume: &PersistentVolume) -> Option<String> {
+fn unique_name<'v>(view: &View, volume: &'v PersistentVolume) -> Option<UniqueName<'v>> {
     let driver = driver(volume)?;
-    let object = view.csi_drivers.by_key(&Key::cluster(Name::new(driver.clone())));
+    let object = view.csi_drivers.named(&driver);
     if object.is_some_and(|object| object.spec.attach_required == Some(false)) {
         return None;
     }
     let spec = &volume.spec;
     let handle = match (&spec.csi, &spec.aws_elastic_block_store, &spec.gce_persistent_disk) {
-        (Some(csi), _, _) => csi.volume_handle.to_string(),
-        (None, Some(disk), _) => disk.volume_id.rsplit('/').next().unwrap_or_default().to_owned(),
-        (None, None, Some(disk)) => disk.pd_name.to_string(),
-        (None, None, None) => volume.meta.name.to_string(),
+        (Some(csi), _, _) => &*csi.volume_handle,
+        (None, Some(disk), _) => disk.volume_id.rsplit('/').next().unwrap_or_default(),
+        (None, None, Some(disk)) => &*disk.pd_name,
+        (None, None, None) => volume.meta.name.as_str(),
     };
-    Some(format!("kubernetes.io/csi/{driver}^{handle}"))
+    Some(UniqueName { driver, handle })
+}
+
+/// The name under which a node lists a volume, as long as it need not be written.
+struct UniqueName<'v> {
+    driver: Text,
+    handle: &'v str,
+}
+
+impl UniqueName<'_> {
+    /// Whether it is this one.
+    fn is(&self, name: &str) -> bool {
+        let driver_and_handle = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(&*self.driver));
+        driver_and_handle.and_then(|rest| rest.strip_prefix('^')) == Some(self.handle)
+    }
+
+    fn text(&self) -> Text {
+        Text::from(format!("{PREFIX}{}^{}", self.driver, self.handle))
+    }
 }
 
 /// The driver that attaches a volume; in-tree kinds are served by their CSI successors.
@@ -314,14 +334,15 @@ fn is_out_of_service(node: &Node) -> bool {
 fn list_on_node(ctx: &mut Ctx<'_>, volume: &PersistentVolume, node: &NodeName, is_there: bool) {
     let Some(name) = unique_name(ctx.view(), volume) else { return };
     let Some(known) = ctx.view().node(node) else { return };
-    let is_listed = known.status.volumes_attached.iter().any(|attached| *attached.name == *name);
+    let is_listed = known.status.volumes_attached.iter().any(|attached| name.is(&attached.name));
     if is_listed == is_there {
         return;
     }
+    let name = name.text();
     let written = ctx.api.modify::<Node>(&Key::cluster(node.text().clone()), |node| {
         node.status.volumes_attached.retain(|attached| *attached.name != *name);
         if is_there {
-            node.status.volumes_attached.push(AttachedVolume { name: Text::from(name) });
+            node.status.volumes_attached.push(AttachedVolume { name });
         }
     });
     debug_assert!(written.is_ok(), "the node was just read");

@@ -99,18 +99,21 @@ enum Only {
 /// The volume that is kept for a claim, else the smallest that suffices, the first by name among equals
 /// (component-helpers `FindMatchingVolume`).
 fn best_match(view: &View, claim: &PersistentVolumeClaim, only: Only) -> Option<Arc<PersistentVolume>> {
-    let volumes = view.persistent_volumes.sorted().into_iter().map(|(_, volume)| volume);
-    let fitting: Vec<&Arc<PersistentVolume>> = volumes.filter(|volume| suffices(volume, claim)).collect();
-    let kept = fitting.iter().find(|volume| volume.spec.claim_ref.is_some() && is_free_for(volume, claim));
-    if let Some(kept) = kept {
+    let volumes = || view.persistent_volumes.unordered().map(|(_, volume)| volume);
+    let kept = volumes().filter(|volume| {
+        volume.spec.claim_ref.is_some() && is_free_for(volume, claim) && suffices(volume, claim)
+    });
+    if let Some(kept) = kept.min_by(|a, b| a.meta.name.cmp(&b.meta.name)) {
         return Some(Arc::clone(kept));
     }
     match only {
         Only::Kept => None,
         Only::Free => {
-            let free = fitting
-                .into_iter()
-                .filter(|volume| volume.spec.claim_ref.is_none() && is_reachable(view, volume, claim));
+            let free = volumes().filter(|volume| {
+                volume.spec.claim_ref.is_none()
+                    && suffices(volume, claim)
+                    && is_reachable(view, volume, claim)
+            });
             free.min_by(|a, b| size(a).cmp(&size(b)).then_with(|| a.meta.name.cmp(&b.meta.name))).cloned()
         }
     }
@@ -173,6 +176,8 @@ fn bind(ctx: &mut Ctx<'_>, volume: &PersistentVolume, claim: &PersistentVolumeCl
                 mark(&mut claim.meta.annotations, BIND_COMPLETED);
             })
             .map(|_| ())
+    } else if is_told(claim, volume) {
+        return ClaimNeeds::Nothing;
     } else {
         let written = ctx.api.modify::<PersistentVolumeClaim>(&claim_key, |claim| {
             claim.status.phase = Some(ClaimPhase::Bound);
@@ -184,6 +189,13 @@ fn bind(ctx: &mut Ctx<'_>, volume: &PersistentVolume, claim: &PersistentVolumeCl
     };
     debug_assert!(written.is_ok(), "claim and volume were just read");
     ClaimNeeds::More
+}
+
+/// Whether a claim says of its volume what there is to say.
+fn is_told(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {
+    claim.status.phase == Some(ClaimPhase::Bound)
+        && claim.status.access_modes == volume.spec.access_modes
+        && claim.status.capacity == volume.spec.capacity
 }
 
 /// Whether a claim is the volume's, and the volume the claim's (`IsPVCFullyBound`).

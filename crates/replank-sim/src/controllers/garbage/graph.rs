@@ -25,9 +25,16 @@ pub(super) struct Graph {
 #[derive(Debug)]
 struct Node {
     item: Item,
-    /// Uids of the owners.
-    owners: SmallVec<[Uid; 1]>,
+    owners: SmallVec<[Named; 1]>,
     dependents: FxHashSet<Id>,
+}
+
+/// An owner that an object names.
+#[derive(Clone, Debug)]
+struct Named {
+    uid: Uid,
+    /// Its node, as long as it is there.
+    node: Option<Id>,
 }
 
 /// What finds an object again.
@@ -120,15 +127,17 @@ impl Graph {
             Some(id) => *id,
             None => self.insert(object),
         };
-        let owners: SmallVec<[Uid; 1]> =
-            meta.owner_references.iter().map(|owner| owner.uid.clone()).collect();
-        let known = std::mem::replace(&mut self.node(id).owners, owners.clone());
-        for gone in known.iter().filter(|uid| !owners.contains(uid)) {
+        let named = |owner: &OwnerReference| Named { uid: owner.uid.clone(), node: self.id(&owner.uid) };
+        let owners: SmallVec<[Named; 1]> = meta.owner_references.iter().map(named).collect();
+        let known = std::mem::take(&mut self.node(id).owners);
+        let is_in = |one: &Named, all: &[Named]| all.iter().any(|other| other.uid == one.uid);
+        for gone in known.iter().filter(|owner| !is_in(owner, &owners)) {
             self.set_of(gone).remove(&id);
         }
-        for new in owners.iter().filter(|uid| !known.contains(uid)) {
+        for new in owners.iter().filter(|owner| !is_in(owner, &known)) {
             self.set_of(new).insert(id);
         }
+        self.node(id).owners = owners;
         id
     }
 
@@ -137,10 +146,13 @@ impl Graph {
         let Some(id) = self.by_uid.remove(uid) else { return (Vec::new(), Vec::new()) };
         let node = self.nodes[id as usize].take().expect("a uid leads to its node");
         self.free.push(id);
-        for owner in &node.owners {
+        // One that names itself is gone with itself.
+        let others = || node.owners.iter().filter(|owner| owner.node != Some(id));
+        for owner in others() {
             self.set_of(owner).remove(&id);
         }
-        let owners = node.owners.iter().filter_map(|owner| self.id(owner)).collect();
+        let owners = others().filter_map(|owner| owner.node).collect();
+        self.lead(&node.dependents, uid, None);
         let dependents = self.in_order(node.dependents.iter().copied());
         if !node.dependents.is_empty() {
             self.bereft.insert(uid.clone(), node.dependents);
@@ -166,32 +178,37 @@ impl Graph {
 
     fn insert(&mut self, object: &Object) -> Id {
         let uid = object.meta().uid.clone();
-        let dependents = self.bereft.remove(&uid).unwrap_or_default();
-        let node = Some(Node { item: Item::of(object), owners: SmallVec::new(), dependents });
-        let id = match self.free.pop() {
-            Some(id) => {
-                self.nodes[id as usize] = node;
-                id
-            }
-            None => {
-                self.nodes.push(node);
-                Id::try_from(self.nodes.len() - 1).expect("fewer than 2^32 objects fit in memory")
-            }
-        };
+        let dependents =
+            if self.bereft.is_empty() { None } else { self.bereft.remove(&uid) }.unwrap_or_default();
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.nodes.push(None);
+            Id::try_from(self.nodes.len() - 1).expect("fewer than 2^32 objects fit in memory")
+        });
+        self.lead(&dependents, &uid, Some(id));
+        let node = Node { item: Item::of(object), owners: SmallVec::new(), dependents };
+        self.nodes[id as usize] = Some(node);
         self.by_uid.insert(uid, id);
         id
     }
 
     /// The set of an owner's dependents, whether the owner is there or not.
-    fn set_of(&mut self, owner: &Uid) -> &mut FxHashSet<Id> {
-        match self.by_uid.get(owner) {
-            Some(id) => &mut self.nodes[*id as usize].as_mut().expect("a uid leads to its node").dependents,
-            None => self.bereft.entry(owner.clone()).or_default(),
+    fn set_of(&mut self, owner: &Named) -> &mut FxHashSet<Id> {
+        match owner.node {
+            Some(id) => &mut self.node(id).dependents,
+            None => self.bereft.entry(owner.uid.clone()).or_default(),
+        }
+    }
+
+    /// An owner has come or gone: all that name it know its node.
+    fn lead(&mut self, dependents: &FxHashSet<Id>, uid: &Uid, node: Option<Id>) {
+        for dependent in dependents {
+            let named = self.nodes[*dependent as usize].iter_mut().flat_map(|node| node.owners.iter_mut());
+            named.filter(|owner| owner.uid == *uid).for_each(|owner| owner.node = node);
         }
     }
 
     fn node(&mut self, id: Id) -> &mut Node {
-        self.nodes[id as usize].as_mut().expect("the caller has just found it")
+        self.nodes[id as usize].as_mut().expect("ids are those of objects that are there")
     }
 
     fn in_order(&self, ids: impl Iterator<Item = Id>) -> Vec<Id> {

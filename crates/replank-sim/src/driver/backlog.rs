@@ -1,7 +1,7 @@
 //! What has changed of one kind, and has not been shown yet.
 
 use replank_model::delta::Delta;
-use replank_model::object::Kind;
+use replank_model::object::{Kind, Object};
 use replank_model::view::Change;
 use rustc_hash::FxHashMap;
 
@@ -26,7 +26,7 @@ impl Backlog {
             // Those of other kinds have no slots.
             Change::Object { slot, old, new: Some(new) } => {
                 let has_slot = !matches!(new.kind(), Kind::Node | Kind::Other);
-                let is_as_asked = old.as_ref().is_none_or(|old| old.same_spec(new));
+                let is_as_asked = old.as_ref().is_none_or(|old| asks_the_same(old, new));
                 (has_slot && is_as_asked).then_some(*slot)
             }
             Change::Object { new: None, .. }
@@ -72,6 +72,14 @@ impl Backlog {
     }
 }
 
+/// Whether two states of an object ask for the same. The API server counts how often that changes, and a deletion with it: only where the count has moved
+/// is there anything to compare.
+fn asks_the_same(old: &Object, new: &Object) -> bool {
+    let (before, after) = (old.meta(), new.meta());
+    let is_one_count = after.generation > 0 && before.generation == after.generation;
+    is_one_count && before.uid == after.uid || old.same_spec(new)
+}
+
 /// Whether both are of one incarnation of one object, which is there.
 fn is_same(known: &Delta, new: &Delta) -> bool {
     match (known, new) {
@@ -95,7 +103,6 @@ fn is_same(known: &Delta, new: &Delta) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use replank_model::object::Object;
     use serde_json::json;
 
     use super::*;

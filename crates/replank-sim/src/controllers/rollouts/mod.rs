@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use replank_model::object::Object;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::{Key, Meta};
+use replank_model::object::workload::Deployment;
 use replank_model::view::Change;
 
 use super::Ctx;
@@ -79,7 +80,7 @@ impl Rollouts {
             }
             Some(Object::Deployment(deployment)) => {
                 let is_same = matches!((old, new), (Some(Object::Deployment(old)), Some(Object::Deployment(new)))
-                    if old.spec == new.spec);
+                    if asks_the_same(old, new));
                 if !is_same {
                     self.deployment_changed(ctx, &deployment.meta.clone());
                 }
@@ -117,6 +118,12 @@ impl Rollouts {
         self.looks.insert(number, key);
         ctx.agenda.after(REACTION.draw(draw), Event::Control(ControlDue::Rollout(Due(number))));
     }
+}
+
+/// Whether two states of a Deployment ask for the same: as long as its count of that has not moved, they do.
+fn asks_the_same(old: &Deployment, new: &Deployment) -> bool {
+    let is_one_count = new.meta.generation > 0 && old.meta.generation == new.meta.generation;
+    is_one_count && old.meta.uid == new.meta.uid || old.spec == new.spec
 }
 
 fn is_rollout(other: &Other) -> bool {

@@ -1,10 +1,10 @@
 //! The controllers of the control plane that remember something between two looks.
 
+use replank_model::object::Kind;
 use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::{Change, View};
 
-use super::Ctx;
 use super::autoscaling::Autoscaling;
 use super::disruption::Disruption;
 use super::drains::{Drains, StandingDrain};
@@ -19,6 +19,7 @@ use super::rollouts::Rollouts;
 use super::taint_eviction::TaintEviction;
 use super::volumes::Volumes;
 use super::workflows::Workflows;
+use super::{Ctx, PodChange};
 use crate::asked::Asked;
 use crate::durations::Assumption;
 use crate::event::ControlDue;
@@ -112,21 +113,97 @@ impl Control {
         self.workflows.assumptions().chain(self.rollouts.assumptions())
     }
 
-    /// Tells each of a change.
+    /// Tells those of a change of anything but a pod whom its kind concerns.
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
-        self.disruption.watch(ctx, change);
-        self.nodes.watch(ctx, change);
-        self.taints.watch(ctx, change);
-        self.pod_gc.watch(ctx, change);
+        let Change::Object { old, new, .. } = change else { return };
+        let Some(object) = new.as_ref().or(old.as_ref()) else { return };
+        match object.kind() {
+            Kind::Node => {
+                self.nodes.watch(ctx, change);
+                self.taints.watch(ctx, change);
+                self.pod_gc.watch(ctx, change);
+                self.tell_all_kinds(ctx, change);
+                self.volumes.watch(ctx, change);
+                self.karpenter.watch(ctx, change);
+            }
+            Kind::Deployment | Kind::ReplicaSet => {
+                self.disruption.watch(ctx, change);
+                self.tell_all_kinds(ctx, change);
+                self.autoscaling.watch(ctx, change);
+                self.rollouts.watch(ctx, change);
+            }
+            Kind::StatefulSet | Kind::ReplicationController => {
+                self.disruption.watch(ctx, change);
+                self.tell_all_kinds(ctx, change);
+                self.autoscaling.watch(ctx, change);
+            }
+            Kind::Other => {
+                self.disruption.watch(ctx, change);
+                self.tell_all_kinds(ctx, change);
+                self.autoscaling.watch(ctx, change);
+                self.workflows.watch(ctx, change);
+                self.rollouts.watch(ctx, change);
+            }
+            Kind::PodDisruptionBudget | Kind::CustomResourceDefinition => {
+                self.disruption.watch(ctx, change);
+                self.tell_all_kinds(ctx, change);
+            }
+            Kind::Namespace => {
+                self.garbage.watch(ctx, change);
+                self.namespaces.watch(ctx, change);
+                self.quotas.watch(ctx, change);
+            }
+            Kind::HorizontalPodAutoscaler => {
+                self.tell_all_kinds(ctx, change);
+                self.autoscaling.watch(ctx, change);
+            }
+            Kind::PersistentVolume | Kind::PersistentVolumeClaim => {
+                self.tell_all_kinds(ctx, change);
+                self.volumes.watch(ctx, change);
+            }
+            Kind::VolumeAttachment => {
+                self.tell_all_kinds(ctx, change);
+                self.volumes.watch(ctx, change);
+                self.karpenter.watch(ctx, change);
+            }
+            Kind::NodeClaim => {
+                self.tell_all_kinds(ctx, change);
+                self.karpenter.watch(ctx, change);
+            }
+            Kind::Pod
+            | Kind::PriorityClass
+            | Kind::StorageClass
+            | Kind::CsiDriver
+            | Kind::CsiNode
+            | Kind::CsiStorageCapacity
+            | Kind::ResourceQuota
+            | Kind::DaemonSet
+            | Kind::ControllerRevision
+            | Kind::CronJob
+            | Kind::Job
+            | Kind::Service
+            | Kind::EndpointSlice => self.tell_all_kinds(ctx, change),
+        }
+    }
+
+    /// Tells those of a change whom objects of every kind concern.
+    fn tell_all_kinds(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         self.garbage.watch(ctx, change);
-        self.namespaces.watch(ctx, change);
         self.quotas.watch(ctx, change);
+    }
+
+    /// Tells each of a change of a pod.
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &Change, pod: &PodChange<'_>) {
+        self.disruption.pod_changed(ctx, pod);
+        self.nodes.pod_changed(ctx, pod);
+        self.taints.pod_changed(ctx, pod);
+        self.pod_gc.pod_changed(ctx, pod);
+        self.tell_all_kinds(ctx, change);
         self.autoscaling.watch(ctx, change);
         self.operators.watch(ctx, change);
-        self.volumes.watch(ctx, change);
+        self.volumes.pod_changed(ctx, pod);
         self.workflows.watch(ctx, change);
-        self.rollouts.watch(ctx, change);
-        self.karpenter.watch(ctx, change);
+        self.karpenter.pod_changed(ctx, pod);
     }
 
     /// A kubelet has renewed its lease for the last time.

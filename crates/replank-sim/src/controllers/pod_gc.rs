@@ -16,8 +16,8 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
 
-use super::Ctx;
 use super::phase::Phase;
+use super::{Ctx, PodChange};
 use crate::event::ControlDue;
 use crate::event::Event;
 use replank_apiserver::DISRUPTION_TARGET;
@@ -59,19 +59,8 @@ struct Ended {
 
 impl PodGc {
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
-        let Change::Object { slot, old, new } = change else { return };
+        let Change::Object { old, new, .. } = change else { return };
         match (old, new) {
-            (old, Some(Object::Pod(pod))) => {
-                let old = match old {
-                    Some(Object::Pod(old)) => Some(&**old),
-                    Some(_) | None => None,
-                };
-                self.see_pod(ctx, *slot, old, pod);
-            }
-            (Some(Object::Pod(pod)), None) => {
-                self.unbound.remove(slot);
-                self.ended.remove(&ended(*slot, pod));
-            }
             (_, Some(Object::Node(node))) => self.see_node(ctx, node),
             (Some(Object::Node(node)), None) => {
                 let name = node.name();
@@ -82,6 +71,20 @@ impl PodGc {
                 }
             }
             (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
+        let (slot, old) = (change.slot, change.old.map(|old| &**old));
+        match (old, change.new) {
+            (old, Some(new)) => self.see_pod(ctx, slot, old, new),
+            (Some(old), None) => {
+                self.unbound.remove(&slot);
+                if !self.ended.is_empty() {
+                    self.ended.remove(&ended(slot, old));
+                }
+            }
+            (None, None) => {}
         }
     }
 

@@ -17,7 +17,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Ctx, REACTION};
+use super::{Ctx, PodChange, REACTION};
 use crate::event::{ControlDue, Event, TaintsDue as Due};
 use replank_apiserver::DISRUPTION_TARGET;
 use replank_apiserver::DeleteOptions;
@@ -65,20 +65,20 @@ impl TaintEviction {
             (Some(Object::Node(node)), None) => {
                 self.tainted.remove(&node.name());
             }
-            (old, Some(Object::Pod(pod))) => {
-                let is_settled = match old {
-                    Some(Object::Pod(old)) => old.node == pod.node && is_same_toleration(old, pod),
-                    Some(_) | None => pod.node.is_none(),
-                };
-                let is_tainted = || pod.node.as_ref().is_some_and(|node| self.tainted.contains_key(node));
-                if !is_settled && is_tainted() && self.pods.insert(*slot) {
-                    later(ctx, REACTION, Due::Pod(*slot));
-                }
-            }
-            (Some(Object::Pod(_)), None) => {
-                self.queue.remove(slot);
-            }
             (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
+        let slot = change.slot;
+        let Some(pod) = change.new else {
+            self.queue.remove(&slot);
+            return;
+        };
+        let bears_as_before = || change.old.is_none_or(|old| is_same_toleration(old, pod));
+        let is_tainted = || pod.node.as_ref().is_some_and(|node| self.tainted.contains_key(node));
+        if (change.is_moved() || !bears_as_before()) && is_tainted() && self.pods.insert(slot) {
+            later(ctx, REACTION, Due::Pod(slot));
         }
     }
 

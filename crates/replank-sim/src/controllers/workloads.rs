@@ -1,5 +1,7 @@
 //! The workload controllers together: who is told of what, and what they remember.
 
+use std::sync::Arc;
+
 use replank_model::object::pod::Pod;
 use replank_model::object::workload::{ControllerRevision, ReplicaSet, ReplicationController};
 use replank_model::object::{Kind, Object};
@@ -8,8 +10,10 @@ use replank_model::view::{Change, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
+use super::owners::Owners;
 use super::{
-    Controller, Ctx, Done, cron_job, daemon_set, deployment, endpoint_slice, job, replica_set, stateful_set,
+    Controller, Ctx, Done, PodChange, cron_job, daemon_set, deployment, endpoint_slice, job, replica_set,
+    stateful_set,
 };
 use crate::ties::SharedTies;
 use replank_apiserver::ApiError;
@@ -21,6 +25,10 @@ const REVISION_REACTION: Span = Span::from_millis(1);
 #[derive(Debug, Default)]
 pub(crate) struct Workloads {
     index: Index,
+    /// The owners of pods.
+    owners: Owners,
+    /// The Deployments of ReplicaSets.
+    owners_of_sets: Owners,
     history: History,
     bursts: replica_set::Bursts,
     tallies: replica_set::Tallies,
@@ -41,32 +49,32 @@ const OWNERS: [(Kind, Controller); 4] = [
 ];
 
 impl Workloads {
-    /// Tells every controller of a change.
+    /// Tells every controller of a change of anything but a pod.
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         self.index.watch(change);
-        self.daemons.watch(ctx, &self.index, change);
-        job::watch(ctx, &self.index, &mut self.jobs, change);
+        self.daemons.watch(ctx, change);
+        job::watch(ctx, &mut self.jobs, change);
         cron_job::watch(ctx, &mut self.schedules, change);
         self.endpoints.watch(ctx, change);
         let Change::Object { slot, old, new } = change else { return };
+        self.owner_changed(old.as_ref(), new.as_ref());
         match (old, new) {
             (None, None) => {}
-            (_, Some(Object::Pod(_))) | (Some(Object::Pod(_)), None) => {
-                self.pod_changed(ctx, pod_in(old.as_ref()), pod_in(new.as_ref()));
-            }
             (old, Some(Object::ReplicaSet(new))) => {
                 ctx.enqueue(Controller::ReplicaSet, *slot);
                 let old = match old {
                     Some(Object::ReplicaSet(old)) => Some(&**old),
                     Some(_) | None => None,
                 };
-                deployment::replica_set_changed(ctx, &self.index, old, Some(new));
+                let sets = &mut self.owners_of_sets;
+                deployment::replica_set_changed(ctx, &self.index, sets, *slot, old, Some(new));
             }
             (Some(Object::ReplicaSet(old)), None) => {
                 ctx.queue.forget(Controller::ReplicaSet, *slot);
                 self.tallies.forget(&old.meta.uid);
                 self.rollouts.forget(&old.meta.uid);
-                deployment::replica_set_changed(ctx, &self.index, Some(old), None);
+                let sets = &mut self.owners_of_sets;
+                deployment::replica_set_changed(ctx, &self.index, sets, *slot, Some(old), None);
             }
             (_, Some(Object::ReplicationController(_))) => {
                 ctx.enqueue(Controller::ReplicationController, *slot);
@@ -187,18 +195,43 @@ impl Workloads {
         }
     }
 
-    fn pod_changed(&mut self, ctx: &mut Ctx<'_>, old: Option<&Pod>, new: Option<&Pod>) {
-        self.tallies.pod_changed(old, new);
-        let (before, after) = (owner_kind(old), owner_kind(new));
-        let may_be_adopted = new.is_some() && after.is_none();
+    /// Tells every controller of a change of a pod.
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &Change, pod: &PodChange<'_>) {
+        self.index.watch(change);
+        if pod.concerns(Kind::DaemonSet.as_str()) {
+            self.daemons.pod_changed(ctx, &self.index, pod);
+        }
+        job::pod_changed(ctx, &self.index, pod);
+        self.endpoints.pod_changed(ctx, pod);
+        if pod.counts_anew() {
+            self.tallies.pod_changed(pod.old.map(|old| &**old), pod.new.map(|new| &**new));
+        }
+        if !pod.is_same_member {
+            self.owners.forget(pod.slot);
+        }
         for (kind, controller) in OWNERS {
-            let name = Some(kind.as_str());
-            if may_be_adopted || before == name || after == name {
-                self.owner_of_pod(ctx, kind, controller, old, new);
+            if pod.concerns(kind.as_str()) {
+                self.owner_of_pod(ctx, kind, controller, pod);
             }
         }
-        if let (Some(gone), None) = (old, new) {
+        if let (Some(gone), None) = (pod.old, pod.new) {
             deployment::pod_gone(ctx, &self.index, gone);
+        }
+    }
+
+    /// An owner that comes or goes may be that of objects that are known: they are to be asked anew.
+    fn owner_changed(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        let Some(object) = new.or(old) else { return };
+        if let (Some(old), Some(new)) = (old, new)
+            && old.meta().uid == new.meta().uid
+        {
+            return;
+        }
+        let kind = object.kind();
+        if kind == Kind::Deployment {
+            self.owners_of_sets.forget_all();
+        } else if OWNERS.iter().any(|(owner, _)| *owner == kind) {
+            self.owners.forget_all();
         }
     }
 
@@ -212,68 +245,30 @@ impl Workloads {
     }
 
     /// Has the owner of a pod looked at: the present one, the former one where it changed, or all that could adopt it.
-    fn owner_of_pod(
-        &self,
-        ctx: &mut Ctx<'_>,
-        kind: Kind,
-        controller: Controller,
-        old: Option<&Pod>,
-        new: Option<&Pod>,
-    ) {
-        let owner = |pod: Option<&Pod>| {
-            let pod = pod?;
-            resolve(ctx.view(), kind, &pod.meta.namespace, pod.meta.controller())
-        };
-        let after = owner(new);
-        let before = if has_same_owner(old, new) { after } else { owner(old) };
+    fn owner_of_pod(&mut self, ctx: &mut Ctx<'_>, kind: Kind, controller: Controller, pod: &PodChange<'_>) {
+        let after = pod.new.and_then(|new| self.owners.of(ctx.view(), pod.slot, &new.meta, kind));
+        let owner = |old: &Arc<Pod>| resolve(ctx.view(), kind, &old.meta.namespace, pod.old_owner);
+        let before = if pod.is_same_member { after } else { pod.old.and_then(owner) };
         if let Some(slot) = before.filter(|slot| Some(*slot) != after) {
             ctx.enqueue(controller, slot);
         }
         if let Some(slot) = after {
             ctx.enqueue(controller, slot);
-            let became_ready = |pod: &Pod| pod.is_ready() && !old.is_some_and(Pod::is_ready);
-            let after = min_ready(ctx.view(), controller, slot);
-            if after > Span::ZERO && new.is_some_and(became_ready) {
-                ctx.enqueue_after(controller, slot, after);
+            if pod.is_ready && !pod.was_ready {
+                let after = min_ready(ctx.view(), controller, slot);
+                if after > Span::ZERO {
+                    ctx.enqueue_after(controller, slot, after);
+                }
             }
             return;
         }
-        let Some(pod) = new.filter(|pod| pod.meta.controller().is_none() && !pod.is_terminating()) else {
-            return;
-        };
-        let is_seen = old.is_some_and(|old| {
-            old.meta.labels == pod.meta.labels && old.meta.owner_references == pod.meta.owner_references
-        });
-        if is_seen {
-            return;
-        }
+        let is_to_be_seen = pod.owner.is_none() && !pod.is_same_member;
+        let Some(pod) = pod.new.filter(|new| is_to_be_seen && !new.is_terminating()) else { return };
         for slot in self.index.namespaced(kind, &pod.meta.namespace) {
             if selects(ctx.view(), controller, slot, pod) {
                 ctx.enqueue(controller, slot);
             }
         }
-    }
-}
-
-fn pod_in(object: Option<&Object>) -> Option<&Pod> {
-    match object {
-        Some(Object::Pod(pod)) => Some(pod),
-        Some(_) | None => None,
-    }
-}
-
-/// The kind of a pod's managing owner.
-fn owner_kind(pod: Option<&Pod>) -> Option<&str> {
-    Some(&*pod?.meta.controller()?.kind)
-}
-
-/// Whether two states of a pod name one and the same managing owner, or none.
-fn has_same_owner(old: Option<&Pod>, new: Option<&Pod>) -> bool {
-    let (Some(old), Some(new)) = (old, new) else { return false };
-    match (old.meta.controller(), new.meta.controller()) {
-        (Some(old), Some(new)) => old.uid == new.uid && old.name == new.name && old.kind == new.kind,
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
     }
 }
 

@@ -20,9 +20,9 @@ use crate::agenda::Agenda;
 use crate::asked::{Asked, Asker, ask};
 use crate::cloud::SimulatedCloud;
 use crate::context::{Ctx, WorkQueue};
-use crate::controllers::Workloads;
 use crate::controllers::autoscaling;
 use crate::controllers::control::Control;
+use crate::controllers::{PodChange, Workloads};
 use crate::driver::{self, Driver, DriverBug, Found, Mishaps, Network, Sent};
 use crate::durations::Assumption;
 use crate::event::{DriverDue, Event};
@@ -567,8 +567,7 @@ impl World {
         self.scheduling.watch(&mut ctx, change);
         self.kubelets.watch(&mut ctx, change);
         self.cloud.watch(&mut ctx, change);
-        self.workloads.watch(&mut ctx, change);
-        self.control.watch(&mut ctx, change);
+        tell_controllers(&mut self.workloads, &mut self.control, &mut ctx, change);
         if let Some(driver) = &mut self.driver {
             driver.watch(&mut self.agenda, &self.draws, change);
         }
@@ -580,10 +579,23 @@ impl World {
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.scheduling.watch(&mut ctx, change);
         self.kubelets.watch(&mut ctx, change);
-        self.workloads.watch(&mut ctx, change);
-        self.control.watch(&mut ctx, change);
+        tell_controllers(&mut self.workloads, &mut self.control, &mut ctx, change);
         if let Some(driver) = &mut self.driver {
             driver.watch(&mut self.agenda, &self.draws, change);
+        }
+    }
+}
+
+/// Tells the controllers of a change. Most changes are of pods: what all ask about those is found out once.
+fn tell_controllers(workloads: &mut Workloads, control: &mut Control, ctx: &mut Ctx<'_>, change: &Change) {
+    match PodChange::of(change) {
+        Some(pod) => {
+            workloads.pod_changed(ctx, change, &pod);
+            control.pod_changed(ctx, change, &pod);
+        }
+        None => {
+            workloads.watch(ctx, change);
+            control.watch(ctx, change);
         }
     }
 }

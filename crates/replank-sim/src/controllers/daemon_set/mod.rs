@@ -24,7 +24,7 @@ use replank_model::view::{Change, Ix, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, Done, pods};
+use super::{Controller, Ctx, Done, PodChange, pods};
 use replank_apiserver::ApiError;
 use report::Basis;
 use revisions::Revisions;
@@ -45,18 +45,10 @@ pub(super) struct Daemons {
 }
 
 impl Daemons {
-    /// Takes in a change of a pod or a node; a DaemonSet that is to be looked at because of a node is put down.
-    pub(super) fn watch(&mut self, ctx: &mut Ctx<'_>, index: &Index, change: &Change) {
+    /// Takes in a change of a node; a DaemonSet that is to be looked at because of it is put down.
+    pub(super) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
-            (None | Some(Object::Pod(_)), Some(Object::Pod(new))) => {
-                let old = match old {
-                    Some(Object::Pod(old)) => Some(&**old),
-                    Some(_) | None => None,
-                };
-                self.pod_changed(ctx, index, Ix::new(*slot), old, Some(new));
-            }
-            (Some(Object::Pod(old)), None) => self.pod_changed(ctx, index, Ix::new(*slot), Some(old), None),
             (Some(Object::Node(old)), Some(Object::Node(new))) => {
                 if old.meta.labels != new.meta.labels || old.spec.taints != new.spec.taints {
                     self.node_changed(ctx, &new.name());
@@ -87,34 +79,27 @@ impl Daemons {
         }
     }
 
-    fn pod_changed(
-        &mut self,
-        ctx: &Ctx<'_>,
-        index: &Index,
-        ix: Ix<Pod>,
-        old: Option<&Pod>,
-        new: Option<&Pod>,
-    ) {
-        let owner = |pod: Option<&Pod>| {
-            let pod = pod?;
-            resolve(ctx.view(), Kind::DaemonSet, &pod.meta.namespace, pod.meta.controller())
-        };
-        let (before, after) = (owner(old), owner(new));
+    /// Takes in a change of a pod.
+    pub(super) fn pod_changed(&mut self, ctx: &Ctx<'_>, index: &Index, pod: &PodChange<'_>) {
+        let (ix, old, new) = (Ix::new(pod.slot), pod.old, pod.new);
+        let owner =
+            |pod: &Arc<Pod>| resolve(ctx.view(), Kind::DaemonSet, &pod.meta.namespace, pod.meta.controller());
+        let (before, after) = (old.and_then(owner), new.and_then(owner));
         if let Some(roster) = before.and_then(|slot| self.rosters.get_mut(&slot))
-            && let Some(node) = old.and_then(target)
+            && let Some(node) = old.and_then(|old| target(old))
         {
             roster.displace(node, ix);
         }
         if let Some((slot, roster)) = after.and_then(|slot| Some((slot, self.rosters.get_mut(&slot)?))) {
-            if let Some(node) = new.and_then(target) {
+            if let Some(node) = new.and_then(|new| target(new)) {
                 roster.place(node, ix);
             }
             // One that the selector no longer means is to be let go.
-            let has_moved = |new: &&Pod| old.is_none_or(|old| old.meta.labels != new.meta.labels);
+            let has_moved = |new: &&Arc<Pod>| old.is_none_or(|old| old.meta.labels != new.meta.labels);
             let moved = new.filter(has_moved);
             roster.claims |= moved.is_some_and(|pod| !selects(ctx.view(), slot, pod));
         }
-        let Some(orphan) = new.filter(|pod| pod.meta.controller().is_none()) else { return };
+        let Some(orphan) = new.filter(|_| pod.is_unmanaged()) else { return };
         for slot in index.namespaced(Kind::DaemonSet, &orphan.meta.namespace) {
             if let Some(roster) = self.rosters.get_mut(&slot) {
                 roster.claims = true;

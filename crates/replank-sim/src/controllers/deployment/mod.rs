@@ -22,6 +22,7 @@ use replank_model::selector::Selector;
 use replank_model::view::Ix;
 
 use super::index::{Index, resolve};
+use super::owners::Owners;
 use super::{Controller, Ctx, pods};
 use replank_apiserver::ApiError;
 
@@ -109,16 +110,22 @@ fn claim(
 pub(super) fn replica_set_changed(
     ctx: &mut Ctx<'_>,
     index: &Index,
+    owners: &mut Owners,
+    slot: u32,
     old: Option<&ReplicaSet>,
     new: Option<&ReplicaSet>,
 ) {
+    let is_same = match (old, new) {
+        (Some(old), Some(new)) => old.meta.owner_references == new.meta.owner_references,
+        (Some(_) | None, Some(_) | None) => false,
+    };
+    if !is_same {
+        owners.forget(slot);
+    }
     let owner =
         |set: &ReplicaSet| resolve(ctx.view(), Kind::Deployment, &set.meta.namespace, set.meta.controller());
-    let after = new.and_then(owner);
-    let before = match (old, new) {
-        (Some(old), Some(new)) if old.meta.owner_references == new.meta.owner_references => after,
-        (old, _) => old.and_then(owner),
-    };
+    let after = new.and_then(|new| owners.of(ctx.view(), slot, &new.meta, Kind::Deployment));
+    let before = if is_same { after } else { old.and_then(owner) };
     if let Some(slot) = before.filter(|slot| after != Some(*slot)) {
         ctx.enqueue(Controller::Deployment, slot);
     }

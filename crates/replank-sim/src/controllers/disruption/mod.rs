@@ -9,14 +9,16 @@ mod tally;
 
 use replank_model::object::Object;
 use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::meta::ResourceVersion;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 use replank_model::selector::LabelSelector;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{Ctx, REACTION};
+use super::slots::Slots;
+use super::{Ctx, PodChange, REACTION};
 use crate::event::{ControlDue, DisruptionDue as Due, Event};
 use replank_apiserver::condition as conditions;
 use replank_apiserver::{DISRUPTION_TARGET, EventType};
@@ -43,19 +45,32 @@ pub fn budget_status(
 pub(crate) struct Disruption {
     tallies: Tallies,
     /// Budgets with a look on the agenda.
-    looks: FxHashSet<u32>,
+    looks: Slots,
+    /// What the last look at each budget went by, by slot, where another look would find nothing to do.
+    settled: Vec<Option<Settled>>,
+    /// Counts what may have changed how many pods an owner wants.
+    scales: u64,
     /// Budgets that are to be looked at again when an allowed eviction is taken back.
     rechecks: FxHashMap<u32, Time>,
     /// Pods whose condition is to be looked at.
-    stale: FxHashSet<u32>,
+    stale: Slots,
+}
+
+/// All that a look at a budget goes by, where no eviction is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settled {
+    /// The budget's version.
+    version: ResourceVersion,
+    /// How often its counters had moved.
+    moves: u64,
+    /// How often a scale had changed.
+    scales: u64,
 }
 
 impl Disruption {
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
-            (_, Some(Object::Pod(pod))) => self.see_pod(ctx, *slot, Some(pod)),
-            (Some(Object::Pod(_)), None) => self.see_pod(ctx, *slot, None),
             (old, Some(Object::PodDisruptionBudget(budget))) => {
                 if !is_same_selection(old.as_ref(), budget) {
                     self.tallies.put_budget(ctx.view(), Ix::new(*slot));
@@ -63,7 +78,7 @@ impl Disruption {
                 self.look_soon(ctx, *slot);
             }
             (Some(Object::PodDisruptionBudget(_)), None) => self.tallies.remove_budget(Ix::new(*slot)),
-            (Some(_) | None, Some(_) | None) => {}
+            (old, new) => self.scales += u64::from(!scale::is_same(old.as_ref(), new.as_ref())),
         }
     }
 
@@ -74,9 +89,15 @@ impl Disruption {
         }
     }
 
-    fn see_pod(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: Option<&Pod>) {
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
+        let (slot, ix) = (change.slot, Ix::new(change.slot));
         // Upstream looks at one budget only where several cover a pod, any of them.
-        let mut budgets = self.tallies.put_pod(ctx.view(), Ix::new(slot), pod);
+        let mut budgets = if change.is_same_member {
+            let is_healthy = change.is_ready && change.new.is_some_and(|new| !new.is_terminating());
+            self.tallies.move_health(ix, is_healthy)
+        } else {
+            self.tallies.put_pod(ctx.view(), ix, change.new.map(|new| &**new))
+        };
         if budgets.len() > 1 {
             // By name: slots depend on the order in which a snapshot was read.
             budgets.sort_by_key(|budget| {
@@ -87,7 +108,7 @@ impl Disruption {
         for budget in budgets {
             self.look_soon(ctx, budget);
         }
-        if let Some(due) = pod.and_then(stale_at) {
+        if let Some(due) = change.new.and_then(|new| stale_at(new)) {
             self.clear_at(ctx, slot, due);
         }
     }
@@ -99,10 +120,18 @@ impl Disruption {
     }
 
     fn look(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        self.looks.remove(&slot);
+        self.looks.remove(slot);
         let ix = Ix::<PodDisruptionBudget>::new(slot);
-        let Some(budget) = ctx.view().pod_disruption_budgets.get(ix).cloned() else { return };
+        let Some(budget) = ctx.view().pod_disruption_budgets.get(ix) else { return };
         let Some(tally) = self.tallies.get(ix) else { return };
+        let mut settled =
+            Settled { version: budget.meta.resource_version, moves: tally.moves, scales: self.scales };
+        if self.settled.get(slot as usize) == Some(&Some(settled)) {
+            return;
+        }
+        let budget = budget.clone();
+        // A look that tells of something tells of it each time; one at evictions that were allowed goes by the time.
+        let mut is_settled = tally.pods > 0 && tally.unmanaged == 0;
         let now = ctx.api.now();
         let object = Object::PodDisruptionBudget(budget.clone());
         if tally.pods == 0 {
@@ -117,9 +146,11 @@ impl Disruption {
                 if let Some(recheck) = found.recheck {
                     self.look_again_at(ctx, slot, recheck);
                 }
+                is_settled &= found.status.disrupted_pods.is_empty();
                 found.status
             }
             Err(failure) => {
+                is_settled = false;
                 let message = format!("Failed to calculate the number of expected pods: {failure}");
                 ctx.api.record(&object, EventType::Warning, "CalculateExpectedPodCountFailed", &message);
                 status::fail_safe(&budget, &failure, now)
@@ -130,7 +161,15 @@ impl Disruption {
                 .api
                 .modify_status::<PodDisruptionBudget>(&budget.meta.key(), |budget| budget.status = status);
             debug_assert!(written.is_ok(), "the budget was just read");
+            match written {
+                Ok(written) => settled.version = written.meta.resource_version,
+                Err(_) => is_settled = false,
+            }
         }
+        if self.settled.len() <= slot as usize {
+            self.settled.resize(slot as usize + 1, None);
+        }
+        self.settled[slot as usize] = is_settled.then_some(settled);
     }
 
     fn look_again_at(&mut self, ctx: &mut Ctx<'_>, slot: u32, recheck: Time) {
@@ -169,7 +208,7 @@ impl Disruption {
     }
 
     fn clear_stale(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        self.stale.remove(&slot);
+        self.stale.remove(slot);
         let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)).cloned() else { return };
         let Some(due) = stale_at(&pod) else { return };
         if due > ctx.api.now() {

@@ -35,6 +35,26 @@ pub(crate) enum ScaleError {
     },
 }
 
+/// Whether a change leaves all scales as they are, as far as can be told without following owners.
+pub(super) fn is_same(old: Option<&Object>, new: Option<&Object>) -> bool {
+    let (Some(old), Some(new)) = (old, new) else { return false };
+    let wants_as_many = own_scale(old).is_some_and(|was| own_scale(new) == Some(was));
+    let (old, new) = (old.meta(), new.meta());
+    wants_as_many && old.uid == new.uid && old.owner_references == new.owner_references
+}
+
+/// How many pods an object says that it wants; `None` where its definition says how it is read.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other kind says it itself")]
+fn own_scale(object: &Object) -> Option<Option<i32>> {
+    match object {
+        Object::Deployment(object) => Some(object.spec.replicas),
+        Object::ReplicaSet(object) => Some(object.spec.replicas),
+        Object::StatefulSet(object) => Some(object.spec.replicas),
+        Object::ReplicationController(object) => Some(object.spec.replicas),
+        _ => None,
+    }
+}
+
 /// The object that scales a pod's owner, and how many pods it wants; `None` if the owner is not there.
 ///
 /// # Errors

@@ -35,6 +35,8 @@ pub(super) struct Tally {
     pub(super) unmanaged: u32,
     /// The managing owners and how many of the pods each has.
     pub(super) owners: BTreeMap<Uid, Owned>,
+    /// How often any of these has moved; no two counts of a budget's pods begin alike.
+    pub(super) moves: u64,
 }
 
 /// One owner's part of a budget's pods.
@@ -63,11 +65,6 @@ impl Tallies {
 
     /// A pod has changed: moves the counters and returns the budgets that covered it or do now, each once.
     pub(super) fn put_pod(&mut self, view: &View, ix: Ix<Pod>, pod: Option<&Pod>) -> SmallVec<[u32; 2]> {
-        if let Some(pod) = pod
-            && let Some(touched) = self.move_health(view, ix, pod)
-        {
-            return touched;
-        }
         let mut touched = self.take_share(ix);
         let Some(pod) = pod else { return touched };
         let covering = view.budgets_of(ix);
@@ -84,29 +81,22 @@ impl Tallies {
         touched
     }
 
-    /// Of a pod that is covered as before and has the same owner, at most the health has changed: the budgets that cover it. `None` of any other.
-    fn move_health(&mut self, view: &View, ix: Ix<Pod>, pod: &Pod) -> Option<SmallVec<[u32; 2]>> {
-        let Some(share) = self.shares.get_mut(ix.slot()).and_then(Option::as_mut) else {
-            return view.budgets_of(ix).is_empty().then(SmallVec::new);
-        };
-        let (budgets, covering) = (&mut self.budgets, view.budgets_of(ix));
-        let is_known = |((slot, epoch), budget): (&(u32, u32), &Ix<PodDisruptionBudget>)| {
-            let tally = budgets.get(*slot as usize).and_then(Option::as_ref);
-            *slot == budget.raw() && tally.is_some_and(|tally| tally.epoch == *epoch)
-        };
-        let is_covered_as_before =
-            share.budgets.len() == covering.len() && share.budgets.iter().zip(covering).all(is_known);
-        if !is_covered_as_before || share.owner.as_ref() != pod.meta.controller().map(|owner| &owner.uid) {
-            return None;
-        }
-        let (was, is) = (share.is_healthy, is_healthy(pod));
-        share.is_healthy = is;
-        for (slot, _) in &share.budgets {
-            if let Some(tally) = budgets[*slot as usize].as_mut() {
-                tally.healthy = tally.healthy + u32::from(is) - u32::from(was);
+    /// A pod has changed whose labels and owners are as before, so that nothing but its health can have: moves the counters and returns the budgets that
+    /// cover it.
+    pub(super) fn move_health(&mut self, ix: Ix<Pod>, is_healthy: bool) -> SmallVec<[u32; 2]> {
+        let mut touched = SmallVec::new();
+        let Some(share) = self.shares.get_mut(ix.slot()).and_then(Option::as_mut) else { return touched };
+        let was_healthy = std::mem::replace(&mut share.is_healthy, is_healthy);
+        for (slot, epoch) in &share.budgets {
+            let tally = self.budgets.get_mut(*slot as usize).and_then(Option::as_mut);
+            let Some(tally) = tally.filter(|tally| tally.epoch == *epoch) else { continue };
+            touched.push(*slot);
+            if was_healthy != is_healthy {
+                tally.healthy = tally.healthy + u32::from(is_healthy) - u32::from(was_healthy);
+                tally.moves += 1;
             }
         }
-        Some(share.budgets.iter().map(|(slot, _)| *slot).collect())
+        touched
     }
 
     /// A budget is there, with this selector or a new one: counts its pods afresh.
@@ -115,7 +105,9 @@ impl Tallies {
         if self.budgets.len() <= budget.slot() {
             self.budgets.resize(budget.slot() + 1, None);
         }
-        self.budgets[budget.slot()] = Some(Tally { epoch: self.epoch, ..Tally::default() });
+        // Far enough from where earlier counts can have come to.
+        let moves = u64::from(self.epoch) << 32;
+        self.budgets[budget.slot()] = Some(Tally { epoch: self.epoch, moves, ..Tally::default() });
         for ix in view.pods_of_budget(budget) {
             let Some(pod) = view.pods.get(ix) else { continue };
             let known = self.shares.get_mut(ix.slot()).and_then(Option::take);
@@ -135,6 +127,7 @@ impl Tallies {
 
     fn add(&mut self, budget: Ix<PodDisruptionBudget>, pod: &Pod, share: &mut Share) {
         let Some(tally) = self.budgets.get_mut(budget.slot()).and_then(Option::as_mut) else { return };
+        tally.moves += 1;
         tally.pods += 1;
         tally.healthy += u32::from(share.is_healthy);
         match pod.meta.controller() {
@@ -155,6 +148,7 @@ impl Tallies {
             let tally = self.budgets[slot as usize].as_mut();
             let Some(tally) = tally.filter(|tally| tally.epoch == epoch) else { continue };
             touched.push(slot);
+            tally.moves += 1;
             tally.pods -= 1;
             tally.healthy -= u32::from(share.is_healthy);
             match &share.owner {

@@ -8,18 +8,18 @@ mod trigger;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use replank_model::labels::Labels;
+use replank_model::labels::{LabelMemo, Labels};
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::network::{EndpointPort, EndpointSlice, Service};
-use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
 use replank_model::text::{Name, Namespace, Text, Uid};
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::index::Index;
-use super::{Controller, Ctx, pods};
+use super::{Controller, Ctx, PodChange, pods};
 use desired::{Desired, Group, PortsKey, families, ports_key};
 use replank_apiserver::{ApiError, DeleteOptions};
 
@@ -37,26 +37,22 @@ pub(super) const RETRIES_MAX: u32 = 15;
 pub(super) struct Endpoints {
     /// Services by one of the labels that they select.
     by_label: FxHashMap<(Namespace, Text, Text), BTreeSet<u32>>,
+    /// Services that select pods with such labels in a namespace, as long as no Service changes: siblings share their labels.
+    by_labels: LabelMemo<(Namespace, Selecting)>,
     /// The versions of slices written here; absence is one too.
     written: FxHashMap<Uid, Option<u64>>,
     /// What led to the present states of Services' endpoints.
     triggers: Triggers,
 }
 
+/// Slots of Services, in order.
+type Selecting = SmallVec<[u32; 2]>;
+
 impl Endpoints {
     /// Puts down what is to be looked at because of a change.
     pub(super) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
-        fn pod(object: Option<&Object>) -> Option<&Pod> {
-            match object {
-                Some(Object::Pod(pod)) => Some(pod),
-                Some(_) | None => None,
-            }
-        }
         match (old, new) {
-            (Some(Object::Pod(_)) | None, Some(Object::Pod(_))) | (Some(Object::Pod(_)), None) => {
-                self.pod_changed(ctx, pod(old.as_ref()), pod(new.as_ref()));
-            }
             (old, Some(Object::Service(new))) => {
                 if let Some(Object::Service(old)) = old {
                     self.note(*slot, old, false);
@@ -81,6 +77,7 @@ impl Endpoints {
     }
 
     fn note(&mut self, slot: u32, service: &Service, is_there: bool) {
+        self.by_labels = LabelMemo::default();
         // A pod that is selected has every label of the selector: one is enough to find the Service by.
         let Some((key, value)) = service.spec.selector.pairs().first() else { return };
         let label = (service.meta.namespace.clone(), key.clone(), value.clone());
@@ -93,7 +90,16 @@ impl Endpoints {
     }
 
     /// Services that select pods with these labels.
-    fn selecting(&self, ctx: &Ctx<'_>, namespace: &Namespace, labels: &Labels) -> BTreeSet<u32> {
+    fn selecting(&mut self, ctx: &Ctx<'_>, namespace: &Namespace, labels: &Labels) -> Selecting {
+        if let Some((_, known)) = self.by_labels.get(labels).filter(|(of, _)| of == namespace) {
+            return known.clone();
+        }
+        let selecting = self.find_selecting(ctx, namespace, labels);
+        self.by_labels.keep(labels, (namespace.clone(), selecting.clone()));
+        selecting
+    }
+
+    fn find_selecting(&self, ctx: &Ctx<'_>, namespace: &Namespace, labels: &Labels) -> Selecting {
         let found = labels
             .pairs()
             .iter()
@@ -104,29 +110,30 @@ impl Endpoints {
                 service.spec.selector.pairs().iter().all(|(key, value)| labels.get(key) == Some(value))
             })
         };
-        found.flatten().copied().filter(selects).collect()
+        let selecting: BTreeSet<u32> = found.flatten().copied().filter(selects).collect();
+        selecting.into_iter().collect()
     }
 
-    /// `GetPodUpdateProjectionKey`, `GetServicesToUpdate`.
-    fn pod_changed(&self, ctx: &mut Ctx<'_>, old: Option<&Pod>, new: Option<&Pod>) {
+    /// Puts down what is to be looked at because of a change of a pod (`GetPodUpdateProjectionKey`, `GetServicesToUpdate`).
+    pub(super) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
+        let (old, new) = (change.old, change.new);
         let Some(pod) = new.or(old).filter(|_| !self.by_label.is_empty()) else { return };
         let namespace = &pod.meta.namespace;
-        let services = match (old, new) {
+        let services: Selecting = match (old, new) {
             (Some(old), Some(new)) => {
                 // Two deletion timestamps never count as the same.
                 let is_changed = old.is_terminating()
                     || new.is_terminating()
-                    || old.is_ready() != new.is_ready()
+                    || change.was_ready != change.is_ready
                     || old.status.pod_ip != new.status.pod_ip;
                 let is_host_changed = !Arc::ptr_eq(&old.spec, &new.spec)
                     && (&old.spec.hostname, &old.spec.subdomain) != (&new.spec.hostname, &new.spec.subdomain);
                 if old.meta.labels != new.meta.labels || is_host_changed {
                     let after = self.selecting(ctx, namespace, &new.meta.labels);
                     let before = self.selecting(ctx, namespace, &old.meta.labels);
-                    match is_changed {
-                        true => after.union(&before).copied().collect(),
-                        false => after.symmetric_difference(&before).copied().collect(),
-                    }
+                    let both: BTreeSet<u32> = after.iter().chain(&before).copied().collect();
+                    let is_meant = |slot: &u32| is_changed || after.contains(slot) != before.contains(slot);
+                    both.into_iter().filter(is_meant).collect()
                 } else if is_changed {
                     self.selecting(ctx, namespace, &new.meta.labels)
                 } else {

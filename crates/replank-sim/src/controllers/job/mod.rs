@@ -17,7 +17,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::view::{Change, Ix};
 
 use super::index::{Index, resolve};
-use super::{Controller, Ctx, pods};
+use super::{Controller, Ctx, PodChange, pods};
 use crate::ties::SharedTies;
 use replank_apiserver::ApiError;
 
@@ -28,7 +28,7 @@ pub(super) use look::Jobs;
 use look::{BATCH, Look, MANAGER, TRACKING, is_succeeded, is_tracked, selector};
 
 /// Puts down what is to be looked at because of a change.
-pub(super) fn watch(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Jobs, change: &Change) {
+pub(super) fn watch(ctx: &mut Ctx<'_>, memory: &mut Jobs, change: &Change) {
     let Change::Object { slot, old, new } = change else { return };
     match (old, new) {
         (old, Some(Object::Job(job))) => {
@@ -50,25 +50,22 @@ pub(super) fn watch(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Jobs, change:
             memory.records.remove(slot);
             orphans::all_of(ctx, gone);
         }
-        (old, Some(Object::Pod(pod))) => {
-            let old = match old {
-                Some(Object::Pod(old)) => Some(&**old),
-                Some(_) | None => None,
-            };
-            if pod.is_terminating() {
-                pod_goes(ctx, *slot, pod);
-            } else {
-                pod_changed(ctx, index, *slot, old, pod);
-            }
-        }
-        (Some(Object::Pod(gone)), None) => pod_goes(ctx, *slot, gone),
         (Some(_) | None, Some(_)) | (Some(_), None) | (None, None) => {}
     }
 }
 
-fn pod_changed(ctx: &mut Ctx<'_>, index: &Index, slot: u32, old: Option<&Pod>, pod: &Pod) {
+/// Puts down what is to be looked at because of a change of a pod.
+pub(super) fn pod_changed(ctx: &mut Ctx<'_>, index: &Index, change: &PodChange<'_>) {
+    match (change.old, change.new) {
+        (_, Some(new)) if !new.is_terminating() => pod_stays(ctx, index, change, new),
+        (_, Some(going)) | (Some(going), None) => pod_goes(ctx, change.slot, going),
+        (None, None) => {}
+    }
+}
+
+fn pod_stays(ctx: &mut Ctx<'_>, index: &Index, change: &PodChange<'_>, pod: &Pod) {
     let namespace = &pod.meta.namespace;
-    let (before, after) = (old.and_then(|old| old.meta.controller()), pod.meta.controller());
+    let (before, after) = (change.old_owner, change.owner);
     let is_job = |owner: &OwnerReference| &*owner.kind == Kind::Job.as_str();
     if before.is_some_and(is_job)
         && before != after
@@ -83,9 +80,9 @@ fn pod_changed(ctx: &mut Ctx<'_>, index: &Index, slot: u32, old: Option<&Pod>, p
         return;
     }
     if is_tracked(pod) {
-        ctx.enqueue(Controller::JobOrphan, slot);
+        ctx.enqueue(Controller::JobOrphan, change.slot);
     }
-    if old.is_some_and(|old| old.meta.labels == pod.meta.labels && before == after) {
+    if change.old.is_some_and(|old| old.meta.labels == pod.meta.labels && before == after) {
         return;
     }
     for job in index.namespaced(Kind::Job, namespace) {

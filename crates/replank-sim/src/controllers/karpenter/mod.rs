@@ -26,7 +26,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::view::{Change, Ix, View};
 
-use super::Ctx;
+use super::{Ctx, PodChange};
 use crate::context::REACTION;
 use crate::event::KarpenterDue as Due;
 pub(crate) use state::Karpenter;
@@ -47,24 +47,6 @@ impl Karpenter {
             }
             (_, Some(Object::Node(node))) if node.meta.is_terminating() => self.look_at_node(ctx, node),
             (Some(Object::Node(node)), None) => self.look_at_node(ctx, node),
-            (old, Some(Object::Pod(pod))) => {
-                let old = match old {
-                    Some(Object::Pod(old)) => Some(&**old),
-                    Some(_) | None => None,
-                };
-                if old.is_some_and(|old| {
-                    old.is_terminating() != pod.is_terminating() || old.is_terminal() != pod.is_terminal()
-                }) {
-                    self.look_at_node_of(ctx, pod);
-                }
-                if is_without_room(pod) && !old.is_some_and(is_without_room) && has_claims(ctx.view()) {
-                    self.provision_soon(ctx);
-                }
-            }
-            (Some(Object::Pod(pod)), None) => {
-                self.tries.remove(&pod.meta.uid);
-                self.look_at_node_of(ctx, pod);
-            }
             (Some(Object::VolumeAttachment(attachment)), None) => {
                 let node = ctx.view().node(&attachment.spec.node_name).cloned();
                 if let Some(node) = node.filter(|node| node.meta.is_terminating()) {
@@ -72,6 +54,28 @@ impl Karpenter {
                 }
             }
             (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
+        match (change.old, change.new) {
+            (Some(old), None) => {
+                self.tries.remove(&old.meta.uid);
+                self.look_at_node_of(ctx, old);
+            }
+            // Without claims none of the nodes, and no room, is Karpenter's.
+            (Some(_) | None, Some(_)) if !has_claims(ctx.view()) => {}
+            (old, Some(new)) => {
+                if old.is_some_and(|old| {
+                    old.is_terminating() != new.is_terminating() || old.is_terminal() != new.is_terminal()
+                }) {
+                    self.look_at_node_of(ctx, new);
+                }
+                if is_without_room(new) && !old.is_some_and(|old| is_without_room(old)) {
+                    self.provision_soon(ctx);
+                }
+            }
+            (None, None) => {}
         }
     }
 
@@ -106,7 +110,8 @@ impl Karpenter {
     }
 
     fn look_at_node_of(&mut self, ctx: &mut Ctx<'_>, pod: &Pod) {
-        let node = pod.node.as_ref().and_then(|name| ctx.view().node(name)).cloned();
+        let node = pod.node.as_ref().filter(|_| has_claims(ctx.view()));
+        let node = node.and_then(|name| ctx.view().node(name)).cloned();
         if let Some(node) = node.filter(|node| node.meta.is_terminating()) {
             self.look_at_node(ctx, &node);
         }

@@ -11,6 +11,7 @@ use super::monitor::Health;
 use super::zone::Zones;
 use crate::controllers::Ctx;
 use crate::controllers::phase::Phase;
+use crate::controllers::slots::Slots;
 use crate::event::{ControlDue, Event, NodesDue as Due};
 
 /// Time between two looks at the nodes (`--node-monitor-period`).
@@ -45,7 +46,7 @@ pub(crate) struct NodeLifecycle {
     /// Nodes whose NoSchedule taints are to be compared with their conditions.
     pub(super) unswept: FxHashSet<u32>,
     /// Pods that were bound and whose node may not be ready.
-    pub(super) bound: FxHashSet<u32>,
+    pub(super) bound: Slots,
 }
 
 impl NodeLifecycle {

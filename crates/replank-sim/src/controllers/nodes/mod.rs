@@ -19,7 +19,7 @@ use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix};
 
 use super::phase::Phase;
-use super::{Ctx, REACTION};
+use super::{Ctx, PodChange, REACTION};
 use crate::event::{ControlDue, Event, NodesDue as Due};
 
 pub(crate) use lifecycle::NodeLifecycle;
@@ -42,12 +42,14 @@ impl NodeLifecycle {
                 monitor::tell(ctx, node, "RemovingNode", "Removing Node", "from Controller");
                 self.forget(ctx, node);
             }
-            (old, Some(Object::Pod(pod))) if is_newly_bound(old.as_ref(), pod) => {
-                if self.bound.insert(*slot) {
-                    later(ctx, REACTION, Due::Bound(*slot));
-                }
-            }
             (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, pod: &PodChange<'_>) {
+        let is_bound = || pod.new.is_some_and(|new| new.node.is_some());
+        if pod.is_moved() && is_bound() && self.bound.insert(pod.slot) {
+            later(ctx, REACTION, Due::Bound(pod.slot));
         }
     }
 
@@ -104,15 +106,16 @@ impl NodeLifecycle {
     }
 
     fn check_bound(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        self.bound.remove(&slot);
-        let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)).cloned() else { return };
+        self.bound.remove(slot);
+        let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(slot)) else { return };
         let Some(node) = &pod.node else { return };
-        // Of a node without the condition nothing is known yet.
-        let was_lost = self.health.get(node).and_then(|health| health.seen).is_some_and(is_bad);
         // One that has become Ready since the last round marks the pod upstream too; its kubelet takes that back within 10 s
         // (pkg/kubelet/status `syncPeriod`), and nobody waits for it here.
         let now = ctx.view().node(node).and_then(|node| condition::find(&node.status.conditions, "Ready"));
-        if was_lost && now.is_some_and(|ready| is_bad(ready.status)) {
+        // Of a node without the condition nothing is known yet.
+        let was_lost = || self.health.get(node).and_then(|health| health.seen).is_some_and(is_bad);
+        if now.is_some_and(|ready| is_bad(ready.status)) && was_lost() {
+            let pod = pod.clone();
             monitor::mark_pod_unready(ctx, &pod);
         }
     }
@@ -120,14 +123,6 @@ impl NodeLifecycle {
 
 fn is_bad(ready: ConditionStatus) -> bool {
     ready != ConditionStatus::True
-}
-
-fn is_newly_bound(old: Option<&Object>, new: &Pod) -> bool {
-    let before = match old {
-        Some(Object::Pod(old)) => old.node.as_ref(),
-        Some(_) | None => None,
-    };
-    new.node.is_some() && before != new.node.as_ref()
 }
 
 fn later(ctx: &mut Ctx<'_>, span: Span, due: Due) {

@@ -18,7 +18,7 @@ use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
 
 use super::phase::Phase;
-use super::{Ctx, REACTION};
+use super::{Ctx, PodChange, REACTION};
 use crate::event::{ControlDue, Event, VolumesDue as Due};
 use crate::timing::CloudTimings;
 
@@ -55,18 +55,6 @@ impl Volumes {
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
-            (old, Some(Object::Pod(pod))) => {
-                let old = match old {
-                    Some(Object::Pod(old)) => Some(&**old),
-                    Some(_) | None => None,
-                };
-                self.see_pod(ctx, *slot, old, pod);
-            }
-            (Some(Object::Pod(pod)), None) => {
-                if self.users.remove(*slot) {
-                    self.users_changed(ctx, pod);
-                }
-            }
             (_, Some(Object::PersistentVolumeClaim(claim))) => {
                 self.look_at_claim(ctx, *slot);
                 self.attachments.claim_changed(ctx, claim);
@@ -89,6 +77,18 @@ impl Volumes {
                 self.attachments.deleted(ctx, attachment);
             }
             (Some(_) | None, Some(_) | None) => {}
+        }
+    }
+
+    pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
+        match (change.old, change.new) {
+            (old, Some(new)) => self.see_pod(ctx, change.slot, old.map(|old| &**old), new),
+            (Some(old), None) => {
+                if self.users.remove(change.slot) {
+                    self.users_changed(ctx, old);
+                }
+            }
+            (None, None) => {}
         }
     }
 

@@ -20,9 +20,12 @@ impl fmt::Display for TraceHash {
 /// Takes in every change.
 pub(crate) struct Trace {
     hasher: Box<Xxh3>,
-    /// What one change says: the hasher takes it in one piece.
+    /// What the latest changes say: the hasher takes it in large pieces.
     bytes: Vec<u8>,
 }
+
+/// From so many bytes on the hasher takes what there is.
+const PIECE: usize = 4_096;
 
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,12 +64,16 @@ impl Trace {
             // A queue is not part of the trace.
             Change::Message { .. } | Change::Unread(_) | Change::Stale => {}
         }
-        self.hasher.update(&self.bytes);
-        self.bytes.clear();
+        if self.bytes.len() >= PIECE {
+            self.hasher.update(&self.bytes);
+            self.bytes.clear();
+        }
     }
 
     pub(crate) fn hash(&self) -> TraceHash {
-        TraceHash(self.hasher.digest128())
+        let mut hasher = self.hasher.clone();
+        hasher.update(&self.bytes);
+        TraceHash(hasher.digest128())
     }
 
     fn object(&mut self, old: Option<&Object>, new: Option<&Object>) {

@@ -1,12 +1,10 @@
 //! The workload controllers together: who is told of what, and what they remember.
 
-use std::sync::Arc;
-
 use replank_model::object::pod::Pod;
 use replank_model::object::workload::{ControllerRevision, ReplicaSet, ReplicationController};
 use replank_model::object::{Kind, Object};
 use replank_model::time::Span;
-use replank_model::view::{Change, View};
+use replank_model::view::{Change, Ix, View};
 
 use super::history::History;
 use super::index::{Index, resolve};
@@ -206,16 +204,13 @@ impl Workloads {
         if pod.counts_anew() {
             self.tallies.pod_changed(pod.old.map(|old| &**old), pod.new.map(|new| &**new));
         }
-        if !pod.is_same_member {
-            self.owners.forget(pod.slot);
-        }
         for (kind, controller) in OWNERS {
             if pod.concerns(kind.as_str()) {
-                self.owner_of_pod(ctx, kind, controller, pod);
+                let before = self.owner_of_pod(ctx, kind, controller, pod);
+                if let (Kind::ReplicaSet, Some(set), None) = (kind, before, pod.new) {
+                    deployment::pod_gone(ctx, &self.index, &mut self.owners_of_sets, Ix::new(set));
+                }
             }
-        }
-        if let (Some(gone), None) = (pod.old, pod.new) {
-            deployment::pod_gone(ctx, &self.index, gone);
         }
     }
 
@@ -244,11 +239,22 @@ impl Workloads {
         }
     }
 
-    /// Has the owner of a pod looked at: the present one, the former one where it changed, or all that could adopt it.
-    fn owner_of_pod(&mut self, ctx: &mut Ctx<'_>, kind: Kind, controller: Controller, pod: &PodChange<'_>) {
-        let after = pod.new.and_then(|new| self.owners.of(ctx.view(), pod.slot, &new.meta, kind));
-        let owner = |old: &Arc<Pod>| resolve(ctx.view(), kind, &old.meta.namespace, pod.old_owner);
-        let before = if pod.is_same_member { after } else { pod.old.and_then(owner) };
+    /// Has the owner of a pod looked at: the present one, the former one where it changed, or all that could adopt it. The owner that it had.
+    fn owner_of_pod(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        kind: Kind,
+        controller: Controller,
+        pod: &PodChange<'_>,
+    ) -> Option<u32> {
+        let (owners, at) = (&mut self.owners, pod.slot);
+        let before = pod.old.and_then(|old| owners.of(ctx.view(), at, &old.meta, kind));
+        let after = if pod.is_same_member {
+            before
+        } else {
+            owners.forget(at);
+            pod.new.and_then(|new| owners.of(ctx.view(), at, &new.meta, kind))
+        };
         if let Some(slot) = before.filter(|slot| Some(*slot) != after) {
             ctx.enqueue(controller, slot);
         }
@@ -260,15 +266,16 @@ impl Workloads {
                     ctx.enqueue_after(controller, slot, after);
                 }
             }
-            return;
+            return before;
         }
         let is_to_be_seen = pod.owner.is_none() && !pod.is_same_member;
-        let Some(pod) = pod.new.filter(|new| is_to_be_seen && !new.is_terminating()) else { return };
+        let Some(pod) = pod.new.filter(|new| is_to_be_seen && !new.is_terminating()) else { return before };
         for slot in self.index.namespaced(kind, &pod.meta.namespace) {
             if selects(ctx.view(), controller, slot, pod) {
                 ctx.enqueue(controller, slot);
             }
         }
+        before
     }
 }
 

@@ -16,7 +16,6 @@ mod status;
 use std::sync::Arc;
 
 use replank_model::object::Kind;
-use replank_model::object::pod::Pod;
 use replank_model::object::workload::{Deployment, DeploymentStrategyType, ReplicaSet};
 use replank_model::selector::Selector;
 use replank_model::view::Ix;
@@ -152,12 +151,10 @@ pub(super) fn replica_set_changed(
     }
 }
 
-/// A pod went: a Deployment that recreates its pods waits for the last.
-pub(super) fn pod_gone(ctx: &mut Ctx<'_>, index: &Index, pod: &Pod) {
-    let namespace = &pod.meta.namespace;
-    let Some(set) = resolve(ctx.view(), Kind::ReplicaSet, namespace, pod.meta.controller()) else { return };
-    let Some(set) = ctx.view().replica_sets.get(Ix::<ReplicaSet>::new(set)) else { return };
-    let Some(slot) = resolve(ctx.view(), Kind::Deployment, namespace, set.meta.controller()) else { return };
+/// A pod of a ReplicaSet went: a Deployment that recreates its pods waits for the last.
+pub(super) fn pod_gone(ctx: &mut Ctx<'_>, index: &Index, owners: &mut Owners, of: Ix<ReplicaSet>) {
+    let Some(set) = ctx.view().replica_sets.get(of) else { return };
+    let Some(slot) = owners.of(ctx.view(), of.raw(), &set.meta, Kind::Deployment) else { return };
     let Some(deployment) = ctx.view().deployments.get(Ix::<Deployment>::new(slot)) else { return };
     if deployment.spec.strategy.r#type != Some(DeploymentStrategyType::Recreate) {
         return;

@@ -218,11 +218,19 @@ mod tests {
         let Change::Object { slot, new, old } = view.apply(delta) else { panic!("not stale") };
         match new.as_ref().or(old.as_ref()) {
             Some(Object::Pod(_)) => {
-                let pod = match &new {
-                    Some(Object::Pod(pod)) => Some(&**pod),
-                    _ => None,
+                fn pod(object: Option<&Object>) -> Option<&Pod> {
+                    if let Some(Object::Pod(pod)) = object { Some(pod) } else { None }
+                }
+                let is_same_member = |old: &Pod, new: &Pod| {
+                    old.meta.labels == new.meta.labels
+                        && old.meta.owner_references == new.meta.owner_references
                 };
-                tallies.put_pod(view, Ix::new(slot), pod)
+                match (pod(old.as_ref()), pod(new.as_ref())) {
+                    (Some(old), Some(new)) if is_same_member(old, new) => {
+                        tallies.move_health(Ix::new(slot), is_healthy(new))
+                    }
+                    (_, new) => tallies.put_pod(view, Ix::new(slot), new),
+                }
             }
             _ if new.is_some() => {
                 tallies.put_budget(view, Ix::new(slot));

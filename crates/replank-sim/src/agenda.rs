@@ -18,6 +18,8 @@ pub(crate) struct Agenda<E> {
     near: Near<E>,
     /// What is due in later blocks, by their numbers.
     far: BTreeMap<i64, Block<E>>,
+    /// Room that later blocks take up again.
+    spare: Vec<Vec<Entry<E>>>,
     /// Events taken out so far.
     pub(crate) taken: u64,
 }
@@ -112,7 +114,7 @@ impl<E> Agenda<E> {
     /// Nothing is due yet. Taking events moves the clock.
     pub(crate) fn new(clock: Clock) -> Self {
         let near = Near::new(block_of(clock.now()));
-        Self { clock, near, far: BTreeMap::new(), taken: 0 }
+        Self { clock, near, far: BTreeMap::new(), spare: Vec::new(), taken: 0 }
     }
 
     /// The present moment.
@@ -136,7 +138,9 @@ impl<E> Agenda<E> {
         if number == self.near.number {
             return self.near.put(entry);
         }
-        let block = self.far.entry(number).or_insert_with(|| Block { first: at, entries: Vec::new() });
+        let spare = &mut self.spare;
+        let new = || Block { first: at, entries: spare.pop().unwrap_or_default() };
+        let block = self.far.entry(number).or_insert_with(new);
         block.first = block.first.min(at);
         block.entries.push(entry);
     }
@@ -167,10 +171,11 @@ impl<E> Agenda<E> {
     pub(crate) fn pop_until(&mut self, end: Time) -> Option<E> {
         let at = self.next_due().filter(|at| *at <= end)?;
         if self.near.busy == 0
-            && let Some((number, block)) = self.far.pop_first()
+            && let Some((number, mut block)) = self.far.pop_first()
         {
             self.near.number = number;
-            block.entries.into_iter().for_each(|entry| self.near.put(entry));
+            block.entries.drain(..).for_each(|entry| self.near.put(entry));
+            self.spare.push(block.entries);
         }
         self.clock.advance_to(at);
         self.taken += 1;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use replank_model::list::List;
 use replank_model::object::Object;
 use replank_model::object::meta::OwnerReference;
 use replank_model::object::pod::Pod;
@@ -43,7 +42,7 @@ impl<'a> PodChange<'a> {
         let was_ready = old.is_some_and(|old| old.is_ready());
         let is_ready = match (old, new) {
             // Most writes of a pod leave its conditions as they are.
-            (Some(old), Some(new)) if are_shared(&old.status.conditions, &new.status.conditions) => was_ready,
+            (Some(old), Some(new)) if old.status.conditions.is_same(&new.status.conditions) => was_ready,
             (Some(_) | None, new) => new.is_some_and(|new| new.is_ready()),
         };
         let owner_of = |pod: Option<&'a Arc<Pod>>| pod.and_then(|pod| pod.meta.controller());
@@ -76,11 +75,6 @@ impl<'a> PodChange<'a> {
     pub(crate) fn is_unmanaged(&self) -> bool {
         self.new.is_some() && self.owner.is_none()
     }
-}
-
-/// Whether two lists are one and the same.
-fn are_shared<T: 'static>(a: &List<T>, b: &List<T>) -> bool {
-    std::ptr::eq::<Vec<T>>(&**a, &**b)
 }
 
 fn pod(object: Option<&Object>) -> Option<&Arc<Pod>> {

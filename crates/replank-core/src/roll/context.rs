@@ -38,8 +38,6 @@ pub(super) struct Context<'a> {
     /// When the run last rested, as far as this process knows: of use before anything of it is written on groups.
     pub(super) rested: Option<Time>,
     pub(super) sent: &'a mut Sent,
-    /// What stands for groups that nobody can ask about ([`super::external`]).
-    pub(super) stand_ins: Option<&'a BTreeMap<GroupName, NodeGroup>>,
     /// The ConfigMap that holds the run's record, where it is written.
     pub(super) holder: Option<Arc<Other>>,
     /// What is to be written into it.
@@ -332,7 +330,6 @@ impl<'a> Context<'a> {
             vitals,
             rested,
             sent,
-            stand_ins: None,
             holder: None,
             notes: Notes::new(),
             watched,
@@ -344,11 +341,6 @@ impl<'a> Context<'a> {
             rolled: BTreeSet::new(),
             marked: BTreeSet::new(),
         }
-    }
-
-    /// A group of that name, or what stands for it.
-    pub(super) fn group(&self, name: &GroupName) -> Option<&'a NodeGroup> {
-        named(self.view, self.stand_ins, name)
     }
 
     /// Has something noted of a group, or a note taken away, in the record of the run.

@@ -26,6 +26,22 @@ pub(super) struct Drain<'a> {
     pub(super) since: Time,
     pub(super) from: Time,
     pub(super) node_pods: &'a NodePods,
+    /// Whether the node is dead ([`super::dead`]).
+    pub(super) is_dead: bool,
+    /// When the drain counts as stalled if nothing moves until then ([`super::stalled`]).
+    pub(super) stalls: Option<Time>,
+}
+
+impl Drain<'_> {
+    /// Whether it does not go on.
+    pub(super) fn is_stalled(&self, now: Time) -> bool {
+        self.stalls.is_some_and(|until| now >= until)
+    }
+
+    /// Whether it takes no place among those that are drained in turn: its node is dead, or it is stalled.
+    pub(super) fn is_apart(&self, now: Time) -> bool {
+        self.is_dead || self.is_stalled(now)
+    }
 }
 
 /// Ready nodes that a group can spare.

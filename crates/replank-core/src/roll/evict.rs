@@ -39,7 +39,7 @@ use super::prepare::MARK_LIFE;
 use super::protection;
 use super::retain;
 use super::singleton;
-use super::stalled;
+use super::stalled::{self, Pause};
 use super::start;
 use super::stuck;
 use crate::moving;
@@ -62,10 +62,12 @@ pub(super) use super::batch::{batch_deadline, batch_is_over};
 pub(super) fn drains<'a>(ctx: &Context<'a>, rolls: &[GroupRoll<'a>]) -> Vec<Drain<'a>> {
     let mut drains = Vec::new();
     for (roll, of) in rolls.iter().enumerate() {
+        let pause = Pause::of(ctx, of);
         for name in &of.nodes.draining {
             let member = ctx.member(name);
             if let NodeState::Draining { since, from, node_pods } = &member.state {
-                drains.push(Drain { roll, member, since: *since, from: *from, node_pods });
+                let (is_dead, stalls) = (dead::is_dead(ctx, member), stalled::until(ctx, pause, member));
+                drains.push(Drain { roll, member, since: *since, from: *from, node_pods, is_dead, stalls });
             }
         }
     }
@@ -82,10 +84,8 @@ pub(super) fn acting<'a>(ctx: &mut Context<'a>, drains: &[Drain<'a>], spare: &mu
     let mut active = 0;
     for drain in drains {
         let subject = Subject::Node(drain.member.name.clone());
-        let stalls = stalled::until(ctx, drain.member);
-        stalls.filter(|until| *until > ctx.now).into_iter().for_each(|until| ctx.wake_at(until));
-        let is_stalled = stalls.is_some_and(|until| until <= ctx.now);
-        let takes_place = !dead::is_dead(ctx, drain.member) && !is_stalled;
+        drain.stalls.filter(|until| *until > ctx.now).into_iter().for_each(|until| ctx.wake_at(until));
+        let takes_place = !drain.is_apart(ctx.now);
         if drain.from > ctx.now {
             let until = drain.from;
             ctx.wait_until(subject, WaitingOn::Roll(RollWait::Pace { until }), until);
@@ -292,7 +292,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             continue;
         }
         // A dead one, or one with stuck pods on it, is of no use for going back.
-        let is_of_use = drain.node_pods.is_empty() && !dead::is_dead(ctx, drain.member);
+        let is_of_use = drain.node_pods.is_empty() && !drain.is_dead;
         if retain::keeps_nodes(ctx.scope) && is_of_use {
             retain::keep(ctx, drain.member, drain.since);
             continue;
@@ -310,7 +310,7 @@ pub(super) fn terminate(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], acting: 
             continue;
         }
         ending[drain.roll] += 1;
-        let held = roll.nodes.held.len() - start::late(ctx, roll).count() + roll.nodes.postponed.len();
+        let held = roll.nodes.held.len() - start::late(ctx, roll.nodes).count() + roll.nodes.postponed.len();
         let held = u32::try_from(held).unwrap_or(u32::MAX);
         let left = roll.nodes.old_left().saturating_sub(ending[drain.roll]).saturating_sub(held);
         let raised = beyond(roll).min(roll.allowance(ctx.scope).surge);

@@ -61,6 +61,8 @@ pub(super) struct GroupNodes {
     /// How many queued nodes do not serve, those that can be begun and those that cannot.
     pub(super) queued_idle: u32,
     pub(super) draining: BTreeSet<NodeName>,
+    /// How many of these there are in each zone.
+    pub(super) draining_in: BTreeMap<Zone, u32>,
     /// Those of the found, queued and draining ones that are not Ready: few, and asked for several times in a decision.
     pub(super) unready: BTreeSet<NodeName>,
     /// Nodes whose drain is postponed: they take pods again.
@@ -91,6 +93,8 @@ pub(super) struct GroupNodes {
     pub(super) loose_old: BTreeMap<InstanceId, Option<Time>>,
     /// Alive instances without a node, of the new kind, and when they were launched.
     pub(super) loose_new: BTreeMap<InstanceId, Option<Time>>,
+    /// How many of these there are in each zone.
+    pub(super) booting_in: BTreeMap<Zone, u32>,
     /// Instances without a node that are being ended.
     pub(super) loose_leaving: BTreeSet<InstanceId>,
     /// Nodes and instances that were in the group before others moved into it, and do not serve: no loss of the run's.
@@ -104,6 +108,7 @@ pub(super) struct GroupNodes {
 #[derive(Clone, Debug, PartialEq)]
 struct Loose {
     group: GroupName,
+    zone: Zone,
     launched: Option<Time>,
     shelf: LooseShelf,
 }
@@ -433,6 +438,7 @@ impl Fleet {
             }
             NodeState::Draining { .. } => {
                 put(&mut nodes.draining, name, is_there);
+                tally(&mut nodes.draining_in, &member.zone, is_there);
                 (false, true, true)
             }
             NodeState::Postponed { .. } => {
@@ -533,7 +539,8 @@ impl Fleet {
                 }
             }
         };
-        Some(Loose { group: instance.group.clone(), launched: instance.launched, shelf })
+        let (group, zone) = (instance.group.clone(), instance.zone.clone());
+        Some(Loose { group, zone, launched: instance.launched, shelf })
     }
 
     fn shelve_loose(&mut self, scope: &Scope, id: &InstanceId, loose: &Loose, is_there: bool) {
@@ -545,6 +552,7 @@ impl Fleet {
             }
             LooseShelf::New => {
                 put_at(&mut nodes.loose_new, id, loose.launched, is_there);
+                tally(&mut nodes.booting_in, &loose.zone, is_there);
                 tally(&mut nodes.alive, &loose.group, is_there);
             }
             LooseShelf::Settled => {

@@ -291,7 +291,6 @@ impl Cache {
         );
         ctx.is_scaled = account.is_scaled;
         ctx.raising.clone_from(&account.raising);
-        ctx.stand_ins = stand_ins.as_ref();
         ctx.holder = match standing {
             Some(Standing::Written(_, holder)) => Some(holder.clone()),
             Some(Standing::Absent | Standing::Taken(..)) | None => None,

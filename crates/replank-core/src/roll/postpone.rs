@@ -5,21 +5,20 @@ use replank_protocol::command::{Mark, NodeRole};
 use replank_protocol::owner::Owner;
 
 use super::context::{Context, GroupRoll};
-use super::drain::Spare;
+use super::drain::{Drain, Spare};
 use super::member::{Member, NodeState};
-use super::stalled;
 use super::terms::MARK_LIFE;
 
 /// Uncordons one node of a group whose drain is stalled, so that another can have its share.
 pub(super) fn postpone(
     ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
+    (number, roll): (usize, &GroupRoll<'_>),
+    drains: &[Drain<'_>],
     spare: &Spare,
-    number: usize,
     next: &Member,
 ) {
-    let stalled = roll.nodes.draining.iter().map(|name| ctx.member(name));
-    let stalled = stalled.filter(|member| member.serves() && stalled::is_stalled(ctx, member));
+    let stalled = drains.iter().filter(|drain| drain.roll == number && drain.is_stalled(ctx.now));
+    let stalled = stalled.map(|drain| drain.member).filter(|member| member.serves());
     // EKS takes the nodes of a managed group all at once.
     let ours = stalled.filter(|member| !roll.is_from_managed(member));
     let helps = ours.filter(|member| spare.would_help(number, member, next));

@@ -351,14 +351,15 @@ fn raise_again(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
 /// of its own the same is one step, a termination without a decrement (see [`super::evict`]), unless the node is kept.
 fn left_to_move(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
     let nodes = roll.nodes;
-    let held = nodes.held.len() - start::late(ctx, roll).count() + nodes.found.len() + nodes.postponed.len();
+    let held =
+        nodes.held.len() - start::late(ctx, roll.nodes).count() + nodes.found.len() + nodes.postponed.len();
     let held = u32::try_from(held).unwrap_or(u32::MAX) - nodes.found_free;
     nodes.old_left().saturating_sub(held).saturating_sub(roll.unwanted())
 }
 
 /// Nodes that can be begun as soon as their turn comes.
 fn free(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> u32 {
-    let free = roll.nodes.queued() + start::late(ctx, roll).count();
+    let free = roll.nodes.queued() + start::late(ctx, roll.nodes).count();
     u32::try_from(free).unwrap_or(u32::MAX)
 }
 

@@ -11,9 +11,9 @@
 
 use replank_facts::node_pods::NodePods;
 use replank_model::time::{Span, Time};
-use replank_protocol::mark::{self, Moment};
+use replank_protocol::mark;
 
-use super::context::Context;
+use super::context::{Context, GroupRoll};
 use super::dead;
 use super::member::{Member, NodeState};
 use super::stuck;
@@ -23,13 +23,23 @@ const PATIENCE: Span = Span::from_minutes(10);
 /// How often a node is postponed: each time the reason was gone, or seemed to be.
 pub(super) const TIMES_MAX: u32 = 3;
 
-/// Whether a node's drain does not go on; looks again when it may count as that.
-pub(super) fn is_stalled(ctx: &Context<'_>, member: &Member) -> bool {
-    until(ctx, member).is_some_and(|until| ctx.now >= until)
+/// A person's pause of the run, as a group says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pause {
+    began: Option<Time>,
+    ended: Option<Time>,
+}
+
+impl Pause {
+    /// That of the nodes of a group.
+    pub(super) fn of(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> Self {
+        let moment = |key| roll.moment(&ctx.scope.run, key);
+        Self { began: moment(mark::PAUSED), ended: moment(mark::RESUMED) }
+    }
 }
 
 /// When a node's drain counts as stalled if nothing moves until then; `None` where something is about to move by itself.
-pub(super) fn until(ctx: &Context<'_>, member: &Member) -> Option<Time> {
+pub(super) fn until(ctx: &Context<'_>, pause: Pause, member: &Member) -> Option<Time> {
     let NodeState::Draining { since, from, node_pods } = &member.state else { return None };
     let is_moving = || {
         let due = node_pods.leaving.iter().map(|leaving| leaving.due);
@@ -38,26 +48,18 @@ pub(super) fn until(ctx: &Context<'_>, member: &Member) -> Option<Time> {
     if stuck::may_end(ctx, member, node_pods) || dead::is_dead(ctx, member) || is_moving() {
         return None;
     }
-    let (paused, resumed) = (moment(ctx, member, mark::PAUSED), moment(ctx, member, mark::RESUMED));
-    if paused.is_some() && resumed.is_none() {
+    if pause.began.is_some() && pause.ended.is_none() {
         return None;
     }
     // Where the plan's patience is shorter, so is this.
     let patience = PATIENCE.min(Span::from_millis(ctx.scope.plan.progress_deadline.as_millis() / 2));
-    let rested = ctx.rested.into_iter().chain(resumed).chain(ctx.scope.plan.care.windows.opened(ctx.now));
+    let rested = ctx.rested.into_iter().chain(pause.ended).chain(ctx.scope.plan.care.windows.opened(ctx.now));
     let begun = rested.fold(*since.max(from), Time::max);
     // What its pods' budgets and owners do is looked at only when it matters.
     if ctx.now < begun + patience {
         return Some(begun + patience);
     }
     Some(begun.max(last_step(ctx, node_pods)) + patience)
-}
-
-/// When a person's pause began or ended, as the group of a node says.
-fn moment(ctx: &Context<'_>, member: &Member, key: &str) -> Option<Time> {
-    let group = ctx.group(ctx.scope.lane_of(&member.group))?;
-    let moment = Moment::read(group.tags.value(key)?)?;
-    (moment.run == ctx.scope.run).then_some(moment.at)
 }
 
 /// When something last happened to what pods on their way wait for: they are due, or their kin was made.

@@ -31,6 +31,7 @@ use super::context::{Context, GroupRoll};
 use super::dead;
 use super::evict::{Drain, Spare, Works, batch_deadline, batch_is_over};
 use super::external;
+use super::fleet::GroupNodes;
 use super::hold;
 use super::last_pending;
 use super::member::{Member, NodeState};
@@ -64,6 +65,7 @@ pub(super) fn start<'a>(
     let mut places = Places::of(ctx, rolls, drains, spare);
     let is_held_said = hold::all(ctx, rolls);
     for (number, roll) in rolls.iter().enumerate() {
+        let turn = Turn::of(ctx, (number, roll), drains);
         external::shut(ctx, roll);
         if !is_held_said {
             hold::each(ctx, roll);
@@ -73,7 +75,7 @@ pub(super) fn start<'a>(
             places.starting.insert(name);
         }
         while let Some(from) = places.next(ctx, rolls, number) {
-            let Some(name) = choose(ctx, roll, number, &places.starting, spare, works) else { break };
+            let Some(name) = choose(ctx, &turn, &places.starting, spare, works) else { break };
             let since = cordoned_since(ctx.member(&name)).unwrap_or(ctx.now);
             begin(ctx, &name, since, from);
             places.take(number, name, from);
@@ -100,11 +102,11 @@ impl Places {
     fn of(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], drains: &[Drain<'_>], spare: &mut Spare) -> Self {
         let mut places = Self {
             active: vec![0; rolls.len()],
-            last: in_turn(ctx, drains).map(|drain| drain.from).max(),
+            last: in_turn(ctx.now, drains).map(|drain| drain.from).max(),
             starting: BTreeSet::new(),
             has_begun: !drains.is_empty() || rolls.iter().any(|roll| roll.gone() > 0),
         };
-        for drain in in_turn(ctx, drains) {
+        for drain in in_turn(ctx.now, drains) {
             places.active[drain.roll] += 1;
         }
         for (name, from) in ctx.sent.drains(ctx.now) {
@@ -142,7 +144,8 @@ impl Places {
         let roll = &rolls[number];
         let limit = ctx.scope.plan.pace.parallel;
         let has_postponed = !roll.nodes.postponed.is_empty();
-        let has_candidate = roll.nodes.queued() > 0 || has_postponed || late(ctx, roll).next().is_some();
+        let has_candidate =
+            roll.nodes.queued() > 0 || has_postponed || late(ctx, roll.nodes).next().is_some();
         if self.total() >= limit || !has_candidate {
             return None;
         }
@@ -161,14 +164,29 @@ impl Places {
     }
 }
 
-/// Whether the drain of a node takes no place: it is dead, or stalled.
-fn is_apart(ctx: &Context<'_>, member: &Member) -> bool {
-    dead::is_dead(ctx, member) || stalled::is_stalled(ctx, member)
+/// Drains that take a place.
+fn in_turn<'d, 'a>(now: Time, drains: &'d [Drain<'a>]) -> impl Iterator<Item = &'d Drain<'a>> {
+    drains.iter().filter(move |drain| !drain.is_apart(now))
 }
 
-/// Drains that take a place.
-fn in_turn<'d, 'a>(ctx: &'d Context<'a>, drains: &'d [Drain<'a>]) -> impl Iterator<Item = &'d Drain<'a>> {
-    drains.iter().filter(|drain| !is_apart(ctx, drain.member))
+/// A group whose next node is looked for, and what its nodes that are being drained have to say about it.
+struct Turn<'t, 'a> {
+    number: usize,
+    roll: &'t GroupRoll<'a>,
+    drains: &'t [Drain<'t>],
+    /// Whether none of them takes a place.
+    is_idle: bool,
+    /// Whether one of them does not go on, so that it could give up its share of the surge.
+    can_yield: bool,
+}
+
+impl<'t, 'a> Turn<'t, 'a> {
+    fn of(ctx: &Context<'_>, (number, roll): (usize, &'t GroupRoll<'a>), drains: &'t [Drain<'t>]) -> Self {
+        let own = || drains.iter().filter(|drain| drain.roll == number);
+        let is_idle = own().all(|drain| drain.is_apart(ctx.now));
+        let can_yield = own().any(|drain| drain.is_stalled(ctx.now));
+        Self { number, roll, drains, is_idle, can_yield }
+    }
 }
 
 /// Since when a node that is to be begun has been cordoned; `None` for one that takes pods and is cordoned anew.
@@ -204,19 +222,19 @@ fn queue(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, places: &Places) {
 /// The next node to be begun, its pods put in place.
 fn choose<'a>(
     ctx: &mut Context<'a>,
-    roll: &GroupRoll<'a>,
-    number: usize,
+    turn: &Turn<'_, 'a>,
     starting: &BTreeSet<NodeName>,
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) -> Option<NodeName> {
-    let is_idle = roll.nodes.draining.iter().chain(starting).all(|name| is_apart(ctx, ctx.member(name)));
+    let Turn { number, roll, can_yield, .. } = *turn;
+    // Nothing that is about to be begun can be stalled.
+    let is_idle = turn.is_idle && starting.iter().all(|name| dead::is_dead(ctx, ctx.member(name)));
     let is_round = ctx.now.as_millis() % LOOK_AROUND.as_millis() == 0;
     let depth = if is_idle && is_round { usize::MAX } else { LOOK_AHEAD };
     let mut hopeless = Hopeless::default();
     let mut first_reason = None;
     let mut without_room = Vec::new();
-    let can_yield = roll.nodes.draining.iter().any(|name| stalled::is_stalled(ctx, ctx.member(name)));
     let mut yields_to = None;
     // What keeps one of them keeps all of them then, and there is nothing else to be found out.
     let is_each_alike = !can_yield
@@ -226,7 +244,7 @@ fn choose<'a>(
     // A canary that stands still keeps all others waiting: one whose pods may all go now is better than one with more of them.
     let mut canary = Canary::of(ctx, roll);
     let mut second_best = None;
-    for name in candidates(ctx, roll, starting, depth) {
+    for name in candidates(ctx, turn, starting, depth) {
         if starting.contains(name) {
             continue;
         }
@@ -288,8 +306,8 @@ fn choose<'a>(
         return Some(name.clone());
     }
     if let Some(next) = yields_to {
-        postpone::postpone(ctx, roll, spare, number, next);
-    } else if let Some(name) = take_up(ctx, roll, number, starting, spare, works) {
+        postpone::postpone(ctx, (number, roll), turn.drains, spare, next);
+    } else if let Some(name) = take_up(ctx, turn, starting, spare, works) {
         return Some(name);
     }
     if is_idle && is_round {
@@ -309,12 +327,12 @@ fn choose<'a>(
 /// A node whose drain was postponed and can go on, its pods put in place: nothing of what is left on it is in the way any more. Says what the others wait for.
 fn take_up(
     ctx: &mut Context<'_>,
-    roll: &GroupRoll<'_>,
-    number: usize,
+    turn: &Turn<'_, '_>,
     starting: &BTreeSet<NodeName>,
     spare: &mut Spare,
     works: &mut Works<'_>,
 ) -> Option<NodeName> {
+    let Turn { number, roll, .. } = *turn;
     let mut taken = None;
     for name in &roll.nodes.postponed {
         let member = ctx.member(name);
@@ -337,7 +355,7 @@ fn take_up(
                 let is_short = matches!(on, WaitingOn::Roll(RollWait::Available { .. }));
                 if is_short && taken.is_none() {
                     raise::raise_for_one(ctx, roll);
-                    postpone::postpone(ctx, roll, spare, number, member);
+                    postpone::postpone(ctx, (number, roll), turn.drains, spare, member);
                 }
                 ctx.wait(what, on);
             }
@@ -398,20 +416,21 @@ fn movers_may_go(
 /// The first nodes of each zone, in the plan's order; and nodes whose batch pods are over and are to be evicted, last.
 fn candidates<'a>(
     ctx: &Context<'a>,
-    roll: &GroupRoll<'a>,
+    turn: &Turn<'_, 'a>,
     starting: &BTreeSet<NodeName>,
     depth: usize,
 ) -> impl Iterator<Item = &'a NodeName> + use<'a> {
+    let Turn { number, roll, .. } = *turn;
     let nodes = roll.nodes;
     let by_zone = ctx.scope.plan.order == Order::ZoneByZone;
     let keeps_zones = ctx.scope.plan.budget.min_ready_per_zone > 0 && !by_zone;
     let is_canary = stage::is_canary_next(ctx, roll);
     // A later zone is not begun while an earlier one is being drained.
-    let drained = nodes.draining.iter().map(|name| ctx.member(name)).filter(|_| by_zone);
-    let drained = drained.filter(|member| !is_apart(ctx, member)).map(|member| member.zone.as_str()).min();
+    let drained = in_turn(ctx.now, turn.drains).filter(|drain| by_zone && drain.roll == number);
+    let drained = drained.map(|drain| drain.member.zone.as_str()).min();
     let mut zones = Vec::new();
     for (zone, queue) in &nodes.queue {
-        let renewed = if keeps_zones { renewed(ctx, roll, starting, zone) } else { 0 };
+        let renewed = if keeps_zones { renewed(ctx, nodes, starting, zone) } else { 0 };
         let zone = if by_zone { zone.as_str() } else { "" };
         if drained.is_some_and(|drained| zone > drained) {
             continue;
@@ -430,7 +449,7 @@ fn candidates<'a>(
         };
         zones.push(queue.into_iter().peekable());
     }
-    let late: Vec<&NodeName> = late(ctx, roll).take(depth).collect();
+    let late: Vec<&NodeName> = late(ctx, nodes).take(depth).collect();
     // Each zone is in order, and hardly more than the first node of all is looked at.
     let in_order = std::iter::from_fn(move || {
         let with_next = zones.iter_mut().filter_map(|zone| Some((*zone.peek()?, zone)));
@@ -441,13 +460,11 @@ fn candidates<'a>(
 }
 
 /// New nodes of a zone, and those that will come in place of nodes that are on their way out.
-fn renewed(ctx: &Context<'_>, roll: &GroupRoll<'_>, starting: &BTreeSet<NodeName>, zone: &Zone) -> u32 {
-    let nodes = roll.nodes;
-    let going = nodes.draining.iter().chain(starting).filter(|name| ctx.member(name).zone == *zone);
-    let booting = nodes.loose_new.keys().filter_map(|id| ctx.view.instances().get(id));
-    let booting = booting.filter(|instance| instance.zone == *zone);
-    let soon = u32::try_from(going.count() + booting.count()).unwrap_or(u32::MAX);
-    nodes.new.get(zone).copied().unwrap_or(0).saturating_add(soon)
+fn renewed(ctx: &Context<'_>, nodes: &GroupNodes, starting: &BTreeSet<NodeName>, zone: &Zone) -> u32 {
+    let starting = starting.iter().filter(|name| ctx.member(name).zone == *zone);
+    let starting = u32::try_from(starting.count()).unwrap_or(u32::MAX);
+    let known = [&nodes.new, &nodes.draining_in, &nodes.booting_in];
+    known.iter().filter_map(|counts| counts.get(zone)).fold(starting, |sum, count| sum.saturating_add(*count))
 }
 
 /// Pods for which there was no room in this decision, though nothing of their node had been put in place before them: for

@@ -37,7 +37,7 @@ pub(super) fn short<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> BTreeS
     }
     let found = nodes.found.iter().map(|name| ctx.member(name));
     let found = found.filter(|member| member.state == NodeState::Found { is_free: true });
-    let late = start::late(ctx, roll).map(|name| ctx.member(name));
+    let late = start::late(ctx, roll.nodes).map(|name| ctx.member(name));
     let zones = nodes.queue.keys().chain(found.chain(late).map(|member| &member.zone));
     zones.filter(|zone| nodes.ready.get(*zone).is_none_or(|ready| *ready <= needed)).collect()
 }

@@ -118,17 +118,15 @@ impl Plan {
 impl Scheduler {
     /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; `None` where it is not, or that
     /// takes a closer look.
-    pub(super) fn assure(&mut self, view: &View, pod: &Pod, before: &Assurances) -> Option<Assured> {
+    pub(super) fn assure(&mut self, pod: &Pod, before: &Assurances) -> Option<Assured> {
         self.tidy();
         let Self { world, classes, bases, epoch, .. } = self;
         if world.pods.has_nominees() || pod.pin.is_some() || world.is_in_use(pod) {
             return None;
         }
         let class = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
-        let plan = classes.get_mut(class);
-        if !before.classes.contains_key(&(class, *epoch)) {
-            bring_up_to_date(world, plan, bases, view, pod);
-        }
+        // What may have changed of what it was compiled from, siblings and images, scores nodes and lets none in.
+        let plan = classes.get(class);
         if !plan.is_by_node || world.meant_by(plan).any(|kind| kind == TermKind::Repels) {
             return None;
         }
@@ -162,19 +160,24 @@ impl Scheduler {
             return true;
         }
         let class = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
-        bring_up_to_date(world, classes.get_mut(class), bases, view, pod);
+        bring_up_to_date(world, classes.get_mut(class), bases, view);
         let plan = classes.get(class);
         if !plan.is_apart_from_others(world) || world.meant_by(plan).next().is_some() {
             return true;
         }
-        let others = || assurances.classes.keys().map(|(class, _)| classes.get(*class));
-        let sortings: FxHashSet<_> = others().map(|other| bases.sorting_of(other.base)).collect();
+        let sortings = assurances.classes.keys().map(|(class, _)| bases.sorting_of(classes.get(*class).base));
+        let sortings: FxHashSet<_> = sortings.collect();
         let own = bases.sorting_of(plan.base);
         if sortings.into_iter().any(|other| bases.share_nodes(own, other, world)) {
             return true;
         }
+        for (other, _) in assurances.classes.keys() {
+            bring_up_to_date(world, classes.get_mut(*other), bases, view);
+        }
+        let plan = classes.get(class);
         let counted = plan.counted_beyond_nodes(world);
-        others().any(|other| {
+        let mut others = assurances.classes.keys().map(|(other, _)| classes.get(*other));
+        others.any(|other| {
             let is_counted = |(id, of): (_, &Plan)| world.labels.is_counted(of.key.labels, id);
             counted.iter().any(|id| is_counted((*id, other)))
                 || other.counted_beyond_nodes(world).into_iter().any(|id| is_counted((id, plan)))

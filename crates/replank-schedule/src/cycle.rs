@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use replank_model::object::meta::{Key, OwnerReference};
 use replank_model::object::pod::Pod;
+use replank_model::text::{Name, Namespace};
 use replank_model::view::View;
 
 use super::base::Bases;
@@ -73,26 +74,21 @@ pub(super) fn classify<'a>(
 ) -> &'a Plan {
     let id = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
     let plan = classes.get_mut(id);
-    bring_up_to_date(world, plan, bases, view, pod);
+    bring_up_to_date(world, plan, bases, view);
     plan
 }
 
-/// Takes in what has changed of what a class was compiled from; the pod is one of it.
-pub(super) fn bring_up_to_date(
-    world: &mut World,
-    plan: &mut Plan,
-    bases: &mut Bases,
-    view: &View,
-    pod: &Pod,
-) {
+/// Takes in what has changed of what a class was compiled from.
+pub(super) fn bring_up_to_date(world: &mut World, plan: &mut Plan, bases: &mut Bases, view: &View) {
     if plan.arrivals_seen != world.images.arrivals {
         plan.arrivals_seen = world.images.arrivals;
         plan.base = bases.id(plan, &world.specs[plan.key.spec], &world.images);
     }
     if plan.siblings.is_some() {
-        let now = (world.services.generation(&pod.meta.namespace), world.owners.generation());
+        let namespace = &world.labels[plan.key.labels].namespace;
+        let now = (world.services.generation(namespace), world.owners.generation());
         if plan.seen != now {
-            let selector = plan.key.owner.as_ref().and_then(|owner| selector_of(view, pod, owner));
+            let selector = plan.key.owner.as_ref().and_then(|owner| selector_of(view, namespace, owner));
             world.refresh_siblings(plan, selector, now);
         }
     }
@@ -108,8 +104,8 @@ fn owner(reference: &OwnerReference) -> Option<Owner> {
     }
 }
 
-fn selector_of<'a>(view: &'a View, pod: &Pod, owner: &Owner) -> Option<OwnerSelectorOf<'a>> {
-    let key = |name: &replank_model::text::Name| Key::new(pod.meta.namespace.clone(), name.clone());
+fn selector_of<'a>(view: &'a View, namespace: &Namespace, owner: &Owner) -> Option<OwnerSelectorOf<'a>> {
+    let key = |name: &Name| Key::new(namespace.clone(), name.clone());
     match owner {
         Owner::ReplicationController(name) => {
             let owner = view.replication_controllers.by_key(&key(name))?;

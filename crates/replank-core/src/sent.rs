@@ -175,6 +175,14 @@ impl Sent {
         self.evicting.contains_key(pod)
     }
 
+    /// Pods that known commands evict, whoever sent them and whatever has become of them.
+    pub(crate) fn evicted(&self) -> impl Iterator<Item = &PodTarget> {
+        self.entries.values().filter_map(|entry| match &entry.claim {
+            Claim::Eviction(pod) => Some(pod),
+            Claim::Drain(..) | Claim::Size(_) | Claim::Nothing => None,
+        })
+    }
+
     /// Whether an answer has come to a command.
     pub(crate) fn is_answered(&self, key: &CommandKey) -> bool {
         match self.entries.get(key).map(|entry| &entry.state) {

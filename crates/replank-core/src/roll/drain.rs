@@ -11,8 +11,9 @@ use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::text::Zone;
 use replank_model::time::Time;
-use replank_model::view::View;
+use replank_model::view::{Ix, View};
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
+use rustc_hash::FxHashSet;
 
 use super::context::{Context, GroupRoll};
 use super::fleet::GroupNodes;
@@ -168,6 +169,8 @@ pub(super) struct Works<'r> {
     pub(super) view: &'r View,
     /// Pods whose evictions are under way.
     pub(super) under_way: Vec<Arc<Pod>>,
+    /// Pods that were asked to go before this decision, or that a budget's status names: an eviction of any other is a new one.
+    pub(super) asked: FxHashSet<Ix<Pod>>,
     /// Pods without a node.
     pub(super) loose: &'r BTreeSet<Key>,
     /// Of what will take room before any pod that is to be moved; it is put in place when room is first asked for.

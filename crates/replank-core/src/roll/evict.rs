@@ -24,8 +24,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::meta::Key;
+use replank_model::object::pod::Pod;
 use replank_model::text::GroupName;
 use replank_model::time::Time;
+use replank_model::view::{Ix, View};
+use rustc_hash::FxHashSet;
 
 use super::balancer;
 use super::close::{beyond, floor};
@@ -122,19 +125,23 @@ impl<'r> Works<'r> {
         let mut under_way = Vec::new();
         // What the other modules have asked for.
         for target in ctx.sent.evictions(ctx.now, Some(&format!("{}/", ctx.scope.run))) {
-            let Some(ix) = ctx.view.pods.find(&target.key) else { continue };
+            let Some(ix) = find(ctx.view, &target) else { continue };
             let pod = &ctx.view.pods[ix];
-            if pod.meta.uid == target.uid {
-                ledger.charge(ix, pod);
-                under_way.push(pod.clone());
-            }
+            ledger.charge(ix, pod);
+            under_way.push(pod.clone());
         }
+        let mut asked: FxHashSet<Ix<Pod>> =
+            ctx.sent.evicted().filter_map(|pod| find(ctx.view, pod)).collect();
         for drain in acting {
             for bound in due(ctx, drain.since, drain.node_pods) {
                 let uid = &bound.pod.meta.uid;
                 let is_claimed =
-                    ctx.sent.knows_eviction(uid) && ctx.sent.claims(ctx.now, &ctx.key("evict", uid));
-                if is_claimed || ledger.is_granted(ctx.now, bound.ix, &bound.pod) {
+                    asked.contains(&bound.ix) && ctx.sent.claims(ctx.now, &ctx.key("evict", uid));
+                let is_granted = ledger.is_granted(ctx.now, bound.ix, &bound.pod);
+                if is_granted {
+                    asked.insert(bound.ix);
+                }
+                if is_claimed || is_granted {
                     ledger.charge(bound.ix, &bound.pod);
                     under_way.push(bound.pod.clone());
                 }
@@ -146,6 +153,7 @@ impl<'r> Works<'r> {
             search: room.search(ctx.view),
             view: ctx.view,
             under_way,
+            asked,
             loose,
             ahead: Some(Ahead { actives, acting }),
             begun: None,
@@ -170,6 +178,11 @@ impl<'r> Works<'r> {
         });
         hopeless.map_or(Ok(()), Err)
     }
+}
+
+/// Where the View has a pod, if it is still the one that is meant.
+fn find(view: &View, pod: &PodTarget) -> Option<Ix<Pod>> {
+    view.pods.find(&pod.key).filter(|ix| view.pods[*ix].meta.uid == pod.uid)
 }
 
 /// The pods that are to be evicted from a node now: those that simply move, and batch pods past their deadline.
@@ -209,7 +222,7 @@ pub(super) fn came_back(bound: &Bound, from: Time) -> bool {
 
 fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
     let Bound { ix, pod, footing, .. } = bound;
-    if moving::goes_on(ctx, &works.ledger, bound, None) {
+    if works.asked.contains(ix) && moving::goes_on(ctx, &works.ledger, bound, None) {
         return;
     }
     let allowed = works

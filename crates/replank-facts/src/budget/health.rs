@@ -11,18 +11,28 @@ use replank_model::time::Time;
 use replank_model::view::{Change, Ix, View};
 use rustc_hash::FxHashMap;
 
+use super::standing::Standing;
+
 /// Counts of healthy pods, kept up to date change by change; a budget that selects others is counted anew.
 #[derive(Clone, Debug, Default)]
 pub struct Healths {
-    /// Counts up with every change of healthy pods whose budgets are not known any more, by namespace.
-    epochs: FxHashMap<Namespace, u64>,
     counts: FxHashMap<Ix<PodDisruptionBudget>, Count>,
+    /// Which were counted, by namespace.
+    by_namespace: FxHashMap<Namespace, Vec<Ix<PodDisruptionBudget>>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Count {
-    epoch: u64,
     healthy: i32,
+    /// `None` until it is first asked for.
+    standing: Option<Standing>,
+}
+
+impl Count {
+    fn add(&mut self, more: i32) {
+        self.healthy += more;
+        self.standing = None;
+    }
 }
 
 impl Healths {
@@ -51,7 +61,8 @@ impl Healths {
             (Some(Object::Pod(old)), new) => {
                 let is_counted = matches!(new, Some(Object::Pod(new)) if counts(new));
                 if counts(old) || is_counted {
-                    *self.epochs.entry(old.meta.namespace.clone()).or_default() += 1;
+                    let budgets = self.by_namespace.remove(&old.meta.namespace).unwrap_or_default();
+                    budgets.iter().for_each(|budget| _ = self.counts.remove(budget));
                 }
             }
             (Some(_) | None, Some(_) | None) => {}
@@ -65,12 +76,12 @@ impl Healths {
             let Some(count) = self.counts.get_mut(budget) else { continue };
             let status = &view.pod_disruption_budgets[*budget].status;
             if !status.disrupted_pods.contains_key(pod.meta.name.as_str()) {
-                count.healthy += more;
+                count.add(more);
             }
         }
     }
 
-    /// A budget's status says of other pods that they are evicted.
+    /// A budget is another than it was, and may say of other pods that they are evicted.
     fn disrupt(
         &mut self,
         view: &View,
@@ -89,23 +100,38 @@ impl Healths {
             let named = of.keys().filter(|name| !but_in.contains_key(*name) && is_counted(name));
             i32::try_from(named.count()).unwrap_or(i32::MAX)
         };
-        count.healthy += named(was, is) - named(is, was);
+        count.add(named(was, is) - named(is, was));
     }
 
     /// Pods under the budget that are ready, not on their way out, and not said by its status to be evicted
     /// (pkg/controller/disruption `countHealthyPods`).
     pub fn healthy(&mut self, view: &View, ix: Ix<PodDisruptionBudget>) -> i32 {
-        let budget = &view.pod_disruption_budgets[ix];
-        let epoch = self.epochs.get(&budget.meta.namespace).copied().unwrap_or(0);
-        if let Some(known) = self.counts.get(&ix).filter(|known| known.epoch == epoch) {
-            return known.healthy;
+        self.counted(view, ix).healthy
+    }
+
+    /// How a budget stands.
+    pub(super) fn standing(&mut self, view: &View, ix: Ix<PodDisruptionBudget>) -> &Standing {
+        let Count { healthy, standing } = self.counted(view, ix);
+        standing.get_or_insert_with(|| Standing::of(&view.pod_disruption_budgets[ix], *healthy))
+    }
+
+    /// Whether a budget's status names pods whose evictions were granted: hardly any does, so that it need not be looked at.
+    pub(super) fn names_granted(&self, view: &View, ix: Ix<PodDisruptionBudget>) -> bool {
+        match self.counts.get(&ix).and_then(|count| count.standing.as_ref()) {
+            Some(standing) => standing.names_granted,
+            None => !view.pod_disruption_budgets[ix].status.disrupted_pods.is_empty(),
         }
-        let disrupted = &budget.status.disrupted_pods;
-        let pods = view.pods_of_budget(ix).map(|ix| &view.pods[ix]);
-        let healthy = pods.filter(|pod| counts(pod) && !disrupted.contains_key(pod.meta.name.as_str()));
-        let healthy = i32::try_from(healthy.count()).unwrap_or(i32::MAX);
-        self.counts.insert(ix, Count { epoch, healthy });
-        healthy
+    }
+
+    fn counted(&mut self, view: &View, ix: Ix<PodDisruptionBudget>) -> &mut Count {
+        self.counts.entry(ix).or_insert_with(|| {
+            let budget = &view.pod_disruption_budgets[ix];
+            self.by_namespace.entry(budget.meta.namespace.clone()).or_default().push(ix);
+            let disrupted = &budget.status.disrupted_pods;
+            let pods = view.pods_of_budget(ix).map(|ix| &view.pods[ix]);
+            let healthy = pods.filter(|pod| counts(pod) && !disrupted.contains_key(pod.meta.name.as_str()));
+            Count { healthy: i32::try_from(healthy.count()).unwrap_or(i32::MAX), standing: None }
+        })
     }
 }
 

@@ -16,26 +16,23 @@
 //! the moment that the first of the two shows it, and until then its sender charges the ledger with it.
 
 mod health;
+mod standing;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
 use replank_model::int_or_string::IntOrString;
-use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::{PodDisruptionBudget, UnhealthyPodEvictionPolicy};
-use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
-use rustc_hash::FxHashMap;
 
 pub use health::Healths;
+pub use standing::{failed_sync, uncounted};
 
 use replank_protocol::waiting::{PodEnd, PodWait, WaitingOn};
 
-/// Evictions under way at which a budget refuses more (`MaxDisruptedPodSize`).
-const DISRUPTED_MAX: usize = 2000;
 /// How long a granted eviction is waited for (pkg/controller/disruption `DeletionTimeout`).
 const GRANT_LIFE: Span = Span::from_secs(120);
 
@@ -45,8 +42,6 @@ pub struct Ledger<'a> {
     view: &'a View,
     healths: &'a mut Healths,
     taken: BTreeMap<Ix<PodDisruptionBudget>, i32>,
-    /// What budgets refuse one more eviction with, until something else is taken from them.
-    refusals: FxHashMap<Ix<PodDisruptionBudget>, Option<WaitingOn>>,
 }
 
 /// What budgets go by of a pod itself.
@@ -81,7 +76,7 @@ enum Price {
 impl<'a> Ledger<'a> {
     /// A ledger from which nothing has been taken.
     pub fn new(view: &'a View, healths: &'a mut Healths) -> Self {
-        Self { view, healths, taken: BTreeMap::new(), refusals: FxHashMap::default() }
+        Self { view, healths, taken: BTreeMap::new() }
     }
 
     /// What has been taken so far: [`Ledger::back_to`] gives back what is taken after it.
@@ -93,7 +88,6 @@ impl<'a> Ledger<'a> {
     /// Gives back what was taken since.
     pub fn back_to(&mut self, taken: Taken) {
         self.taken = taken.0;
-        self.refusals.clear();
     }
 
     /// Counts an eviction that was sent and is not seen yet. One that the budget's status shows already costs nothing more.
@@ -102,7 +96,6 @@ impl<'a> Ledger<'a> {
             && !self.is_disrupted(budget, pod)
         {
             *self.taken.entry(budget).or_default() += 1;
-            self.refusals.remove(&budget);
         }
     }
 
@@ -122,7 +115,7 @@ impl<'a> Ledger<'a> {
         match self.price(ix, footing) {
             Price::Free => Ok(()),
             Price::Never(why) => Err(why),
-            Price::One(budget) => self.known_refusal(budget).map_or(Ok(()), Err),
+            Price::One(budget) => self.refusal(budget).map_or(Ok(()), Err),
         }
     }
 
@@ -131,9 +124,11 @@ impl<'a> Ledger<'a> {
     #[must_use]
     pub fn is_granted(&self, now: Time, ix: Ix<Pod>, pod: &Pod) -> bool {
         let granted = |budget: &Ix<PodDisruptionBudget>| {
-            let status = &self.view.pod_disruption_budgets[*budget].status;
-            let at = status.disrupted_pods.get(pod.meta.name.as_str());
-            at.is_some_and(|at| now - *at < GRANT_LIFE)
+            self.healths.names_granted(self.view, *budget) && {
+                let status = &self.view.pod_disruption_budgets[*budget].status;
+                let at = status.disrupted_pods.get(pod.meta.name.as_str());
+                at.is_some_and(|at| now - *at < GRANT_LIFE)
+            }
         };
         self.view.budgets_of(ix).iter().any(granted)
     }
@@ -165,39 +160,28 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    fn taken_from(&self, budget: Ix<PodDisruptionBudget>) -> i32 {
+        self.taken.get(&budget).copied().unwrap_or(0)
+    }
+
     /// Healthy pods that are left once everything taken has happened.
     fn healthy(&mut self, budget: Ix<PodDisruptionBudget>) -> i32 {
-        let seen = self.healths.healthy(self.view, budget);
-        let status = &self.view.pod_disruption_budgets[budget].status;
-        seen.min(status.current_healthy) - self.taken.get(&budget).copied().unwrap_or(0)
+        self.healths.standing(self.view, budget).healthy - self.taken_from(budget)
     }
 
-    fn known_refusal(&mut self, ix: Ix<PodDisruptionBudget>) -> Option<WaitingOn> {
-        if let Some(known) = self.refusals.get(&ix) {
-            return known.clone();
-        }
-        let refusal = self.refusal(ix);
-        self.refusals.insert(ix, refusal.clone());
-        refusal
-    }
-
+    /// What a budget refuses one more eviction with.
     fn refusal(&mut self, ix: Ix<PodDisruptionBudget>) -> Option<WaitingOn> {
-        let budget = &self.view.pod_disruption_budgets[ix];
-        let status = &budget.status;
-        if let Some(message) = uncounted(budget) {
-            return Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: budget.meta.key(), message }));
+        let taken = self.taken_from(ix);
+        let standing = self.healths.standing(self.view, ix);
+        let budget = || standing.budget.clone();
+        if let Some(message) = standing.uncounted.clone() {
+            return Some(WaitingOn::Pod(PodWait::BudgetUncounted { budget: budget(), message }));
         }
-        let taken = self.taken.get(&ix).copied().unwrap_or(0);
-        let seen = self.healths.healthy(self.view, ix) - status.desired_healthy;
-        if status.disruptions_allowed.min(seen) > taken && status.disrupted_pods.len() <= DISRUPTED_MAX {
+        if standing.allowed > taken {
             return None;
         }
-        let healthy = self.healthy(ix);
-        Some(WaitingOn::Pod(PodWait::Budget {
-            budget: budget.meta.key(),
-            healthy,
-            needed: status.desired_healthy,
-        }))
+        let (healthy, needed) = (standing.healthy - taken, standing.needed);
+        Some(WaitingOn::Pod(PodWait::Budget { budget: budget(), healthy, needed }))
     }
 
     /// What keeps a pod from ever being evicted, for as long as nobody changes its budgets or what they count.
@@ -246,22 +230,4 @@ pub fn ignores_budgets(pod: &Pod) -> bool {
 #[must_use]
 pub fn asks_for_scale(budget: &PodDisruptionBudget) -> bool {
     budget.spec.max_unavailable.is_some() || matches!(budget.spec.min_available, Some(IntOrString::String(_)))
-}
-
-/// Why the disruption controller could not count the budget's pods.
-#[must_use]
-pub fn failed_sync(budget: &PodDisruptionBudget) -> Option<Text> {
-    let allowed = condition::find(&budget.status.conditions, "DisruptionAllowed")?;
-    let has_failed = allowed.status == ConditionStatus::False && &*allowed.reason == "SyncFailed";
-    has_failed.then(|| allowed.message.clone())
-}
-
-/// Why the budget's status says nothing of its pods, if it does not.
-#[must_use]
-pub fn uncounted(budget: &PodDisruptionBudget) -> Option<Text> {
-    if let Some(message) = failed_sync(budget) {
-        return Some(message);
-    }
-    let (seen, written) = (budget.status.observed_generation, budget.meta.generation);
-    (seen < written).then(|| Text::from(format!("its controller has seen generation {seen} of {written}")))
 }

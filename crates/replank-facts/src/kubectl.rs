@@ -156,7 +156,7 @@ impl Sorted {
                 Filtered::Skipped(why) => sorted.skipped.push((pod.meta.key(), why)),
                 Filtered::Refused(class) => refused.entry(class).or_default().push(pod.meta.key()),
                 Filtered::Goes(warning) => {
-                    sorted.going.push((Bound::new(*ix, pod.clone()), warning));
+                    sorted.going.push((Bound::new(view, *ix, pod.clone()), warning));
                 }
             }
         }

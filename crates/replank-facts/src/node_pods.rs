@@ -32,8 +32,8 @@ pub struct Bound {
 
 impl Bound {
     /// A pod in its place.
-    pub fn new(ix: Ix<Pod>, pod: Arc<Pod>) -> Self {
-        let (footing, created) = (Footing::of(&pod), pod.meta.creation_timestamp);
+    pub fn new(view: &View, ix: Ix<Pod>, pod: Arc<Pod>) -> Self {
+        let (footing, created) = (Footing::of(view, ix, &pod), pod.meta.creation_timestamp);
         Self { ix, pod, footing, created }
     }
 }
@@ -75,6 +75,8 @@ pub struct NodePods {
     pub leaving: Vec<LeavingPod>,
     /// How many of the movers are under a disruption budget.
     pub budgeted: u32,
+    /// All others: they stay, or have finished. In order of their places.
+    rest: Vec<(Ix<Pod>, Arc<Pod>)>,
 }
 
 impl NodePods {
@@ -85,20 +87,21 @@ impl NodePods {
         node_pods
     }
 
-    /// Sorts the pods of the node anew. Pods that are moved or waited for and have not changed are not looked at: of what becomes of them, DaemonSets and the plan
-    /// would have to be others.
+    /// Sorts the pods of the node anew. Pods that are moved or waited for, or stay, and have not changed are not looked at: for another thing to become of them,
+    /// DaemonSets, the plan or what budgets select would have to be others.
     pub fn refresh(&mut self, view: &View, plan: &Plan, node: &NodeName) {
-        let is_same = |bound: &Bound| view.pods.get(bound.ix).is_some_and(|pod| Arc::ptr_eq(pod, &bound.pod));
-        self.movers.retain(is_same);
-        self.batch.retain(|batch| is_same(&batch.bound));
-        let is_covered = |bound: &&Bound| !view.budgets_of(bound.ix).is_empty();
-        self.budgeted = u32::try_from(self.movers.iter().filter(is_covered).count()).unwrap_or(u32::MAX);
+        let is_same =
+            |ix: Ix<Pod>, known: &Arc<Pod>| view.pods.get(ix).is_some_and(|pod| Arc::ptr_eq(pod, known));
+        self.movers.retain(|bound| is_same(bound.ix, &bound.pod));
+        self.batch.retain(|batch| is_same(batch.bound.ix, &batch.bound.pod));
+        self.rest.retain(|(ix, pod)| is_same(*ix, pod));
         self.refused.clear();
         self.unrecorded.clear();
         self.leaving.clear();
-        let (movers, batch) = (self.movers.len(), self.batch.len());
+        let (movers, batch, rest) = (self.movers.len(), self.batch.len(), self.rest.len());
         for ix in view.pods_on(node) {
-            let is_known = self.movers[..movers].iter().any(|bound| bound.ix == *ix)
+            let is_known = self.rest[..rest].binary_search_by_key(ix, |(known, _)| *known).is_ok()
+                || self.movers[..movers].iter().any(|bound| bound.ix == *ix)
                 || self.batch[..batch].iter().any(|batch| batch.bound.ix == *ix);
             if !is_known {
                 self.add(view, plan, *ix);
@@ -106,6 +109,11 @@ impl NodePods {
         }
         for unread in view.unread_on(node) {
             self.refused.push((unread.object.key.clone(), Refused::Unreadable));
+        }
+        let covered = self.movers.iter().filter(|bound| bound.footing.is_covered());
+        self.budgeted = u32::try_from(covered.count()).unwrap_or(u32::MAX);
+        if self.rest.len() > rest {
+            self.rest.sort_unstable_by_key(|(ix, _)| *ix);
         }
         if self.movers.len() > movers {
             self.movers.sort_by(|a, b| order(&a.pod).cmp(&order(&b.pod)));
@@ -121,18 +129,15 @@ impl NodePods {
     fn add(&mut self, view: &View, plan: &Plan, ix: Ix<Pod>) {
         let pod = &view.pods[ix];
         match drain::fate(view, plan, pod) {
-            Fate::Stays | Fate::Finished => {}
+            Fate::Stays | Fate::Finished => self.rest.push((ix, pod.clone())),
             Fate::Unrecorded => self.unrecorded.push(pod.meta.key()),
             Fate::Leaving { due, grace } => self.leaving.push(LeavingPod { pod: pod.clone(), due, grace }),
             Fate::Batch { otherwise, kind: _ } => {
                 let wait = wait::annotated(pod).and_then(Result::ok);
-                self.batch.push(BatchPod { bound: Bound::new(ix, pod.clone()), otherwise, wait });
+                self.batch.push(BatchPod { bound: Bound::new(view, ix, pod.clone()), otherwise, wait });
             }
             Fate::Plain(Otherwise::Refused(reason)) => self.refused.push((pod.meta.key(), reason)),
-            Fate::Plain(Otherwise::Moves) => {
-                self.budgeted += u32::from(!view.budgets_of(ix).is_empty());
-                self.movers.push(Bound::new(ix, pod.clone()));
-            }
+            Fate::Plain(Otherwise::Moves) => self.movers.push(Bound::new(view, ix, pod.clone())),
         }
     }
 
@@ -143,7 +148,7 @@ impl NodePods {
 
     /// Whether nothing is left but pods on their way out.
     pub fn is_left_to_leaving(&self) -> bool {
-        let Self { movers, batch, refused, unrecorded, leaving: _, budgeted: _ } = self;
+        let Self { movers, batch, refused, unrecorded, leaving: _, budgeted: _, rest: _ } = self;
         movers.is_empty() && batch.is_empty() && refused.is_empty() && unrecorded.is_empty()
     }
 

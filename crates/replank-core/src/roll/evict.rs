@@ -137,7 +137,8 @@ impl<'r> Works<'r> {
                 let uid = &bound.pod.meta.uid;
                 let is_claimed =
                     asked.contains(&bound.ix) && ctx.sent.claims(ctx.now, &ctx.key("evict", uid));
-                let is_granted = ledger.is_granted(ctx.now, bound.ix, &bound.pod);
+                let is_granted =
+                    ledger.may_be_granted(bound.footing) && ledger.is_granted(ctx.now, bound.ix, &bound.pod);
                 if is_granted {
                     asked.insert(bound.ix);
                 }

@@ -321,22 +321,24 @@ impl Fleet {
     }
 
     fn look_at_node(&mut self, view: &View, scope: &Scope, name: &NodeName) {
+        let mut old = self.members.remove(name);
+        if let Some(old) = &old {
+            self.dirty_instances.insert(old.instance.clone());
+            self.shelve(scope, old, false);
+        }
+        // Most of its pods are as they were.
+        let known_pods = old.as_mut().map(Member::take_pods).unwrap_or_default();
         let new = view.node(name).and_then(|node| {
             let is_released = self.released.contains(name);
-            let mut member = member(view, scope, node, is_released)?;
+            let mut member = member(view, scope, node, is_released, known_pods)?;
             if self.interrupted.contains(name) && !(is_released && member.is_old()) {
                 member.state = NodeState::Leaving;
             }
             self.node_of.insert(member.instance.clone(), name.clone());
             Some(member)
         });
-        let old = self.members.remove(name);
-        if let Some(old) = &old {
-            self.dirty_instances.insert(old.instance.clone());
-            if new.as_ref().is_none_or(|new| new.instance != old.instance) {
-                self.node_of.remove(&old.instance);
-            }
-            self.shelve(scope, old, false);
+        if let Some(old) = old.filter(|old| new.as_ref().is_none_or(|new| new.instance != old.instance)) {
+            self.node_of.remove(&old.instance);
         }
         if let Some(new) = new {
             self.dirty_instances.insert(new.instance.clone());

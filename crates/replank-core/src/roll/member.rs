@@ -234,6 +234,18 @@ impl Member {
         }
     }
 
+    /// The same, taken out.
+    pub(super) fn take_pods(&mut self) -> NodePods {
+        if let NodeState::Queued { node_pods, .. }
+        | NodeState::Draining { node_pods, .. }
+        | NodeState::Postponed { node_pods, .. } = &mut self.state
+        {
+            std::mem::take(node_pods)
+        } else {
+            NodePods::default()
+        }
+    }
+
     /// Whether something on it is waited for that its instance is to be protected for, and is not.
     pub(super) fn is_unprotected(&self) -> bool {
         self.is_protectable && self.node_pods().is_some_and(NodePods::is_waited_for)
@@ -353,8 +365,14 @@ impl NodeState {
 }
 
 /// What a node is to the run; `None` if it is in none of the run's groups. The mark of a released node does not count: its owner is about to take
-/// it off.
-pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool) -> Option<Member> {
+/// it off. `known` are its pods as they were, if they were looked at.
+pub(super) fn member(
+    view: &View,
+    scope: &Scope,
+    node: &Node,
+    is_released: bool,
+    known: NodePods,
+) -> Option<Member> {
     let id = groups::instance_id_of(node);
     // What a cloud says of nodes that somebody else replaces is not asked for: it may be nothing.
     let instance = view.instances().get(&id).filter(|_| !scope.is_external());
@@ -374,8 +392,8 @@ pub(super) fn member(view: &View, scope: &Scope, node: &Node, is_released: bool)
     let is_open = found.as_ref().is_some_and(|found| found.mark.role == NodeRole::Listed);
     let expires = found.as_ref().filter(|found| found.is_of_run(&scope.run)).map(|found| found.mark.expires);
     let state = match scope.is_external() {
-        true => state_of_others(view, scope, node, is_chosen, found),
-        false => node_state(view, scope, node, instance, &group, is_chosen, found),
+        true => state_of_others(view, scope, node, is_chosen, (found, known)),
+        false => node_state(view, scope, (node, instance), &group, is_chosen, (found, known)),
     };
     // What was in the target group before is held to the same as a new node.
     // Somebody else's cordon outlives ours: with pods moved off it, it is no capacity again.
@@ -429,11 +447,10 @@ fn group_of(scope: &Scope, node: &Node, instance: Option<&Arc<Instance>>) -> Opt
 fn node_state(
     view: &View,
     scope: &Scope,
-    node: &Node,
-    instance: Option<&Arc<Instance>>,
+    (node, instance): (&Node, Option<&Arc<Instance>>),
     group: &GroupName,
     is_chosen: bool,
-    found: Option<mark::Found>,
+    (found, known): (Option<mark::Found>, NodePods),
 ) -> NodeState {
     let is_taken = Taker::of(node).is_some();
     if node.meta.is_terminating() || is_taken || instance.is_some_and(|instance| !instance.is_counted()) {
@@ -458,7 +475,7 @@ fn node_state(
         return NodeState::Kept { by };
     }
     match instance {
-        Some(_) => old_state(view, scope, node, found),
+        Some(_) => old_state(view, scope, node, (found, known)),
         None => NodeState::NoInstance,
     }
 }
@@ -469,7 +486,7 @@ fn state_of_others(
     scope: &Scope,
     node: &Node,
     is_chosen: bool,
-    found: Option<mark::Found>,
+    (found, known): (Option<mark::Found>, NodePods),
 ) -> NodeState {
     if node.meta.is_terminating() || Taker::of(node).is_some() {
         return NodeState::Leaving;
@@ -493,7 +510,7 @@ fn state_of_others(
     match Provisioner::of(node) {
         // Machines that a person looks after are what this is for.
         Provisioner::Hybrid | Provisioner::ManagedGroup | Provisioner::SelfManaged => {
-            old_state(view, scope, node, found)
+            old_state(view, scope, node, (found, known))
         }
         by @ (Provisioner::Karpenter(_) | Provisioner::AutoMode | Provisioner::Fargate) => {
             NodeState::Kept { by }
@@ -539,12 +556,21 @@ fn new_state(
     }
 }
 
-fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>) -> NodeState {
+fn old_state(
+    view: &View,
+    scope: &Scope,
+    node: &Node,
+    (found, mut known): (Option<mark::Found>, NodePods),
+) -> NodeState {
     if let Some(version) = mark::newer_on_node(node) {
         return NodeState::Newer { version };
     }
+    let mut node_pods = || {
+        known.refresh(view, &scope.plan, &node.name());
+        std::mem::take(&mut known)
+    };
     let Some(found) = found else {
-        return NodeState::Found { is_free: NodePods::of(view, &scope.plan, &node.name()).is_free() };
+        return NodeState::Found { is_free: node_pods().is_free() };
     };
     let is_ours = found.is_of_run(&scope.run);
     let mark::Found { run, mark } = found;
@@ -554,7 +580,6 @@ fn old_state(view: &View, scope: &Scope, node: &Node, found: Option<mark::Found>
     if mark.role.is_cordoned() && !node.spec.unschedulable {
         return NodeState::Reopened;
     }
-    let node_pods = || NodePods::of(view, &scope.plan, &node.name());
     match mark.role {
         NodeRole::Queued | NodeRole::Listed | NodeRole::Surplus => {
             NodeState::Queued { since: mark.since, node_pods: node_pods() }

@@ -126,7 +126,7 @@ use prepare::Readiness;
 use progress::Outlook;
 use record::Standing;
 use replank_facts::budget::{Healths, Ledger};
-use replank_facts::node_pods::Actives;
+use replank_facts::node_pods::{Actives, NodePods};
 use replank_facts::places::Places;
 use replank_facts::plan::RunOptions;
 use replank_facts::plan::{ChosenBy, Plan};
@@ -652,7 +652,10 @@ fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], gear: &mut Gear<'_>, w
 /// The nodes that a plan would replace as things are.
 pub(crate) fn old_nodes(view: &View, plan: &Plan, options: &RunOptions) -> BTreeSet<NodeName> {
     let scope = Scope { plan: Arc::new(plan.clone()), run: RunId::default(), options: options.clone() };
-    let members = view.nodes.unordered().filter_map(|(_, node)| member::member(view, &scope, node, false));
+    let members = view
+        .nodes
+        .unordered()
+        .filter_map(|(_, node)| member::member(view, &scope, node, false, NodePods::default()));
     let members = members.filter(member::Member::is_old).map(|member| member.name);
     let names = match &plan.nodes.by {
         ChosenBy::Groups(names) => names.as_slice(),

@@ -49,13 +49,33 @@ pub struct Ledger<'a> {
 pub struct Footing {
     ignores_budgets: bool,
     is_ready: bool,
+    cover: Cover,
+}
+
+/// How many budgets cover a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cover {
+    None,
+    One(Ix<PodDisruptionBudget>),
+    Several,
 }
 
 impl Footing {
-    /// That of a pod.
+    /// That of a pod; of use for as long as neither the pod nor what budgets select changes.
     #[must_use]
-    pub fn of(pod: &Pod) -> Self {
-        Self { ignores_budgets: ignores_budgets(pod), is_ready: pod.is_ready() }
+    pub fn of(view: &View, ix: Ix<Pod>, pod: &Pod) -> Self {
+        let cover = match view.budgets_of(ix) {
+            [] => Cover::None,
+            [only] => Cover::One(*only),
+            _ => Cover::Several,
+        };
+        Self { ignores_budgets: ignores_budgets(pod), is_ready: pod.is_ready(), cover }
+    }
+
+    /// Whether a budget covers it.
+    #[must_use]
+    pub fn is_covered(self) -> bool {
+        self.cover != Cover::None
     }
 }
 
@@ -92,7 +112,7 @@ impl<'a> Ledger<'a> {
 
     /// Counts an eviction that was sent and is not seen yet. One that the budget's status shows already costs nothing more.
     pub fn charge(&mut self, ix: Ix<Pod>, pod: &Pod) {
-        if let Price::One(budget) = self.price(ix, Footing::of(pod))
+        if let Price::One(budget) = self.price(ix, Footing::of(self.view, ix, pod))
             && !self.is_disrupted(budget, pod)
         {
             *self.taken.entry(budget).or_default() += 1;
@@ -104,7 +124,7 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// What it has to wait for.
     pub fn check(&mut self, ix: Ix<Pod>, pod: &Pod) -> Result<(), WaitingOn> {
-        self.check_on(ix, Footing::of(pod))
+        self.check_on(ix, Footing::of(self.view, ix, pod))
     }
 
     /// As [`Ledger::check`] of a pod on such a footing.
@@ -119,16 +139,24 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Whether a budget's status may say of a pod on such a footing what [`Ledger::is_granted`] asks.
+    #[must_use]
+    pub fn may_be_granted(&self, footing: Footing) -> bool {
+        match footing.cover {
+            Cover::None => false,
+            Cover::One(budget) => self.healths.names_granted(self.view, budget),
+            Cover::Several => true,
+        }
+    }
+
     /// Whether a budget's status says that the pod's eviction was granted a short while ago: it is under way, though the
     /// pod does not show it yet. The controller gives such an entry up after two minutes (`DeletionTimeout`).
     #[must_use]
     pub fn is_granted(&self, now: Time, ix: Ix<Pod>, pod: &Pod) -> bool {
         let granted = |budget: &Ix<PodDisruptionBudget>| {
-            self.healths.names_granted(self.view, *budget) && {
-                let status = &self.view.pod_disruption_budgets[*budget].status;
-                let at = status.disrupted_pods.get(pod.meta.name.as_str());
-                at.is_some_and(|at| now - *at < GRANT_LIFE)
-            }
+            let status = &self.view.pod_disruption_budgets[*budget].status;
+            let at = status.disrupted_pods.get(pod.meta.name.as_str());
+            at.is_some_and(|at| now - *at < GRANT_LIFE)
         };
         self.view.budgets_of(ix).iter().any(granted)
     }
@@ -137,12 +165,13 @@ impl<'a> Ledger<'a> {
         if footing.ignores_budgets {
             return Price::Free;
         }
-        let budget = match self.view.budgets_of(ix) {
-            [] => return Price::Free,
-            [only] => *only,
-            several => {
+        let budget = match footing.cover {
+            Cover::None => return Price::Free,
+            Cover::One(only) => only,
+            Cover::Several => {
+                let several = self.view.budgets_of(ix).iter();
                 let mut budgets: Vec<_> =
-                    several.iter().map(|ix| self.view.pod_disruption_budgets[*ix].meta.key()).collect();
+                    several.map(|ix| self.view.pod_disruption_budgets[*ix].meta.key()).collect();
                 budgets.sort();
                 return Price::Never(WaitingOn::PodEnd(PodEnd::Budgets { budgets }));
             }
@@ -186,7 +215,7 @@ impl<'a> Ledger<'a> {
 
     /// What keeps a pod from ever being evicted, for as long as nobody changes its budgets or what they count.
     pub fn hopeless(&mut self, ix: Ix<Pod>, pod: &Pod) -> Option<WaitingOn> {
-        self.hopeless_on(ix, Footing::of(pod))
+        self.hopeless_on(ix, Footing::of(self.view, ix, pod))
     }
 
     /// As [`Ledger::hopeless`] of a pod on such a footing.

@@ -191,6 +191,9 @@ impl Search<'_> {
             }
             return specials;
         }
+        if !self.cycle.volumes.is_nothing() {
+            self.leave_out_for_volumes(groups);
+        }
         let concerned = self.concerned(limits);
         specials.reserve(concerned.len());
         for node in concerned {
@@ -201,6 +204,16 @@ impl Search<'_> {
             }
         }
         specials
+    }
+
+    /// Marks the nodes that do not take the pod's volumes: to all others those are nothing that tells them apart.
+    fn leave_out_for_volumes(&mut self, groups: &mut [GroupView]) {
+        let base = self.base;
+        for (view, group) in groups.iter_mut().zip(base.groups()).filter(|(view, _)| view.is_open) {
+            for node in group.nodes().filter(|node| !self.cycle.fit_volumes(self.world, *node)) {
+                view.marked += usize::from(self.marks.set(node));
+            }
+        }
     }
 
     /// Nodes in whose fine domains something is counted.
@@ -449,7 +462,7 @@ impl Limits {
         });
         Self {
             plain_fit: (is_first || !near_is_fine) && is_spread,
-            one_by_one: !cycle.volumes.is_nothing() || plan.soft.constraints.iter().any(is_odd),
+            one_by_one: plan.soft.constraints.iter().any(is_odd),
             nominated: nominated.filter_map(|entry| world.nodes.find(&entry.node_name)).collect(),
             fewest,
             is_first,

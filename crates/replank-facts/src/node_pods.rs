@@ -176,9 +176,16 @@ fn order(pod: &Pod) -> (i32, &str, &str) {
     (pod.spec.priority.unwrap_or(0), pod.meta.namespace.as_str(), pod.meta.name.as_str())
 }
 
-/// Counts of owners' active pods, kept until one of these pods changes; see [`missing_replicas`].
+/// Owners' active pods, and how many they want, kept until that changes; see [`missing_replicas`].
 #[derive(Debug, Default)]
-pub struct Actives(FxHashMap<Uid, usize>);
+pub struct Actives(FxHashMap<Uid, Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    active: usize,
+    /// `None` since some owner came to want another number; else what [`replicas_wanted`] says.
+    wanted: Option<Option<usize>>,
+}
 
 impl Actives {
     /// Takes in a change.
@@ -187,24 +194,40 @@ impl Actives {
         if self.0.is_empty() {
             return;
         }
+        if replicas(old.as_ref()) != replicas(new.as_ref()) {
+            self.0.values_mut().for_each(|kept| kept.wanted = None);
+        }
         let (was, is) = (active_owner(old.as_ref()), active_owner(new.as_ref()));
         if was == is {
             return;
         }
         for (owner, more) in [(was, -1), (is, 1)] {
-            if let Some(count) = owner.and_then(|owner| self.0.get_mut(owner)) {
-                *count = count.saturating_add_signed(more);
+            if let Some(kept) = owner.and_then(|owner| self.0.get_mut(owner)) {
+                kept.active = kept.active.saturating_add_signed(more);
             }
         }
     }
 
-    fn of(&mut self, view: &View, owner: &Uid) -> usize {
-        if let Some(known) = self.0.get(owner) {
-            return *known;
-        }
-        let active = view.pods_of(owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
-        self.0.insert(owner.clone(), active);
-        active
+    /// How many active pods the owner of a pod has, and how many it wants, where that is known.
+    fn of(&mut self, view: &View, owner: &Uid, pod: &Pod) -> (usize, Option<usize>) {
+        let kept = self.0.entry(owner.clone()).or_insert_with(|| {
+            let active = view.pods_of(owner).iter().filter(|ix| view.pods[**ix].is_active()).count();
+            Kept { active, wanted: None }
+        });
+        (kept.active, *kept.wanted.get_or_insert_with(|| replicas_wanted(view, pod)))
+    }
+}
+
+/// The number of pods that an object says it wants, if it is one of those of which [`replicas_wanted`] is told.
+fn replicas(object: Option<&Object>) -> Option<Option<i32>> {
+    if let Some(Object::ReplicaSet(set)) = object {
+        Some(set.spec.replicas)
+    } else if let Some(Object::StatefulSet(set)) = object {
+        Some(set.spec.replicas)
+    } else if let Some(Object::ReplicationController(controller)) = object {
+        Some(controller.spec.replicas)
+    } else {
+        None
     }
 }
 
@@ -227,8 +250,8 @@ pub fn missing_replicas<'a>(
         }
     }
     let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {
-        let active = actives.of(view, owner);
-        let missing = replicas_wanted(view, pod).map_or(leaving, |wanted| wanted.saturating_sub(active));
+        let (active, wanted) = actives.of(view, owner, pod);
+        let missing = wanted.map_or(leaving, |wanted| wanted.saturating_sub(active));
         (owner, pod, missing.min(leaving))
     });
     let mut missing: Vec<_> = missing.filter(|(_, _, missing)| *missing > 0).collect();

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
+use replank_model::text::Text;
 use replank_protocol::waiting::{PodEnd, PodWait};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! A dump of a real cluster, several times over: its namespaces, nodes and volumes once more under other names.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -69,8 +69,8 @@ const NODEGROUP: &str = "eks.amazonaws.com/nodegroup";
 
 /// What has to be another in each copy, wherever it is named.
 struct Names {
-    names: HashSet<String>,
-    uids: HashSet<String>,
+    names: BTreeSet<String>,
+    uids: BTreeSet<String>,
 }
 
 impl Names {

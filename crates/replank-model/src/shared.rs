@@ -1,6 +1,7 @@
 //! Parts of an object that its versions share.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A part of an object that all its versions share until it is changed: a status is written a hundred times for one change of what is desired. It reads, and is
 /// written, as what it holds.
-#[derive(Default, Hash)]
+#[derive(Default)]
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Clone for Shared<T> {
@@ -44,6 +45,12 @@ impl<T: PartialEq> PartialEq for Shared<T> {
 }
 
 impl<T: Eq> Eq for Shared<T> {}
+
+impl<T: Hash> Hash for Shared<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl<T: fmt::Debug> fmt::Debug for Shared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

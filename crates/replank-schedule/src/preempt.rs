@@ -175,13 +175,13 @@ impl<'a> Allowed<'a> {
         let known = view.pods.find(&pod.meta.key());
         match known.filter(|ix| view.pods[*ix].meta.labels == pod.meta.labels) {
             Some(ix) => {
-                let budgets = view.budgets_of(ix).iter().copied();
-                budgets.fold(false, |violated, budget| self.charge(budget, pod) || violated)
+                let budgets = view.budgets_of(ix).iter();
+                budgets.filter(|budget| self.charge(**budget, pod)).count() > 0
             }
             // A pod that the view does not have: somebody asks what would be.
             None => {
                 let budgets = view.pod_disruption_budgets.unordered().filter(|(_, of)| covers(of, pod));
-                budgets.fold(false, |violated, (budget, _)| self.charge(budget, pod) || violated)
+                budgets.filter(|(budget, _)| self.charge(*budget, pod)).count() > 0
             }
         }
     }

@@ -11,6 +11,7 @@ mod init;
 mod learnt;
 mod model;
 mod pod_delays;
+mod record;
 mod report;
 mod told;
 
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use replank_model::object::Object;
 use replank_model::object::condition;
 use replank_model::object::pod::{Pod, PodPhase};
-use replank_model::text::{NodeName, Uid};
+use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix};
 use rustc_hash::FxHashSet;
@@ -39,6 +40,7 @@ pub(crate) use fake::STUCK;
 pub(crate) use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
 use init::Progress;
+use record::{Record, Records};
 use replank_apiserver::DeleteOptions;
 
 /// What somebody has a kubelet do with a pod out of turn.
@@ -56,8 +58,7 @@ pub enum PodAct {
 #[derive(Debug)]
 pub(crate) struct Kubelets {
     model: KubeletModel,
-    /// What the kubelet knows of each pod, by slot.
-    records: Vec<Option<Record>>,
+    records: Records,
     next: u32,
     /// Nodes whose machine is off.
     silent: FxHashSet<NodeName>,
@@ -66,26 +67,11 @@ pub(crate) struct Kubelets {
     faults: ImageFaults,
 }
 
-#[derive(Clone, Debug)]
-struct Record {
-    uid: Uid,
-    /// Tells this incarnation's events from those of an earlier one in the same slot.
-    number: u32,
-    /// Whether the pod's deletion was seen.
-    is_stopping: bool,
-    /// What became due while the kubelet was silent, or cannot happen because of a fault of its node's image.
-    missed: Vec<Step>,
-    /// What is remembered of crashes.
-    back_off: Option<BackOff>,
-    /// How long its containers take from running to ready, as far as that was settled when it was seen first.
-    readiness: Readiness,
-}
-
 impl Kubelets {
     pub(crate) fn new(model: KubeletModel) -> Self {
         Self {
             model,
-            records: Vec::new(),
+            records: Records::default(),
             next: 0,
             silent: FxHashSet::default(),
             without_volumes: BTreeMap::new(),
@@ -110,7 +96,7 @@ impl Kubelets {
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
             (_, Some(Object::Pod(pod))) if pod.node.is_some() => self.see(ctx, *slot, pod),
-            (Some(Object::Pod(_)), None) => self.forget(*slot),
+            (Some(Object::Pod(_)), None) => self.records.forget(*slot),
             (old, Some(Object::Node(node))) => {
                 let old = match old {
                     Some(Object::Node(old)) => Some(&**old),
@@ -157,7 +143,7 @@ impl Kubelets {
 
     /// Has a kubelet do what it could not do for a pod.
     fn make_up(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
-        if let Some(record) = self.record_mut(slot) {
+        if let Some(record) = self.records.get_mut(slot) {
             let number = record.number;
             for step in std::mem::take(&mut record.missed) {
                 ctx.agenda.after(Span::ZERO, Event::Kubelet(Due { slot, number, step }));
@@ -201,7 +187,7 @@ impl Kubelets {
     }
 
     fn miss(&mut self, slot: u32, step: Step) {
-        if let Some(record) = self.record_mut(slot) {
+        if let Some(record) = self.records.get_mut(slot) {
             record.missed.push(step);
         }
     }
@@ -237,7 +223,7 @@ impl Kubelets {
     }
 
     pub(crate) fn handle(&mut self, ctx: &mut Ctx<'_>, due: Due) {
-        let is_current = self.record(due.slot).is_some_and(|record| record.number == due.number);
+        let is_current = self.records.get(due.slot).is_some_and(|record| record.number == due.number);
         let Some(pod) = ctx.view().pods.get(Ix::new(due.slot)).filter(|_| is_current).cloned() else {
             return;
         };
@@ -287,7 +273,7 @@ impl Kubelets {
         if self.is_silent(pod) || is_nowhere {
             return;
         }
-        let known = self.record(slot).filter(|record| record.uid == pod.meta.uid);
+        let known = self.records.get(slot).filter(|record| record.uid == pod.meta.uid);
         let is_stopping = match known {
             Some(record) => record.is_stopping,
             None => {
@@ -303,7 +289,7 @@ impl Kubelets {
         }
         let delays = delays::stopping(&self.model, ctx, pod);
         if !delays.is_stuck {
-            if let Some(record) = self.record_mut(slot) {
+            if let Some(record) = self.records.get_mut(slot) {
                 record.is_stopping = true;
             }
             let grace = Span::from_secs(pod.meta.deletion_grace_period_seconds.unwrap_or(0));
@@ -329,11 +315,11 @@ impl Kubelets {
             back_off: None,
             readiness: Readiness::Open,
         };
-        self.set(slot, record);
+        self.records.set(slot, record);
         match pod.status.phase {
             PodPhase::Pending => {
                 let (start, readiness) = delays::start(&self.model, ctx, pod);
-                if let Some(record) = self.record_mut(slot) {
+                if let Some(record) = self.records.get_mut(slot) {
                     record.readiness = readiness;
                 }
                 if let Some(start) = start {
@@ -401,7 +387,7 @@ impl Kubelets {
             self.await_init(ctx, slot, &progress);
             return;
         }
-        let readiness = self.record(slot).map_or(Readiness::Open, |record| record.readiness);
+        let readiness = self.records.get(slot).map_or(Readiness::Open, |record| record.readiness);
         let (ready, run) = delays::started(&self.model, ctx, pod, readiness);
         let fault = self.fault(ctx, pod);
         let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
@@ -464,7 +450,7 @@ impl Kubelets {
         if !self.is_initializing(slot, pod) {
             return;
         }
-        let mut back_off = self.record(slot).and_then(|record| record.back_off);
+        let mut back_off = self.records.get(slot).and_then(|record| record.back_off);
         let Some(progress) = init::again(ctx, slot, pod, &mut back_off) else { return };
         self.remember_back_off(slot, back_off);
         self.await_init(ctx, slot, &progress);
@@ -475,7 +461,7 @@ impl Kubelets {
     }
 
     fn remember_back_off(&mut self, slot: u32, back_off: Option<BackOff>) {
-        if let Some(record) = self.record_mut(slot) {
+        if let Some(record) = self.records.get_mut(slot) {
             record.back_off = back_off;
         }
     }
@@ -548,7 +534,7 @@ impl Kubelets {
             return;
         }
         let now = ctx.api.timestamp();
-        let pause = BackOff::pause(self.record(slot).and_then(|record| record.back_off), now);
+        let pause = BackOff::pause(self.records.get(slot).and_then(|record| record.back_off), now);
         let crashed = report::write(ctx, slot, |pod| {
             crash::crashed(pod, pause, now);
             set_condition(&mut pod.status.conditions, "Ready", false, "ContainersNotReady", now);
@@ -568,7 +554,7 @@ impl Kubelets {
         let written = report::write(ctx, slot, |pod| crash::started_again(pod, now));
         debug_assert!(written.is_some(), "the pod was just read");
         told::started(ctx, pod);
-        if let Some(record) = self.record_mut(slot) {
+        if let Some(record) = self.records.get_mut(slot) {
             record.back_off = Some(BackOff::next(record.back_off, now));
         }
         let fault = self.fault(ctx, pod);
@@ -616,38 +602,16 @@ impl Kubelets {
     }
 
     fn is_stopping(&self, slot: u32) -> bool {
-        self.record(slot).is_some_and(|record| record.is_stopping)
+        self.records.get(slot).is_some_and(|record| record.is_stopping)
     }
 
     fn next_address(&self, slot: u32) -> u32 {
-        self.record(slot).map_or(0, |record| record.number)
+        self.records.get(slot).map_or(0, |record| record.number)
     }
 
     fn after(&self, ctx: &mut Ctx<'_>, span: Span, slot: u32, step: Step) {
-        let Some(record) = self.record(slot) else { return };
+        let Some(record) = self.records.get(slot) else { return };
         ctx.agenda.after(span, Event::Kubelet(Due { slot, number: record.number, step }));
-    }
-
-    fn record(&self, slot: u32) -> Option<&Record> {
-        self.records.get(slot as usize).and_then(Option::as_ref)
-    }
-
-    fn record_mut(&mut self, slot: u32) -> Option<&mut Record> {
-        self.records.get_mut(slot as usize).and_then(Option::as_mut)
-    }
-
-    fn set(&mut self, slot: u32, record: Record) {
-        let at = slot as usize;
-        if self.records.len() <= at {
-            self.records.resize(at + 1, None);
-        }
-        self.records[at] = Some(record);
-    }
-
-    fn forget(&mut self, slot: u32) {
-        if let Some(record) = self.records.get_mut(slot as usize) {
-            *record = None;
-        }
     }
 }
 

@@ -295,3 +295,78 @@ fn pick(world: &World, candidates: Vec<Candidate>, draw: u64) -> Option<Candidat
     };
     candidates.into_iter().min_by_key(rank)
 }
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::Object;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(value: Value) -> Object {
+        Object::from_json(value).expect("an object")
+    }
+
+    fn node(name: &str) -> Object {
+        let room = json!({"cpu": "1", "memory": "1Gi", "pods": "10"});
+        object(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}}))
+    }
+
+    fn pod(name: &str, on: Option<&str>, priority: i32) -> Value {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": name}},
+            "spec": {"nodeName": on, "priority": priority, "containers": [{"name": "c",
+                "resources": {"requests": {"cpu": "800m"}}}]},
+            "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}})
+    }
+
+    fn budget(selector: Value, disrupted: &[&str]) -> Object {
+        let disrupted: serde_json::Map<_, _> =
+            disrupted.iter().map(|pod| ((*pod).to_owned(), json!("2026-01-01T00:00:00Z"))).collect();
+        object(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "keep", "namespace": "shop"}, "spec": {"minAvailable": 1, "selector": selector},
+            "status": {"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1,
+                "disruptedPods": disrupted}}))
+    }
+
+    /// The node on which room is made, and how many budgets that breaks: `a` runs on n1, `b` on n2, and `b` is the less urgent one.
+    fn made_on(budget: Option<Object>) -> (NodeName, usize) {
+        let pods = [pod("a", Some("n1"), 5), pod("b", Some("n2"), 1)].map(object);
+        let objects = [node("n1"), node("n2")].into_iter().chain(pods).chain(budget);
+        let view: View = objects.map(Delta::Put).collect();
+        let Object::Pod(urgent) = object(pod("urgent", None, 10)) else { panic!("a pod") };
+        let nomination = Scheduler::load(&view).preempt(&view, &urgent, 0).nominated.expect("there is one");
+        (nomination.node, nomination.violations)
+    }
+
+    #[test]
+    fn a_budget_turns_to_the_pod_that_it_does_not_cover() {
+        assert_eq!(made_on(None), (NodeName::from("n2"), 0));
+        let of_b = || json!({"matchLabels": {"app": "b"}});
+        assert_eq!(made_on(Some(budget(of_b(), &[]))), (NodeName::from("n1"), 0));
+        // Whose eviction has been granted is not counted twice.
+        assert_eq!(made_on(Some(budget(of_b(), &["b"]))), (NodeName::from("n2"), 0));
+        let of_both = json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]});
+        assert_eq!(made_on(Some(budget(of_both, &[]))), (NodeName::from("n2"), 1));
+    }
+
+    #[test]
+    fn a_budget_that_selects_all_or_none_is_passed_over() {
+        assert_eq!(made_on(Some(budget(json!({}), &[]))), (NodeName::from("n2"), 0));
+        assert_eq!(made_on(Some(budget(json!(null), &[]))), (NodeName::from("n2"), 0));
+    }
+
+    #[test]
+    fn a_budget_covers_a_pod_that_the_view_has_under_other_labels_or_not_at_all() {
+        let view: View =
+            [Delta::Put(budget(json!({"matchLabels": {"app": "b"}}), &[]))].into_iter().collect();
+        let Object::Pod(imagined) = object(pod("b", None, 1)) else { panic!("a pod") };
+        assert!(Allowed::of(&view).is_violated(&imagined));
+        let mut other = pod("b", None, 1);
+        other["metadata"]["labels"] = json!({"app": "c"});
+        let view: View = view.objects().into_iter().chain([object(other)]).map(Delta::Put).collect();
+        assert!(Allowed::of(&view).is_violated(&imagined));
+    }
+}

@@ -114,7 +114,7 @@ pub(super) fn cases(cache: &mut Cache, options: &Options, view: &View, now: Time
     held(&mut drafts, cache, options, view, now);
     marked(&mut drafts, cache, view, (&called_off, over));
     let all = drafts.into_iter().filter_map(|(instance, draft)| {
-        let node = cache.node_of.get(&instance).and_then(|name| view.node(name)).cloned();
+        let node = cache.node_of(&instance).and_then(|name| view.node(name)).cloned();
         let has_ended = cache.ended.contains(&instance);
         Case::of(instance, draft, node, (options, view), (now, has_ended))
     });

@@ -73,7 +73,7 @@ fn readiness(ctx: &Context<'_>, cache: &Cache, instance: &InstanceId, to: Place)
         // It is stopped again; nothing of the cluster waits for it.
         return Ok(());
     }
-    let node = cache.node_of.get(instance).and_then(|name| ctx.view.node(name));
+    let node = cache.node_of(instance).and_then(|name| ctx.view.node(name));
     match node {
         None => Err(WaitingOn::Capacity(CapacityWait::NodeReady { daemon_pods_missing: 0 })),
         Some(node) => match (node.is_ready(), daemons_missing(ctx.view, node)) {

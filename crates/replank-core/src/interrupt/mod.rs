@@ -186,7 +186,7 @@ impl Cache {
             Change::Object { old, new, .. } => {
                 if let Some(Object::Node(old)) = old {
                     self.marked.remove(&old.name());
-                    self.node_of.remove(&groups::instance_id_of(old));
+                    self.node_went(&groups::instance_id_of(old), &old.name());
                 }
                 if let Some(Object::Node(new)) = new {
                     self.see_node(new);
@@ -209,7 +209,7 @@ impl Cache {
     }
 
     fn see_node(&mut self, node: &Node) {
-        self.node_of.insert(groups::instance_id_of(node), node.name());
+        self.node_came(groups::instance_id_of(node), node.name());
         let is_ours = mark::of(node).is_some_and(|found| {
             found.mark.owner == Owner::Interruptions
                 && matches!(found.mark.role, NodeRole::Interrupted { .. })

@@ -322,7 +322,7 @@ mod tests {
             "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}})
     }
 
-    fn budget(selector: Value, disrupted: &[&str]) -> Object {
+    fn budget(selector: &Value, disrupted: &[&str]) -> Object {
         let disrupted: serde_json::Map<_, _> =
             disrupted.iter().map(|pod| ((*pod).to_owned(), json!("2026-01-01T00:00:00Z"))).collect();
         object(json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
@@ -345,23 +345,23 @@ mod tests {
     fn a_budget_turns_to_the_pod_that_it_does_not_cover() {
         assert_eq!(made_on(None), (NodeName::from("n2"), 0));
         let of_b = || json!({"matchLabels": {"app": "b"}});
-        assert_eq!(made_on(Some(budget(of_b(), &[]))), (NodeName::from("n1"), 0));
+        assert_eq!(made_on(Some(budget(&of_b(), &[]))), (NodeName::from("n1"), 0));
         // Whose eviction has been granted is not counted twice.
-        assert_eq!(made_on(Some(budget(of_b(), &["b"]))), (NodeName::from("n2"), 0));
+        assert_eq!(made_on(Some(budget(&of_b(), &["b"]))), (NodeName::from("n2"), 0));
         let of_both = json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]});
-        assert_eq!(made_on(Some(budget(of_both, &[]))), (NodeName::from("n2"), 1));
+        assert_eq!(made_on(Some(budget(&of_both, &[]))), (NodeName::from("n2"), 1));
     }
 
     #[test]
     fn a_budget_that_selects_all_or_none_is_passed_over() {
-        assert_eq!(made_on(Some(budget(json!({}), &[]))), (NodeName::from("n2"), 0));
-        assert_eq!(made_on(Some(budget(json!(null), &[]))), (NodeName::from("n2"), 0));
+        assert_eq!(made_on(Some(budget(&json!({}), &[]))), (NodeName::from("n2"), 0));
+        assert_eq!(made_on(Some(budget(&json!(null), &[]))), (NodeName::from("n2"), 0));
     }
 
     #[test]
     fn a_budget_covers_a_pod_that_the_view_has_under_other_labels_or_not_at_all() {
         let view: View =
-            [Delta::Put(budget(json!({"matchLabels": {"app": "b"}}), &[]))].into_iter().collect();
+            [Delta::Put(budget(&json!({"matchLabels": {"app": "b"}}), &[]))].into_iter().collect();
         let Object::Pod(imagined) = object(pod("b", None, 1)) else { panic!("a pod") };
         assert!(Allowed::of(&view).is_violated(&imagined));
         let mut other = pod("b", None, 1);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::pod::Pod;
+use replank_model::object::requests;
 use replank_model::text::{Namespace, NodeName};
 use replank_model::view::{Change, View};
 
@@ -213,7 +214,9 @@ impl Scheduler {
         let has_same_containers = was.container_statuses.is_same(&is.container_statuses)
             && was.init_container_statuses.is_same(&is.init_container_statuses)
             && was.resources == is.resources
-            && was.allocated_resources == is.allocated_resources;
+            && was.allocated_resources == is.allocated_resources
+            && (was.conditions.is_same(&is.conditions)
+                || requests::is_resize_refused(was) == requests::is_resize_refused(is));
         has_same_containers || self.world.resized(pod, spec) == self.world.pods[id].resized
     }
 
@@ -224,5 +227,42 @@ impl Scheduler {
             self.classes = Interned::default();
             self.bases = Bases::default();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use replank_model::object::condition::{Condition, ConditionStatus};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_resize_that_the_node_refuses_counts_no_longer() {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop", "uid": "a"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "resources": {"requests": {"cpu": "800m"}}}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c",
+                "allocatedResources": {"cpu": "400m"}, "resources": {"requests": {"cpu": "400m"}}}]}});
+        let mut view = View::default();
+        view.apply(Delta::Put(Object::from_json(pod).expect("a pod")));
+        let mut scheduler = Scheduler::load(&view);
+        let (ix, pod) = view.pods.unordered().next().expect("it is there");
+        let mut refused = Pod::clone(pod);
+        let condition = Condition {
+            r#type: "PodResizePending".into(),
+            status: ConditionStatus::True,
+            reason: "Infeasible".into(),
+            ..Condition::default()
+        };
+        refused.status.conditions = vec![condition].into();
+        assert!(refused.status.container_statuses.is_same(&pod.status.container_statuses));
+        let change = view.apply(Delta::from(refused));
+        scheduler.observe(&view, &change);
+        let counted = |scheduler: &Scheduler| {
+            let id = scheduler.world.pods.at_slot(ix.raw()).expect("it is known");
+            format!("{:?}", scheduler.world.pods[id].resized)
+        };
+        assert_eq!(counted(&scheduler), counted(&Scheduler::load(&view)));
     }
 }

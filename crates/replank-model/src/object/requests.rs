@@ -128,6 +128,13 @@ fn status_of<'a>(status: &'a PodStatus, name: &str) -> Option<&'a ContainerStatu
     all.rev().find(|container| &*container.name == name)
 }
 
+/// Whether the node has refused a resize for good.
+#[must_use]
+pub fn is_resize_refused(status: &PodStatus) -> bool {
+    condition::find(&status.conditions, "PodResizePending")
+        .is_some_and(|pending| &*pending.reason == "Infeasible")
+}
+
 /// The largest of what is wanted, in force and set aside; what is wanted does not count once the node has refused it
 /// (`determineEffectiveRequests`).
 fn effective(
@@ -136,9 +143,7 @@ fn effective(
     actuated: &Resources,
     allocated: &Resources,
 ) -> Resources {
-    let pending = condition::find(&status.conditions, "PodResizePending");
-    let is_refused = pending.is_some_and(|pending| &*pending.reason == "Infeasible");
-    let mut largest = if is_refused { Resources::default() } else { wanted.clone() };
+    let mut largest = if is_resize_refused(status) { Resources::default() } else { wanted.clone() };
     raise(&mut largest, actuated);
     raise(&mut largest, allocated);
     largest

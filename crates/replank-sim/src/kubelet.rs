@@ -325,7 +325,13 @@ impl Kubelets {
                 if let Some(start) = start {
                     self.after(ctx, start, slot, Step::Start);
                 }
-                if ctx.api.serving().traces && report::is_silent_about(pod) && !pod.is_terminating() {
+                let known = ctx.view().pods.get(Ix::new(slot));
+                let is_there = known.is_some_and(|known| known.meta.uid == pod.meta.uid);
+                if is_there
+                    && ctx.api.serving().traces
+                    && report::is_silent_about(pod)
+                    && !pod.is_terminating()
+                {
                     let now = ctx.api.timestamp();
                     let taken = report::write(ctx, slot, |pod| pod.status.start_time = Some(now));
                     debug_assert!(taken.is_some(), "the pod was just read");

@@ -115,7 +115,7 @@ impl Api {
         let Some(owner) = owner.filter(|_| !has_more && !runtime_class::is_named(&pod.spec)) else {
             return self.complete(pod);
         };
-        if let Some(completed) = self.admitted.sibling(owner, &pod.spec) {
+        if let Some(completed) = self.admitted.sibling(owner, pod) {
             return Ok(completed);
         }
         let completed = self.complete(pod)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use replank_model::object::pod::PodSpec;
+use replank_model::object::pod::{Pod, PodSpec};
 use replank_model::text::{Namespace, NodeName, Text, Uid};
 use rustc_hash::FxHashMap;
 
@@ -40,9 +40,10 @@ impl Admitted {
     }
 
     /// What becomes of a spec that differs from the last one of the same owner in nothing but the pod's identity: admission does not look at that.
-    pub(super) fn sibling(&self, owner: &Uid, spec: &Arc<PodSpec>) -> Option<Completed> {
+    pub(super) fn sibling(&self, owner: &Uid, pod: &Pod) -> Option<Completed> {
+        let spec = &pod.spec;
         let (known, completed) = self.siblings.get(owner)?;
-        if with_identity(known, spec) != **spec {
+        if completed.namespace != pod.meta.namespace || with_identity(known, spec) != **spec {
             return None;
         }
         Some(Completed { spec: Arc::new(with_identity(&completed.spec, spec)), ..completed.clone() })

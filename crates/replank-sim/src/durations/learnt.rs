@@ -2,6 +2,7 @@
 
 use replank_apiserver::draw::{Draws, Purpose};
 use replank_facts::shutdown::stops_after;
+use replank_model::object::meta::OwnerReference;
 use replank_model::object::pod::Pod;
 use replank_model::text::{Text, Uid};
 use replank_model::time::{Span, Time};
@@ -38,8 +39,10 @@ impl Durations {
         let mut owners: FxHashMap<Uid, Workload> = FxHashMap::default();
         for (_, pod) in view.pods.sorted() {
             let Some(workload) = workload_of(view, pod) else { continue };
-            // Of a Workflow's pods each may say by itself what it is of.
-            if let Some(owner) = pod.meta.controller().filter(|owner| &*owner.kind != "Workflow")
+            // Of a Workflow's pods each may say by itself what it is of; and files written by hand may lack uids.
+            let is_one =
+                |owner: &&OwnerReference| &*owner.kind != "Workflow" && !owner.uid.as_str().is_empty();
+            if let Some(owner) = pod.meta.controller().filter(is_one)
                 && !owners.contains_key(&owner.uid)
             {
                 owners.insert(owner.uid.clone(), workload.clone());

@@ -7,7 +7,8 @@ use replank_model::labels::{Annotations, Labels};
 use replank_model::list::List;
 use replank_model::object::Kind;
 use replank_model::object::meta::{Meta, OwnerReference};
-use replank_model::object::workload::{Deployment, ReplicaSet};
+use replank_model::object::workload::{Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec};
+use replank_model::shared::Shared;
 use replank_model::text::Uid;
 use replank_model::view::{Ix, View};
 
@@ -19,38 +20,39 @@ use crate::controllers::index::Index;
 /// A Deployment whose rollout is over, with its ReplicaSets.
 #[derive(Debug)]
 pub(super) struct Settled {
-    deployment: Still,
+    deployment: Still<DeploymentSpec>,
     /// The slots of the ReplicaSets, sorted.
     slots: Vec<u32>,
     /// The ReplicaSets and their slots, oldest first, the new one last.
-    sets: Vec<(u32, Still)>,
+    sets: Vec<(u32, Still<ReplicaSetSpec>)>,
 }
 
 /// What of an object stays the same while nothing but its status changes.
 #[derive(Debug)]
-struct Still {
+struct Still<S> {
     uid: Uid,
-    generation: i64,
+    spec: Shared<S>,
     labels: Labels,
     annotations: Annotations,
     owners: List<OwnerReference>,
 }
 
-impl Still {
-    /// Nothing of an object that is on its way out, or whose generation does not tell when it changes.
-    fn of(meta: &Meta) -> Option<Self> {
-        (meta.generation > 0 && !meta.is_terminating()).then(|| Self {
+impl<S: PartialEq> Still<S> {
+    /// Nothing of an object that is on its way out.
+    fn of(meta: &Meta, spec: &Shared<S>) -> Option<Self> {
+        (!meta.is_terminating()).then(|| Self {
             uid: meta.uid.clone(),
-            generation: meta.generation,
+            spec: spec.clone(),
             labels: meta.labels.clone(),
             annotations: meta.annotations.clone(),
             owners: meta.owner_references.clone(),
         })
     }
 
-    fn is(&self, meta: &Meta) -> bool {
-        meta.generation == self.generation
-            && meta.uid == self.uid
+    /// A generation would not do: clients may write an empty member where there was none, which is not counted.
+    fn is(&self, meta: &Meta, spec: &Shared<S>) -> bool {
+        meta.uid == self.uid
+            && *spec == self.spec
             && meta.labels.same(&self.labels)
             && meta.annotations.same(&self.annotations)
             && meta.owner_references == self.owners
@@ -72,28 +74,29 @@ impl Settled {
         }
         let noted = |set: &ReplicaSet| {
             let (slot, _) = view.slot_of(Kind::ReplicaSet, &set.meta.key())?;
-            Some((slot, Still::of(&set.meta)?))
+            Some((slot, Still::of(&set.meta, &set.spec)?))
         };
         let sets: Vec<_> = split.each().map(|set| noted(set)).collect::<Option<_>>()?;
         let mut slots: Vec<u32> = sets.iter().map(|(slot, _)| *slot).collect();
         slots.sort_unstable();
         let is_all = index.owns(Kind::ReplicaSet, &deployment.meta.uid, &slots);
-        Some(Self { deployment: Still::of(&deployment.meta)?, slots, sets }).filter(|_| is_all)
+        Some(Self { deployment: Still::of(&deployment.meta, &deployment.spec)?, slots, sets })
+            .filter(|_| is_all)
     }
 
     /// The ReplicaSets as they are now, if nothing but statuses has changed.
     pub(super) fn split(&self, view: &View, index: &Index, deployment: &Deployment) -> Option<Split> {
         let meta = &deployment.meta;
-        let is_still = self.deployment.is(meta)
+        let is_still = self.deployment.is(meta, &deployment.spec)
             && has_nothing_to_say_of_progress(deployment)
             && index.owns(Kind::ReplicaSet, &meta.uid, &self.slots)
             && !index.has_orphans(Kind::ReplicaSet, &meta.namespace);
         if !is_still {
             return None;
         }
-        let present = |(slot, still): &(u32, Still)| {
+        let present = |(slot, still): &(u32, Still<ReplicaSetSpec>)| {
             let set = view.replica_sets.get(Ix::new(*slot))?;
-            still.is(&set.meta).then(|| set.clone())
+            still.is(&set.meta, &set.spec).then(|| set.clone())
         };
         let mut old: Vec<_> = self.sets.iter().map(present).collect::<Option<_>>()?;
         Some(Split { new: old.pop(), old })

@@ -4,6 +4,8 @@
 //! counters, and a look reads them. They are counted from the View where a set is looked at first, or where its selector or the labels of its
 //! template have changed.
 
+use std::sync::Arc;
+
 use replank_model::labels::Labels;
 use replank_model::object::pod::Pod;
 use replank_model::selector::{LabelSelector, Selector};
@@ -104,7 +106,18 @@ impl Tallies {
             .sets
             .get_mut(&set.meta().uid)
             .filter(|tally| tally.generation == generation && generation > 0);
-        Some(known.map_or_else(new, |tally| tally.pod.get_or_insert_with(new).clone()))
+        let Some(tally) = known else { return Some(new()) };
+        // An empty member that a client wrote where there was none is not counted as a generation.
+        let is_described = |pod: &Pod| {
+            Arc::ptr_eq(&pod.spec, &template.spec)
+                && pod.meta.labels.same(&template.meta.labels)
+                && pod.meta.annotations.same(&template.meta.annotations)
+                && pod.meta.finalizers == template.meta.finalizers
+        };
+        if !tally.pod.as_ref().is_some_and(is_described) {
+            tally.pod = Some(new());
+        }
+        tally.pod.clone()
     }
 
     /// What a set has; `None` where it is not counted: its selector is of another kind, or cannot be read.

@@ -14,10 +14,10 @@ use crate::list::List;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DumpArgs {
-    /// Measures a roll of all groups of a dump (JSON as `kubectl get -o json` writes it, or gzip) instead of generated clusters.
+    /// Measures a roll of all managed node groups of a dumped cluster (JSON from `kubectl get -o json`; gzip if FILE ends in .gz) instead of generated clusters.
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
-    /// How often the cluster of --dump is taken: ten times 40 nodes are 400.
+    /// Copies of the dumped cluster: 10 copies of 40 nodes make a cluster of 400.
     #[arg(long, default_value_t = 10, requires = "dump", value_parser = clap::value_parser!(u16).range(1..=4_096))]
     copies: u16,
 }

@@ -225,7 +225,7 @@ impl Served {
     fn status(&self) -> Value {
         let view = self.world.view();
         json!({
-            "nodes": view.nodes.len(), "pods": view.pods.len(), "objects": view.objects().len(),
+            "nodes": view.nodes.len(), "pods": view.pods.len(), "objects": view.number_of_objects(),
             "resourceVersion": self.world.version().to_string(),
             "next": self.world.next_due().map(|due| due.to_string()),
             "faults": self.faults.going_on(), "isKept": self.keeper.is_some(),

@@ -69,7 +69,7 @@ impl Api {
     /// An API server over a view that is taken as it is; every write happens at the time of the clock.
     #[must_use]
     pub fn new(clock: Clock, view: View, draws: Draws) -> Self {
-        let version = view.objects().iter().map(|object| object.meta().resource_version.0).max().unwrap_or(0);
+        let version = view.metas().map(|meta| meta.resource_version.0).max().unwrap_or(0);
         Self {
             clock,
             view,

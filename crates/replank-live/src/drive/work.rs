@@ -191,7 +191,7 @@ impl<'w> Work<'w> {
         let is_seen = self.outlook.as_ref().is_none_or(Outlook::is_complete);
         if !self.has_begun && self.cluster.is_complete() && is_seen {
             self.has_begun = true;
-            let objects = self.cluster.view.objects().len();
+            let objects = self.cluster.view.number_of_objects();
             self.story(&Event::Complete { objects });
         }
         self.attend();

@@ -180,6 +180,18 @@ macro_rules! view {
                 all
             }
 
+            /// Metadata of all Kubernetes objects, in no order.
+            pub fn metas(&self) -> impl Iterator<Item = &Meta> {
+                let others = self.others.values().map(|object| &object.meta);
+                others$( .chain(self.$field.unordered().map(|(_, object)| &object.meta)) )*
+            }
+
+            /// Number of Kubernetes objects.
+            #[must_use]
+            pub fn number_of_objects(&self) -> usize {
+                self.others.len() $( + self.$field.len() )*
+            }
+
             /// All objects of a kind, sorted by namespace and name (untyped ones by group and kind first).
             #[must_use]
             pub fn objects_of(&self, kind: Kind) -> Vec<Object> {

@@ -14,12 +14,12 @@ use replank_model::view::View;
 
 /// Gives a uid to whatever has none, and to references to it.
 pub(super) fn fill(view: &mut View) {
-    let objects = view.objects();
     let lacks =
         |meta: &Meta| meta.uid.is_empty() || meta.owner_references.iter().any(|one| one.uid.is_empty());
-    if !objects.iter().any(|object| lacks(object.meta())) {
+    if !view.metas().any(lacks) {
         return;
     }
+    let objects = view.objects();
     let known: BTreeMap<Named, Uid> = objects
         .iter()
         .map(|object| {

@@ -121,7 +121,7 @@ impl Rehearsal {
         world.observe(Box::new(Shared(notes.clone())));
         let counter = Counter::default();
         world.observe(Box::new(counter.clone()));
-        let objects = world.view().objects().len();
+        let objects = world.view().number_of_objects();
         let names = Launched::default();
         world.observe(Box::new(names.clone()));
         let interruptions = Interruptions::default();

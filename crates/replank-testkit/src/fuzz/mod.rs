@@ -201,7 +201,7 @@ fn rehearse(view: &View, now: Time, seed: u64, runaway: &mut Option<String>) -> 
             "after {PATIENCE:?} the rehearsal is at {} with {} events and {} objects",
             rehearsal.world().now(),
             result.events,
-            rehearsal.world().view().objects().len()
+            rehearsal.world().view().number_of_objects()
         )),
     }
 }

@@ -6,7 +6,7 @@ use memchr::{memchr, memmem};
 use rustc_hash::FxHashMap;
 
 use crate::object::pod::PodSpec;
-use crate::object::pod_wire::{self, Own, TOKEN_VOLUME};
+use crate::object::pod_wire::{Own, TOKEN_VOLUME};
 use crate::text::{NodeName, Text};
 use crate::tree::{has_control, skip};
 
@@ -80,8 +80,8 @@ impl SpecTexts {
         self.latest.insert(0, known);
     }
 
-    /// Remembers the text of a spec, with what it was read to.
-    pub(super) fn learn(&mut self, text: &str, spec: &Arc<PodSpec>, own: &Own) -> Option<()> {
+    /// Remembers the text of a spec, with what it was read to and how often that names a token volume.
+    pub(super) fn learn(&mut self, text: &str, spec: &Arc<PodSpec>, own: &Own, volumes: usize) -> Option<()> {
         let pieces = Pieces::of(text)?;
         let Given { node, token } = pieces.given;
         if own.node.as_ref().map(NodeName::as_str) != node
@@ -93,8 +93,7 @@ impl SpecTexts {
         // Its own parts stand where they were taken from, and nowhere else.
         let pins = own.pin.as_ref().map_or(0, |_| required_terms(spec));
         let named = |text: &str| memmem::find_iter(text.as_bytes(), VOLUME).count();
-        let tokens = token
-            .map_or(0, |_| named(&pod_wire::spec_to_value(spec).to_string()).saturating_sub(named(text)));
+        let tokens = token.map_or(0, |_| volumes.saturating_sub(named(text)));
         let count = |hole: Hole| pieces.pieces.iter().filter(|(_, of)| *of == hole).count();
         if count(Hole::Node) != node.map_or(0, |_| 1 + pins) || count(Hole::Token) != tokens {
             return None;

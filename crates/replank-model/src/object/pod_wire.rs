@@ -173,6 +173,19 @@ fn rename_token_volume(spec: &mut Map<String, Value>, from: &str, to: &str) {
     }
 }
 
+/// How often a token volume without a pod's letters is named among values, at any depth.
+pub(super) fn token_volumes<'v>(values: impl Iterator<Item = &'v Value>) -> usize {
+    let named = |value: &Value| match value {
+        Value::String(text) => usize::from(text == TOKEN_VOLUME),
+        Value::Array(items) => token_volumes(items.iter()),
+        Value::Object(members) => {
+            members.keys().filter(|key| *key == TOKEN_VOLUME).count() + token_volumes(members.values())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    values.map(named).sum()
+}
+
 fn take_pin(spec: &mut Map<String, Value>) -> Option<NodeName> {
     let terms = required_terms(spec)?;
     let mut pin: Option<String> = None;

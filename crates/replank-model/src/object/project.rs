@@ -245,8 +245,9 @@ impl Projector {
         let tree = Parser::new(text)?.object(&mut |_, _, _| Taken::Not)?;
         let Value::Object(mut members) = tree.root().value() else { return None };
         let own = pod_wire::split(&mut members);
+        let volumes = own.token.as_ref().map_or(0, |_| pod_wire::token_volumes(members.values()));
         let spec = self.spec(members).ok()?;
-        self.spec_texts.learn(text, &spec, &own);
+        self.spec_texts.learn(text, &spec, &own, volumes);
         Some(Met { spec, own, end: text.len() })
     }
 

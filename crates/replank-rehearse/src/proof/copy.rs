@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use replank_apiserver::json::{Method, Request};
+use replank_facts::plan::Plan;
 use replank_facts::remedy::{Edit, Target, TargetKind, Verb, Write};
 use replank_model::delta::Delta;
 use replank_model::object::Object;
@@ -38,7 +39,10 @@ pub(super) struct RunsAway;
 /// A copy of a cluster.
 pub(super) struct Copy {
     world: World,
-    ground: Ground,
+    /// What stands beside the cluster, which is in the world.
+    beside: Ground,
+    /// Pods that there were.
+    pods: usize,
 }
 
 impl Copy {
@@ -60,7 +64,7 @@ impl Copy {
         };
         let mut world = World::new(settings, view);
         world.assume_operators();
-        Self { world, ground: ground.clone() }
+        Self { world, beside: ground.beside(), pods: ground.view.pods.len() }
     }
 
     /// Makes a change.
@@ -68,7 +72,7 @@ impl Copy {
     /// # Errors
     /// What the API server answers, or the reader of plans.
     pub(super) fn make(&mut self, edit: &Edit) -> Result<(), String> {
-        self.ground.apply(edit)?;
+        self.beside.apply(edit)?;
         for write in edit.writes() {
             self.request(&write)?;
         }
@@ -150,12 +154,11 @@ impl Copy {
     /// That something runs away: a controller that makes pods without end, say.
     pub(super) fn pass(&mut self, span: Span) -> Result<(), RunsAway> {
         let until = self.world.now() + span;
-        let pods = self.ground.view.pods.len();
-        let most = EVENTS + pods as u64 * EVENTS_EACH;
+        let most = EVENTS + self.pods as u64 * EVENTS_EACH;
         let begun = self.world.events();
         while self.world.step_until(until) {
             let is_over = self.world.events() - begun > most;
-            if is_over || self.world.view().pods.len() > PODS + pods * PODS_EACH {
+            if is_over || self.world.view().pods.len() > PODS + self.pods * PODS_EACH {
                 return Err(RunsAway);
             }
         }
@@ -163,14 +166,19 @@ impl Copy {
         Ok(())
     }
 
+    /// What is to be done, as it is changed so far.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.beside.plan.as_ref()
+    }
+
     /// The cluster as it is now: everything there is, less groups, which stand beside it.
-    pub(super) fn ground(&self) -> Ground {
+    pub(super) fn ground(self) -> Ground {
         let mut view = self.world.view().clone();
         let groups: Vec<GroupName> = view.groups().keys().cloned().collect();
         let instances: Vec<InstanceId> = view.instances().keys().cloned().collect();
         groups.into_iter().for_each(|name| drop(view.apply(Delta::GroupGone(name))));
         instances.into_iter().for_each(|id| drop(view.apply(Delta::InstanceGone(id))));
-        Ground { view, now: self.world.now(), ..self.ground.clone() }
+        Ground { view, now: self.world.now(), ..self.beside }
     }
 }
 

@@ -25,6 +25,17 @@ pub struct Ground {
 }
 
 impl Ground {
+    /// What stands beside the cluster, without the cluster.
+    pub(super) fn beside(&self) -> Self {
+        Self {
+            view: View::default(),
+            groups: self.groups.clone(),
+            now: self.now,
+            facts: self.facts.clone(),
+            plan: self.plan.clone(),
+        }
+    }
+
     /// Makes a change of the plan, or of what the cloud does. Changes of objects are not made here.
     pub(super) fn apply(&mut self, edit: &Edit) -> Result<(), String> {
         if let Some(patch) = edit.of_plan() {

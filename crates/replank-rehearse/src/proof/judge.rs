@@ -11,7 +11,7 @@ use replank_model::time::Span;
 use super::batch::{Candidate, Touched, go_together, touched};
 use super::form::{Stops, Verdict};
 use super::ground::Ground;
-use super::trial::{Failed, Find, Found, Outcome, found, make, untouched};
+use super::trial::{Failed, Find, Found, Outcome, changed, found, make, untouched};
 
 /// How many copies may be made: a copy of a large cluster takes time.
 #[derive(Clone, Copy, Debug)]
@@ -179,14 +179,14 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
 
     /// What is found after as much time with nothing changed; none where no time has passed.
     fn by_itself(&mut self, outcome: &Outcome<R>) -> Result<Option<Rc<Outcome<R>>>, Failed> {
-        let span = outcome.ground.now - self.ground.now;
+        let span = outcome.now - self.ground.now;
         if span == Span::ZERO {
             return Ok(None);
         }
         if let Some(known) = self.untouched.get(&span) {
             return Ok(Some(known.clone()));
         }
-        let fresh = Rc::new(untouched(self.ground, &outcome.ground, self.find)?);
+        let fresh = Rc::new(untouched(self.ground, outcome.now, self.find)?);
         self.untouched.insert(span, fresh.clone());
         Ok(Some(fresh))
     }
@@ -239,7 +239,7 @@ impl<'a, R: Ord + Clone> Judge<'a, R> {
 
     fn rehearse_together(&self, together: &[Candidate<'_>], stops: Stops<'_>) -> Vec<(usize, Verdict)> {
         let ways: Vec<&Way> = together.iter().map(|one| one.way).collect();
-        let left = make(self.ground, &ways, self.find).map(|outcome| stops(&outcome.ground));
+        let left = changed(self.ground, &ways).map(|after| stops(&after));
         let verdict = |one: &Candidate<'_>| {
             let Ok(left) = &left else { return Verdict::Withheld(UNREHEARSED.to_owned()) };
             let object = self.findings[one.finding].object.to_string();

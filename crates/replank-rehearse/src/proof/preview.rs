@@ -1,5 +1,6 @@
 //! The objects that changes touch, before and after.
 
+use replank_facts::plan::Plan;
 use replank_facts::remedy::{Edit, Target, Way};
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ fn one(copy: &mut Copy, edits: &[Edit]) -> Result<Vec<Preview>, String> {
     }
     let before: Vec<Option<Value>> =
         targets.iter().map(|target| copy.defaulted(target).map(applied)).collect();
-    let plan = |copy: &Copy| copy.ground().plan.map(|plan| plan.to_json());
+    let plan = |copy: &Copy| copy.plan().map(Plan::to_json);
     let plan_before = plan(copy);
     for edit in edits {
         copy.make(edit)?;

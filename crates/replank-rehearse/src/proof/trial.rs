@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use replank_facts::finding::{Finding, ObjectName, Severity};
 use replank_facts::remedy::{Edit, Way};
 use replank_model::object::meta::Key;
+use replank_model::time::Time;
 use replank_model::view::View;
 
 use super::copy::{Copy, RunsAway};
@@ -15,8 +16,8 @@ pub type Find<'f, R> = &'f dyn Fn(&Ground) -> Vec<Finding<R>>;
 
 /// What a trial shows.
 pub(super) struct Outcome<R> {
-    /// The cluster after the changes.
-    pub(super) ground: Ground,
+    /// When it was.
+    pub(super) now: Time,
     /// What is found then.
     pub(super) found: Found<R>,
     /// Pods that no node has taken.
@@ -35,15 +36,17 @@ pub(super) enum Failed {
 /// Findings by what they are of, with how bad they are.
 pub(super) type Found<R> = BTreeMap<(R, ObjectName), Vec<Severity>>;
 
-/// Makes changes on a copy and looks at what is found then.
+impl<R: Ord + Clone> Outcome<R> {
+    fn of(after: &Ground, find: Find<'_, R>) -> Self {
+        Self { now: after.now, found: found(&find(after)), pending: pending(&after.view) }
+    }
+}
+
+/// Makes changes on a copy: the cluster after them.
 ///
 /// # Errors
 /// Which way is refused, and with what words; or that something runs away.
-pub(super) fn make<R: Ord + Clone>(
-    ground: &Ground,
-    ways: &[&Way],
-    find: Find<'_, R>,
-) -> Result<Outcome<R>, Failed> {
+pub(super) fn changed(ground: &Ground, ways: &[&Way]) -> Result<Ground, Failed> {
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
     for (at, edit) in
         ways.iter().enumerate().flat_map(|(at, way)| way.edits.iter().map(move |edit| (at, edit)))
@@ -54,25 +57,34 @@ pub(super) fn make<R: Ord + Clone>(
         }
     }
     let edits = || edits.iter().copied();
-    let after = if edits().all(|(_, edit)| edit.writes().is_empty()) {
+    if edits().all(|(_, edit)| edit.writes().is_empty()) {
         // Nothing moves where only the plan, or what the cloud does, is changed.
         let mut after = ground.clone();
         for (at, edit) in edits() {
             after.apply(edit).map_err(|why| Failed::Refused(at, why))?;
         }
-        after
-    } else {
-        let mut copy = Copy::of(ground);
-        for (at, edit) in edits() {
-            copy.make(edit).map_err(|why| Failed::Refused(at, why))?;
-        }
-        let targets = edits().flat_map(|(_, edit)| edit.targets());
-        copy.settle(&targets.map(|target| (target.kind, target.key)).collect())
-            .map_err(|RunsAway| Failed::RunsAway)?;
-        copy.ground()
-    };
-    let found = found(&find(&after));
-    Ok(Outcome { found, pending: pending(&after.view), ground: after })
+        return Ok(after);
+    }
+    let mut copy = Copy::of(ground);
+    for (at, edit) in edits() {
+        copy.make(edit).map_err(|why| Failed::Refused(at, why))?;
+    }
+    let targets = edits().flat_map(|(_, edit)| edit.targets());
+    copy.settle(&targets.map(|target| (target.kind, target.key)).collect())
+        .map_err(|RunsAway| Failed::RunsAway)?;
+    Ok(copy.ground())
+}
+
+/// Makes changes on a copy and looks at what is found then.
+///
+/// # Errors
+/// As [`changed`].
+pub(super) fn make<R: Ord + Clone>(
+    ground: &Ground,
+    ways: &[&Way],
+    find: Find<'_, R>,
+) -> Result<Outcome<R>, Failed> {
+    Ok(Outcome::of(&changed(ground, ways)?, find))
 }
 
 /// What is found where nothing is changed but the time: what comes or goes by itself is nobody's work.
@@ -81,13 +93,12 @@ pub(super) fn make<R: Ord + Clone>(
 /// That something runs away.
 pub(super) fn untouched<R: Ord + Clone>(
     ground: &Ground,
-    after: &Ground,
+    until: Time,
     find: Find<'_, R>,
 ) -> Result<Outcome<R>, Failed> {
     let mut copy = Copy::of(ground);
-    copy.pass(after.now - ground.now).map_err(|RunsAway| Failed::RunsAway)?;
-    let ground = copy.ground();
-    Ok(Outcome { found: found(&find(&ground)), pending: pending(&ground.view), ground })
+    copy.pass(until - ground.now).map_err(|RunsAway| Failed::RunsAway)?;
+    Ok(Outcome::of(&copy.ground(), find))
 }
 
 pub(super) fn found<R: Ord + Clone>(findings: &[Finding<R>]) -> Found<R> {

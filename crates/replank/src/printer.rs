@@ -1,8 +1,9 @@
 //! Everything that is printed goes through here: data to standard output, the story to standard error.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
 
 use crate::cli::When;
 use crate::failure::Failure;
@@ -15,6 +16,9 @@ const WIDTH_DEFAULT: usize = 100;
 const WIDTH_MIN: usize = 60;
 /// Longer lines are hard to read.
 const WIDTH_MAX: usize = 160;
+
+/// Bytes of JSON that are handed over at once.
+const JSON_BUFFER: usize = 64 * 1024;
 
 /// The two streams and how they look.
 #[derive(Debug)]
@@ -56,12 +60,27 @@ impl Printer {
     /// # Errors
     /// Where it cannot be written.
     pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
-        let written = self.data.write_all(text.as_bytes()).and_then(|()| self.data.flush());
-        match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::internal(anyhow::Error::new(error).context("standard output cannot be written")))
+        let written = match is_plain(text) {
+            // Nothing is to be taken out of it: JSON of some megabytes need not be looked through letter by letter.
+            true => self.data.as_inner().lock().write_all(text.as_bytes()),
+            false => self.data.write_all(text.as_bytes()),
+        };
+        handed_over(written.and_then(|()| self.data.flush()))
+    }
+
+    /// Writes data as JSON. It goes out while it is made: that of a large rehearsal has more than a hundred megabytes.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        // JSON has no control characters but ends of lines: nothing is to be taken out of it.
+        let mut out = BufWriter::with_capacity(JSON_BUFFER, self.data.as_inner().lock());
+        match serde_json::to_writer_pretty(&mut out, value) {
+            Err(error) if !error.is_io() => Err(Failure::internal(error)),
+            written => {
+                let written = written.map_err(io::Error::from);
+                handed_over(written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
             }
-            Ok(()) | Err(_) => Ok(()),
         }
     }
 
@@ -124,6 +143,21 @@ impl Printer {
             }
         }
     }
+}
+
+/// What became of writing data: a reader that stops early wants no more of it.
+fn handed_over(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::internal(anyhow::Error::new(error).context("standard output cannot be written")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether a text has neither colours nor any other control characters but those that part lines and words.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\n' | b'\r' | b'\t') || !byte.is_ascii_control())
 }
 
 /// The width of the terminal that standard output is, or the one that is given.

@@ -16,7 +16,6 @@ use serde::Serialize;
 
 use super::Scene;
 use super::run::{as_other, as_replank, options, rolled, with_groups};
-use super::scene::json;
 use crate::cli::{RehearseArgs, WayArg};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -86,7 +85,7 @@ pub(super) fn answer(
                 ways: &ways,
                 coverage: &scene.coverage,
             };
-            printer.data(&json(&printed)?)?;
+            printer.json(&printed)?;
         }
     }
     if interrupt.is_pressed() {

@@ -84,7 +84,7 @@ pub(super) fn answer(
             return Err(Failure::usage_message("a change request covers one rehearsal")
                 .next("omit --start-sweep, or use -o text for the sweep"));
         }
-        DocumentFormat::Json => printer.data(&super::json(&printed(scene, &sweep, &best, &worst))?)?,
+        DocumentFormat::Json => printer.json(&printed(scene, &sweep, &best, &worst))?,
     }
     Ok(Exit::Passes)
 }

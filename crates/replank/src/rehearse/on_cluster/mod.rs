@@ -132,7 +132,7 @@ pub(super) fn answer(
         on_claim(&name, packed, printer)?;
     }
     let Some(connection) = connection else {
-        printer.data(&json(&manifests.list())?)?;
+        printer.json(&manifests.list())?;
         printer.story(&format!(
             "Job {name}: {} of {} each. Pipe this into kubectl apply -f -; the same command with --apply waits for it and prints the report",
             count(usize::try_from(number).unwrap_or(usize::MAX), "part"),

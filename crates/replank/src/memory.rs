@@ -1,4 +1,4 @@
-//! In which pages memory comes.
+//! In which pages memory comes, and what of it is not given back piece by piece.
 
 /// What watches or serves a cluster for as long as it runs: many small objects, of which a page that is mostly empty is kept for one.
 const LASTING: [&str; 6] = ["cluster", "cordon", "drain", "handle", "roll", "uncordon"];
@@ -13,4 +13,10 @@ pub(crate) fn choose_pages() {
         #[cfg(target_os = "linux")]
         rustix::thread::disable_transparent_huge_pages(true).ok();
     }
+}
+
+/// Leaves something large to the end of the process, which gives back all memory at once: to drop each object of a cluster takes as long as many of its events. For what a
+/// command has until it ends, and nothing that has to be closed.
+pub(crate) fn leave<T>(held: T) {
+    std::mem::forget(held);
 }

@@ -13,7 +13,6 @@ use replank_facts::groups::group_of;
 use replank_facts::plan::{Plan, Target};
 use replank_rehearse::{RehearsalResult, Stop};
 pub(crate) use scene::Scene;
-use scene::json;
 #[cfg(test)]
 mod documented;
 pub(crate) mod example;
@@ -36,6 +35,7 @@ use crate::interrupt::Interrupt;
 use crate::journal::JournalFile;
 use crate::live::LiveArgs;
 use crate::made_like;
+use crate::memory::leave;
 use crate::printer::Printer;
 use crate::releases;
 use crate::report::request::{Request, request};
@@ -99,21 +99,23 @@ pub(crate) fn run(
     }
     connections::check(&scene)?;
     besides.join(&mut scene)?;
-    let scene = remedies::made(scene, &args.with_remedies, printer)?;
+    let mut scene = remedies::made(scene, &args.with_remedies, printer)?;
     if !args.ways.is_empty() {
         return compare::answer(args, &scene, printer, interrupt);
     }
     if let Some(span) = args.start_sweep {
         return sweep::answer(&scene, span, args.output, printer);
     }
-    match (args.seeds, packed, args.on_cluster.part) {
+    let exit = match (args.seeds, packed, args.on_cluster.part) {
         (Some(seeds), Some(packed), _) => {
             on_cluster::answer(args, &scene, &packed, seeds, printer, interrupt)
         }
         (Some(seeds), None, Some(part)) => on_cluster::one_part(args, &scene, (part, seeds), interrupt),
-        (None, _, _) => one(args, &scene, printer, interrupt),
+        (None, _, _) => one(args, &mut scene, printer, interrupt),
         (Some(seeds), None, None) => seeds::many(args, &scene, seeds, printer, interrupt),
-    }
+    };
+    leave(scene);
+    exit
 }
 
 /// What is rehearsed, and the snapshot once more if pods are to be given it.
@@ -156,13 +158,22 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<(Scene, Option<Pa
 
 fn one(
     args: &RehearseArgs,
-    scene: &Scene,
+    scene: &mut Scene,
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let journal = args.journal.as_deref().map(JournalFile::create).transpose()?;
     let sink = journal.as_ref().map(JournalFile::sink);
-    let rehearsed = run::one(scene, args.seed(), args.limit, sink, interrupt);
+    let (rehearsed, rehearsal) = match may_spread(args) {
+        true => run::one(scene, args.seed(), args.limit, sink, interrupt),
+        false => run::one_and_leave(scene, args.seed(), args.limit, sink, interrupt),
+    };
+    let scene = &*scene;
+    match &args.html {
+        // A page is made in memory: it gets that of the cluster.
+        Some(_) => drop(rehearsal),
+        None => leave(rehearsal),
+    }
     journal.as_ref().map(JournalFile::finish).transpose()?;
     let spread = spread(args, scene, &rehearsed, interrupt);
     let about = About {
@@ -189,19 +200,26 @@ fn one(
                 about,
             })))?;
         }
-        DocumentFormat::Json => printer.data(&json(&rehearsed.result)?)?,
+        DocumentFormat::Json => printer.json(&rehearsed.result)?,
     }
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the result is partial");
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::of(rehearsed.result.verdict))
+    let exit = Exit::of(rehearsed.result.verdict);
+    leave(rehearsed);
+    Ok(exit)
 }
 
 /// Seeds that are rehearsed besides, where nobody asks for one: the first is one of many that could come about.
 const SPREAD: u64 = 5;
 /// Events of a rehearsal up to which these take well under a second.
 const SPREAD_EVENTS_MAX: u64 = 7_000;
+
+/// Whether more seeds may be rehearsed besides.
+fn may_spread(args: &RehearseArgs) -> bool {
+    args.seed.is_none() && args.output == DocumentFormat::Text
+}
 
 /// What the first seeds come to, where a person reads the report and it takes no time. By events, not by the clock: the same on every machine.
 fn spread(
@@ -211,7 +229,7 @@ fn spread(
     interrupt: &Interrupt,
 ) -> Option<Summary> {
     let is_quick = rehearsed.stop == Stop::Ended && rehearsed.result.events <= SPREAD_EVENTS_MAX;
-    if args.seed.is_some() || args.output != DocumentFormat::Text || !is_quick || interrupt.is_pressed() {
+    if !may_spread(args) || !is_quick || interrupt.is_pressed() {
         return None;
     }
     let mut tally = Tally::default();
@@ -222,5 +240,5 @@ fn spread(
 
 /// Rehearses once, for callers that need the result only.
 pub(crate) fn once(scene: &Scene, seed: u64, interrupt: &Interrupt) -> RehearsalResult {
-    run::one(scene, seed, None, None, interrupt).result
+    run::one(scene, seed, None, None, interrupt).0.result
 }

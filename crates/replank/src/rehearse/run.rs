@@ -93,25 +93,28 @@ pub(super) enum Remedies {
 }
 
 impl Remedies {
-    /// What is found; proofs are cut short once `is_over`.
-    fn findings(self, scene: &Scene, is_over: &dyn Fn() -> bool) -> Vec<FindingEntry> {
+    /// What is found on the ground of a scene; proofs are cut short once `is_over`, and do not count then.
+    fn findings(self, scene: &Scene, ground: Ground, is_over: &dyn Fn() -> bool) -> Vec<FindingEntry> {
         match self {
             Self::Proved => {
                 let stops = |ground: &Ground| stops_until(scene, ground, is_over);
-                let found = Found::proved(scene.ground(), &scene.group_by, &stops);
-                found.entries(&scene.coverage)
+                let found = Found::proved(ground, &scene.group_by, &stops);
+                match is_over() {
+                    true => untried(scene, &found.findings),
+                    false => found.entries(&scene.coverage),
+                }
             }
-            Self::Untried => {
-                let found = check::find(&scene.ground(), &scene.group_by);
-                let entry = |finding: &Finding| {
-                    FindingEntry::untried(finding.rule.id(), finding)
-                        .seeing(&scene.coverage, finding.rule.reads())
-                };
-                found.iter().map(entry).collect()
-            }
+            Self::Untried => untried(scene, &check::find(&ground, &scene.group_by)),
             Self::Unasked => Vec::new(),
         }
     }
+}
+
+fn untried(scene: &Scene, found: &[Finding]) -> Vec<FindingEntry> {
+    let entry = |finding: &Finding| {
+        FindingEntry::untried(finding.rule.id(), finding).seeing(&scene.coverage, finding.rule.reads())
+    };
+    found.iter().map(entry).collect()
 }
 
 /// What stops the roll of a scene on another ground.
@@ -154,33 +157,65 @@ fn stops_until(scene: &Scene, ground: &Ground, is_over: &dyn Fn() -> bool) -> BT
 pub(crate) fn stops_of_all(ground: &Ground, by: &GroupBy) -> BTreeSet<String> {
     let names: Vec<GroupName> = ground.groups.iter().map(|learnt| learnt.group.name.clone()).collect();
     let plan = Plan::of_groups("check", names, Target::default());
-    let scene = Scene::on(ground, plan, by.clone());
+    let scene = Scene::on(ground.clone(), plan, by.clone());
     stops(&scene, ground)
 }
 
-/// Rehearses once.
+/// Rehearses once: what it came to, and the rehearsal.
 pub(crate) fn one(
     scene: &Scene,
     seed: u64,
     limit: Option<Span>,
     journal: Option<Sink<'static>>,
     interrupt: &Interrupt,
-) -> Rehearsed {
+) -> (Rehearsed, Rehearsal) {
+    checked(scene, scene.ground(), interrupt, || stage(scene, seed, limit, journal))
+}
+
+/// The same, and the scene has no cluster from then on: held there as well as in the world, each pod as it was would stay for as long as the rehearsal takes.
+pub(super) fn one_and_leave(
+    scene: &mut Scene,
+    seed: u64,
+    limit: Option<Span>,
+    journal: Option<Sink<'static>>,
+    interrupt: &Interrupt,
+) -> (Rehearsed, Rehearsal) {
+    let ground = scene.ground();
+    let view = std::mem::take(&mut scene.view);
+    let beside = scene.clone();
+    scene.view = view;
+    checked(&beside, ground, interrupt, || {
+        let staged = stage(scene, seed, limit, journal);
+        scene.view = View::default();
+        staged
+    })
+}
+
+/// A rehearsal that has not begun, and how long it may take.
+type Staged = (Rehearsal, Span);
+
+fn stage(scene: &Scene, seed: u64, limit: Option<Span>, journal: Option<Sink<'static>>) -> Staged {
+    let prepared = Prepared::of(scene, limit, Remedies::Unasked);
+    (prepared.stage(seed, journal), prepared.limit)
+}
+
+/// Checks a cluster beside its rehearsal: neither needs anything of the other. Of the scene all but the cluster is looked at.
+fn checked(
+    scene: &Scene,
+    ground: Ground,
+    interrupt: &Interrupt,
+    stage: impl FnOnce() -> Staged,
+) -> (Rehearsed, Rehearsal) {
     interrupt.hold();
     let meter = Meter::of_nodes();
-    let prepared = Prepared::of(scene, limit, Remedies::Unasked);
     std::thread::scope(|scope| {
-        // The cluster is checked beside its rehearsal: neither needs anything of the other.
-        let checked = scope.spawn(|| Remedies::Proved.findings(scene, &|| interrupt.is_pressed()));
-        let mut rehearsal = prepared.stage(seed, journal);
+        let checked =
+            scope.spawn(move || Remedies::Proved.findings(scene, ground, &|| interrupt.is_pressed()));
+        let (mut rehearsal, limit) = stage();
         let (stop, wall_ms) =
-            prepared.run_out(&mut rehearsal, interrupt, &mut |progress| meter.show(progress));
-        let mut findings = checked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        if interrupt.is_pressed() {
-            // Proofs were cut short, too.
-            findings = Remedies::Untried.findings(scene, &|| true);
-        }
-        Rehearsed { result: prepared.result(&rehearsal, findings, stop, wall_ms), stop }
+            run_out(scene, &mut rehearsal, limit, interrupt, &mut |progress| meter.show(progress));
+        let findings = checked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (Rehearsed { result: result_of(scene, &rehearsal, findings, stop, wall_ms), stop }, rehearsal)
     })
 }
 
@@ -261,7 +296,10 @@ impl<'a> Prepared<'a> {
             scene,
             rolled: rolled(scene),
             durations: Arc::new(Durations::learn(&scene.view, scene.now)),
-            findings: remedies.findings(scene, &|| false),
+            findings: match remedies {
+                Remedies::Unasked => Vec::new(),
+                Remedies::Proved | Remedies::Untried => remedies.findings(scene, scene.ground(), &|| false),
+            },
             limit: limit.unwrap_or_else(|| usual_limit(scene)),
         }
     }
@@ -272,42 +310,9 @@ impl<'a> Prepared<'a> {
         interrupt: &Interrupt,
         show: &mut dyn FnMut(&Progress<'_>),
     ) -> (Rehearsed, Rehearsal) {
-        let (stop, wall_ms) = self.run_out(&mut rehearsal, interrupt, show);
-        let result = self.result(&rehearsal, self.findings.clone(), stop, wall_ms);
+        let (stop, wall_ms) = run_out(self.scene, &mut rehearsal, self.limit, interrupt, show);
+        let result = result_of(self.scene, &rehearsal, self.findings.clone(), stop, wall_ms);
         (Rehearsed { result, stop }, rehearsal)
-    }
-
-    /// Why it stopped, and how many milliseconds it took.
-    fn run_out(
-        &self,
-        rehearsal: &mut Rehearsal,
-        interrupt: &Interrupt,
-        show: &mut dyn FnMut(&Progress<'_>),
-    ) -> (Stop, u64) {
-        let begun = Instant::now();
-        show(&rehearsal.progress());
-        let stop = rehearsal.play(&self.scene.script, self.limit, &mut |progress| {
-            show(progress);
-            if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        (stop, u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
-    }
-
-    fn result(
-        &self,
-        rehearsal: &Rehearsal,
-        findings: Vec<FindingEntry>,
-        stop: Stop,
-        wall_ms: u64,
-    ) -> RehearsalResult {
-        let mut result = rehearsal.result(findings, stop, wall_ms);
-        match self.scene.require {
-            Require::Possible => {}
-            Require::All => result.require_all(),
-        }
-        result.cover(self.scene.coverage.clone());
-        result.remedies.clone_from(&self.scene.remedies);
-        result
     }
 
     fn stage(&self, seed: u64, journal: Option<Sink<'static>>) -> Rehearsal {
@@ -357,6 +362,40 @@ impl<'a> Prepared<'a> {
         rehearsal.narrow_to(nodes_to_replace(&scene.seen(), &scene.plan, &options(scene)));
         rehearsal
     }
+}
+
+/// Carries a rehearsal out: why it stopped, and how many milliseconds it took.
+fn run_out(
+    scene: &Scene,
+    rehearsal: &mut Rehearsal,
+    limit: Span,
+    interrupt: &Interrupt,
+    show: &mut dyn FnMut(&Progress<'_>),
+) -> (Stop, u64) {
+    let begun = Instant::now();
+    show(&rehearsal.progress());
+    let stop = rehearsal.play(&scene.script, limit, &mut |progress| {
+        show(progress);
+        if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    (stop, u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+fn result_of(
+    scene: &Scene,
+    rehearsal: &Rehearsal,
+    findings: Vec<FindingEntry>,
+    stop: Stop,
+    wall_ms: u64,
+) -> RehearsalResult {
+    let mut result = rehearsal.result(findings, stop, wall_ms);
+    match scene.require {
+        Require::Possible => {}
+        Require::All => result.require_all(),
+    }
+    result.cover(scene.coverage.clone());
+    result.remedies.clone_from(&scene.remedies);
+    result
 }
 
 /// An hour more than the plan gives itself: the plan's own deadline is to be seen, not ours. And all of what is to be seen besides.

@@ -81,26 +81,27 @@ impl Scene {
         count_budgets(&mut view, now);
         let Grouped { groups, by, assumptions: of_groups } = groups::choose(&view, &plan, label, now)?;
         let ground = Ground { view, groups, now, facts: Vec::new(), plan: None };
-        Ok(Self { name, of_groups, older, coverage, ..Self::on(&ground, plan, by) })
+        Ok(Self { name, of_groups, older, coverage, ..Self::on(ground, plan, by) })
     }
 }
 
 impl Scene {
     /// A plan on a ground, and nothing besides.
-    pub(crate) fn on(ground: &Ground, plan: Plan, by: GroupBy) -> Self {
+    pub(crate) fn on(ground: Ground, plan: Plan, by: GroupBy) -> Self {
+        let Ground { view, groups, now, facts, .. } = ground;
         Self {
             name: String::new(),
-            view: ground.view.clone(),
-            groups: ground.groups.clone(),
+            view,
+            groups,
             group_by: by,
-            now: ground.now,
+            now,
             plan,
             script: Script::default(),
             loads: Vec::new(),
             until: None,
             require: Require::Possible,
             demands: Vec::new(),
-            facts: ground.facts.clone(),
+            facts,
             of_groups: Vec::new(),
             older: None,
             coverage: Coverage::default(),

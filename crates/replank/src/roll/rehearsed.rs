@@ -94,7 +94,7 @@ pub(super) fn rehearse(
         let course = course.clone();
         Box::new(move |entry: &Entry| course.borrow_mut().take(entry))
     };
-    let rehearsed = rehearse_once(&scene, 1, None, Some(sink), interrupt);
+    let (rehearsed, _) = rehearse_once(&scene, 1, None, Some(sink), interrupt);
     let about = About {
         plan: &scene.plan.name,
         snapshot: &scene.name,

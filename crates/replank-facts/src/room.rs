@@ -150,7 +150,7 @@ impl Search<'_> {
     }
 
     fn assure(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
-        let assured = self.trial.assure(pod, &self.assurances);
+        let assured = self.trial.assure(self.view, pod, &self.assurances);
         if let Some(one) = assured {
             self.assurances.add(one);
             self.tried.push(Tried { pod: pod.clone(), another, assured, placed: None });

@@ -337,8 +337,8 @@ impl Bases {
         self.get(id)
     }
 
-    /// How many pods of a size there is room for on the nodes that let pods of a base in.
-    pub(super) fn slack(&mut self, id: BaseId, size: Size, world: &World) -> u64 {
+    /// The room for pods of a size on the nodes that let pods of a base in.
+    pub(super) fn slack(&mut self, id: BaseId, size: Size, world: &World) -> &Slack {
         self.uses += 1;
         let sorting_id = self.sorting_of(id);
         let (key, sorting) = self.sortings.get_mut(sorting_id.0);
@@ -346,7 +346,9 @@ impl Bases {
         if self.slacks.len() > SLACKS_MAX {
             self.slacks.clear();
         }
-        self.slacks.entry((sorting_id, size)).or_default().catch_up(size, sorting, &world.nodes)
+        let slack = self.slacks.entry((sorting_id, size)).or_default();
+        slack.catch_up(size, sorting, &world.nodes);
+        slack
     }
 
     /// What pods of a base ask of a node itself.

@@ -11,6 +11,18 @@ impl Bits {
         self.words.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
+    /// Those that are in, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+                rest &= rest - 1;
+                Some(at * 64 + bit)
+            })
+        })
+    }
+
     pub(super) fn set(&mut self, at: usize, is_in: bool) {
         if self.words.len() <= at / 64 {
             if !is_in {
@@ -41,5 +53,6 @@ mod tests {
         bits.set(1000, false);
         let set: Vec<usize> = (0..5000).filter(|at| bits.has(*at)).collect();
         assert_eq!(set, [0, 63, 200]);
+        assert_eq!(bits.iter().collect::<Vec<_>>(), set);
     }
 }

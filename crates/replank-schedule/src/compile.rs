@@ -60,6 +60,7 @@ impl World {
             siblings: spec.topology_spread_constraints.is_empty().then(Siblings::default),
             seen: (0, 0),
             is_by_node: false,
+            volumes: None,
             spec: spec.clone(),
             key,
         };

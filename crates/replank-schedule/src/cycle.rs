@@ -17,7 +17,7 @@ use super::options::{Gate, Options};
 use super::plan::{ClassKey, Owner, OwnerSelectorOf, Plan};
 use super::plugin::{Code, Failure, Plugin, Reason, Reasons};
 use super::predicate::Narrowing;
-use super::volumes::VolumePlan;
+use super::volumes::KnownVolumes;
 use super::world::World;
 
 /// A pod is refused before any node is looked at.
@@ -71,7 +71,7 @@ pub(super) fn classify<'a>(
     bases: &mut Bases,
     view: &View,
     pod: &Pod,
-) -> &'a Plan {
+) -> &'a mut Plan {
     let id = classes.id(class_of(world, pod), |key| world.compile(key.clone(), bases));
     let plan = classes.get_mut(id);
     bring_up_to_date(world, plan, bases, view);
@@ -144,7 +144,7 @@ impl<'a> Cycle<'a> {
     ) -> (Self, Option<Rejection>) {
         let plan = classify(world, classes, bases, view, pod);
         let (repelled, pulled) = world.meaning(plan);
-        let (volumes, refused) = VolumePlan::of(world, view, pod);
+        let (volumes, refused) = KnownVolumes::of(&mut plan.volumes, world, view, pod);
         let narrowing = Narrowing::of(&pod.spec, pod.pin.as_ref());
         let rejection = if narrowing == Narrowing::Conflict {
             Some(Rejection::new(Plugin::NodeAffinity, Reason::AffinityTermsConflict))

@@ -28,7 +28,7 @@ pub(super) struct Cycle<'a> {
     pub(super) pod: &'a Arc<Pod>,
     pub(super) plan: &'a Plan,
     pub(super) narrowing: Narrowing,
-    pub(super) volumes: VolumePlan,
+    pub(super) volumes: Arc<VolumePlan>,
     /// Terms of pods on nodes that keep this pod out of their domains.
     pub(super) repelled: Vec<Counted>,
     /// Terms of pods on nodes that add to scores (1), or take from them (-1).

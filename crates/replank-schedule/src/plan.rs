@@ -14,6 +14,7 @@ use super::ids::{
     AffinityId, BaseId, CounterId, EligibleId, ImagesId, LabelId, PreferenceId, SpecId, SumId, TolerationId,
     TopologyId,
 };
+use super::volumes::KnownVolumes;
 
 /// What decides how a pod is treated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -143,8 +144,10 @@ pub(super) struct Plan {
     pub(super) siblings: Option<Siblings>,
     /// Generations of the namespace's services and of all owners at that time.
     pub(super) seen: (u64, u64),
-    /// Whether nodes decide each by itself about its pods ([`super::assured`]).
+    /// Whether nodes decide each by itself about its pods, their volumes aside ([`super::assured`]).
     pub(super) is_by_node: bool,
+    /// What its pods' volumes ask for, where that is known.
+    pub(super) volumes: Option<KnownVolumes>,
 }
 
 /// The selector of an owner, as it is in the View.

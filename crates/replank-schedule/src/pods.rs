@@ -105,6 +105,8 @@ pub(super) struct PodEntry {
     /// What it takes, where that is not what its spec says.
     pub(super) resized: Option<Box<Usage>>,
     pub(super) carried: Option<Carried>,
+    /// The class of its plan, once somebody has asked where it could go; void when everything is compiled anew.
+    pub(super) class: Option<u32>,
 }
 
 /// How many pods have each priority, the lowest first.

@@ -1,6 +1,8 @@
 //! How many pods of a size nodes have room for.
 
 use super::amounts::Amounts;
+use super::bits::Bits;
+use super::ids::NodeId;
 use super::nodes::{Load, Nodes};
 use super::sorting::{NO_SIGN, Sorting};
 
@@ -44,12 +46,24 @@ pub(super) struct Slack {
     /// The building of the sorting that was gone by.
     sorting_built_at: u64,
     of: Vec<u64>,
+    /// The nodes that have room for any.
+    open: Bits,
     total: u64,
 }
 
 impl Slack {
-    /// Takes in what changed since the last time, as the sorting has done; how many there is room for in all.
-    pub(super) fn catch_up(&mut self, size: Size, sorting: &Sorting, nodes: &Nodes) -> u64 {
+    /// How many there is room for in all.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The nodes that have room, and for how many.
+    pub(super) fn open(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
+        self.open.iter().map(|at| (NodeId::new(at), self.of[at]))
+    }
+
+    /// Takes in what changed since the last time, as the sorting has done.
+    pub(super) fn catch_up(&mut self, size: Size, sorting: &Sorting, nodes: &Nodes) {
         let is_valid = self.read > 0 && self.sorting_built_at == sorting.built_at;
         let count = |id| if sorting.of(id) == NO_SIGN { 0 } else { size.fits(nodes.load(id)) };
         match if is_valid { nodes.log.since(self.read) } else { None } {
@@ -59,17 +73,21 @@ impl Slack {
                     let now = count(id);
                     self.total = self.total - self.of[id.at()] + now;
                     self.of[id.at()] = now;
+                    self.open.set(id.at(), now > 0);
                 }
             }
             None => {
                 self.of = vec![0; nodes.slots()];
-                nodes.ids().for_each(|id| self.of[id.at()] = count(id));
+                self.open = Bits::default();
+                for id in nodes.ids() {
+                    self.of[id.at()] = count(id);
+                    self.open.set(id.at(), self.of[id.at()] > 0);
+                }
                 self.total = self.of.iter().sum();
                 self.sorting_built_at = sorting.built_at;
             }
         }
         self.read = nodes.log.end();
-        self.total
     }
 }
 

@@ -115,14 +115,14 @@ impl Trial<'_> {
     /// Promises a pod a place on a node other than its own, where it is sure of one: it can be placed after those that were promised one before, in this order, wherever
     /// they are placed. `None` where it is not, or that takes a closer look. What is placed then must be the pod without its status: resizes and nominations are not looked at.
     #[must_use]
-    pub fn assure(&mut self, pod: &Pod, before: &Assurances) -> Option<Assured> {
-        self.scheduler.assure(pod, before)
+    pub fn assure(&mut self, view: &View, pod: &Arc<Pod>, before: &Assurances) -> Option<Assured> {
+        self.scheduler.assure(view, pod, before)
     }
 
     /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put. If not, it can be placed before they
     /// are.
     #[must_use]
-    pub fn depends_on(&mut self, view: &View, pod: &Pod, assurances: &Assurances) -> bool {
+    pub fn depends_on(&mut self, view: &View, pod: &Arc<Pod>, assurances: &Assurances) -> bool {
         self.scheduler.depends_on(view, pod, assurances)
     }
 

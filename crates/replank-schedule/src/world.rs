@@ -230,6 +230,7 @@ impl World {
             labels: self.labels.id(&pod.meta.namespace, &pod.meta.labels),
             resized: self.resized(pod, spec),
             carried: self.carried(spec, &pod.meta.namespace),
+            class: None,
         }
     }
 
@@ -250,6 +251,9 @@ impl World {
     pub(super) fn change_pod(&mut self, id: PodId, pod: &Arc<Pod>) {
         let entry = &mut self.pods[id];
         let was_leaving = entry.pod.is_terminating();
+        if !entry.pod.meta.owner_references.is_same(&pod.meta.owner_references) {
+            entry.class = None;
+        }
         entry.pod = pod.clone();
         let Some(node) = entry.node.filter(|_| was_leaving != pod.is_terminating()) else { return };
         let mut with = Counting {
@@ -450,7 +454,7 @@ impl World {
             let labels = self.labels.id(&pod.meta.namespace, &pod.meta.labels);
             let carried = self.carried(spec, &pod.meta.namespace);
             let entry = &mut self.pods[id];
-            (entry.spec, entry.labels, entry.carried) = (spec, labels, carried);
+            (entry.spec, entry.labels, entry.carried, entry.class) = (spec, labels, carried, None);
             if let Some(node) = entry.node {
                 self.labels.enter(labels, id, &mut self.pods);
                 self.count(id, node, 1);

@@ -25,6 +25,29 @@ fn node(number: usize) -> Delta {
             "example.com/gpu": if number.is_multiple_of(4) { "2" } else { "0" }}}}))
 }
 
+/// A claim that is bound, its volume in one of the zones, and a node that takes two such volumes. Some claims are for one pod alone.
+fn storage(number: usize) -> [Delta; 3] {
+    let modes = json!([if number % 5 == 4 { "ReadWriteOncePod" } else { "ReadWriteOnce" }]);
+    let zone = json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": [format!("z{}", number % 2)]});
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": format!("c{number}"), "namespace": "shop", "uid": format!("c{number}"),
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"volumeName": format!("v{number}"), "accessModes": modes,
+            "resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound"}});
+    let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume",
+        "metadata": {"name": format!("v{number}"), "uid": format!("v{number}")},
+        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": modes,
+            "csi": {"driver": "ebs.csi.aws.com", "volumeHandle": format!("h{number}")},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}},
+        "status": {"phase": "Bound"}});
+    let node = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode",
+        "metadata": {"name": format!("n{number}"), "uid": format!("csi{number}")},
+        "spec": {"drivers": [{"name": "ebs.csi.aws.com", "nodeID": format!("i{number}"),
+            "allocatable": {"count": 2}}]}});
+    [claim, volume, node].map(object)
+}
+
 fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {
     let name = format!("p{number}");
     let app = json!({"app": format!("a{app}")});
@@ -66,6 +89,10 @@ fn pod(number: usize, (kind, app, on): (u8, u8, usize)) -> Delta {
         }
         // Not placed yet.
         10 => drop(spec.as_object_mut().expect("a spec").remove("nodeName")),
+        13..=15 => {
+            spec["volumes"] =
+                json!([{"name": "v", "persistentVolumeClaim": {"claimName": format!("c{number}")}}]);
+        }
         _ => {}
     }
     spec["containers"] = json!([container]);
@@ -96,7 +123,7 @@ fn tries() -> impl Strategy<Value = Vec<Try>> {
 proptest! {
     #[test]
     fn no_answer_depends_on_whether_pods_are_put_where_they_are_sure_of_a_place(
-        pods in vec((0_u8..13, 0_u8..4, 0_usize..6), 24),
+        pods in vec((0_u8..16, 0_u8..4, 0_usize..6), 24),
         tries in tries(),
     ) {
         let nodes = (0..14).map(node);
@@ -104,7 +131,7 @@ proptest! {
         let set = object(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {"name": "set", "namespace": "shop", "uid": "set"},
             "spec": {"replicas": 9, "selector": {"matchLabels": {"app": "a1"}}, "template": {"spec": {"containers": []}}}}));
-        let view: View = nodes.chain([set]).chain(pods).collect();
+        let view: View = nodes.chain([set]).chain((0..24).flat_map(storage)).chain(pods).collect();
         let closed: BTreeSet<NodeName> = (0..5).map(|number| NodeName::from(format!("n{number}"))).collect();
         let pods: Vec<Arc<Pod>> = view.pods.sorted().into_iter().map(|(_, pod)| pod.clone()).collect();
         let mut rooms = [Room::load(&view, closed.clone()), Room::load(&view, closed)];

@@ -122,6 +122,12 @@ impl<T: Resource> Table<T> {
         self.find_at(self.place_of(key))
     }
 
+    /// The slot of an object that may be there in another state, found without its name where it was stored here first.
+    #[must_use]
+    pub fn slot_of(&self, object: &T) -> Option<Ix<T>> {
+        self.find_at(self.place_like(object.meta()))
+    }
+
     /// The object of a name without namespace.
     #[must_use]
     pub fn named(&self, name: &Text) -> Option<&Arc<T>> {

@@ -84,6 +84,14 @@ impl Attached {
             }
         })
     }
+
+    /// How many pods can have so many volumes attached each where none is there already, as far as the drivers of these mind.
+    pub(super) fn takes_times(&self, new: &[Handle], each: usize) -> u64 {
+        let is_concerned = |driver: &&Driver| new.iter().any(|handle| text::same(&handle.0, &driver.name));
+        let left = self.drivers.iter().filter(is_concerned).map(|driver| driver.most - driver.has).min();
+        let each = u64::try_from(each.max(1)).unwrap_or(u64::MAX);
+        left.map_or(u64::MAX, |left| u64::try_from(left).unwrap_or(0) / each)
+    }
 }
 
 fn sort(handles: &mut Vec<Handle>) {

@@ -77,6 +77,20 @@ impl VolumePlan {
         self.bound.iter().all(|claim| claim.objection(world, view, node).is_none())
     }
 
+    /// How many pods a node takes for their volumes, this one among them and of each no more than `each`; 0 if it does not take those of this one.
+    pub(in super::super) fn fits(&self, world: &mut World, view: &View, node: NodeId, each: usize) -> u64 {
+        let is_refused = !self.reaches(world, view, node)
+            || !self.skips_zones() && self.check_zones(world, node).is_some();
+        if is_refused {
+            return 0;
+        }
+        if self.handles.is_empty() {
+            return u64::MAX;
+        }
+        world.look_up_attached(view, &[node]);
+        world.attached(node).takes_times(&self.handles, each)
+    }
+
     /// VolumeBinding, with what placing the pod here decides.
     pub(in super::super) fn check_binding(
         &self,

@@ -8,6 +8,7 @@ mod bind;
 mod candidate;
 mod check;
 mod claim_name;
+mod known;
 mod plan;
 mod restricted;
 mod tables;
@@ -15,6 +16,7 @@ mod translate;
 use replank_model::text::NodeName;
 
 pub use bind::VolumeDecisions;
+pub(super) use known::KnownVolumes;
 pub(super) use plan::VolumePlan;
 
 pub(super) use tables::{Promised, VolumeTables, is_disk};

@@ -51,6 +51,8 @@ pub(in super::super) struct VolumePlan {
     pub(super) unbound: Vec<UnboundClaim>,
     /// Zone labels that a node must have, with the values allowed.
     pub(super) zones: Vec<(&'static str, Vec<Text>)>,
+    /// Whether it has claims that are named after the pod.
+    has_own: bool,
 }
 
 /// A claim that is bound.
@@ -93,6 +95,7 @@ impl VolumePlan {
     }
 
     fn fill(&mut self, world: &mut World, view: &View, pod: &Pod) -> Result<(), Refusal> {
+        self.has_own = pod.spec.volumes.iter().any(|volume| volume.source.ephemeral.is_some());
         self.restrictions(world, view, pod)?;
         self.limits(view, pod);
         self.binding(world, view, pod)?;
@@ -122,6 +125,21 @@ impl VolumePlan {
     /// Whether no node is refused for its volumes.
     pub(in super::super) fn is_nothing(&self) -> bool {
         self.skips_restrictions() && self.skips_limits() && self.skips_binding() && self.skips_zones()
+    }
+
+    /// Whether the claims and volumes that are there say all of it, for each pod that names the same ones: no other pods, and nothing that is still to be chosen.
+    pub(super) fn lasts(&self) -> bool {
+        !self.has_own && self.exclusive.is_empty() && self.unbound.is_empty()
+    }
+
+    /// Whether a node decides by what it is and how much is attached to it, whichever pods those are of.
+    pub(in super::super) fn decides_by_node(&self) -> bool {
+        self.lasts() && !self.has_disks && self.missing.is_none()
+    }
+
+    /// How many volumes are attached to the pod's node for it.
+    pub(in super::super) fn attached(&self) -> usize {
+        self.handles.len()
     }
 
     fn restrictions(&mut self, world: &World, view: &View, pod: &Pod) -> Result<(), Refusal> {

@@ -164,6 +164,7 @@ impl<'a> Cycle<'a> {
             repelled,
             pulled,
             fewest: Vec::new(),
+            refused_by: Vec::new(),
             looks_at_features: options.gates.is_on(Gate::NodeDeclaredFeatures),
         };
         (cycle, rejection)

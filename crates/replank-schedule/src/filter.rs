@@ -35,6 +35,8 @@ pub(super) struct Cycle<'a> {
     pub(super) pulled: Vec<(Counted, i64)>,
     /// For each spread constraint that must hold, the fewest pods in a domain.
     pub(super) fewest: Vec<Fewest>,
+    /// What the nodes say to which required affinity narrows the search, once all of them have refused the pod.
+    pub(super) refused_by: Vec<(NodeId, Option<Failure>)>,
     /// Whether the gate NodeDeclaredFeatures is on.
     pub(super) looks_at_features: bool,
 }

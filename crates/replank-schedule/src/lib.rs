@@ -7,6 +7,7 @@
 mod amounts;
 mod assumed;
 mod assured;
+mod attempt;
 mod base;
 mod bits;
 mod compile;
@@ -52,6 +53,7 @@ use replank_model::view::View;
 use std::sync::Arc;
 
 pub use assured::{Assurances, Assured};
+pub use attempt::Unplaced;
 pub use cycle::Rejection;
 pub use detail::{Detail, HostPort, Shortage, Skew};
 pub use explain::{Explanation, Scores, Verdict};

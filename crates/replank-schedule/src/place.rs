@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use replank_model::object::pod::Pod;
-use replank_model::text::NodeName;
+use replank_model::text::{NodeName, Text};
 use replank_model::view::View;
 
 use super::Scheduler;
@@ -15,7 +15,7 @@ use super::cycle::Rejection;
 use super::explain::rejection_message;
 use super::filter::Cycle;
 use super::ids::NodeId;
-use super::plugin::CycleError;
+use super::plugin::{CycleError, Failure, Plugin};
 use super::predicate::Narrowing;
 use super::select::{Found, Marks, Search};
 use super::world::World;
@@ -36,16 +36,14 @@ impl Scheduler {
         }
         let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
         if let Some(rejected) = rejected {
-            return Err(refused(world, &rejected));
+            let (message, plugins) = refused(world, &rejected);
+            return Err(Unschedulable::DoesNotFit { message, plugins });
         }
-        let found = cycle.find(world, bases, marks)?;
-        // Upstream draws lots; here the lot of a node is its name's hash, scattered by the draw.
-        let Some(id) = world.nodes.drawn(&found.best, draw) else {
-            let (message, plugins) = cycle.objections(world, bases).words(world.nodes.len());
-            return Err(Unschedulable::DoesNotFit { message: message.into(), plugins });
-        };
-        let volumes = cycle.volumes.check_binding(world, view, id).unwrap_or_default();
-        Ok(Placed { node: world.nodes[id].name.clone(), feasible: found.feasible, volumes })
+        if let Some(placed) = cycle.place(world, bases, marks, draw)? {
+            return Ok(placed);
+        }
+        let (message, plugins) = cycle.objections(world, bases).words(world.nodes.len());
+        Err(Unschedulable::DoesNotFit { message: message.into(), plugins })
     }
 
     /// All nodes that share the best score, sorted by name; empty if none fits.
@@ -62,12 +60,30 @@ impl Scheduler {
     }
 }
 
-fn refused(world: &World, rejected: &Rejection) -> Unschedulable {
-    let message = rejection_message(world.nodes.len(), rejected).into();
-    Unschedulable::DoesNotFit { message, plugins: BTreeSet::from([rejected.plugin]) }
+/// The scheduler's words for a pod that is refused as a whole, and who refuses it.
+pub(super) fn refused(world: &World, rejected: &Rejection) -> (Text, BTreeSet<Plugin>) {
+    (rejection_message(world.nodes.len(), rejected).into(), BTreeSet::from([rejected.plugin]))
 }
 
 impl Cycle<'_> {
+    /// The best node, if any fits.
+    ///
+    /// # Errors
+    /// When nodes fit and cannot be scored.
+    pub(super) fn place(
+        &mut self,
+        world: &mut World,
+        bases: &mut Bases,
+        marks: &mut Marks,
+        draw: u64,
+    ) -> Result<Option<Placed>, CycleError> {
+        let found = self.find(world, bases, marks)?;
+        // Upstream draws lots; here the lot of a node is its name's hash, scattered by the draw.
+        let Some(id) = world.nodes.drawn(&found.best, draw) else { return Ok(None) };
+        let volumes = self.volumes.check_binding(world, self.view, id).unwrap_or_default();
+        Ok(Some(Placed { node: world.nodes[id].name.clone(), feasible: found.feasible, volumes }))
+    }
+
     /// The best nodes.
     ///
     /// # Errors
@@ -99,8 +115,13 @@ impl Cycle<'_> {
     /// The best of a few nodes.
     fn find_among(&mut self, world: &mut World, scope: &[NodeId]) -> Result<Found, CycleError> {
         self.measure(world, scope);
-        let feasible: Vec<NodeId> =
-            scope.iter().copied().filter(|id| self.failure(world, *id).is_none()).collect();
+        let asked: Vec<(NodeId, Option<Failure>)> =
+            scope.iter().map(|id| (*id, self.failure(world, *id))).collect();
+        let fits = asked.iter().filter(|(_, failure)| failure.is_none());
+        let feasible: Vec<NodeId> = fits.map(|(id, _)| *id).collect();
+        if feasible.is_empty() && self.pod.node.is_none() {
+            self.refused_by = asked;
+        }
         if feasible.len() < 2 {
             return Ok(Found { feasible: feasible.len(), best: feasible });
         }

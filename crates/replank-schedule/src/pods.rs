@@ -27,6 +27,7 @@ pub(super) struct SpecEntry {
     pub(super) has_terms: bool,
     /// Whether it keeps other pods away.
     pub(super) repels: bool,
+    pub(super) priority: i32,
     /// Claims that it uses by name.
     pub(super) claims: Box<[Name]>,
     /// Whether it has volumes that may be attached: claims, generic ephemeral ones, disks.
@@ -45,6 +46,7 @@ impl SpecEntry {
             repels: affinity
                 .and_then(|affinity| affinity.pod_anti_affinity.as_ref())
                 .is_some_and(|away| !away.required.is_empty()),
+            priority: spec.priority.unwrap_or(0),
             claims: claims().map(|claim: &ClaimSource| claim.claim_name.clone()).collect(),
             has_volumes: sources().any(|source| {
                 source.persistent_volume_claim.is_some()

@@ -15,6 +15,7 @@ use replank_model::text::NodeName;
 use replank_model::view::{Ix, View};
 
 use super::Scheduler;
+use super::cycle::Rejection;
 use super::explain::Histogram;
 use super::filter::{Cycle, OnNode};
 use super::ids::{NodeId, PodId};
@@ -69,16 +70,43 @@ impl Scheduler {
         self.tidy();
         let Self { options, world, classes, bases, marks: _, epoch: _ } = self;
         let (mut cycle, rejected) = Cycle::begin(world, (classes, bases), options, view, pod);
-        let objections = match rejected {
-            None => cycle.objections(world, bases),
-            Some(rejected) if rejected.plugin == Plugin::DynamicResources => Objections::default(),
-            // All other plugins that refuse a pod as a whole come before.
-            Some(_) => return Preemption { nominated: None, message: NO_NOTES.to_owned() },
-        };
+        match rejected {
+            None => {
+                let objections = cycle.objections(world, bases);
+                cycle.preempt(world, &objections, draw)
+            }
+            Some(rejected) => cycle.preempt_rejected(world, &rejected, draw),
+        }
+    }
+}
+
+impl Cycle<'_> {
+    /// Which pods would have to go for a pod that was refused as a whole.
+    pub(super) fn preempt_rejected(
+        &mut self,
+        world: &mut World,
+        rejected: &Rejection,
+        draw: u64,
+    ) -> Preemption {
+        if rejected.plugin == Plugin::DynamicResources {
+            return self.preempt(world, &Objections::default(), draw);
+        }
+        // All other plugins that refuse a pod as a whole come before.
+        Preemption { nominated: None, message: NO_NOTES.to_owned() }
+    }
+
+    /// Which pods would have to go for a pod to which nodes object.
+    pub(super) fn preempt(
+        &mut self,
+        world: &mut World,
+        objections: &Objections<'_>,
+        draw: u64,
+    ) -> Preemption {
+        let pod = self.pod;
         if pod.spec.preemption_policy == Some(PreemptionPolicy::Never) {
             return not_tried("not eligible due to preemptionPolicy=Never.");
         }
-        if waits_for_victims(world, pod, &objections) {
+        if waits_for_victims(world, pod, objections) {
             return not_tried("not eligible due to a terminating pod on the nominated node.");
         }
         let is_resolvable = |(failure, _): &&(&Failure, usize)| failure.code == Code::Unschedulable;
@@ -90,9 +118,9 @@ impl Scheduler {
                 |id: &NodeId| world.nodes[*id].priorities.lowest().is_some_and(|l| l < priority(pod));
             hopeful.extend(objections.resolvable().filter(has_less_urgent));
             hopeful.sort_by(|a, b| world.nodes[*a].name.cmp(&world.nodes[*b].name));
-            cycle.measure(world, &hopeful);
+            self.measure(world, &hopeful);
         }
-        let (candidates, refused) = cycle.dry_run(world, &hopeful, potential, draw);
+        let (candidates, refused) = self.dry_run(world, &hopeful, potential, draw);
         match pick(world, candidates, draw) {
             Some(best) => Preemption {
                 nominated: Some(Nomination {
@@ -122,6 +150,10 @@ fn priority(pod: &Pod) -> i32 {
     pod.spec.priority.unwrap_or(0)
 }
 
+fn priority_of(world: &World, id: PodId) -> i32 {
+    world.priority(&world.pods[id])
+}
+
 /// Whether the pod has preempted before, and victims of it are still on their way out on the node it is nominated to
 /// (`PodEligibleToPreemptOthers`).
 fn waits_for_victims(world: &World, pod: &Pod, objections: &Objections<'_>) -> bool {
@@ -131,8 +163,10 @@ fn waits_for_victims(world: &World, pod: &Pod, objections: &Objections<'_>) -> b
     if objections.of(id).is_none_or(|failure| failure.code == Code::UnschedulableAndUnresolvable) {
         return false;
     }
-    world.nodes[id].pods.iter().map(|other| &world.pods[*other].pod).any(|other| {
-        priority(other) < priority(pod)
+    world.nodes[id].pods.iter().any(|other| {
+        let less_urgent = priority_of(world, *other) < priority(pod);
+        let other = &world.pods[*other].pod;
+        less_urgent
             && other.is_terminating()
             && condition::find(&other.status.conditions, "DisruptionTarget").is_some_and(|target| {
                 target.status == ConditionStatus::True && &*target.reason == "PreemptionByScheduler"
@@ -147,7 +181,7 @@ fn importance(world: &World, id: PodId) -> (Reverse<i32>, i64, Option<Reverse<Ke
     let pod = &world.pods[id].pod;
     let key = pod.meta.key();
     let turned = pod.status.start_time.is_none().then(|| Reverse(key.clone()));
-    (Reverse(priority(pod)), start(pod), turned, key)
+    (Reverse(priority_of(world, id)), start(pod), turned, key)
 }
 
 fn start(pod: &Pod) -> i64 {
@@ -245,7 +279,7 @@ impl Cycle<'_> {
             .pods
             .iter()
             .copied()
-            .filter(|id| priority(&world.pods[*id].pod) < priority(self.pod))
+            .filter(|id| priority_of(world, *id) < priority(self.pod))
             .collect();
         if potential.is_empty() {
             return Err(Failure::unresolvable(Plugin::NodeResourcesFit, Reason::NoVictims));
@@ -283,12 +317,13 @@ impl Cycle<'_> {
 /// fewest victims, the latest start among the most urgent victims (`pickOneNodeForPreemption`); then the lot.
 fn pick(world: &World, candidates: Vec<Candidate>, draw: u64) -> Option<Candidate> {
     let rank = |candidate: &Candidate| {
-        let pods = || candidate.victims.iter().map(|id| &world.pods[*id].pod);
-        let highest = pods().map(|pod| priority(pod)).max().unwrap_or(0);
+        let priorities = || candidate.victims.iter().map(|id| priority_of(world, *id));
+        let highest = priorities().max().unwrap_or(0);
         // Each counts as more than nothing, however low its priority.
-        let sum: i64 = pods().map(|pod| i64::from(priority(pod)) + i64::from(i32::MAX) + 1).sum();
-        let earliest = pods().filter(|pod| priority(pod) == highest).map(|pod| start(pod)).min();
-        let first = pods().next().map_or(0, |pod| priority(pod));
+        let sum: i64 = priorities().map(|priority| i64::from(priority) + i64::from(i32::MAX) + 1).sum();
+        let most_urgent = candidate.victims.iter().filter(|id| priority_of(world, **id) == highest);
+        let earliest = most_urgent.map(|id| start(&world.pods[*id].pod)).min();
+        let first = priorities().next().unwrap_or(0);
         let name = &world.nodes[candidate.node].name;
         let lot = world.nodes.lot(candidate.node, draw);
         (candidate.violations, first, sum, candidate.victims.len(), Reverse(earliest), lot, name.clone())

@@ -126,6 +126,13 @@ impl Objections<'_> {
 impl Cycle<'_> {
     /// The first objection of every node that objects.
     pub(super) fn objections<'b>(&mut self, world: &mut World, bases: &'b mut Bases) -> Objections<'b> {
+        if !self.refused_by.is_empty() {
+            let mut asked = std::mem::take(&mut self.refused_by);
+            let outside = world.nodes.len() - asked.len();
+            asked.sort_by_key(|(id, _)| *id);
+            asked.dedup_by_key(|(id, _)| *id);
+            return Objections { own: None, asked, outside };
+        }
         let asks_all = self.narrowing != Narrowing::All || self.pod.node.is_some() || self.plan.features != 0;
         let mut single: Vec<NodeId>;
         let mut own = None;

@@ -79,8 +79,9 @@ impl Scheduler {
             new.world.put_node(node.clone());
         }
         for (ix, pod) in view.pods.unordered() {
-            new.pod_changed(ix.raw(), None, Some(pod));
+            new.take_in_pod(ix.raw(), None, Some(pod));
         }
+        new.world.note_classes_in_use();
         new
     }
 
@@ -162,6 +163,10 @@ impl Scheduler {
 
     pub(super) fn pod_changed(&mut self, slot: u32, old: Option<&Arc<Pod>>, new: Option<&Arc<Pod>>) {
         self.tidy();
+        self.take_in_pod(slot, old, new);
+    }
+
+    fn take_in_pod(&mut self, slot: u32, old: Option<&Arc<Pod>>, new: Option<&Arc<Pod>>) {
         let is_there = |pod: &&Arc<Pod>| !pod.is_terminal();
         let bound = new.filter(is_there).filter(|pod| pod.node.is_some());
         let known = self.world.pods.at_slot(slot);

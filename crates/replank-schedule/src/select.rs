@@ -457,7 +457,7 @@ impl Limits {
             !topology.is_coarse && (!soft.is_hostname || !topology.members(DomainId::MISSING).is_empty())
         };
         let nominated = world.pods.nominees().filter(|entry| {
-            entry.pod.spec.priority.unwrap_or(0) >= cycle.pod.spec.priority.unwrap_or(0)
+            world.priority(entry) >= cycle.pod.spec.priority.unwrap_or(0)
                 && entry.pod.meta.uid != cycle.pod.meta.uid
         });
         Self {
@@ -577,6 +577,9 @@ impl Cycle<'_> {
         // The others are asked of nodes alone that reach the volumes, because what is attached there is known of these.
         if !self.volumes.reaches(world, self.view, node) {
             return false;
+        }
+        if self.volumes.decides_by_node() {
+            return self.volumes.suits(world, node);
         }
         let on = OnNode::of(world, node);
         [Plugin::VolumeRestrictions, Plugin::NodeVolumeLimits, Plugin::VolumeBinding, Plugin::VolumeZone]

@@ -289,7 +289,7 @@ impl World {
         on.take(entry.resized.as_deref().unwrap_or(&spec.usage), 1);
         on.ports.extend(spec.ports.iter().cloned());
         on.pods.push(id);
-        let priority = entry.pod.spec.priority.unwrap_or(0);
+        let priority = spec.priority;
         on.priorities.add(priority);
         self.volumes.use_claims(&entry.pod.meta.namespace, &spec.claims, 1);
         if spec.has_volumes {
@@ -320,7 +320,7 @@ impl World {
         if let Some(at) = on.pods.iter().position(|pod| *pod == id) {
             on.pods.swap_remove(at);
         }
-        let priority = entry.pod.spec.priority.unwrap_or(0);
+        let priority = spec.priority;
         on.priorities.remove(priority);
         self.volumes.use_claims(&entry.pod.meta.namespace, &spec.claims, -1);
         if spec.has_volumes {
@@ -425,8 +425,13 @@ impl World {
     pub(super) fn tidy(&mut self) {
         if self.specs.len() + self.labels.len() > self.classes_max {
             self.compile_anew();
-            self.classes_max = SPARE_CLASSES + 2 * (self.specs.len() + self.labels.len());
+            self.note_classes_in_use();
         }
+    }
+
+    /// All specs and classes are in use: as many again may come before any of them are looked for that are not.
+    pub(super) fn note_classes_in_use(&mut self) {
+        self.classes_max = SPARE_CLASSES + 2 * (self.specs.len() + self.labels.len());
     }
 
     /// Compiles everything from the nodes and pods that are there.
@@ -465,6 +470,11 @@ impl World {
         }
     }
 
+    /// The priority of a pod that is known.
+    pub(super) fn priority(&self, entry: &PodEntry) -> i32 {
+        self.specs[entry.spec].priority
+    }
+
     /// The pods nominated to a node that come before `pod`, or beside it.
     pub(super) fn nominated_before<'a>(
         &'a self,
@@ -472,8 +482,8 @@ impl World {
         pod: &'a Pod,
     ) -> impl Iterator<Item = &'a PodEntry> {
         let priority = pod.spec.priority.unwrap_or(0);
-        self.pods.nominees_of(node).filter(move |entry| {
-            entry.pod.spec.priority.unwrap_or(0) >= priority && entry.pod.meta.uid != pod.meta.uid
-        })
+        self.pods
+            .nominees_of(node)
+            .filter(move |entry| self.priority(entry) >= priority && entry.pod.meta.uid != pod.meta.uid)
     }
 }

@@ -77,11 +77,18 @@ impl VolumePlan {
         self.bound.iter().all(|claim| claim.objection(world, view, node).is_none())
     }
 
+    /// Whether a node that reaches the volumes takes them, where it decides by itself ([`VolumePlan::decides_by_node`]); what is attached there is known.
+    pub(in super::super) fn suits(&self, world: &World, node: NodeId) -> bool {
+        (self.handles.is_empty() || world.attached(node).takes(&self.handles)) && self.suits_zone(world, node)
+    }
+
+    fn suits_zone(&self, world: &World, node: NodeId) -> bool {
+        self.skips_zones() || self.check_zones(world, node).is_none()
+    }
+
     /// How many pods a node takes for their volumes, this one among them and of each no more than `each`; 0 if it does not take those of this one.
     pub(in super::super) fn fits(&self, world: &mut World, view: &View, node: NodeId, each: usize) -> u64 {
-        let is_refused = !self.reaches(world, view, node)
-            || !self.skips_zones() && self.check_zones(world, node).is_some();
-        if is_refused {
+        if !self.reaches(world, view, node) || !self.suits_zone(world, node) {
             return 0;
         }
         if self.handles.is_empty() {

@@ -173,10 +173,10 @@ pub(super) fn bind(ctx: &mut Ctx<'_>, slot: u32, pod: &Arc<Pod>, node: &NodeName
     }
 }
 
-/// Writes why a pod has no node.
-pub(super) fn mark(ctx: &mut Ctx<'_>, pod: &Pod, (reason, message): (&str, &str), nominate: Nominate) {
+/// Writes why the pod in a slot has no node.
+pub(super) fn mark(ctx: &mut Ctx<'_>, slot: u32, (reason, message): (&str, &str), nominate: Nominate) {
     let (now, traces) = (ctx.api.timestamp(), ctx.api.serving().traces);
-    let marked = ctx.api.modify::<Pod>(&pod.meta.key(), |pod| {
+    let marked = ctx.api.modify_at(Ix::<Pod>::new(slot), |pod| {
         let mut why = condition("PodScheduled", ConditionStatus::False, reason, message);
         if traces {
             why.observed_generation = pod.meta.generation;
@@ -188,8 +188,8 @@ pub(super) fn mark(ctx: &mut Ctx<'_>, pod: &Pod, (reason, message): (&str, &str)
             Nominate::To(node) => pod.status.nominated_node_name = Some(node),
         }
     });
-    debug_assert!(marked.is_ok(), "the pod was just read");
-    if let Ok(marked) = marked
+    debug_assert!(marked.is_some(), "the pod was just read");
+    if let Some(marked) = marked
         && ctx.api.serves_clients()
     {
         let told = ("FailedScheduling", message);

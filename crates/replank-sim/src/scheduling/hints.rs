@@ -3,6 +3,7 @@
 //! Source: Kubernetes 1.36, `EventsToRegister` and the `isSchedulableAfter…` functions of the plugins in
 //! `pkg/scheduler/framework/plugins`. Where looking closely costs more than another try would, a change counts as a help.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -147,8 +148,9 @@ fn has_changed(old: &Node, new: &Node) -> bool {
 pub(super) struct Needs {
     /// Keeps the spec at its address.
     sample: Arc<Pod>,
-    affinity: Option<RequiredNodeAffinity>,
-    requests: Resources,
+    /// Compiled and added up when something happens for which that matters: most pods wait for less.
+    affinity: OnceCell<Option<RequiredNodeAffinity>>,
+    requests: OnceCell<Resources>,
     claims: Vec<Key>,
     /// Pods that it wants near, or far.
     others: Vec<Others>,
@@ -170,8 +172,8 @@ impl Needs {
         let hard =
             hard.filter(|constraint| constraint.when_unsatisfiable == UnsatisfiableAction::DoNotSchedule);
         Self {
-            affinity: RequiredNodeAffinity::of(&pod.spec, pod.pin.is_some()),
-            requests: requests::of_pod(pod),
+            affinity: OnceCell::new(),
+            requests: OnceCell::new(),
             claims: claims_of(pod),
             others: terms_of(pod).map(|term| Others::of(pod, term)).collect(),
             spread: hard
@@ -250,6 +252,15 @@ impl Needs {
         &self.sample.spec.tolerations
     }
 
+    fn affinity(&self) -> Option<&RequiredNodeAffinity> {
+        let compile = || RequiredNodeAffinity::of(&self.sample.spec, self.sample.pin.is_some());
+        self.affinity.get_or_init(compile).as_ref()
+    }
+
+    fn requests(&self) -> &Resources {
+        self.requests.get_or_init(|| requests::of_pod(&self.sample))
+    }
+
     /// Whether something holds for a node that is new, or has changed.
     fn has_come_true(&self, event: &ScriptEvent<'_>, holds: impl Fn(&Self, &Node) -> bool) -> bool {
         match event {
@@ -268,8 +279,7 @@ impl Needs {
     fn likes(&self, node: &Node) -> bool {
         self.sample.pin.as_ref().is_none_or(|pin| *pin == node.name())
             && self
-                .affinity
-                .as_ref()
+                .affinity()
                 .is_none_or(|affinity| affinity.matches(node.meta.name.as_str(), &node.meta.labels))
     }
 
@@ -285,7 +295,7 @@ impl Needs {
 
     /// Whether a node that were empty would be large enough.
     fn fits_alone(&self, node: &Node) -> bool {
-        self.requests.iter().all(|(name, wanted)| {
+        self.requests().iter().all(|(name, wanted)| {
             let zero = Quantity::default();
             *wanted == zero || node.status.allocatable.get(name).unwrap_or(&zero) >= wanted
         })

@@ -16,7 +16,7 @@ use replank_model::object::pod::Pod;
 use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::view::{Change, Ix, View};
-use replank_schedule::{Placed, Scheduler, Unschedulable, VolumeDecisions};
+use replank_schedule::{Placed, Preemption, Scheduler, Unplaced, Unschedulable, VolumeDecisions};
 
 use crate::context::Ctx;
 use crate::event::{Event, ScheduleDue as Due};
@@ -184,27 +184,27 @@ impl Scheduling {
                 }
                 Outcome::Placed
             }
-            Err(Unschedulable::NoNodes) => {
+            Err(Unplaced::NoNodes) => {
                 let why = Unschedulable::NoNodes.to_string();
-                binding::mark(ctx, pod, (UNSCHEDULABLE, &why), Nominate::Clear);
+                binding::mark(ctx, slot, (UNSCHEDULABLE, &why), Nominate::Clear);
                 Outcome::Unplaced(Blame::NoNodes)
             }
-            Err(Unschedulable::Error(error)) => {
-                binding::mark(ctx, pod, (ERROR, &error.to_string()), Nominate::Clear);
+            Err(Unplaced::Error(error)) => {
+                binding::mark(ctx, slot, (ERROR, &error.to_string()), Nominate::Clear);
                 Outcome::Unplaced(Blame::Error)
             }
-            Err(Unschedulable::DoesNotFit { message, plugins }) => {
-                self.make_room(ctx, slot, pod, &message, Blame::Plugins(plugins))
+            Err(Unplaced::DoesNotFit { message, plugins, preemption }) => {
+                self.make_room(ctx, slot, pod, (&message, &preemption), Blame::Plugins(plugins))
             }
         }
     }
 
-    fn find_node(&mut self, ctx: &Ctx<'_>, pod: &Arc<Pod>) -> Result<Placed, Unschedulable> {
+    fn find_node(&mut self, ctx: &Ctx<'_>, pod: &Arc<Pod>) -> Result<Placed, Unplaced> {
         if let Some(node) = self.break_tie(ctx, pod) {
             return Ok(Placed { node, feasible: 1, volumes: VolumeDecisions::default() });
         }
-        let draw = ctx.draws.draw(pod.meta.uid.as_str(), Purpose::Tie, 0).0;
-        self.engine.place(ctx.view(), pod, draw)
+        let draw = |purpose| ctx.draws.draw(pod.meta.uid.as_str(), purpose, 0).0;
+        self.engine.attempt(ctx.view(), pod, draw(Purpose::Tie), || draw(Purpose::Preemption))
     }
 
     fn break_tie(&mut self, ctx: &Ctx<'_>, pod: &Arc<Pod>) -> Option<NodeName> {
@@ -222,21 +222,19 @@ impl Scheduling {
         ctx: &mut Ctx<'_>,
         slot: u32,
         pod: &Arc<Pod>,
-        message: &str,
+        (message, preemption): (&str, &Preemption),
         blame: Blame,
     ) -> Outcome {
-        let draw = ctx.draws.draw(pod.meta.uid.as_str(), Purpose::Preemption, 0).0;
-        let preemption = self.engine.preempt(ctx.view(), pod, draw);
         let message = format!("{message} {}", preemption.message);
         let why = (UNSCHEDULABLE, message.trim_end());
         let Some(nomination) = &preemption.nominated else {
-            binding::mark(ctx, pod, why, preemption::without_nomination(&preemption));
+            binding::mark(ctx, slot, why, preemption::without_nomination(preemption));
             return Outcome::Unplaced(blame);
         };
         if self.preemptions.begin(ctx, slot, pod, nomination) {
             self.queue.hold(slot);
         }
-        binding::mark(ctx, pod, why, Nominate::To(nomination.node.clone()));
+        binding::mark(ctx, slot, why, Nominate::To(nomination.node.clone()));
         Outcome::Nominated(blame)
     }
 
@@ -247,7 +245,7 @@ impl Scheduling {
         }
         let Some(pod) = pod_at(ctx.view(), slot).cloned() else { return };
         self.engine.forget(&pod.meta.key());
-        binding::mark(ctx, &pod, (ERROR, binding::NOT_BOUND), Nominate::Keep);
+        binding::mark(ctx, slot, (ERROR, binding::NOT_BOUND), Nominate::Keep);
         self.queue.add(slot, &pod);
         self.happened(ctx, &ScriptEvent::PodGone(&pod));
     }

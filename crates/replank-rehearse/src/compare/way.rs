@@ -1,5 +1,6 @@
 //! One way, and what it came to.
 
+use replank_model::list::List;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
@@ -104,7 +105,7 @@ pub struct Figures {
     /// Evictions that were refused.
     pub evictions_refused: usize,
     /// Every eviction, in order.
-    pub evictions: Vec<EvictionEntry>,
+    pub evictions: List<EvictionEntry>,
     /// Batch pods that were ended before they were done.
     pub batch_killed: usize,
     /// The workload of which the least was left at one moment; none where no workload had less than before.

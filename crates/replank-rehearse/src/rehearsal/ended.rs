@@ -63,12 +63,12 @@ pub(super) struct EndedByOthers {
 
 impl EndedByOthers {
     pub(super) fn changed(&mut self, old: &Pod, new: Option<&Pod>) {
-        let is_deleted = match new {
-            Some(new) => new.meta.deletion_timestamp.is_some(),
-            None => true,
-        };
+        // Most changes are none of this: the state before is looked at for the others alone.
+        if new.is_some_and(|new| new.meta.deletion_timestamp.is_none()) {
+            return;
+        }
         let was_at_work = old.node.is_some() && !old.is_terminal() && old.meta.deletion_timestamp.is_none();
-        if was_at_work && is_deleted && ends_by_itself(old) {
+        if was_at_work && ends_by_itself(old) {
             let owner = old.meta.controller().map(|owner| {
                 let key = Key { namespace: old.meta.namespace.clone(), name: owner.name.clone() };
                 (owner.kind.to_string(), key)

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use replank_model::list::List;
 use replank_model::object::pod::Pod;
 use replank_model::text::{self, Text, Uid};
 use replank_model::time::Time;
@@ -72,28 +73,26 @@ pub struct Successor {
     pub ready: Option<Time>,
 }
 
-/// All evictions of a rehearsal, in their order.
+/// All evictions of a rehearsal, in their order. They are known by their numbers, which are noted of the pods that go and of those that come.
 #[derive(Debug, Default)]
 pub(super) struct Evictions {
-    entries: Vec<EvictionEntry>,
+    entries: List<EvictionEntry>,
     /// Those that were granted and have no successor yet, by the number of the workload, the oldest first.
-    vacant: FxHashMap<u32, VecDeque<usize>>,
-    /// Pods that were granted to go and are still there.
-    leaving: FxHashMap<Uid, usize>,
-    /// Successors that are not Ready yet.
-    coming: FxHashMap<Uid, usize>,
+    vacant: FxHashMap<u32, VecDeque<u32>>,
+    /// Pods that went at once when they were asked to: nothing can be noted of them where they were.
+    went_at_once: FxHashMap<Uid, u32>,
 }
 
 impl Evictions {
-    /// Notes a request that was answered, with the number of the pod's workload, its kind and its name.
+    /// Notes a request that was answered, with the number of the pod's workload, its kind and its name. Its number, if it was granted.
     pub(super) fn answered(
         &mut self,
         sent: &Sent,
         request: Request,
         pod: &Pod,
         workload: Option<(u32, &Text)>,
-    ) {
-        let Some((at, result)) = &sent.result else { return };
+    ) -> Option<u32> {
+        let (at, result) = sent.result.as_ref()?;
         let refused = match result {
             Ok(()) => None,
             Err(why @ (Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
@@ -102,18 +101,23 @@ impl Evictions {
             // Nothing was asked of the API server, or the pod was another one by then.
             Err(
                 Refusal::Conflict { .. } | Refusal::Gone { .. } | Refusal::Mismatch { .. } | Refusal::Late,
-            ) => return,
+            ) => return None,
         };
-        self.note(*at, (By::Replank, request), refused, pod, workload);
+        self.note(*at, (By::Replank, request), refused, pod, workload)
     }
 
-    /// Notes what somebody else has asked for.
-    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<(u32, &Text)>) {
+    /// Notes what somebody else has asked for. Its number, if it was granted.
+    pub(super) fn asked(&mut self, at: Time, asked: &Asked, workload: Option<(u32, &Text)>) -> Option<u32> {
         let by = match asked.by {
             Asker::Person => By::Hand,
             Asker::Eks => By::Eks,
         };
-        self.note(at, (by, Request::Evict), asked.refused.clone(), &asked.pod, workload);
+        self.note(at, (by, Request::Evict), asked.refused.clone(), &asked.pod, workload)
+    }
+
+    /// The pod of a number is not there any more though nobody was told yet.
+    pub(super) fn went_at_once(&mut self, number: u32, pod: &Pod) {
+        self.went_at_once.insert(pod.meta.uid.clone(), number);
     }
 
     fn note(
@@ -123,13 +127,11 @@ impl Evictions {
         refused: Option<String>,
         pod: &Pod,
         workload: Option<(u32, &Text)>,
-    ) {
-        let index = self.entries.len();
-        if refused.is_none() {
-            self.leaving.insert(pod.meta.uid.clone(), index);
-            if let Some((number, _)) = workload {
-                self.vacant.entry(number).or_default().push_back(index);
-            }
+    ) -> Option<u32> {
+        let number = u32::try_from(self.entries.len()).expect("fewer evictions than 2^32");
+        let granted = refused.is_none().then_some(number);
+        if let (Some(number), Some((workload, _))) = (granted, workload) {
+            self.vacant.entry(workload).or_default().push_back(number);
         }
         self.entries.push(EvictionEntry {
             at: at.floor_seconds(),
@@ -143,6 +145,7 @@ impl Evictions {
             gone: None,
             successor: None,
         });
+        granted
     }
 
     /// Whether a pod that is made may come in place of one that went.
@@ -150,48 +153,44 @@ impl Evictions {
         !self.vacant.is_empty()
     }
 
-    /// A pod of a workload of this number was made: in place of the one of its name, else of the one of its workload that went first. Whether
-    /// there was one.
-    pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<u32>) -> bool {
-        let Some(vacant) = workload.and_then(|number| self.vacant.get_mut(&number)) else { return false };
-        let same =
-            vacant.iter().position(|index| text::same(&self.entries[*index].pod, pod.meta.name.text()));
-        let Some(index) = vacant.remove(same.unwrap_or(0)) else { return false };
-        self.entries[index].successor = Some(Successor {
+    /// A pod of a workload of this number was made: in place of the one of its name, else of the one of its workload that went first. The number
+    /// of that one, if there was one.
+    pub(super) fn made(&mut self, at: Time, pod: &Pod, workload: Option<u32>) -> Option<u32> {
+        let vacant = self.vacant.get_mut(&workload?)?;
+        let is_same = |number: &u32| text::same(&self.entries[*number as usize].pod, pod.meta.name.text());
+        let number = vacant.remove(vacant.iter().position(is_same).unwrap_or(0))?;
+        self.entries[number as usize].successor = Some(Successor {
             pod: pod.meta.name.text().clone(),
             created: at.floor_seconds(),
             node: pod.node.as_ref().map(|node| node.text().clone()),
             ready: None,
         });
-        self.coming.insert(pod.meta.uid.clone(), index);
-        true
+        Some(number)
     }
 
-    /// A pod that comes in place of another has changed. Whether it is not Ready yet.
-    pub(super) fn came(&mut self, at: Time, pod: &Pod) -> bool {
-        let Some(index) = self.coming.get(&pod.meta.uid).copied() else { return false };
-        let Some(successor) = &mut self.entries[index].successor else { return false };
+    /// A pod that comes in place of the one of a number has changed. Whether it is not Ready yet.
+    pub(super) fn came(&mut self, at: Time, pod: &Pod, number: u32) -> bool {
+        let Some(successor) = &mut self.entries[number as usize].successor else { return false };
         if successor.node.is_none() {
             successor.node = pod.node.as_ref().map(|node| node.text().clone());
         }
         if pod.is_ready() {
             successor.ready = Some(at.floor_seconds());
-            self.coming.remove(&pod.meta.uid);
-            return false;
         }
-        true
+        !pod.is_ready()
     }
 
-    /// A pod is gone.
-    pub(super) fn gone(&mut self, at: Time, pod: &Pod) {
-        if let Some(index) = self.leaving.remove(&pod.meta.uid) {
-            self.entries[index].gone = Some(at.floor_seconds());
+    /// A pod is gone, which was granted to go under this number, if it was.
+    pub(super) fn gone(&mut self, at: Time, pod: &Pod, number: Option<u32>) {
+        let at_once =
+            || if self.went_at_once.is_empty() { None } else { self.went_at_once.remove(&pod.meta.uid) };
+        if let Some(number) = number.or_else(at_once) {
+            self.entries[number as usize].gone = Some(at.floor_seconds());
         }
-        self.coming.remove(&pod.meta.uid);
     }
 
     /// All of them.
-    pub(super) fn entries(&self) -> Vec<EvictionEntry> {
+    pub(super) fn entries(&self) -> List<EvictionEntry> {
         self.entries.clone()
     }
 }

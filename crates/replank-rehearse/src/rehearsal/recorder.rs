@@ -85,8 +85,10 @@ struct PodNote {
     waits: bool,
     /// Whether it could not be placed before anything was done: then it counts as none that waits.
     waited_before: bool,
-    /// Whether it came in place of one that was evicted, and was not Ready yet.
-    is_coming: bool,
+    /// The number of the eviction in whose place it came, as long as it was not Ready.
+    comes_for: Option<u32>,
+    /// The number of the eviction by which it goes.
+    goes_by: Option<u32>,
     /// The number of the workload among whose Ready pods it was counted first.
     counted_in: Option<u32>,
 }
@@ -230,7 +232,9 @@ impl Recorder {
         let pod = &view.pods[ix];
         let workload = self.served.number_of(view, pod);
         let named = workload.map(|number| (number, self.served.label(number)));
-        self.evictions.answered(sent, request, pod, named);
+        if let Some(granted) = self.evictions.answered(sent, request, pod, named) {
+            self.known.at_mut(ix.raw()).goes_by = Some(granted);
+        }
         for budget in view.budgets_of(ix) {
             let Some(known) = self.budget_at.get(budget.raw()) else { continue };
             let count = self.budgets.at_mut(known);
@@ -319,18 +323,18 @@ impl Observer for Recorder {
                     self.ended_by_others.changed(old, Some(new));
                     self.pod(at, view, *slot, Some(old), Some(new));
                     let note = self.known.at_mut(*slot);
-                    note.is_coming = note.is_coming && self.evictions.came(at, new);
+                    note.comes_for = note.comes_for.filter(|number| self.evictions.came(at, new, *number));
                 }
                 (Some(Object::Pod(old)), None) => {
                     self.ended_by_others.changed(old, None);
+                    self.evictions.gone(at, old, self.known.get(*slot).goes_by);
                     self.pod(at, view, *slot, Some(old), None);
-                    self.evictions.gone(at, old);
                 }
                 (None, Some(Object::Pod(new))) => {
                     self.pod(at, view, *slot, None, Some(new));
                     if self.evictions.are_successors_awaited() {
                         let workload = self.served.number_of(view, new);
-                        self.known.at_mut(*slot).is_coming = self.evictions.made(at, new, workload);
+                        self.known.at_mut(*slot).comes_for = self.evictions.made(at, new, workload);
                     }
                 }
                 (_, Some(Object::PodDisruptionBudget(budget))) => self.budget(at, *slot, budget),
@@ -363,7 +367,13 @@ impl Observer for Recorder {
     fn asked(&mut self, at: Time, asked: &Asked, view: &View) {
         let workload = self.served.number_of(view, &asked.pod);
         let named = workload.map(|number| (number, self.served.label(number)));
-        self.evictions.asked(at, asked, named);
+        if let Some(granted) = self.evictions.asked(at, asked, named) {
+            let is_it = |ix: &Ix<Pod>| view.pods[*ix].meta.uid == asked.pod.meta.uid;
+            match view.pods.slot_of(&asked.pod).filter(is_it) {
+                Some(ix) => self.known.at_mut(ix.raw()).goes_by = Some(granted),
+                None => self.evictions.went_at_once(granted, &asked.pod),
+            }
+        }
         match &asked.refused {
             None => self.note_moved(&asked.pod, workload),
             Some(_) => self.pods.evictions_refused += 1,
@@ -474,9 +484,11 @@ mod tests {
         }
         let made = put(&mut view, pod("c", true));
         recorder.changed(start(), &made, &view);
-        let entries = recorder.evictions.entries().into_iter();
-        let told: Vec<_> =
-            entries.map(|entry| (entry.workload, entry.successor.map(|pod| pod.pod))).collect();
+        let entries = recorder.evictions.entries();
+        let told: Vec<_> = entries
+            .iter()
+            .map(|entry| (entry.workload.clone(), entry.successor.as_ref().map(|pod| pod.pod.clone())))
+            .collect();
         assert_eq!(told, [(None, None), (Some("Deployment web".into()), Some("c".into()))]);
     }
 }

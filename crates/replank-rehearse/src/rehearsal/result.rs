@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use replank_facts::coverage::Coverage;
+use replank_model::list::List;
 use replank_model::object::Kind;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
@@ -73,7 +74,7 @@ pub struct RehearsalResult {
     /// Disruption budgets of pods that were to be moved, sorted.
     pub budgets: Vec<BudgetFigures>,
     /// Every eviction, in order.
-    pub evictions: Vec<EvictionEntry>,
+    pub evictions: List<EvictionEntry>,
     /// Workloads that had pods to be moved, or lost some, sorted.
     pub workloads: Vec<WorkloadFigures>,
     /// Unschedulable pods beyond those of the snapshot, from the first one on: an entry for each second in which their number changed, and one before it where it

@@ -88,35 +88,35 @@ impl Waits {
         }
     }
 
-    /// All that was waited for, sorted by what waited and the kind of reason.
-    fn sorted(&self) -> Vec<(&Subject, &Sum)> {
-        let sums = self.sums.iter().flat_map(|(what, sums)| sums.iter().map(move |sum| (what, sum)));
-        let mut sums = Vec::from_iter(sums);
-        sums.sort_unstable_by(|(a, one), (b, other)| (a, one.kind).cmp(&(b, other.kind)));
-        sums
+    /// All that was waited for, in no order.
+    fn unordered(&self) -> impl Iterator<Item = (&Subject, &Sum)> {
+        self.sums.iter().flat_map(|(what, sums)| sums.iter().map(move |sum| (what, sum)))
     }
 
     /// How many batch pods were waited for.
     pub(super) fn batch_pods(&self) -> usize {
         let is_batch =
-            |(what, sum): &&(&Subject, &Sum)| matches!(what, Subject::Pod(_)) && sum.kind == "batch";
-        self.sorted().iter().filter(is_batch).count()
+            |(what, sum): &(&Subject, &Sum)| matches!(what, Subject::Pod(_)) && sum.kind == "batch";
+        self.unordered().filter(is_batch).count()
     }
 
     /// The longest first.
     pub(super) fn all(&self) -> Vec<Wait> {
-        let told = |(what, sum): (&Subject, &Sum)| Wait {
-            what: what.to_string(),
+        let mut all: Vec<(String, &Subject, &Sum)> =
+            self.unordered().map(|(what, sum)| (what.to_string(), what, sum)).collect();
+        // Words may be the same of two things.
+        all.sort_unstable_by(|(a, what, one), (b, other_what, other)| {
+            let by_words = || (a, one.kind).cmp(&(b, other.kind));
+            other.waited.cmp(&one.waited).then_with(by_words).then_with(|| what.cmp(other_what))
+        });
+        let told = |(what, _, sum): (String, &Subject, &Sum)| Wait {
+            what,
             kind: sum.kind.to_owned(),
             reason: sum.on.to_string(),
             on: sum.on.clone(),
             since: sum.since,
             waited: sum.waited,
         };
-        let mut all: Vec<Wait> = self.sorted().into_iter().map(told).collect();
-        all.sort_by(|a, b| {
-            b.waited.cmp(&a.waited).then_with(|| a.what.cmp(&b.what)).then_with(|| a.kind.cmp(&b.kind))
-        });
-        all
+        all.into_iter().map(told).collect()
     }
 }

@@ -234,7 +234,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             workload("Deployment", "frontend", 6, 6),
             workload("StatefulSet", "redis", 1, 0),
         ],
-        evictions: vec![eviction()],
+        evictions: vec![eviction()].into(),
         unschedulable: vec![CountAt { at: at(97), pods: 2 }, CountAt { at: at(160), pods: 0 }],
         findings: findings(),
         remedies: Vec::new(),

@@ -26,6 +26,11 @@ impl<T: Copy + Default> BySlot<T> {
     }
 
     /// All values, those of slots without an object too.
+    pub(super) fn all(&self) -> impl Iterator<Item = T> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// All values, to be changed.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }

@@ -25,7 +25,7 @@ use super::evictions::{Evictions, Request};
 use super::numbered::Numbered;
 use super::preempted::Preempted;
 use super::result::{BudgetAt, NoticedEntry, PodFigures};
-use super::served::Served;
+use super::served::{KnownWorkload, Served};
 use super::stages::Stages;
 use super::starts::Starts;
 use super::timeline::{NodePhase, Timeline};
@@ -89,6 +89,8 @@ struct PodNote {
     comes_for: Option<u32>,
     /// The number of the eviction by which it goes.
     goes_by: Option<u32>,
+    /// The workload that it has now.
+    workload: KnownWorkload,
     /// The number of the workload among whose Ready pods it was counted first.
     counted_in: Option<u32>,
 }
@@ -164,7 +166,7 @@ impl Recorder {
         let serves = new.is_some_and(serves);
         if std::mem::replace(&mut note.serves, serves) != serves {
             if note.counted_in.is_none() {
-                note.counted_in = self.served.number_of(view, pod);
+                note.counted_in = self.served.number_of_known(&mut note.workload, view, pod);
             }
             if let Some(number) = note.counted_in {
                 self.served.note(at, number, if serves { 1 } else { -1 });
@@ -180,7 +182,9 @@ impl Recorder {
         // Where it is changes twice in a pod's life, its status far more often.
         if place(old) != place(new) {
             let on = new.and_then(|new| new.node.as_ref()).and_then(|node| self.group_of_new(view, node));
-            self.stages.pod(at, pod, on.as_ref(), || self.served.number_of(view, pod));
+            let known = &mut self.known.at_mut(slot).workload;
+            let number = || self.served.number_of_known(known, view, pod);
+            self.stages.pod(at, (slot, pod), on.as_ref(), number);
         }
         match new {
             Some(new) => {
@@ -230,7 +234,8 @@ impl Recorder {
             return;
         };
         let pod = &view.pods[ix];
-        let workload = self.served.number_of(view, pod);
+        let known = &mut self.known.at_mut(ix.raw()).workload;
+        let workload = self.served.number_of_known(known, view, pod);
         let named = workload.map(|number| (number, self.served.label(number)));
         if let Some(granted) = self.evictions.answered(sent, request, pod, named) {
             self.known.at_mut(ix.raw()).goes_by = Some(granted);
@@ -321,6 +326,9 @@ impl Observer for Recorder {
                         self.starts.bound(view, new);
                     }
                     self.ended_by_others.changed(old, Some(new));
+                    if !old.meta.owner_references.is_same(&new.meta.owner_references) {
+                        self.known.at_mut(*slot).workload = KnownWorkload::default();
+                    }
                     self.pod(at, view, *slot, Some(old), Some(new));
                     let note = self.known.at_mut(*slot);
                     note.comes_for = note.comes_for.filter(|number| self.evictions.came(at, new, *number));
@@ -333,7 +341,8 @@ impl Observer for Recorder {
                 (None, Some(Object::Pod(new))) => {
                     self.pod(at, view, *slot, None, Some(new));
                     if self.evictions.are_successors_awaited() {
-                        let workload = self.served.number_of(view, new);
+                        let known = &mut self.known.at_mut(*slot).workload;
+                        let workload = self.served.number_of_known(known, view, new);
                         self.known.at_mut(*slot).comes_for = self.evictions.made(at, new, workload);
                     }
                 }

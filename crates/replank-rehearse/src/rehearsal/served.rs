@@ -43,7 +43,13 @@ pub(super) struct Served {
     all: Numbered<Workload, One>,
     /// The workloads of ReplicaSets, of which most pods are: whose they are, changes seldom.
     of_set: FxHashMap<Uid, u32>,
+    /// How often that was forgotten.
+    forgotten: u32,
 }
+
+/// The number of a pod's workload, as long as nobody says that it may be another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct KnownWorkload(Option<(u32, u32)>);
 
 impl Served {
     /// The number of the workload that a pod has just now: it may be released, or its owner go before it does.
@@ -62,9 +68,28 @@ impl Served {
         Some(number)
     }
 
+    /// As [`Served::number_of`], for a pod of which something is known; that is void where it has got other owners.
+    pub(super) fn number_of_known(
+        &mut self,
+        known: &mut KnownWorkload,
+        view: &View,
+        pod: &Pod,
+    ) -> Option<u32> {
+        if let KnownWorkload(Some((number, forgotten))) = *known
+            && forgotten == self.forgotten
+        {
+            return Some(number);
+        }
+        let number = self.number_of(view, pod)?;
+        let is_of_set = pod.meta.controller().is_some_and(|owner| &*owner.kind == "ReplicaSet");
+        *known = KnownWorkload(is_of_set.then_some((number, self.forgotten)));
+        Some(number)
+    }
+
     /// A ReplicaSet came, went, or is another's now.
     pub(super) fn forget_sets(&mut self) {
         self.of_set.clear();
+        self.forgotten += 1;
     }
 
     /// The workload of a number.

@@ -103,7 +103,7 @@ pub(super) fn have_same_images(a: &Node, b: &Node) -> bool {
             && a.names.len() == b.names.len()
             && a.names.iter().zip(&b.names).all(|(a, b)| text::same(a, b))
     };
-    a.len() == b.len() && a.iter().zip(b).all(is_same)
+    a.is_same(b) || a.len() == b.len() && a.iter().zip(b).all(is_same)
 }
 
 /// Abilities that a pod can need, sorted (component-helpers 1.36 `nodedeclaredfeatures/features/registry.go`).

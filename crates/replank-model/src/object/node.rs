@@ -59,11 +59,11 @@ wire! {
         /// Software and hardware.
         pub node_info: NodeInfo,
         /// Images on the node.
-        pub images: Vec<ContainerImage>,
+        pub images: List<ContainerImage>,
         /// Optional abilities of the kubelet (gate NodeDeclaredFeatures).
-        pub declared_features: Vec<Text>,
+        pub declared_features: List<Text>,
         /// Volumes attached, by unique name.
-        pub volumes_attached: Vec<AttachedVolume>,
+        pub volumes_attached: List<AttachedVolume>,
     }
 
     /// core/v1 NodeSystemInfo.

@@ -6,6 +6,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::list::List;
 use crate::quantity::Quantity;
 use crate::text::Text;
 use crate::wire::wire;
@@ -19,9 +20,9 @@ pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
 /// Number of pods that a node takes.
 pub const PODS: &str = "pods";
 
-/// A resource list (core/v1 ResourceList): resource name → quantity, sorted by name.
+/// A resource list (core/v1 ResourceList): resource name → quantity, sorted by name. Versions of an object share it until it is changed.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Resources(Vec<(Text, Quantity)>);
+pub struct Resources(List<(Text, Quantity)>);
 
 impl Resources {
     /// The quantity of one resource.

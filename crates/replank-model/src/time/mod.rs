@@ -7,6 +7,7 @@ mod shown;
 mod span;
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 use std::str::FromStr;
 
@@ -31,8 +32,13 @@ use shown::{TextVisitor, shown};
 /// assert_eq!((created + Span::from_secs(90)).floor_seconds().to_string(), "2026-11-20T09:53:30Z");
 /// # Ok::<(), replank_model::time::TimeError>(())
 /// ```
+///
+/// Objects have several that may be missing: `Option<Time>` takes no more room than a `Time`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Time(i64);
+pub struct Time(NonZeroU64);
+
+/// What is added to the milliseconds, so that they can be kept as a number that is never 0, in their order.
+const BIAS: u64 = 1 << 63;
 
 const MILLIS_PER_SECOND: i64 = 1_000;
 /// In UTC. Differences of civil dates, and not jiff's timestamps, because those end before the year 9999 does.
@@ -58,24 +64,28 @@ pub enum TimeError {
 }
 
 impl Time {
-    /// From milliseconds since the Unix epoch.
+    /// From milliseconds since the Unix epoch; the least of all `i64` is taken for the one after it.
     pub const fn from_millis(millis: i64) -> Self {
-        Self(millis)
+        match NonZeroU64::new(millis.cast_unsigned() ^ BIAS) {
+            Some(biased) => Self(biased),
+            None => Self(NonZeroU64::MIN),
+        }
     }
 
     /// Milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> i64 {
-        self.0
+        (self.0.get() ^ BIAS).cast_signed()
     }
 
     /// The beginning of its second: as it comes back from an API server.
     pub const fn floor_seconds(self) -> Self {
-        Self(self.0.saturating_sub(self.0.rem_euclid(MILLIS_PER_SECOND)))
+        let millis = self.as_millis();
+        Self::from_millis(millis.saturating_sub(millis.rem_euclid(MILLIS_PER_SECOND)))
     }
 
     /// Date and time in UTC, held within the years that can be written.
     fn date_time(self) -> DateTime {
-        let since_epoch = SignedDuration::from_millis(self.0.clamp(WRITABLE.0, WRITABLE.1));
+        let since_epoch = SignedDuration::from_millis(self.as_millis().clamp(WRITABLE.0, WRITABLE.1));
         EPOCH.checked_add(since_epoch).expect("civil dates reach from the year -9999 to the end of 9999")
     }
 }
@@ -134,7 +144,7 @@ impl Parts {
         let seconds = date_time.ok()?.duration_since(EPOCH).as_secs();
         let millis = (seconds - self.offset_seconds?) * MILLIS_PER_SECOND + self.millis;
         // An offset can lead out of the years that can be written.
-        (WRITABLE.0..=WRITABLE.1).contains(&millis).then_some(Time(millis))
+        (WRITABLE.0..=WRITABLE.1).contains(&millis).then_some(Time::from_millis(millis))
     }
 }
 
@@ -193,7 +203,7 @@ impl Add<Span> for Time {
     type Output = Self;
 
     fn add(self, span: Span) -> Self {
-        Self(self.0.saturating_add(span.as_millis()))
+        Self::from_millis(self.as_millis().saturating_add(span.as_millis()))
     }
 }
 
@@ -201,7 +211,7 @@ impl Sub<Span> for Time {
     type Output = Self;
 
     fn sub(self, span: Span) -> Self {
-        Self(self.0.saturating_sub(span.as_millis()))
+        Self::from_millis(self.as_millis().saturating_sub(span.as_millis()))
     }
 }
 
@@ -222,7 +232,7 @@ impl Sub for Time {
     type Output = Span;
 
     fn sub(self, earlier: Self) -> Span {
-        Span::from_millis(self.0.saturating_sub(earlier.0))
+        Span::from_millis(self.as_millis().saturating_sub(earlier.as_millis()))
     }
 }
 

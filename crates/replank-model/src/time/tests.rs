@@ -87,6 +87,14 @@ fn times_are_written_as_kubernetes_writes_them() {
 }
 
 #[test]
+fn a_time_that_may_be_missing_takes_no_more_room() {
+    assert_eq!(size_of::<Option<Time>>(), size_of::<i64>());
+    let millis = [i64::MIN + 1, -1, 0, 1, i64::MAX];
+    assert!(millis.is_sorted_by_key(|millis| Time::from_millis(*millis)));
+    assert_eq!(millis.map(|millis| Time::from_millis(millis).as_millis()), millis);
+}
+
+#[test]
 fn arithmetic_saturates() {
     let (first, last) = (Time::from_millis(i64::MIN), Time::from_millis(i64::MAX));
     assert_eq!(last + Span::from_secs(1), last);

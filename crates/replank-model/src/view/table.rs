@@ -73,11 +73,12 @@ impl<T> fmt::Debug for Ix<T> {
 #[derive(Clone, Debug)]
 pub struct Table<T> {
     slots: Vec<Option<Arc<T>>>,
+    /// Slots that were left; some may have been taken again since.
     free: Vec<u32>,
     /// Slots by the hash of the object's name, which is in the object: nothing is kept twice.
     by_hash: FxHashMap<u32, u32>,
     links: Vec<Link>,
-    /// Slots by the hints of their objects. A hint may lead to another object, or nowhere.
+    /// Slots by the hints of their objects, where these name other slots. A hint may lead to another object, or nowhere.
     by_hint: Vec<u32>,
     len: usize,
 }
@@ -89,6 +90,9 @@ struct Link {
     /// The next slot whose object's name has the same hash.
     next: u32,
 }
+
+/// So many slots more than are in use take up next to no room.
+const NEAR: usize = 1024;
 
 /// No slot: the end of a list of names with the same hash.
 const END: u32 = u32::MAX;
@@ -142,8 +146,11 @@ impl<T: Resource> Table<T> {
     /// As [`Table::place_of`], for an object that may be there in another state.
     pub(super) fn place_like(&self, object: &Meta) -> Place {
         let (namespace, name) = (object.namespace.text(), object.name.text());
-        let hinted = object.hint.0.and_then(|hint| self.by_hint.get(hint as usize)).copied();
-        match hinted.filter(|slot| self.has(*slot, namespace, name)) {
+        let has = |slot: &u32| self.has(*slot, namespace, name);
+        let elsewhere = |hint: u32| self.by_hint.get(hint as usize).copied();
+        let hinted =
+            object.hint.0.and_then(|hint| Some(hint).filter(has).or_else(|| elsewhere(hint).filter(has)));
+        match hinted {
             Some(slot) => Place::Taken(slot),
             None => self.place(namespace, name),
         }
@@ -234,42 +241,91 @@ impl<T: Resource> Table<T> {
 
     /// Stores an object under its name, which was looked for, and returns what was there.
     pub(super) fn put(&mut self, place: Place, mut object: Arc<T>) -> (Ix<T>, Option<Arc<T>>) {
-        let slot = match place {
-            Place::Taken(slot) => slot,
-            Place::Free(hash) => self.enter(hash),
-        };
         let is_hinted = matches!(place, Place::Taken(_)) && object.meta().hint.0.is_some();
         // One that somebody else holds may be stored elsewhere, and keeps the hint from there.
-        if !is_hinted && let Some(own) = Arc::get_mut(&mut object) {
-            own.meta_mut().hint = Hint(Some(slot));
-        }
+        let own = if is_hinted { None } else { Arc::get_mut(&mut object) };
+        let slot = match (place, own) {
+            (Place::Taken(slot), None) => slot,
+            (Place::Free(hash), None) => {
+                let hinted = self.hinted(object.meta().hint);
+                self.enter(hash, hinted)
+            }
+            (Place::Taken(slot), Some(own)) => {
+                own.meta_mut().hint = Hint(Some(slot));
+                slot
+            }
+            (Place::Free(hash), Some(own)) => {
+                let slot = self.enter(hash, None);
+                own.meta_mut().hint = Hint(Some(slot));
+                slot
+            }
+        };
         self.note(object.meta().hint, slot);
         let old = self.slots[slot as usize].replace(object);
         (Ix::new(slot), old)
     }
 
-    /// A slot for a name with this hash that is not there yet.
-    fn enter(&mut self, hash: u32) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != END);
-            self.slots.push(None);
-            self.links.push(Link { hash, next: END });
-            slot.expect("fewer than 2^32 - 1 objects of one kind fit in memory")
-        });
+    /// The slot that the object has in another view, if nobody has it here: views of one store have their objects in the same slots then, and find them there at
+    /// once.
+    fn hinted(&mut self, hint: Hint) -> Option<u32> {
+        let slot = hint.0?;
+        let at = slot as usize;
+        // Few objects of many are not to take up room for all.
+        if at > 4 * self.len + NEAR {
+            return None;
+        }
+        while self.slots.len() <= at {
+            let vacant = self.extend();
+            self.free.push(vacant);
+        }
+        self.slots[at].is_none().then_some(slot)
+    }
+
+    /// One more slot.
+    fn extend(&mut self) -> u32 {
+        let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != END);
+        self.slots.push(None);
+        self.links.push(Link { hash: 0, next: END });
+        slot.expect("fewer than 2^32 - 1 objects of one kind fit in memory")
+    }
+
+    /// A slot that nobody has.
+    fn vacant(&mut self) -> u32 {
+        while let Some(slot) = self.free.pop() {
+            if self.slots[slot as usize].is_none() {
+                return slot;
+            }
+        }
+        self.extend()
+    }
+
+    /// A slot for a name with this hash that is not there yet: the one that is wanted, or another.
+    fn enter(&mut self, hash: u32, wanted: Option<u32>) -> u32 {
+        let slot = wanted.unwrap_or_else(|| self.vacant());
         let next = self.by_hash.insert(hash, slot).unwrap_or(END);
         self.links[slot as usize] = Link { hash, next };
         self.len += 1;
         slot
     }
 
-    /// Notes where the object with a hint is.
+    /// Notes where the object with a hint is, unless the hint says so.
     fn note(&mut self, hint: Hint, slot: u32) {
-        let Some(at) = hint.0.map(|hint| hint as usize) else { return };
+        let Some(at) = hint.0.filter(|hint| *hint != slot).map(|hint| hint as usize) else { return };
         if self.by_hint.len() <= at {
             self.by_hint.resize(at + 1, END);
         }
         if self.by_hint[at] != slot {
             self.by_hint[at] = slot;
+        }
+    }
+
+    /// Notes that a slot was left. One may be left several times before it is looked for among those.
+    fn leave(&mut self, slot: u32) {
+        self.free.push(slot);
+        if self.free.len() > 2 * self.slots.len() + NEAR {
+            self.free.sort_unstable();
+            self.free.dedup();
+            self.free.retain(|slot| self.slots[*slot as usize].is_none());
         }
     }
 
@@ -290,7 +346,7 @@ impl<T: Resource> Table<T> {
         } else {
             *first = next;
         }
-        self.free.push(ix.raw());
+        self.leave(ix.raw());
         self.len -= 1;
         Some((ix, object))
     }
@@ -300,6 +356,61 @@ impl<T: Resource> Table<T> {
 mod tests {
     use super::*;
     use crate::object::cluster::NamespaceObject;
+
+    fn named(name: &str) -> Arc<NamespaceObject> {
+        let mut object = NamespaceObject::default();
+        object.meta.name = name.into();
+        object.into()
+    }
+
+    fn put(table: &mut Table<NamespaceObject>, object: &Arc<NamespaceObject>) -> u32 {
+        let place = table.place_like(&object.meta);
+        table.put(place, object.clone()).0.raw()
+    }
+
+    /// As a store has its objects, and a view that sees them in another order, some never.
+    #[test]
+    fn views_of_one_store_have_objects_in_the_same_slots() {
+        let mut store = Table::<NamespaceObject>::default();
+        let names: Vec<String> = (0..40).map(|number| format!("n{number}")).collect();
+        let mut stored = Vec::new();
+        for name in &names {
+            let (ix, _) = store.put(store.place_like(&named(name).meta), named(name));
+            stored.push((ix, store[ix].clone()));
+        }
+        let mut view = Table::<NamespaceObject>::default();
+        for (ix, object) in stored.iter().rev().filter(|(ix, _)| ix.raw() % 3 > 0) {
+            assert_eq!(put(&mut view, object), ix.raw());
+            assert_eq!(put(&mut view, object), ix.raw(), "it is found there");
+        }
+        // A slot that is left is given to another that the store has there.
+        for (ix, object) in stored.iter().filter(|(ix, _)| ix.raw() % 3 == 1) {
+            store.take(store.place_like(&object.meta)).expect("it is there");
+            let (next, _) = store.put(Place::Free(7), named(&format!("next-{}", ix.raw())));
+            assert_eq!(next, *ix);
+            view.take(view.place_like(&object.meta)).expect("it is there");
+            assert_eq!(put(&mut view, &store[next].clone()), ix.raw());
+        }
+        assert!(view.by_hint.is_empty());
+        // One whose slot is taken goes elsewhere, and is found there.
+        let foreign = {
+            let mut other = Table::default();
+            let (ix, _) = other.put(Place::Free(1), named("other"));
+            other[ix].clone()
+        };
+        let mut taken = Table::<NamespaceObject>::default();
+        taken.put(Place::Free(2), named("first"));
+        let slot = put(&mut taken, &foreign);
+        assert!(slot != 0 && put(&mut taken, &foreign) == slot && taken.len() == 2);
+        // Slots that nobody has are used before new ones are made.
+        let slots = view.slots();
+        while view.len() < slots {
+            let name = format!("more-{}", view.len());
+            let fresh = named(&name);
+            view.put(view.place_like(&fresh.meta), fresh);
+        }
+        assert_eq!(view.slots(), slots);
+    }
 
     /// Names of one hash, put and taken in every order.
     #[test]

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::labels::{LabelMemo, Labels};
 use crate::object::pod::Pod;
@@ -27,6 +28,8 @@ impl ClassIx {
     }
 }
 
+type Budgets = SmallVec<[Ix<PodDisruptionBudget>; 2]>;
+
 /// Pods of one namespace with equal labels.
 #[derive(Clone, Debug)]
 pub struct LabelClass {
@@ -35,7 +38,8 @@ pub struct LabelClass {
     /// Labels of the pods.
     pub labels: Labels,
     pods: Vec<Ix<Pod>>,
-    budgets: Vec<Ix<PodDisruptionBudget>>,
+    /// Few, and asked for with every pod: they are here and not elsewhere in memory.
+    budgets: Budgets,
     /// Position in the namespace's list.
     place: u32,
     /// How many classes were made before.
@@ -205,7 +209,7 @@ impl LabelClasses {
             self.classes.push(None);
             narrow(self.classes.len() - 1)
         }));
-        let mut budgets = Vec::new();
+        let mut budgets = Budgets::new();
         let anchors = labels.pairs().iter().cloned().map(Some).chain([None]);
         let near = anchors.filter_map(|anchor| self.budgets_by_anchor.get(&(namespace.clone(), anchor)));
         for budget in near.flatten() {
@@ -266,9 +270,9 @@ fn anchor_of(selector: Option<&Selector>) -> Anchor {
     Some((key.clone(), value.clone()))
 }
 
-fn insert_sorted<T: Ord>(list: &mut Vec<T>, item: T) {
-    if let Err(at) = list.binary_search(&item) {
-        list.insert(at, item);
+fn insert_sorted(list: &mut Budgets, budget: Ix<PodDisruptionBudget>) {
+    if let Err(at) = list.binary_search(&budget) {
+        list.insert(at, budget);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::labels::Labels;
 use crate::object::node::Node;
 use crate::text::Text;
@@ -11,7 +13,7 @@ use crate::view::table::Ix;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Topology {
     /// Nodes in order of their slots: that one is found fast among thousands.
-    domains: BTreeMap<Text, BTreeMap<Text, Vec<Ix<Node>>>>,
+    domains: FxHashMap<Text, BTreeMap<Text, Vec<Ix<Node>>>>,
     /// Labels under which each node is listed, by slot.
     listed: Vec<Option<Labels>>,
 }

@@ -158,7 +158,7 @@ impl Scheduler {
         }
         if has_terms {
             // Whom they mean is to be known.
-            world.carried(plan.key.spec, &pod.meta.namespace);
+            world.carried(plan.key.spec, plan.key.labels);
         }
         Some(Assured { class, epoch: *epoch, size, volumes })
     }

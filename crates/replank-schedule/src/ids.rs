@@ -66,7 +66,40 @@ macro_rules! positions {
     )* };
 }
 
-positions! { NodeId PodId ResourceId DomainId CounterId }
+positions! { NodeId ResourceId DomainId CounterId }
+
+/// Set in the numbers of pods that the View does not have on a node.
+const SUPPOSED: u32 = 1 << 31;
+
+/// Where the entry of a pod is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PodPlace {
+    /// Of a pod that was observed: as in the View's table.
+    Observed(usize),
+    /// Of one that is only taken to be somewhere.
+    Supposed(usize),
+}
+
+impl PodId {
+    pub(super) fn new(place: PodPlace) -> Self {
+        let number = |at: usize| {
+            let number = u32::try_from(at).ok().filter(|number| number & SUPPOSED == 0);
+            number.expect("fewer than 2^31 pods fit in memory")
+        };
+        match place {
+            PodPlace::Observed(at) => Self(number(at)),
+            PodPlace::Supposed(at) => Self(number(at) | SUPPOSED),
+        }
+    }
+
+    pub(super) fn place(self) -> PodPlace {
+        if self.0 & SUPPOSED == 0 {
+            PodPlace::Observed(self.0 as usize)
+        } else {
+            PodPlace::Supposed((self.0 & !SUPPOSED) as usize)
+        }
+    }
+}
 
 impl DomainId {
     /// The node does not have the label.

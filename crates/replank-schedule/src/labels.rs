@@ -193,17 +193,17 @@ impl LabelClasses {
     /// A pod of the class is on a known node.
     pub(super) fn enter(&mut self, id: LabelId, pod: PodId, pods: &mut Pods) {
         let list = &mut self.classes.get_mut(id.0).pods;
-        pods.label_places[pod.at()] = u32::try_from(list.len()).expect("fewer than 2^32 pods fit in memory");
+        *pods.label_place(pod) = u32::try_from(list.len()).expect("fewer than 2^32 pods fit in memory");
         list.push(pod);
     }
 
     /// A pod of the class is no longer on a known node.
     pub(super) fn leave(&mut self, id: LabelId, pod: PodId, pods: &mut Pods) {
-        let place = pods.label_places[pod.at()];
+        let place = *pods.label_place(pod);
         let list = &mut self.classes.get_mut(id.0).pods;
         list.swap_remove(place as usize);
         if let Some(moved) = list.get(place as usize) {
-            pods.label_places[moved.at()] = place;
+            *pods.label_place(*moved) = place;
         }
     }
 

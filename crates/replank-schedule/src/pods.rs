@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::amounts::{ResourceNames, Usage};
-use super::ids::{CounterId, LabelId, NodeId, PodId, SpecId};
+use super::ids::{CounterId, LabelId, NodeId, PodId, PodPlace, SpecId};
 use super::intern::Interned;
 use super::ports::{self, Port};
 use super::trial::Assumed;
@@ -141,12 +141,11 @@ impl Priorities {
 /// All pods that matter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pods {
-    entries: Vec<Option<PodEntry>>,
-    /// The position of each in the list of its label class.
-    pub(super) label_places: Vec<u32>,
+    /// Those of the View by their slots there: nothing tells where they are.
+    observed: Numbered,
+    /// Those that are only taken to be somewhere.
+    supposed: Numbered,
     free: Vec<PodId>,
-    /// The entry of a pod of the View, by its slot.
-    by_slot: Vec<Option<PodId>>,
     /// Pods that are taken to be on a node and were not yet observed there.
     pub(super) assumed: FxHashMap<Key, Assumed>,
     /// Pods on nodes that are not known.
@@ -159,39 +158,88 @@ pub(super) struct Pods {
     pub(super) priorities: Priorities,
 }
 
+/// Pods by the positions in their numbers.
+#[derive(Clone, Debug, Default)]
+struct Numbered {
+    entries: Vec<Option<PodEntry>>,
+    /// The position of each in the list of its label class.
+    label_places: Vec<u32>,
+}
+
+impl Numbered {
+    fn put(&mut self, at: usize, entry: PodEntry) {
+        if self.entries.len() <= at {
+            self.entries.resize(at + 1, None);
+            self.label_places.resize(at + 1, 0);
+        }
+        self.entries[at] = Some(entry);
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> {
+        self.entries.iter().enumerate().filter(|(_, entry)| entry.is_some()).map(|(at, _)| at)
+    }
+}
+
 impl std::ops::Index<PodId> for Pods {
     type Output = PodEntry;
 
     fn index(&self, id: PodId) -> &PodEntry {
-        self.entries[id.at()].as_ref().expect("a pod's number is used only while the pod is there")
+        let entry = match id.place() {
+            PodPlace::Observed(at) => &self.observed.entries[at],
+            PodPlace::Supposed(at) => &self.supposed.entries[at],
+        };
+        entry.as_ref().expect("a pod's number is used only while the pod is there")
     }
 }
 
 impl std::ops::IndexMut<PodId> for Pods {
     fn index_mut(&mut self, id: PodId) -> &mut PodEntry {
-        self.entries[id.at()].as_mut().expect("a pod's number is used only while the pod is there")
+        self.entry(id).as_mut().expect("a pod's number is used only while the pod is there")
     }
 }
 
 impl Pods {
-    pub(super) fn insert(&mut self, entry: PodEntry) -> PodId {
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(None);
-            self.label_places.push(0);
-            PodId::new(self.entries.len() - 1)
-        });
-        self.entries[id.at()] = Some(entry);
+    fn entry(&mut self, id: PodId) -> &mut Option<PodEntry> {
+        match id.place() {
+            PodPlace::Observed(at) => &mut self.observed.entries[at],
+            PodPlace::Supposed(at) => &mut self.supposed.entries[at],
+        }
+    }
+
+    /// The position of a pod in the list of its label class.
+    pub(super) fn label_place(&mut self, id: PodId) -> &mut u32 {
+        match id.place() {
+            PodPlace::Observed(at) => &mut self.observed.label_places[at],
+            PodPlace::Supposed(at) => &mut self.supposed.label_places[at],
+        }
+    }
+
+    /// Puts in a pod of the View with its slot there, or one that is only taken to be somewhere.
+    pub(super) fn insert(&mut self, entry: PodEntry, slot: Option<u32>) -> PodId {
+        if let Some(slot) = slot {
+            let at = slot as usize;
+            self.observed.put(at, entry);
+            return PodId::new(PodPlace::Observed(at));
+        }
+        let next = || PodId::new(PodPlace::Supposed(self.supposed.entries.len()));
+        let id = self.free.pop().unwrap_or_else(next);
+        if let PodPlace::Supposed(at) = id.place() {
+            self.supposed.put(at, entry);
+        }
         id
     }
 
     pub(super) fn remove(&mut self, id: PodId) -> PodEntry {
-        let entry = self.entries[id.at()].take().expect("a pod is taken out once");
-        self.free.push(id);
+        let entry = self.entry(id).take().expect("a pod is taken out once");
+        if let PodPlace::Supposed(_) = id.place() {
+            self.free.push(id);
+        }
         entry
     }
 
     pub(super) fn ids(&self) -> Vec<PodId> {
-        (0..self.entries.len()).filter(|at| self.entries[*at].is_some()).map(PodId::new).collect()
+        let observed = self.observed.places().map(PodPlace::Observed);
+        observed.chain(self.supposed.places().map(PodPlace::Supposed)).map(PodId::new).collect()
     }
 
     /// Whether pods are nominated to nodes.
@@ -237,15 +285,9 @@ impl Pods {
         keys.filter(|key| !self.assumed.contains_key(*key)).filter_map(|key| self.nominated.get(key))
     }
 
+    /// The pod in a slot of the View, if it is known to be on a node.
     pub(super) fn at_slot(&self, slot: u32) -> Option<PodId> {
-        self.by_slot.get(slot as usize).copied().flatten()
-    }
-
-    pub(super) fn set_slot(&mut self, slot: u32, id: Option<PodId>) {
-        let slot = slot as usize;
-        if self.by_slot.len() <= slot {
-            self.by_slot.resize(slot + 1, None);
-        }
-        self.by_slot[slot] = id;
+        let at = slot as usize;
+        self.observed.entries.get(at)?.as_ref().map(|_| PodId::new(PodPlace::Observed(at)))
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::pod::Pod;
-use replank_model::object::requests;
 use replank_model::text::{Namespace, NodeName};
 use replank_model::view::{Change, View};
 
@@ -178,8 +177,9 @@ impl Scheduler {
             if let Some(id) = known {
                 self.world.remove_pod(id);
             }
-            let id = bound.and_then(|pod| Some(self.world.add_pod(pod, pod.node.as_ref()?)));
-            self.world.pods.set_slot(slot, id);
+            if let Some((pod, node)) = bound.and_then(|pod| Some((pod, pod.node.as_ref()?))) {
+                self.world.add_pod(pod, node, Some(slot));
+            }
         }
         let waits = new.filter(is_there).filter(|pod| pod.node.is_none());
         let may_be_nominated = self.world.pods.has_nominees()
@@ -220,8 +220,7 @@ impl Scheduler {
             && was.init_container_statuses.is_same(&is.init_container_statuses)
             && was.resources == is.resources
             && was.allocated_resources == is.allocated_resources
-            && (was.conditions.is_same(&is.conditions)
-                || requests::is_resize_refused(was) == requests::is_resize_refused(is));
+            && was.conditions.is_resize_refused() == is.conditions.is_resize_refused();
         has_same_containers || self.world.resized(pod, spec) == self.world.pods[id].resized
     }
 

@@ -36,7 +36,7 @@ impl Scheduler {
         }
         self.tidy();
         let promised = self.world.volumes.promise(volumes, node);
-        let id = self.world.add_pod(pod, node);
+        let id = self.world.add_pod(pod, node, None);
         self.world.pods.assumed.insert(key, Assumed { id, promised });
     }
 
@@ -175,10 +175,7 @@ impl Trial<'_> {
         let known = slot.and_then(|slot| world.pods.at_slot(slot).map(|id| (slot, id)));
         let assumed = if world.pods.assumed.is_empty() { None } else { world.pods.assumed.remove(pod) };
         let (id, slot, assumed) = match (known, assumed) {
-            (Some((slot, id)), _) => {
-                world.pods.set_slot(slot, None);
-                (id, Some(slot), None)
-            }
+            (Some((slot, id)), _) => (id, Some(slot), None),
             (None, Some(Assumed { id, promised })) => (id, None, Some(promised)),
             (None, None) => return false,
         };
@@ -246,14 +243,11 @@ impl Trial<'_> {
             }
             Undo::PutBack { entry, epoch, slot, assumed } => {
                 let world = &mut self.scheduler.world;
-                let id = world.put_back(entry, epoch);
-                match slot {
-                    Some(slot) => world.pods.set_slot(slot, Some(id)),
-                    None => {
-                        let promised = assumed.unwrap_or_default();
-                        let key = world.pods[id].pod.meta.key();
-                        world.pods.assumed.insert(key, Assumed { id, promised });
-                    }
+                let id = world.put_back(entry, epoch, slot);
+                if slot.is_none() {
+                    let promised = assumed.unwrap_or_default();
+                    let key = world.pods[id].pod.meta.key();
+                    world.pods.assumed.insert(key, Assumed { id, promised });
                 }
             }
             Undo::SetExcluded(node, is_excluded) => {

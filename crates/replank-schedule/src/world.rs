@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::amounts::{ResourceNames, Usage};
 use super::counters::Counters;
 use super::eligible::Eligibles;
-use super::ids::{CounterId, EligibleId, NodeId, PodId, SpecId, SumId, TopologyId};
+use super::ids::{CounterId, EligibleId, LabelId, NodeId, PodId, SpecId, SumId, TopologyId};
 use super::images::Images;
 use super::labels::{Counting, LabelClasses, MatchKey, TermKind};
 use super::nodes::{NodeEntry, Nodes, Touched};
@@ -44,7 +44,7 @@ pub(super) struct World {
     pub(super) services: Services,
     pub(super) owners: Owners,
     pub(super) volumes: VolumeTables,
-    carried: FxHashMap<(SpecId, Namespace), Carried>,
+    carried: FxHashMap<(SpecId, LabelId), Carried>,
     compare_numbers: bool,
     /// Counts how often everything was compiled anew: numbers given before are void.
     pub(super) epoch: u32,
@@ -196,21 +196,25 @@ impl World {
 
     // Pods.
 
-    /// A pod takes room on a node, whether that is known or not.
-    pub(super) fn add_pod(&mut self, pod: &Arc<Pod>, node: &NodeName) -> PodId {
+    /// A pod takes room on a node, whether that is known or not. It has a slot if the View has it there.
+    pub(super) fn add_pod(&mut self, pod: &Arc<Pod>, node: &NodeName, slot: Option<u32>) -> PodId {
         let entry = self.pod_entry(pod, node);
-        self.put_in(entry)
+        self.put_in(entry, slot)
     }
 
     /// Puts a pod back that was taken out when the epoch was this.
-    pub(super) fn put_back(&mut self, entry: PodEntry, epoch: u32) -> PodId {
-        if epoch == self.epoch { self.put_in(entry) } else { self.add_pod(&entry.pod, &entry.node_name) }
+    pub(super) fn put_back(&mut self, entry: PodEntry, epoch: u32, slot: Option<u32>) -> PodId {
+        if epoch == self.epoch {
+            self.put_in(entry, slot)
+        } else {
+            self.add_pod(&entry.pod, &entry.node_name, slot)
+        }
     }
 
-    fn put_in(&mut self, entry: PodEntry) -> PodId {
+    fn put_in(&mut self, entry: PodEntry, slot: Option<u32>) -> PodId {
         let node = self.nodes.find(&entry.node_name);
         let name = node.is_none().then(|| entry.node_name.clone());
-        let id = self.pods.insert(entry);
+        let id = self.pods.insert(entry, slot);
         if let Some(node) = node {
             self.settle(id, node);
         }
@@ -222,14 +226,15 @@ impl World {
 
     fn pod_entry(&mut self, pod: &Arc<Pod>, node: &NodeName) -> PodEntry {
         let spec = self.specs.id(&pod.spec, &mut self.resources);
+        let labels = self.labels.id(&pod.meta.namespace, &pod.meta.labels);
         PodEntry {
             pod: pod.clone(),
             node_name: node.clone(),
             node: None,
             spec,
-            labels: self.labels.id(&pod.meta.namespace, &pod.meta.labels),
+            labels,
             resized: self.resized(pod, spec),
-            carried: self.carried(spec, &pod.meta.namespace),
+            carried: self.carried(spec, labels),
             class: None,
         }
     }
@@ -344,15 +349,16 @@ impl World {
         }
     }
 
-    /// The counters that pods of a spec add to by the affinity terms they carry.
-    pub(super) fn carried(&mut self, spec: SpecId, namespace: &Namespace) -> Option<Carried> {
+    /// The counters that pods of a spec and a label class add to by the affinity terms they carry. The class tells their namespace.
+    pub(super) fn carried(&mut self, spec: SpecId, labels: LabelId) -> Option<Carried> {
         if !self.specs[spec].has_terms {
             return None;
         }
-        let key = (spec, namespace.clone());
+        let key = (spec, labels);
         if let Some(known) = self.carried.get(&key) {
             return Some(known.clone());
         }
+        let namespace = &self.labels[labels].namespace;
         let affinity = self.specs[spec].spec.affinity.clone()?;
         let empty = PodAffinity::default();
         let toward = affinity.pod_affinity.as_ref().unwrap_or(&empty);
@@ -457,7 +463,7 @@ impl World {
             let pod = self.pods[id].pod.clone();
             let spec = self.specs.id(&pod.spec, &mut self.resources);
             let labels = self.labels.id(&pod.meta.namespace, &pod.meta.labels);
-            let carried = self.carried(spec, &pod.meta.namespace);
+            let carried = self.carried(spec, labels);
             let entry = &mut self.pods[id];
             (entry.spec, entry.labels, entry.carried, entry.class) = (spec, labels, carried, None);
             if let Some(node) = entry.node {

@@ -9,25 +9,52 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::list::List;
 use crate::object::condition::{self, Condition};
 
-/// The conditions of a pod: a list as any other. All who count pods ask each state of each whether it is ready, so the answer is beside the list: it takes no
-/// look at what is elsewhere in memory.
+/// The conditions of a pod: a list as any other. All who count pods, or what they take, ask each state of each the same, so the answers are beside the list:
+/// it takes no look at what is elsewhere in memory.
 #[derive(Clone, Default)]
 pub struct PodConditions {
     list: List<Condition>,
     /// `None` since the list may have been changed.
-    ready: Option<bool>,
+    noted: Option<Noted>,
+}
+
+/// What conditions are asked for most.
+#[derive(Clone, Copy)]
+struct Noted {
+    is_ready: bool,
+    is_resize_refused: bool,
+}
+
+impl Noted {
+    fn of(conditions: &[Condition]) -> Self {
+        let pending = condition::find(conditions, "PodResizePending");
+        Self {
+            is_ready: condition::is_true(conditions, "Ready"),
+            is_resize_refused: pending.is_some_and(|pending| &*pending.reason == "Infeasible"),
+        }
+    }
 }
 
 impl PodConditions {
     /// Whether the `Ready` condition is true.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.ready.unwrap_or_else(|| condition::is_true(self, "Ready"))
+        self.noted().is_ready
     }
 
-    /// Finds out whether the pod is ready, so that it is known from here on: a pod is changed by one and then asked by many.
+    /// Whether the node has refused a resize for good.
+    #[must_use]
+    pub fn is_resize_refused(&self) -> bool {
+        self.noted().is_resize_refused
+    }
+
+    fn noted(&self) -> Noted {
+        self.noted.unwrap_or_else(|| Noted::of(self))
+    }
+
+    /// Finds out what is asked for most, so that it is known from here on: a pod is changed by one and then asked by many.
     pub fn note(&mut self) {
-        self.ready = Some(self.is_ready());
+        self.noted = Some(self.noted());
     }
 
     /// Whether both are one list (the cheap, sufficient test of equality).
@@ -52,14 +79,14 @@ impl Deref for PodConditions {
 
 impl DerefMut for PodConditions {
     fn deref_mut(&mut self) -> &mut Vec<Condition> {
-        self.ready = None;
+        self.noted = None;
         &mut self.list
     }
 }
 
 impl From<Vec<Condition>> for PodConditions {
     fn from(conditions: Vec<Condition>) -> Self {
-        Self { list: conditions.into(), ready: None }
+        Self { list: conditions.into(), noted: None }
     }
 }
 
@@ -83,7 +110,7 @@ impl<'a> IntoIterator for &'a mut PodConditions {
     type IntoIter = std::slice::IterMut<'a, Condition>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.ready = None;
+        self.noted = None;
         (&mut self.list).into_iter()
     }
 }
@@ -144,5 +171,19 @@ mod tests {
         conditions.note();
         conditions.clear();
         assert!(!conditions.is_ready());
+    }
+
+    #[test]
+    fn a_refused_resize_is_noted_and_forgotten_too() {
+        let pending = Condition { r#type: "PodResizePending".into(), ..Condition::default() };
+        let mut conditions = PodConditions::from(vec![pending]);
+        conditions.note();
+        assert!(!conditions.is_resize_refused());
+        conditions[0].reason = "Infeasible".into();
+        assert!(conditions.is_resize_refused());
+        conditions.note();
+        assert!(conditions.is_resize_refused());
+        conditions[0].reason = "Deferred".into();
+        assert!(!conditions.is_resize_refused());
     }
 }

@@ -5,7 +5,6 @@
 //! requests of the pod as a whole replace those of its containers; the overhead of the runtime class comes last. A
 //! container that was resized in place counts with the largest of what is wanted, in force and set aside.
 
-use crate::object::condition;
 use crate::object::pod::{Container, ContainerStatus, Pod, PodSpec, PodStatus, RestartPolicy};
 use crate::object::resources::{CPU, MEMORY, Resources};
 
@@ -128,13 +127,6 @@ fn status_of<'a>(status: &'a PodStatus, name: &str) -> Option<&'a ContainerStatu
     all.rev().find(|container| &*container.name == name)
 }
 
-/// Whether the node has refused a resize for good.
-#[must_use]
-pub fn is_resize_refused(status: &PodStatus) -> bool {
-    condition::find(&status.conditions, "PodResizePending")
-        .is_some_and(|pending| &*pending.reason == "Infeasible")
-}
-
 /// The largest of what is wanted, in force and set aside; what is wanted does not count once the node has refused it
 /// (`determineEffectiveRequests`).
 fn effective(
@@ -143,7 +135,8 @@ fn effective(
     actuated: &Resources,
     allocated: &Resources,
 ) -> Resources {
-    let mut largest = if is_resize_refused(status) { Resources::default() } else { wanted.clone() };
+    let mut largest =
+        if status.conditions.is_resize_refused() { Resources::default() } else { wanted.clone() };
     raise(&mut largest, actuated);
     raise(&mut largest, allocated);
     largest
@@ -172,6 +165,7 @@ fn raise(floor: &mut Resources, to: &Resources) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::condition;
     use crate::object::pod::ContainerStatus;
     use crate::object::resources::ResourceRequirements;
 

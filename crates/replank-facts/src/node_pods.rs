@@ -194,6 +194,12 @@ impl Actives {
         if self.0.is_empty() {
             return;
         }
+        if let (Some(Object::Pod(old)), Some(Object::Pod(new))) = (old, new)
+            && old.is_active() == new.is_active()
+            && old.meta.owner_references.is_same(&new.meta.owner_references)
+        {
+            return;
+        }
         if replicas(old.as_ref()) != replicas(new.as_ref()) {
             self.0.values_mut().for_each(|kept| kept.wanted = None);
         }

@@ -35,7 +35,8 @@ impl Room {
     /// Takes in a change that `view` has taken in.
     pub fn observe(&mut self, view: &View, change: &Change) {
         self.scheduler.observe(view, change);
-        if let Change::Object { new: Some(Object::Node(node)), .. } = change
+        // One that is left out stays so when it changes.
+        if let Change::Object { old: None, new: Some(Object::Node(node)), .. } = change
             && self.closed.contains(&node.name())
         {
             self.scheduler.set_excluded(&node.name(), true);

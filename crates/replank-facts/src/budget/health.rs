@@ -16,7 +16,8 @@ use super::standing::Standing;
 /// Counts of healthy pods, kept up to date change by change; a budget that selects others is counted anew.
 #[derive(Clone, Debug, Default)]
 pub struct Healths {
-    counts: FxHashMap<Ix<PodDisruptionBudget>, Count>,
+    /// By the budgets' slots.
+    counts: Vec<Option<Count>>,
     /// Which were counted, by namespace.
     by_namespace: FxHashMap<Namespace, Vec<Ix<PodDisruptionBudget>>>,
 }
@@ -24,6 +25,8 @@ pub struct Healths {
 #[derive(Clone, Debug)]
 struct Count {
     healthy: i32,
+    /// Whether the budget's status names pods whose evictions were granted: hardly any does, so that it need not be looked at.
+    names_granted: bool,
     /// `None` until it is first asked for.
     standing: Option<Standing>,
 }
@@ -49,7 +52,7 @@ impl Healths {
                 self.disrupt(view, Ix::new(*slot), old, new);
             }
             (Some(Object::PodDisruptionBudget(_)), _) | (_, Some(Object::PodDisruptionBudget(_))) => {
-                self.counts.remove(&Ix::new(*slot));
+                self.forget(Ix::new(*slot));
             }
             (Some(Object::Pod(old)), Some(Object::Pod(new))) if old.meta.labels == new.meta.labels => {
                 self.count(view, Ix::new(*slot), new, i32::from(counts(new)) - i32::from(counts(old)));
@@ -62,20 +65,29 @@ impl Healths {
                 let is_counted = matches!(new, Some(Object::Pod(new)) if counts(new));
                 if counts(old) || is_counted {
                     let budgets = self.by_namespace.remove(&old.meta.namespace).unwrap_or_default();
-                    budgets.iter().for_each(|budget| _ = self.counts.remove(budget));
+                    budgets.iter().for_each(|budget| self.forget(*budget));
                 }
             }
             (Some(_) | None, Some(_) | None) => {}
         }
     }
 
+    fn forget(&mut self, budget: Ix<PodDisruptionBudget>) {
+        if let Some(count) = self.counts.get_mut(budget.slot()) {
+            *count = None;
+        }
+    }
+
     /// Counts a pod under its budgets, or no more.
     fn count(&mut self, view: &View, ix: Ix<Pod>, pod: &Pod, more: i32) {
         let budgets = if more == 0 { &[][..] } else { view.budgets_of(ix) };
+        let is_granted = |budget: Ix<PodDisruptionBudget>| {
+            let status = &view.pod_disruption_budgets[budget].status;
+            status.disrupted_pods.contains_key(pod.meta.name.as_str())
+        };
         for budget in budgets {
-            let Some(count) = self.counts.get_mut(budget) else { continue };
-            let status = &view.pod_disruption_budgets[*budget].status;
-            if !status.disrupted_pods.contains_key(pod.meta.name.as_str()) {
+            let Some(count) = self.counts.get_mut(budget.slot()).and_then(Option::as_mut) else { continue };
+            if !(count.names_granted && is_granted(*budget)) {
                 count.add(more);
             }
         }
@@ -89,7 +101,7 @@ impl Healths {
         old: &PodDisruptionBudget,
         new: &PodDisruptionBudget,
     ) {
-        let Some(count) = self.counts.get_mut(&ix) else { return };
+        let Some(count) = self.counts.get_mut(ix.slot()).and_then(Option::as_mut) else { return };
         let (was, is) = (&old.status.disrupted_pods, &new.status.disrupted_pods);
         let is_counted = |name: &Text| {
             let key = Key { namespace: new.meta.namespace.clone(), name: Name::new(name.clone()) };
@@ -100,6 +112,7 @@ impl Healths {
             let named = of.keys().filter(|name| !but_in.contains_key(*name) && is_counted(name));
             i32::try_from(named.count()).unwrap_or(i32::MAX)
         };
+        count.names_granted = !is.is_empty();
         count.add(named(was, is) - named(is, was));
     }
 
@@ -111,26 +124,33 @@ impl Healths {
 
     /// How a budget stands.
     pub(super) fn standing(&mut self, view: &View, ix: Ix<PodDisruptionBudget>) -> &Standing {
-        let Count { healthy, standing } = self.counted(view, ix);
+        let Count { healthy, names_granted: _, standing } = self.counted(view, ix);
         standing.get_or_insert_with(|| Standing::of(&view.pod_disruption_budgets[ix], *healthy))
     }
 
-    /// Whether a budget's status names pods whose evictions were granted: hardly any does, so that it need not be looked at.
+    /// Whether a budget's status names pods whose evictions were granted.
     pub(super) fn names_granted(&self, view: &View, ix: Ix<PodDisruptionBudget>) -> bool {
-        match self.counts.get(&ix).and_then(|count| count.standing.as_ref()) {
-            Some(standing) => standing.names_granted,
-            None => !view.pod_disruption_budgets[ix].status.disrupted_pods.is_empty(),
+        match self.counts.get(ix.slot()) {
+            Some(Some(count)) => count.names_granted,
+            Some(None) | None => !view.pod_disruption_budgets[ix].status.disrupted_pods.is_empty(),
         }
     }
 
     fn counted(&mut self, view: &View, ix: Ix<PodDisruptionBudget>) -> &mut Count {
-        self.counts.entry(ix).or_insert_with(|| {
+        if self.counts.len() <= ix.slot() {
+            self.counts.resize(ix.slot() + 1, None);
+        }
+        self.counts[ix.slot()].get_or_insert_with(|| {
             let budget = &view.pod_disruption_budgets[ix];
             self.by_namespace.entry(budget.meta.namespace.clone()).or_default().push(ix);
             let disrupted = &budget.status.disrupted_pods;
             let pods = view.pods_of_budget(ix).map(|ix| &view.pods[ix]);
             let healthy = pods.filter(|pod| counts(pod) && !disrupted.contains_key(pod.meta.name.as_str()));
-            Count { healthy: i32::try_from(healthy.count()).unwrap_or(i32::MAX), standing: None }
+            Count {
+                healthy: i32::try_from(healthy.count()).unwrap_or(i32::MAX),
+                names_granted: !disrupted.is_empty(),
+                standing: None,
+            }
         })
     }
 }

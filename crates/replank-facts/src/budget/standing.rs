@@ -20,8 +20,6 @@ pub(super) struct Standing {
     pub(super) healthy: i32,
     /// Healthy pods that must stay.
     pub(super) needed: i32,
-    /// Whether its status names pods whose evictions were granted.
-    pub(super) names_granted: bool,
 }
 
 impl Standing {
@@ -36,7 +34,6 @@ impl Standing {
             allowed: if granted > DISRUPTED_MAX { 0 } else { allowed },
             healthy: seen.min(status.current_healthy),
             needed: status.desired_healthy,
-            names_granted: granted > 0,
         }
     }
 }

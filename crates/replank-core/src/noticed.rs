@@ -209,12 +209,15 @@ impl ExternalChanges {
             (Some(by), None) => self.note(Noticed::Spared(new.name(), by)),
             (Some(_), Some(_)) | (None, None) => {}
         }
+        if new.is_ready() || !old.is_ready() {
+            return;
+        }
         let id = groups::instance_id_of(new);
         let is_ending = view.instances().get(&id).is_some_and(|instance| !instance.is_counted());
         let is_to_go = mark::of(new)
             .is_some_and(|found| matches!(found.mark.role, NodeRole::Drained | NodeRole::Interrupted { .. }));
         let is_known = is_ending || is_to_go || self.ended.contains(&id) || new.meta.is_terminating();
-        if old.is_ready() && !new.is_ready() && !is_known {
+        if !is_known {
             self.note(Noticed::NotReady(new.name()));
         }
     }
@@ -230,6 +233,13 @@ impl ExternalChanges {
 
     fn node(&mut self, view: &View, old: &Node, new: &Node) {
         self.capacity(view, old, new);
+        // Cordons, marks and labels: nearly all changes are of the status alone.
+        if old.spec.unschedulable == new.spec.unschedulable
+            && old.meta.annotations == new.meta.annotations
+            && old.meta.labels == new.meta.labels
+        {
+            return;
+        }
         let instance = view.instances().get(&groups::instance_id_of(new));
         let was_ours = mark::of(old).filter(|found| self.runs.iter().any(|run| found.is_of_run(run)));
         if was_ours.is_none() && !instance.is_some_and(|instance| self.is_ours(view, &instance.group)) {

@@ -205,6 +205,12 @@ impl Fleet {
 
     fn observe_object(&mut self, old: Option<&Object>, new: Option<&Object>) {
         match (old, new) {
+            // What is noted of both would be the same.
+            (Some(Object::Pod(old)), Some(Object::Pod(new)))
+                if old.node == new.node && old.meta.owner_references.is_same(&new.meta.owner_references) =>
+            {
+                self.observe_pod(new);
+            }
             (Some(Object::Pod(_)), _) | (_, Some(Object::Pod(_))) => {
                 for object in old.into_iter().chain(new) {
                     if let Object::Pod(pod) = object {
@@ -244,13 +250,16 @@ impl Fleet {
 
     /// Notes what a pod, as it was or is, may have changed about its node.
     fn observe_pod(&mut self, pod: &Pod) {
-        let member = pod.node.as_ref().map(|name| self.members.get(name));
-        if member.flatten().is_some_and(Member::has_pods) {
-            note(&mut self.dirty_pods, pod.node.as_ref());
-        } else if member.flatten().is_none()
-            || pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet")
-        {
-            note(&mut self.dirty_nodes, pod.node.as_ref());
+        let Some(name) = &pod.node else { return };
+        // What happens on a node happens to several pods: nothing more is to be noted of it.
+        if self.dirty_pods.contains(name) || self.dirty_nodes.contains(name) {
+            return;
+        }
+        let member = self.members.get(name);
+        if member.is_some_and(Member::has_pods) {
+            self.dirty_pods.insert(name.clone());
+        } else if member.is_none() || pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet") {
+            self.dirty_nodes.insert(name.clone());
         }
     }
 

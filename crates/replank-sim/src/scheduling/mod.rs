@@ -277,14 +277,10 @@ fn takes_room(pod: &Pod) -> bool {
 /// Whether a pod that runs was resized, or is being.
 fn asks_for_something_else(old: &Pod, new: &Pod) -> bool {
     let requests = |pod: &Pod| replank_model::object::requests::of_pod(pod);
+    let (was, is) = (&old.status.container_statuses, &new.status.container_statuses);
+    let is_resized = || was.iter().zip(is).any(|(was, is)| was.allocated_resources != is.allocated_resources);
     let may_differ = !Arc::ptr_eq(&old.spec, &new.spec)
         || old.status.allocated_resources != new.status.allocated_resources
-        || old.status.container_statuses.len() == new.status.container_statuses.len()
-            && old
-                .status
-                .container_statuses
-                .iter()
-                .zip(&new.status.container_statuses)
-                .any(|(old, new)| old.allocated_resources != new.allocated_resources);
+        || !was.is_same(is) && was.len() == is.len() && is_resized();
     may_differ && requests(old) != requests(new)
 }

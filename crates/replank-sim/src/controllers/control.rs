@@ -72,7 +72,7 @@ impl Control {
 
     /// Everything that is there at the beginning has been told.
     pub(crate) fn start(&mut self, ctx: &mut Ctx<'_>) {
-        self.garbage.start();
+        self.garbage.start(ctx.view());
         self.volumes.start(ctx);
     }
 

@@ -25,6 +25,12 @@ impl Slots {
             *word &= !bit;
         }
     }
+
+    /// Whether a slot is in.
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        let (word, bit) = place(slot);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
 }
 
 fn place(slot: u32) -> (usize, u64) {
@@ -42,6 +48,7 @@ mod tests {
         assert!(slots.insert(64) && slots.insert(63) && slots.insert(700));
         assert!(!slots.insert(64) && !slots.insert(63) && !slots.insert(700));
         slots.remove(64);
+        assert!(!slots.contains(64) && slots.contains(63) && !slots.contains(7_000));
         assert!(slots.insert(64) && !slots.insert(63));
     }
 }

@@ -1,23 +1,32 @@
 //! The ownership graph (pkg/controller/garbagecollector `graph.go`).
+//!
+//! Most objects are pods, and most pods come and go without anybody asking what they own or who owns them. A pod that nobody names as an owner, and that has no
+//! owner but one that manages it and is there, is left out until it is asked for: the View knows which pods an owner manages.
+
+use std::sync::Arc;
 
 use replank_model::object::meta::{Key, Meta, OwnerReference};
+use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
 use replank_model::text::{Text, Uid};
 use replank_model::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::controllers::slots::Slots;
 use replank_apiserver::{FOREGROUND, ORPHAN};
 
 /// An object in the graph.
 pub(super) type Id = u32;
 
-/// Every object, and which objects depend on it.
+/// Every object but the pods that are left out, and which objects depend on it.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<Option<Node>>,
     free: Vec<Id>,
     by_uid: FxHashMap<Uid, Id>,
+    /// Pods that are not left out, by slot.
+    pods: Slots,
     /// Dependents of owners that are not there, by the owner's uid.
     bereft: FxHashMap<Uid, FxHashSet<Id>>,
 }
@@ -120,9 +129,58 @@ impl Graph {
         self.nodes.get(id as usize).and_then(Option::as_ref).is_some_and(|node| !node.dependents.is_empty())
     }
 
+    /// Whether a pod that is new can be left out.
+    pub(super) fn leaves_out(&self, view: &View, pod: &Pod) -> bool {
+        let meta = &pod.meta;
+        let is_managed = match meta.owner_references.as_slice() {
+            [] => true,
+            [owner] => owner.controller == Some(true) && self.follow(view, owner, meta) == Owner::Solid,
+            [_, _, ..] => false,
+        };
+        is_managed
+            && !deletes_dependents(meta)
+            && !orphans_dependents(meta)
+            && (self.bereft.is_empty() || !self.bereft.contains_key(&meta.uid))
+    }
+
+    /// Whether the pod in a slot is left out.
+    pub(super) fn is_left_out(&self, slot: u32) -> bool {
+        !self.pods.contains(slot)
+    }
+
+    /// Takes in the pods that an owner manages and that were left out.
+    pub(super) fn draw_in(&mut self, view: &View, owner: &Uid) {
+        for ix in view.pods_of(owner) {
+            if self.is_left_out(ix.raw())
+                && let Some(pod) = view.pods.get(*ix)
+            {
+                self.put(view, ix.raw(), &Object::Pod(Arc::clone(pod)));
+            }
+        }
+    }
+
+    /// Takes in a pod that an object names as its owner, where it was left out.
+    fn draw_in_owner(&mut self, view: &View, owner: &OwnerReference, dependent: &Meta) {
+        if &*owner.kind != Kind::Pod.as_str() || self.by_uid.contains_key(&owner.uid) {
+            return;
+        }
+        let key = Key { namespace: dependent.namespace.clone(), name: owner.name.clone() };
+        let Some((slot, pod)) = view.pods.find(&key).map(|ix| (ix.raw(), &view.pods[ix])) else { return };
+        if pod.meta.uid == owner.uid && self.is_left_out(slot) {
+            self.put(view, slot, &Object::Pod(Arc::clone(pod)));
+        }
+    }
+
     /// Notes an object and its owners.
-    pub(super) fn put(&mut self, object: &Object) -> Id {
+    pub(super) fn put(&mut self, view: &View, slot: u32, object: &Object) -> Id {
         let meta = object.meta();
+        if object.kind() == Kind::Pod {
+            // First of all: owners may name each other in a circle.
+            self.pods.insert(slot);
+        }
+        for owner in &meta.owner_references {
+            self.draw_in_owner(view, owner, meta);
+        }
         let id = match self.by_uid.get(&meta.uid) {
             Some(id) => *id,
             None => self.insert(object),
@@ -139,6 +197,11 @@ impl Graph {
         }
         self.node(id).owners = owners;
         id
+    }
+
+    /// The pod in a slot is gone.
+    pub(super) fn forget_pod(&mut self, slot: u32) {
+        self.pods.remove(slot);
     }
 
     /// Forgets an object. Returns its owners' nodes and its dependents'.
@@ -171,9 +234,16 @@ impl Graph {
     }
 
     /// Uids of owners that are named and not there.
-    pub(super) fn absent_owners(&self) -> FxHashSet<Uid> {
+    pub(super) fn absent_owners(&self, view: &View) -> FxHashSet<Uid> {
         let named = |(uid, dependents): (&Uid, &FxHashSet<Id>)| (!dependents.is_empty()).then(|| uid.clone());
-        self.bereft.iter().filter_map(named).collect()
+        let mut absent: FxHashSet<Uid> = self.bereft.iter().filter_map(named).collect();
+        if !absent.is_empty() {
+            // A pod that is named as what it is not is there nevertheless.
+            for (_, pod) in view.pods.unordered() {
+                absent.remove(&pod.meta.uid);
+            }
+        }
+        absent
     }
 
     fn insert(&mut self, object: &Object) -> Id {

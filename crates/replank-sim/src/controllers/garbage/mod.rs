@@ -6,10 +6,10 @@
 
 mod graph;
 
-use replank_model::object::Object;
 use replank_model::object::meta::{Meta, OwnerReference};
+use replank_model::object::{Kind, Object};
 use replank_model::text::Uid;
-use replank_model::view::Change;
+use replank_model::view::{Change, View};
 use rustc_hash::FxHashSet;
 
 use super::{Ctx, REACTION};
@@ -24,6 +24,8 @@ pub(crate) struct GarbageCollector {
     graph: Graph,
     /// Owners that were never there.
     outside: FxHashSet<Uid>,
+    /// Owners that wait for their dependents to go.
+    waiting: FxHashSet<Uid>,
     /// What is to be looked at, in turn, by uid: a node's number may be another object's by then.
     queue: Vec<(Uid, Work)>,
     queued: FxHashSet<(Uid, Work)>,
@@ -42,15 +44,22 @@ enum Work {
 
 impl GarbageCollector {
     /// Everything that is there at the beginning has been seen.
-    pub(crate) fn start(&mut self) {
-        self.outside = self.graph.absent_owners();
+    pub(crate) fn start(&mut self, view: &View) {
+        self.outside = self.graph.absent_owners(view);
     }
 
     pub(crate) fn watch(&mut self, ctx: &mut Ctx<'_>, change: &Change) {
-        let Change::Object { old, new, .. } = change else { return };
+        let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
-            (old, Some(new)) => self.see(ctx, old.as_ref().map(Object::meta), new),
-            (Some(old), None) => self.lose(ctx, old.meta()),
+            (None, Some(Object::Pod(pod)))
+                if self.graph.is_left_out(*slot) && self.graph.leaves_out(ctx.view(), pod) => {}
+            (old, Some(new)) => self.see(ctx, *slot, old.as_ref().map(Object::meta), new),
+            (Some(Object::Pod(pod)), None) if self.graph.is_left_out(*slot) => {
+                for owner in &pod.meta.owner_references {
+                    self.wake_waiting(ctx, &owner.uid);
+                }
+            }
+            (Some(old), None) => self.lose(ctx, *slot, old),
             (None, None) => {}
         }
     }
@@ -61,6 +70,7 @@ impl GarbageCollector {
         for (uid, work) in std::mem::take(&mut self.queue) {
             let Some(id) = self.graph.id(&uid) else { continue };
             let Some(object) = self.graph.object(ctx.view(), id) else { continue };
+            self.graph.draw_in(ctx.view(), &uid);
             match work {
                 Work::Delete => self.attempt(ctx, id, &object),
                 Work::Orphan => self.orphan(ctx, id, &object),
@@ -69,14 +79,14 @@ impl GarbageCollector {
         }
     }
 
-    fn see(&mut self, ctx: &mut Ctx<'_>, old: Option<&Meta>, new: &Object) {
+    fn see(&mut self, ctx: &mut Ctx<'_>, slot: u32, old: Option<&Meta>, new: &Object) {
         let meta = new.meta();
         // Owners that have not changed are mostly one list.
         if old.is_some_and(|old| old.owner_references == meta.owner_references) && is_settled(old, meta) {
             return;
         }
         let known: &[OwnerReference] = old.map_or(&[], |old| &old.owner_references);
-        let id = self.graph.put(new);
+        let id = self.graph.put(ctx.view(), slot, new);
         for added in meta.owner_references.iter().filter(|owner| !known.iter().any(|k| k.uid == owner.uid)) {
             // An owner that is not there, or that is going, or that is another kind of thing.
             let is_solid = self.graph.follow(ctx.view(), added, meta) == Owner::Solid;
@@ -88,7 +98,11 @@ impl GarbageCollector {
             self.wake_waiting(ctx, &changed.uid);
         }
         let was = |state: fn(&Meta) -> bool| old.is_some_and(state);
-        if deletes_dependents(meta) && !was(deletes_dependents) {
+        if !deletes_dependents(meta) {
+            self.waiting.remove(&meta.uid);
+        } else if !was(deletes_dependents) {
+            self.waiting.insert(meta.uid.clone());
+            self.graph.draw_in(ctx.view(), &meta.uid);
             for dependent in self.graph.dependents(id) {
                 self.add_id(ctx, dependent);
             }
@@ -99,7 +113,13 @@ impl GarbageCollector {
         }
     }
 
-    fn lose(&mut self, ctx: &mut Ctx<'_>, meta: &Meta) {
+    fn lose(&mut self, ctx: &mut Ctx<'_>, slot: u32, object: &Object) {
+        let meta = object.meta();
+        if object.kind() == Kind::Pod {
+            self.graph.forget_pod(slot);
+        }
+        self.waiting.remove(&meta.uid);
+        self.graph.draw_in(ctx.view(), &meta.uid);
         let (owners, dependents) = self.graph.remove(&meta.uid);
         for dependent in dependents {
             self.add_id(ctx, dependent);
@@ -114,6 +134,9 @@ impl GarbageCollector {
 
     /// An owner that waits for its dependents is to look whether any is left.
     fn wake_waiting(&mut self, ctx: &mut Ctx<'_>, owner: &Uid) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let object = self.graph.id(owner).and_then(|id| self.graph.object(ctx.view(), id));
         if object.is_some_and(|object| deletes_dependents(object.meta())) {
             self.add(ctx, owner.clone(), Work::Delete);

@@ -1,5 +1,6 @@
 //! What becomes of dependents, on ConfigMaps.
 
+use replank_model::object::{Kind, Object};
 use replank_model::time::Span;
 use serde_json::{Value, json};
 
@@ -144,4 +145,28 @@ fn objects_that_own_each_other_in_a_circle_go_all() {
     delete(&mut world, "a", "Foreground");
     second(&mut world);
     assert_eq!(there(&mut world, &["a", "b", "c"]), [false; 3]);
+}
+
+#[test]
+fn a_pod_goes_with_whoever_manages_it_and_takes_along_what_it_owns() {
+    for propagation in ["Background", "Foreground"] {
+        let mut world = world(Vec::new());
+        map(&mut world, "a", &[], &[]);
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": uid(&mut world, "a"),
+            "controller": true, "blockOwnerDeletion": true});
+        world.apply(
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "ownerReferences": [owner]},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}}),
+        );
+        let Some(Object::Pod(pod)) = world.get(Kind::Pod, "p") else { panic!("it is there") };
+        let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod.meta.uid.as_str()});
+        world.apply(json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "b", "ownerReferences": [owner]}}));
+        second(&mut world);
+        assert_eq!(there(&mut world, &["a", "b"]), [true, true]);
+        delete(&mut world, "a", propagation);
+        second(&mut world);
+        assert_eq!(there(&mut world, &["a", "b"]), [false, false], "{propagation}");
+        assert!(world.get(Kind::Pod, "p").is_none(), "{propagation}");
+    }
 }

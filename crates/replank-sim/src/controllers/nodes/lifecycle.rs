@@ -45,7 +45,9 @@ pub(crate) struct NodeLifecycle {
     pub(super) next_pass: Option<Time>,
     /// Nodes whose NoSchedule taints are to be compared with their conditions.
     pub(super) unswept: FxHashSet<u32>,
-    /// Pods that were bound and whose node may not be ready.
+    /// Nodes that were not ready at the last look.
+    pub(super) lost: FxHashSet<NodeName>,
+    /// Pods that were bound to such nodes, and are to be looked at.
     pub(super) bound: Slots,
 }
 
@@ -75,6 +77,7 @@ impl NodeLifecycle {
     pub(super) fn forget(&mut self, ctx: &mut Ctx<'_>, node: &Node) {
         let name = node.name();
         self.health.remove(&name);
+        self.lost.remove(&name);
         self.silent.remove(&name);
         self.fresh.remove(&name);
         // The zone's state is computed again without it.

@@ -47,8 +47,10 @@ impl NodeLifecycle {
     }
 
     pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, pod: &PodChange<'_>) {
-        let is_bound = || pod.new.is_some_and(|new| new.node.is_some());
-        if pod.is_moved() && is_bound() && self.bound.insert(pod.slot) {
+        // With a node that is lost only afterwards, the round that finds it lost has its pods at hand.
+        let is_lost =
+            || pod.new.and_then(|new| new.node.as_ref()).is_some_and(|node| self.lost.contains(node));
+        if !self.lost.is_empty() && pod.is_moved() && is_lost() && self.bound.insert(pod.slot) {
             later(ctx, REACTION, Due::Bound(pod.slot));
         }
     }
@@ -112,17 +114,12 @@ impl NodeLifecycle {
         // One that has become Ready since the last round marks the pod upstream too; its kubelet takes that back within 10 s
         // (pkg/kubelet/status `syncPeriod`), and nobody waits for it here.
         let now = ctx.view().node(node).and_then(|node| condition::find(&node.status.conditions, "Ready"));
-        // Of a node without the condition nothing is known yet.
-        let was_lost = || self.health.get(node).and_then(|health| health.seen).is_some_and(is_bad);
-        if now.is_some_and(|ready| is_bad(ready.status)) && was_lost() {
+        let is_lost = now.is_some_and(|ready| ready.status != ConditionStatus::True);
+        if is_lost && self.lost.contains(node) {
             let pod = pod.clone();
             monitor::mark_pod_unready(ctx, &pod);
         }
     }
-}
-
-fn is_bad(ready: ConditionStatus) -> bool {
-    ready != ConditionStatus::True
 }
 
 fn later(ctx: &mut Ctx<'_>, span: Span, due: Due) {

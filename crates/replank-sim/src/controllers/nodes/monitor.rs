@@ -77,6 +77,10 @@ impl NodeLifecycle {
             health.seen = current;
         }
         match current {
+            Some(ConditionStatus::False | ConditionStatus::Unknown) => self.lost.insert(name.clone()),
+            Some(ConditionStatus::True) | None => self.lost.remove(name),
+        };
+        match current {
             None => {}
             Some(ConditionStatus::True) => {
                 taints::unmark_no_execute(ctx, name);

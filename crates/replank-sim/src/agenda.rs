@@ -11,9 +11,15 @@ const BLOCK: u8 = 128;
 
 /// Events in the order in which they are due; those due at one moment in the order of their rank, then in that in which
 /// they were put down.
+///
+/// What would find nothing to do when its turn comes need not be put down: its turn is kept, and is taken up when something gives reason to before.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
     clock: Clock,
+    /// Turns given so far.
+    turns: u64,
+    /// The last turn that is over.
+    over: Turn,
     /// The block that the last event was taken from.
     near: Near<E>,
     /// What is due in later blocks, by their numbers.
@@ -33,11 +39,11 @@ struct Near<E> {
     moments: Vec<Moment<E>>,
 }
 
-/// What is due at one moment. Who comes first was put down first, so nothing is compared.
+/// What is due at one moment, by the numbers of turns. Nearly always the first was put down first, so nothing is compared.
 #[derive(Debug)]
 struct Moment<E> {
-    looks: VecDeque<E>,
-    happenings: VecDeque<E>,
+    looks: VecDeque<(u64, E)>,
+    happenings: VecDeque<(u64, E)>,
 }
 
 /// A block to come, in the order in which its events were put down.
@@ -50,9 +56,16 @@ struct Block<E> {
 
 #[derive(Debug)]
 struct Entry<E> {
+    turn: Turn,
+    event: E,
+}
+
+/// When something comes: the moment, and what of that moment comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn {
     at: Time,
     rank: Rank,
-    event: E,
+    number: u64,
 }
 
 /// Which events of one moment come first.
@@ -81,31 +94,44 @@ impl<E> Near<E> {
         (self.busy != 0).then(|| Time::from_millis(start + i64::from(self.busy.trailing_zeros())))
     }
 
-    fn put(&mut self, Entry { at, rank, event }: Entry<E>) {
-        let place = at.as_millis().rem_euclid(i64::from(BLOCK));
+    fn put(&mut self, Entry { turn, event }: Entry<E>) {
+        let place = turn.at.as_millis().rem_euclid(i64::from(BLOCK));
         self.busy |= 1 << place;
         let moment = &mut self.moments[usize::try_from(place).expect("a place in a block")];
-        match rank {
-            Rank::Look => moment.looks.push_back(event),
-            Rank::ScriptEvent => moment.happenings.push_back(event),
+        let events = match turn.rank {
+            Rank::Look => &mut moment.looks,
+            Rank::ScriptEvent => &mut moment.happenings,
+        };
+        if events.back().is_none_or(|(last, _)| *last < turn.number) {
+            events.push_back((turn.number, event));
+        } else {
+            let place = events.partition_point(|(number, _)| *number < turn.number);
+            events.insert(place, (turn.number, event));
         }
     }
 
-    /// Takes the first event.
-    fn pop(&mut self) -> Option<E> {
+    /// Takes the first event, and its rank and number.
+    fn pop(&mut self) -> Option<(Rank, u64, E)> {
         let place = self.busy.trailing_zeros() as usize;
         let moment = self.moments.get_mut(place)?;
-        let event = moment.looks.pop_front().or_else(|| moment.happenings.pop_front());
+        let look = moment.looks.pop_front().map(|(number, event)| (Rank::Look, number, event));
+        let happening =
+            || moment.happenings.pop_front().map(|(number, event)| (Rank::ScriptEvent, number, event));
+        let first = look.or_else(happening);
         if moment.looks.is_empty() && moment.happenings.is_empty() {
             self.busy &= self.busy - 1;
         }
-        event
+        first
     }
 
     fn entries(&self) -> impl Iterator<Item = (Time, &E)> {
         let start = self.number * i64::from(BLOCK);
         (start..).zip(&self.moments).flat_map(|(at, moment)| {
-            moment.looks.iter().chain(&moment.happenings).map(move |event| (Time::from_millis(at), event))
+            moment
+                .looks
+                .iter()
+                .chain(&moment.happenings)
+                .map(move |(_, event)| (Time::from_millis(at), event))
         })
     }
 }
@@ -114,7 +140,8 @@ impl<E> Agenda<E> {
     /// Nothing is due yet. Taking events moves the clock.
     pub(crate) fn new(clock: Clock) -> Self {
         let near = Near::new(block_of(clock.now()));
-        Self { clock, near, far: BTreeMap::new(), spare: Vec::new(), taken: 0 }
+        let over = Turn { at: clock.now(), rank: Rank::Look, number: 0 };
+        Self { clock, turns: 0, over, near, far: BTreeMap::new(), spare: Vec::new(), taken: 0 }
     }
 
     /// The present moment.
@@ -132,16 +159,46 @@ impl<E> Agenda<E> {
         self.put(at, Rank::Look, event);
     }
 
+    /// Keeps a turn at a moment for something that would find nothing to do then, as things are.
+    pub(crate) fn keep(&mut self, at: Time) -> Turn {
+        self.turn(at, Rank::ScriptEvent)
+    }
+
+    /// As [`Agenda::keep`], for a look of a controller.
+    pub(crate) fn keep_look(&mut self, at: Time) -> Turn {
+        self.turn(at, Rank::Look)
+    }
+
+    /// Whether a turn that was kept has not come yet.
+    pub(crate) fn is_to_come(&self, turn: Turn) -> bool {
+        turn > self.over
+    }
+
+    /// Puts an event down for a turn that was kept and has not come yet.
+    pub(crate) fn take_up(&mut self, turn: Turn, event: E) {
+        debug_assert!(self.is_to_come(turn), "a turn that is over is not taken up");
+        self.put_in(turn, event);
+    }
+
+    fn turn(&mut self, at: Time, rank: Rank) -> Turn {
+        self.turns += 1;
+        Turn { at: at.max(self.now()), rank, number: self.turns }
+    }
+
     fn put(&mut self, at: Time, rank: Rank, event: E) {
-        let at = at.max(self.now());
-        let (number, entry) = (block_of(at), Entry { at, rank, event });
+        let turn = self.turn(at, rank);
+        self.put_in(turn, event);
+    }
+
+    fn put_in(&mut self, turn: Turn, event: E) {
+        let (number, entry) = (block_of(turn.at), Entry { turn, event });
         if number == self.near.number {
             return self.near.put(entry);
         }
         let spare = &mut self.spare;
-        let new = || Block { first: at, entries: spare.pop().unwrap_or_default() };
+        let new = || Block { first: turn.at, entries: spare.pop().unwrap_or_default() };
         let block = self.far.entry(number).or_insert_with(new);
-        block.first = block.first.min(at);
+        block.first = block.first.min(turn.at);
         block.entries.push(entry);
     }
 
@@ -155,8 +212,8 @@ impl<E> Agenda<E> {
         let mut pending: Vec<(Time, &E)> = self.near.entries().collect();
         for block in self.far.values() {
             let mut entries: Vec<&Entry<E>> = block.entries.iter().collect();
-            entries.sort_by_key(|entry| (entry.at, entry.rank));
-            pending.extend(entries.into_iter().map(|entry| (entry.at, &entry.event)));
+            entries.sort_by_key(|entry| entry.turn);
+            pending.extend(entries.into_iter().map(|entry| (entry.turn.at, &entry.event)));
         }
         pending.into_iter().filter_map(|(at, event)| Some((at, of(event)?))).collect()
     }
@@ -179,12 +236,15 @@ impl<E> Agenda<E> {
         }
         self.clock.advance_to(at);
         self.taken += 1;
-        self.near.pop()
+        let (rank, number, event) = self.near.pop()?;
+        self.over = Turn { at, rank, number };
+        Some(event)
     }
 
-    /// Moves time forward without an event.
+    /// Moves time forward without an event: there is none until then.
     pub(crate) fn advance_to(&mut self, at: Time) {
         self.clock.advance_to(at);
+        self.over = self.over.max(Turn { at, rank: Rank::ScriptEvent, number: self.turns });
     }
 }
 
@@ -211,6 +271,29 @@ mod tests {
         }
         assert_eq!(taken, [5, 1, 3, 2, 7, 0, 4, 8]);
         assert_eq!(agenda.next_due(), Some(at(9_300)));
+    }
+
+    #[test]
+    fn a_turn_that_was_kept_is_taken_up_where_it_was() {
+        let at = Time::from_millis;
+        let mut agenda = Agenda::new(Clock::new(at(0)));
+        let (near, far) = (agenda.keep(at(5)), agenda.keep_look(at(700)));
+        agenda.at(at(5), 'b');
+        agenda.look_at(at(700), 'd');
+        agenda.at(at(3), 'x');
+        assert_eq!(agenda.pop_until(at(3)), Some('x'));
+        assert!(agenda.is_to_come(near) && agenda.is_to_come(far));
+        agenda.take_up(near, 'a');
+        agenda.take_up(far, 'c');
+        assert_eq!(agenda.pop_until(at(9_000)), Some('a'));
+        assert!(!agenda.is_to_come(near));
+        let later = agenda.keep(at(5));
+        assert_eq!(agenda.pop_until(at(9_000)), Some('b'));
+        assert!(agenda.is_to_come(later));
+        agenda.advance_to(at(6));
+        assert!(!agenda.is_to_come(later));
+        let taken: String = std::iter::from_fn(|| agenda.pop_until(at(9_000))).collect();
+        assert_eq!(taken, "cd");
     }
 
     #[test]

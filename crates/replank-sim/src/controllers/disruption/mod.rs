@@ -7,6 +7,8 @@ mod scale;
 mod status;
 mod tally;
 
+use std::collections::VecDeque;
+
 use replank_model::object::Object;
 use replank_model::object::condition::{self, ConditionStatus};
 use replank_model::object::meta::ResourceVersion;
@@ -19,10 +21,12 @@ use rustc_hash::FxHashMap;
 
 use super::slots::Slots;
 use super::{Ctx, PodChange, REACTION};
+use crate::agenda::Turn;
 use crate::event::{ControlDue, DisruptionDue as Due, Event};
 use replank_apiserver::condition as conditions;
 use replank_apiserver::{DISRUPTION_TARGET, EventType};
-use tally::Tallies;
+use status::Wanted;
+use tally::{Tallies, Tally};
 
 /// How long a pod keeps a DisruptionTarget condition without being deleted (`stalePodDisruptionTimeout`).
 const STALE_AFTER: Span = Span::from_minutes(2);
@@ -36,7 +40,7 @@ pub fn budget_status(
     let budget = view.pod_disruption_budgets.get(ix)?;
     let mut tallies = Tallies::default();
     tallies.put_budget(view, ix);
-    let counted = status::compute(view, ix, budget, tallies.get(ix)?, now);
+    let counted = status::compute(view, ix, budget, (tallies.get(ix)?, 0, &mut None), now);
     Some(counted.map_or_else(|failure| status::fail_safe(budget, &failure, now), |found| found.status))
 }
 
@@ -46,14 +50,27 @@ pub(crate) struct Disruption {
     tallies: Tallies,
     /// Budgets with a look on the agenda.
     looks: Slots,
-    /// What the last look at each budget went by, by slot, where another look would find nothing to do.
-    settled: Vec<Option<Settled>>,
+    /// What is known of each budget, by slot.
+    known: Vec<Known>,
+    /// Budgets for which a turn was kept, in the order of the turns. Some have been taken up since.
+    kept: VecDeque<u32>,
     /// Counts what may have changed how many pods an owner wants.
     scales: u64,
     /// Budgets that are to be looked at again when an allowed eviction is taken back.
     rechecks: FxHashMap<u32, Time>,
     /// Pods whose condition is to be looked at.
     stale: Slots,
+}
+
+/// What is known of a budget from looks at it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// What the last look went by, where another look would find nothing to do.
+    settled: Option<Settled>,
+    /// What its pods' owners want.
+    wanted: Option<Wanted>,
+    /// The turn of a look that would find nothing to do: it is taken up if something changes before.
+    turn: Option<Turn>,
 }
 
 /// All that a look at a budget goes by, where no eviction is under way.
@@ -75,10 +92,16 @@ impl Disruption {
                 if !is_same_selection(old.as_ref(), budget) {
                     self.tallies.put_budget(ctx.view(), Ix::new(*slot));
                 }
+                self.tallies.note_version(Ix::new(*slot), budget.meta.resource_version);
                 self.look_soon(ctx, *slot);
             }
             (Some(Object::PodDisruptionBudget(_)), None) => self.tallies.remove_budget(Ix::new(*slot)),
-            (old, new) => self.scales += u64::from(!scale::is_same(old.as_ref(), new.as_ref())),
+            (old, new) => {
+                if !scale::is_same(old.as_ref(), new.as_ref()) {
+                    self.scales += 1;
+                    self.take_up_turns(ctx);
+                }
+            }
         }
     }
 
@@ -113,22 +136,84 @@ impl Disruption {
         }
     }
 
+    /// Puts a look on the agenda, or keeps its turn where it would find nothing to do.
     fn look_soon(&mut self, ctx: &mut Ctx<'_>, budget: u32) {
-        if self.looks.insert(budget) {
-            ctx.agenda.after(REACTION, Event::Control(ControlDue::Disruption(Due::Look(budget))));
+        if self.looks.contains(budget) {
+            return;
         }
+        let finds_nothing = self.finds_nothing(budget);
+        let known = self.known(budget);
+        match known.turn.filter(|turn| ctx.agenda.is_to_come(*turn)) {
+            Some(_) if finds_nothing => {}
+            Some(turn) => self.take_up(ctx, budget, turn),
+            None if finds_nothing => {
+                known.turn = Some(ctx.agenda.keep(ctx.api.now() + REACTION));
+                self.keep(ctx, budget);
+            }
+            None => {
+                self.looks.insert(budget);
+                ctx.agenda.after(REACTION, look_at(budget));
+            }
+        }
+    }
+
+    /// Notes that a turn was kept, and forgets those that are over.
+    fn keep(&mut self, ctx: &Ctx<'_>, budget: u32) {
+        let is_over = |first: &u32| {
+            let turn = self.known.get(*first as usize).and_then(|known| known.turn);
+            turn.is_none_or(|turn| !ctx.agenda.is_to_come(turn))
+        };
+        while self.kept.front().is_some_and(is_over) {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(budget);
+    }
+
+    /// Any look may find something to do now.
+    fn take_up_turns(&mut self, ctx: &mut Ctx<'_>) {
+        for budget in std::mem::take(&mut self.kept) {
+            let turn = self.known(budget).turn.filter(|turn| ctx.agenda.is_to_come(*turn));
+            if let Some(turn) = turn {
+                self.take_up(ctx, budget, turn);
+            }
+        }
+    }
+
+    fn take_up(&mut self, ctx: &mut Ctx<'_>, budget: u32, turn: Turn) {
+        self.known(budget).turn = None;
+        self.looks.insert(budget);
+        ctx.agenda.take_up(turn, look_at(budget));
+    }
+
+    fn known(&mut self, budget: u32) -> &mut Known {
+        let at = budget as usize;
+        if self.known.len() <= at {
+            self.known.resize(at + 1, Known::default());
+        }
+        &mut self.known[at]
+    }
+
+    /// Whether a look at a budget would find nothing to do.
+    fn finds_nothing(&self, budget: u32) -> bool {
+        let settled = self.known.get(budget as usize).and_then(|known| known.settled);
+        let present = || self.tallies.get(Ix::new(budget)).map(|tally| self.state(tally));
+        settled.is_some() && settled == present()
+    }
+
+    fn state(&self, tally: &Tally) -> Settled {
+        Settled { version: tally.version, moves: tally.moves, scales: self.scales }
     }
 
     fn look(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
         self.looks.remove(slot);
+        if self.finds_nothing(slot) {
+            return;
+        }
         let ix = Ix::<PodDisruptionBudget>::new(slot);
         let Some(budget) = ctx.view().pod_disruption_budgets.get(ix) else { return };
         let Some(tally) = self.tallies.get(ix) else { return };
-        let mut settled =
-            Settled { version: budget.meta.resource_version, moves: tally.moves, scales: self.scales };
-        if self.settled.get(slot as usize) == Some(&Some(settled)) {
-            return;
-        }
+        let mut settled = self.state(tally);
+        let mut wanted = self.known.get(slot as usize).and_then(|known| known.wanted);
         let budget = budget.clone();
         // A look that tells of something tells of it each time; one at evictions that were allowed goes by the time.
         let mut is_settled = tally.pods > 0 && tally.unmanaged == 0;
@@ -137,7 +222,8 @@ impl Disruption {
         if tally.pods == 0 {
             ctx.api.record(&object, EventType::Normal, "NoPods", "No matching pods found");
         }
-        let status = match status::compute(ctx.view(), ix, &budget, tally, now) {
+        let basis = (tally, self.scales, &mut wanted);
+        let status = match status::compute(ctx.view(), ix, &budget, basis, now) {
             Ok(found) => {
                 if tally.unmanaged > 0 && counts_owners(&budget) {
                     ctx.api.record(&object, EventType::Warning, "UnmanagedPods", &unmanaged(&budget));
@@ -157,19 +243,14 @@ impl Disruption {
             }
         };
         if status != budget.status {
-            let written = ctx
-                .api
-                .modify_status::<PodDisruptionBudget>(&budget.meta.key(), |budget| budget.status = status);
-            debug_assert!(written.is_ok(), "the budget was just read");
-            match written {
-                Ok(written) => settled.version = written.meta.resource_version,
-                Err(_) => is_settled = false,
+            ctx.api.modify_status_at::<PodDisruptionBudget>(ix, |budget| budget.status = status);
+            match ctx.view().pod_disruption_budgets.get(ix) {
+                Some(written) => settled.version = written.meta.resource_version,
+                None => is_settled = false,
             }
         }
-        if self.settled.len() <= slot as usize {
-            self.settled.resize(slot as usize + 1, None);
-        }
-        self.settled[slot as usize] = is_settled.then_some(settled);
+        let known = self.known(slot);
+        (known.settled, known.wanted) = (is_settled.then_some(settled), wanted);
     }
 
     fn look_again_at(&mut self, ctx: &mut Ctx<'_>, slot: u32, recheck: Time) {
@@ -178,7 +259,7 @@ impl Disruption {
         let known = self.rechecks.get(&slot).copied().filter(|known| *known > ctx.api.now());
         if known.is_none_or(|known| at < known) {
             self.rechecks.insert(slot, at);
-            ctx.agenda.at(at, Event::Control(ControlDue::Disruption(Due::Look(slot))));
+            ctx.agenda.at(at, look_at(slot));
         }
     }
 
@@ -221,6 +302,10 @@ impl Disruption {
         });
         debug_assert!(written.is_ok(), "the pod was just read");
     }
+}
+
+fn look_at(budget: u32) -> Event {
+    Event::Control(ControlDue::Disruption(Due::Look(budget)))
 }
 
 /// When a pod's DisruptionTarget condition is stale; never for a pod that is ending, or where its kubelet set it

@@ -46,15 +46,32 @@ pub(super) enum Failure {
     Percentage(#[from] IntOrStringError),
 }
 
-/// Computes a budget's status.
+/// How many pods the owners of a budget's pods want, and what that was counted by: which owners there were, and how often a scale had changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    rosters: u64,
+    scales: u64,
+    pods: i32,
+}
+
+/// Computes a budget's status. What its owners want is counted only where that may have changed since it was counted last.
 pub(super) fn compute(
     view: &View,
     ix: Ix<PodDisruptionBudget>,
     budget: &PodDisruptionBudget,
-    tally: &Tally,
+    (tally, scales, wanted): (&Tally, u64, &mut Option<Wanted>),
     now: Time,
 ) -> Result<Found, Failure> {
-    let (expected, desired) = expected_and_desired(view, budget, tally)?;
+    let count = || -> Result<i32, Failure> {
+        let rosters = tally.rosters;
+        if let Some(known) = wanted.filter(|known| (known.rosters, known.scales) == (rosters, scales)) {
+            return Ok(known.pods);
+        }
+        let pods = expected_scale(view, budget, tally)?;
+        *wanted = Some(Wanted { rosters, scales, pods });
+        Ok(pods)
+    };
+    let (expected, desired) = expected_and_desired(budget, tally, count)?;
     let (disrupted, recheck, not_deleted) = disrupted_pods(view, ix, budget, now);
     let leaving = disrupted.iter().filter(|(name, at)| {
         **at + DELETION_TIMEOUT > now && pod_of(view, budget, name).is_some_and(|pod| is_healthy(&pod))
@@ -89,9 +106,9 @@ pub(super) fn fail_safe(
 
 /// How many pods there should be, and how many of them must stay healthy.
 fn expected_and_desired(
-    view: &View,
     budget: &PodDisruptionBudget,
     tally: &Tally,
+    wanted: impl FnOnce() -> Result<i32, Failure>,
 ) -> Result<(i32, i32), Failure> {
     let scaled = |value: &IntOrString, total: i32| -> Result<i32, Failure> {
         let scaled = value.scaled(i64::from(total), Rounding::Up)?;
@@ -99,12 +116,12 @@ fn expected_and_desired(
     };
     match (&budget.spec.max_unavailable, &budget.spec.min_available) {
         (Some(most), _) => {
-            let expected = expected_scale(view, budget, tally)?;
+            let expected = wanted()?;
             Ok((expected, expected.saturating_sub(scaled(most, expected)?).max(0)))
         }
         (None, Some(IntOrString::Int(least))) => Ok((i32::try_from(tally.pods).unwrap_or(i32::MAX), *least)),
         (None, Some(least @ IntOrString::String(_))) => {
-            let expected = expected_scale(view, budget, tally)?;
+            let expected = wanted()?;
             Ok((expected, scaled(least, expected)?))
         }
         (None, None) => Ok((0, 0)),

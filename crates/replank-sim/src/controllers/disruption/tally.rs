@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use replank_model::object::meta::OwnerReference;
+use replank_model::object::meta::{OwnerReference, ResourceVersion};
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
 use replank_model::text::Uid;
@@ -37,6 +37,10 @@ pub(super) struct Tally {
     pub(super) owners: BTreeMap<Uid, Owned>,
     /// How often any of these has moved; no two counts of a budget's pods begin alike.
     pub(super) moves: u64,
+    /// The same of which owners there are.
+    pub(super) rosters: u64,
+    /// The budget's version.
+    pub(super) version: ResourceVersion,
 }
 
 /// One owner's part of a budget's pods.
@@ -107,7 +111,8 @@ impl Tallies {
         }
         // Far enough from where earlier counts can have come to.
         let moves = u64::from(self.epoch) << 32;
-        self.budgets[budget.slot()] = Some(Tally { epoch: self.epoch, moves, ..Tally::default() });
+        self.budgets[budget.slot()] =
+            Some(Tally { epoch: self.epoch, moves, rosters: moves, ..Tally::default() });
         for ix in view.pods_of_budget(budget) {
             let Some(pod) = view.pods.get(ix) else { continue };
             let known = self.shares.get_mut(ix.slot()).and_then(Option::take);
@@ -115,6 +120,13 @@ impl Tallies {
             share.budgets.retain(|(slot, _)| *slot != budget.raw());
             self.add(budget, pod, &mut share);
             self.set_share(ix, share);
+        }
+    }
+
+    /// A budget has a new version.
+    pub(super) fn note_version(&mut self, budget: Ix<PodDisruptionBudget>, version: ResourceVersion) {
+        if let Some(tally) = self.budgets.get_mut(budget.slot()).and_then(Option::as_mut) {
+            tally.version = version;
         }
     }
 
@@ -132,7 +144,11 @@ impl Tallies {
         tally.healthy += u32::from(share.is_healthy);
         match pod.meta.controller() {
             Some(owner) => {
-                let new = || Owned { owner: owner.clone(), pods: 0 };
+                let rosters = &mut tally.rosters;
+                let new = || {
+                    *rosters += 1;
+                    Owned { owner: owner.clone(), pods: 0 }
+                };
                 tally.owners.entry(owner.uid.clone()).or_insert_with(new).pods += 1;
             }
             None => tally.unmanaged += 1,
@@ -157,6 +173,7 @@ impl Tallies {
                     owned.pods -= 1;
                     if owned.pods == 0 {
                         tally.owners.remove(uid);
+                        tally.rosters += 1;
                     }
                 }
                 None => tally.unmanaged -= 1,

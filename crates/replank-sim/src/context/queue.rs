@@ -3,7 +3,7 @@
 use replank_model::time::{Span, Time};
 
 use super::REACTION;
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Turn};
 use crate::event::{Controller, Event};
 
 /// First and longest pause after a failure; it doubles with every further one.
@@ -50,6 +50,8 @@ struct Entry {
     later: Option<Time>,
     /// Until when the writes of the last look take.
     writing: Option<Time>,
+    /// The turn of a look that would find nothing to do: it is taken up if there is reason to before.
+    turn: Option<Turn>,
 }
 
 const CONTROLLERS: usize = 10;
@@ -89,6 +91,18 @@ impl WorkQueue {
         let entry = self.entry(key);
         if !std::mem::replace(&mut entry.is_pending, true) && !entry.is_busy {
             entry.put_down(agenda, key, reaction);
+        }
+    }
+
+    /// Notes that an object is to be looked at, and that the look will find nothing to do if nothing else is added before: only its turn is kept.
+    pub(crate) fn add_idle(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
+        let entry = self.entry((controller, slot));
+        // A look that goes well ends a row of failures.
+        if entry.is_pending || entry.is_busy || entry.failures > 0 {
+            self.add(agenda, controller, slot);
+        } else if entry.turn_to_come(agenda).is_none() {
+            let at = entry.reacts_at(agenda, REACTION);
+            entry.turn = Some(agenda.keep_look(at));
         }
     }
 
@@ -163,14 +177,24 @@ impl WorkQueue {
     }
 
     /// A pause is over: whether the object is to be looked at now, for it does not wait already.
-    pub(crate) fn pause_is_over(&mut self, controller: Controller, slot: u32, now: Time) -> bool {
+    pub(crate) fn pause_is_over(
+        &mut self,
+        agenda: &mut Agenda<Event>,
+        controller: Controller,
+        slot: u32,
+    ) -> bool {
         let entry = self.entry((controller, slot));
-        if entry.later != Some(now) {
+        if entry.later != Some(agenda.now()) {
             return false;
         }
         entry.later = None;
         if entry.is_busy {
             entry.is_pending = true;
+            return false;
+        }
+        if entry.turn_to_come(agenda).is_some() {
+            // Time has passed: the look that is to come may find something to do.
+            self.add(agenda, controller, slot);
             return false;
         }
         !entry.is_pending
@@ -179,6 +203,17 @@ impl WorkQueue {
 
 impl Entry {
     fn put_down(&mut self, agenda: &mut Agenda<Event>, key: Key, reaction: Span) {
+        let look = Event::Sync(key.0, key.1);
+        if let Some(turn) = self.turn_to_come(agenda) {
+            self.turn = None;
+            return agenda.take_up(turn, look);
+        }
+        let at = self.reacts_at(agenda, reaction);
+        agenda.look_at(at, look);
+    }
+
+    /// When a look is due that there is reason to now.
+    fn reacts_at(&mut self, agenda: &Agenda<Event>, reaction: Span) -> Time {
         let mut at = agenda.now() + reaction;
         if let Some(until) = self.writing {
             at = at.max(until);
@@ -186,6 +221,37 @@ impl Entry {
                 self.writing = None;
             }
         }
-        agenda.look_at(at, Event::Sync(key.0, key.1));
+        at
+    }
+
+    fn turn_to_come(&self, agenda: &Agenda<Event>) -> Option<Turn> {
+        self.turn.filter(|turn| agenda.is_to_come(*turn))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_apiserver::Clock;
+
+    use super::*;
+
+    #[test]
+    fn a_look_that_would_find_nothing_has_its_turn_if_there_is_reason_to_look_before() {
+        let at = Time::from_millis;
+        let (mut agenda, mut queue) = (Agenda::new(Clock::new(at(0))), WorkQueue::default());
+        let (controller, slot) = (Controller::ReplicaSet, 3);
+        queue.add_idle(&mut agenda, controller, slot);
+        assert_eq!(agenda.next_due(), None);
+        agenda.advance_to(at(2));
+        queue.add(&mut agenda, controller, slot);
+        queue.add_idle(&mut agenda, controller, slot);
+        assert_eq!(agenda.next_due(), Some(at(5)), "it comes as soon as the first would have");
+        assert_eq!(agenda.pop_until(at(9)), Some(Event::Sync(controller, slot)));
+        queue.take(controller, slot);
+        queue.add_idle(&mut agenda, controller, slot);
+        assert_eq!(agenda.pop_until(at(19)), None);
+        agenda.advance_to(at(20));
+        queue.add(&mut agenda, controller, slot);
+        assert_eq!(agenda.next_due(), Some(at(25)), "the turn before is over");
     }
 }

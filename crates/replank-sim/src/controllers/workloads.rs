@@ -59,7 +59,8 @@ impl Workloads {
         match (old, new) {
             (None, None) => {}
             (old, Some(Object::ReplicaSet(new))) => {
-                ctx.enqueue(Controller::ReplicaSet, *slot);
+                self.tallies.set_changed(&new.meta);
+                self.look_at_owner(ctx, Controller::ReplicaSet, *slot);
                 let old = match old {
                     Some(Object::ReplicaSet(old)) => Some(&**old),
                     Some(_) | None => None,
@@ -188,7 +189,7 @@ impl Workloads {
 
     /// A pause is over.
     pub(crate) fn pause_is_over(&mut self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
-        if ctx.queue.pause_is_over(controller, slot, ctx.agenda.now()) {
+        if ctx.queue.pause_is_over(ctx.agenda, controller, slot) {
             self.sync(ctx, controller, slot);
         }
     }
@@ -239,6 +240,15 @@ impl Workloads {
         }
     }
 
+    /// Has an owner of pods looked at soon. Most changes of pods are none that a ReplicaSet counts.
+    fn look_at_owner(&self, ctx: &mut Ctx<'_>, controller: Controller, slot: u32) {
+        if controller == Controller::ReplicaSet && self.tallies.is_settled(slot) {
+            ctx.queue.add_idle(ctx.agenda, controller, slot);
+        } else {
+            ctx.enqueue(controller, slot);
+        }
+    }
+
     /// Has the owner of a pod looked at: the present one, the former one where it changed, or all that could adopt it. The owner that it had.
     fn owner_of_pod(
         &mut self,
@@ -256,10 +266,10 @@ impl Workloads {
             pod.new.and_then(|new| owners.of(ctx.view(), at, &new.meta, kind))
         };
         if let Some(slot) = before.filter(|slot| Some(*slot) != after) {
-            ctx.enqueue(controller, slot);
+            self.look_at_owner(ctx, controller, slot);
         }
         if let Some(slot) = after {
-            ctx.enqueue(controller, slot);
+            self.look_at_owner(ctx, controller, slot);
             if pod.is_ready && !pod.was_ready {
                 let after = min_ready(ctx.view(), controller, slot);
                 if after > Span::ZERO {

@@ -96,6 +96,7 @@ pub(super) fn sync<R: Replicated>(
     if burst.is_none() && look_at_counts(ctx, parts, slot, &set)? {
         return Ok(Done::Yes);
     }
+    parts.tallies.unsettle(&set.meta().uid);
     let Some(selector) = set.selector() else { return Ok(Done::Yes) };
     let burst = match burst {
         Some(burst) => burst,
@@ -155,6 +156,7 @@ fn look_at_counts<R: Replicated>(
     let (active, wanted) = (counts.active as usize, usize::try_from(set.replicas()).unwrap_or(0));
     if set.meta().is_terminating() || active == wanted {
         status::write(ctx, slot, &**set, Seen::counted(counts), Ok(()))?;
+        parts.tallies.settle::<R>(ctx.view(), slot, &set.meta().uid, counts);
         return Ok(true);
     }
     if active + 1 != wanted {

@@ -7,19 +7,23 @@
 use std::sync::Arc;
 
 use replank_model::labels::Labels;
+use replank_model::object::meta::{Meta, ResourceVersion};
 use replank_model::object::pod::Pod;
 use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::Uid;
-use replank_model::view::View;
+use replank_model::view::{Ix, View};
 use rustc_hash::FxHashMap;
 
 use super::Replicated;
 use crate::controllers::pods;
+use crate::controllers::slots::Slots;
 
 /// Counters of the sets that have been looked at.
 #[derive(Debug, Default)]
 pub(in crate::controllers) struct Tallies {
     sets: FxHashMap<Uid, Tally>,
+    /// ReplicaSets that a look would find nothing to do at, by slot.
+    settled: Slots,
 }
 
 /// The pods that one set manages.
@@ -50,6 +54,18 @@ struct Tally {
     counts: Counts,
     /// Labels that were asked about last: pods of one template share theirs.
     asked: Option<(Labels, Fit)>,
+    /// What the set has told of its pods, if it has as many as it wants and is as it was then.
+    told: Option<Told>,
+}
+
+/// What a look at a set left behind that had nothing to do but to tell of the set's pods.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    /// The set's slot.
+    slot: u32,
+    /// The set's version.
+    version: ResourceVersion,
+    counts: Counts,
 }
 
 /// What a pod's labels are to a set.
@@ -80,6 +96,7 @@ impl Tallies {
             {
                 tally.count(was, false);
                 tally.count(is, true);
+                note(&mut self.settled, tally);
             }
             return;
         }
@@ -89,13 +106,44 @@ impl Tallies {
             {
                 let share = tally.share(pod);
                 tally.count(share, is_there);
+                note(&mut self.settled, tally);
             }
         }
     }
 
     /// A set is gone.
     pub(in crate::controllers) fn forget(&mut self, uid: &Uid) {
+        self.unsettle(uid);
         self.sets.remove(uid);
+    }
+
+    /// A set has changed.
+    pub(in crate::controllers) fn set_changed(&mut self, set: &Meta) {
+        let told = self.sets.get(&set.uid).and_then(|tally| tally.told);
+        if told.is_some_and(|told| told.version != set.resource_version) {
+            self.unsettle(&set.uid);
+        }
+    }
+
+    /// Whether a look at the ReplicaSet in a slot would find nothing to do.
+    pub(in crate::controllers) fn is_settled(&self, slot: u32) -> bool {
+        self.settled.contains(slot)
+    }
+
+    /// A set has as many pods as it wants, and tells of them what was counted.
+    pub(super) fn settle<R: Replicated>(&mut self, view: &View, slot: u32, uid: &Uid, counts: Counts) {
+        let known = view.table::<R>().get(Ix::new(slot)).filter(|set| set.meta().uid == *uid);
+        if let (Some(set), Some(tally)) = (known, self.sets.get_mut(uid)) {
+            tally.told = Some(Told { slot, version: set.meta().resource_version, counts });
+            note(&mut self.settled, tally);
+        }
+    }
+
+    /// What a look at a set finds is not known.
+    pub(super) fn unsettle(&mut self, uid: &Uid) {
+        if let Some(told) = self.sets.get_mut(uid).and_then(|tally| tally.told.take()) {
+            self.settled.remove(told.slot);
+        }
     }
 
     /// A pod as the set's template describes it, not yet stored. Those of one template share what they have in common.
@@ -141,6 +189,7 @@ impl Tallies {
             pod: None,
             counts: Counts::default(),
             asked: None,
+            told: None,
         };
         for pod in view.pods_of(uid).iter().filter_map(|ix| view.pods.get(*ix)) {
             let share = tally.share(pod);
@@ -149,6 +198,17 @@ impl Tallies {
         let counts = tally.counts;
         self.sets.insert(uid.clone(), tally);
         Some(counts)
+    }
+}
+
+/// Notes whether a look at a set would find nothing to do.
+fn note(settled: &mut Slots, tally: &Tally) {
+    match tally.told {
+        Some(told) if told.counts == tally.counts => {
+            settled.insert(told.slot);
+        }
+        Some(told) => settled.remove(told.slot),
+        None => {}
     }
 }
 

@@ -267,24 +267,27 @@ impl Kubelets {
     }
 
     fn see(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
+        let known = self.records.get(slot).filter(|record| record.uid == pod.meta.uid);
+        let is_stopping = known.map(|record| record.is_stopping);
+        let is_behind = !pod.is_terminating() && report::is_behind(ctx.api, pod);
+        // Most changes of a pod are its kubelet's own, or ask for nothing new.
+        let is_seen = is_stopping.is_some_and(|is_stopping| is_stopping || !pod.is_terminating());
+        if is_seen && !is_behind {
+            return;
+        }
         // A pod may name a node that nobody has.
         let is_nowhere =
             ctx.api.serving().traces && pod.node.as_ref().is_some_and(|node| ctx.view().node(node).is_none());
         if self.is_silent(pod) || is_nowhere {
             return;
         }
-        let known = self.records.get(slot).filter(|record| record.uid == pod.meta.uid);
-        let is_stopping = match known {
-            Some(record) => record.is_stopping,
-            None => {
-                self.admit(ctx, slot, pod);
-                false
-            }
-        };
-        if !pod.is_terminating() && report::is_behind(ctx.api, pod) {
+        if is_stopping.is_none() {
+            self.admit(ctx, slot, pod);
+        }
+        if is_behind {
             self.after(ctx, delays::OBSERVE, slot, Step::Observe);
         }
-        if !pod.is_terminating() || is_stopping {
+        if !pod.is_terminating() || is_stopping == Some(true) {
             return;
         }
         let delays = delays::stopping(&self.model, ctx, pod);

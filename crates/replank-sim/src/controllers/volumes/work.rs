@@ -1,5 +1,7 @@
 //! The volume controllers, and what is to be looked at.
 
+use std::sync::Arc;
+
 use replank_model::text::NodeName;
 use replank_model::time::Time;
 use rustc_hash::FxHashSet;
@@ -51,6 +53,15 @@ impl Volumes {
         old: Option<&replank_model::object::pod::Pod>,
         new: &replank_model::object::pod::Pod,
     ) {
+        // What is noted of a pod is its claims, its node, and whether it may still run.
+        let is_noted = |old: &replank_model::object::pod::Pod| {
+            Arc::ptr_eq(&old.spec, &new.spec)
+                && old.node == new.node
+                && old.is_terminal() == new.is_terminal()
+        };
+        if old.is_some_and(is_noted) {
+            return;
+        }
         if old.is_none() && users::has_ephemeral(new) {
             later(ctx, REACTION, Due::Ephemeral(slot));
         }

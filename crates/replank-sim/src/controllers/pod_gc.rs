@@ -15,6 +15,7 @@ use replank_model::object::{Kind, Object};
 use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 use replank_model::view::{Change, Ix, View};
+use rustc_hash::FxHashSet;
 
 use super::phase::Phase;
 use super::{Ctx, PodChange};
@@ -42,19 +43,18 @@ pub(crate) struct PodGc {
     dead: BTreeSet<NodeName>,
     /// Pods on their way out that were never bound.
     unbound: BTreeSet<u32>,
-    /// Ended pods in the order in which they would go.
-    ended: BTreeSet<Ended>,
+    /// Ended pods, by slot. Hardly ever are there so many that their order is asked for.
+    ended: FxHashSet<u32>,
     /// When the next round is on the agenda.
     next_round: Option<Time>,
 }
 
-/// Evicted ones first, then the oldest (`byEvictionAndCreationTimestamp`).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// An ended pod: evicted ones go first, then the oldest (`byEvictionAndCreationTimestamp`).
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ended {
     is_not_evicted: bool,
     created: Option<Time>,
     key: Key,
-    slot: u32,
 }
 
 impl PodGc {
@@ -75,16 +75,12 @@ impl PodGc {
     }
 
     pub(crate) fn pod_changed(&mut self, ctx: &mut Ctx<'_>, change: &PodChange<'_>) {
-        let (slot, old) = (change.slot, change.old.map(|old| &**old));
-        match (old, change.new) {
-            (old, Some(new)) => self.see_pod(ctx, slot, old, new),
-            (Some(old), None) => {
-                self.unbound.remove(&slot);
-                if !self.ended.is_empty() {
-                    self.ended.remove(&ended(slot, old));
-                }
+        match change.new {
+            Some(new) => self.see_pod(ctx, change.slot, change.old.map(|old| &**old), new),
+            None => {
+                self.unbound.remove(&change.slot);
+                self.ended.remove(&change.slot);
             }
-            (None, None) => {}
         }
     }
 
@@ -103,7 +99,7 @@ impl PodGc {
 
     fn see_pod(&mut self, ctx: &mut Ctx<'_>, slot: u32, old: Option<&Pod>, new: &Pod) {
         if new.is_terminal() && old.is_none_or(|old| !old.is_terminal()) {
-            self.ended.insert(ended(slot, new));
+            self.ended.insert(slot);
             if self.ended.len() > ENDED_MAX {
                 self.round_at(ctx, ctx.api.now());
             }
@@ -146,9 +142,17 @@ impl PodGc {
     }
 
     fn remove_ended(&mut self, ctx: &mut Ctx<'_>) {
-        while self.ended.len() > ENDED_MAX {
-            let Some(first) = self.ended.pop_first() else { return };
-            if let Some(pod) = ctx.view().pods.get(Ix::<Pod>::new(first.slot)).cloned() {
+        let excess = self.ended.len().saturating_sub(ENDED_MAX);
+        if excess == 0 {
+            return;
+        }
+        let pods = self.ended.iter().map(|slot| Ix::<Pod>::new(*slot));
+        let pods = pods.filter_map(|ix| Some((ended(ctx.view().pods.get(ix)?), ix)));
+        let mut all: Vec<(Ended, Ix<Pod>)> = pods.collect();
+        all.sort();
+        for (_, ix) in all.into_iter().take(excess) {
+            self.ended.remove(&ix.raw());
+            if let Some(pod) = ctx.view().pods.get(ix).cloned() {
                 force_delete(ctx, &pod, None);
             }
         }
@@ -189,10 +193,10 @@ impl PodGc {
     }
 }
 
-fn ended(slot: u32, pod: &Pod) -> Ended {
+fn ended(pod: &Pod) -> Ended {
     let is_evicted = pod.status.phase == PodPhase::Failed && &*pod.status.reason == "Evicted";
     let (created, key) = (pod.meta.creation_timestamp, pod.meta.key());
-    Ended { is_not_evicted: !is_evicted, created, key, slot }
+    Ended { is_not_evicted: !is_evicted, created, key }
 }
 
 fn is_dead(node: &Node) -> bool {

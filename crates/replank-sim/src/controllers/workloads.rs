@@ -92,7 +92,13 @@ impl Workloads {
                 self.history.forget(&gone.meta.uid);
                 self.revision_changed(ctx, gone);
             }
-            (_, Some(Object::Deployment(_))) => ctx.enqueue(Controller::Deployment, *slot),
+            (_, Some(Object::Deployment(new))) => {
+                if self.rollouts.has_told(*slot, new.meta.resource_version) {
+                    ctx.queue.add_idle(ctx.agenda, Controller::Deployment, *slot);
+                } else {
+                    ctx.enqueue(Controller::Deployment, *slot);
+                }
+            }
             (Some(Object::Deployment(_)), None) => ctx.queue.forget(Controller::Deployment, *slot),
             (Some(_) | None, Some(_)) | (Some(_), None) => {}
         }

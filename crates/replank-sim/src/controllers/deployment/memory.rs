@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use replank_model::object::meta::ResourceVersion;
 use replank_model::object::pod::PodSpec;
 use replank_model::object::workload::{Deployment, ReplicaSet};
 use replank_model::selector::{LabelSelector, Selector};
@@ -20,6 +21,8 @@ pub(in crate::controllers) struct Memory {
     compared: FxHashMap<Uid, Compared>,
     /// Deployments whose rollout is over, by slot.
     settled: FxHashMap<u32, Settled>,
+    /// The versions of Deployments that tell all there is to tell of their ReplicaSets, by slot.
+    told: FxHashMap<u32, ResourceVersion>,
 }
 
 /// A selector, compiled.
@@ -87,6 +90,16 @@ impl Memory {
             Some(found) => drop(self.settled.insert(slot, found)),
             None => drop(self.settled.remove(&slot)),
         }
+    }
+
+    /// Notes that a Deployment tells all there is to tell of its ReplicaSets.
+    pub(super) fn tell(&mut self, slot: u32, version: ResourceVersion) {
+        self.told.insert(slot, version);
+    }
+
+    /// Whether a look at a Deployment would find nothing to do, if nothing happens to its ReplicaSets.
+    pub(in crate::controllers) fn has_told(&self, slot: u32, version: ResourceVersion) -> bool {
+        self.told.get(&slot) == Some(&version)
     }
 
     /// A ReplicaSet is gone.

@@ -29,6 +29,7 @@ use look::{Look, Split};
 pub(super) use memory::Memory;
 use revision::present;
 use settled::Settled;
+use status::has_nothing_to_say_of_progress;
 
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;
@@ -38,7 +39,13 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: 
     let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
     if let Some(split) = memory.settled(slot).and_then(|known| known.split(ctx.view(), index, &deployment)) {
         let mut look = Look { ctx, slot, deployment, sets: Vec::new(), present: None, kept: None };
-        return look.write_rollout_status(&split);
+        look.write_rollout_status(&split)?;
+        // The next look finds what this one has written, and nothing else to write, unless a rollout begins.
+        let written = look.ctx.view().deployments.get(Ix::new(slot));
+        if let Some(written) = written.filter(|written| has_nothing_to_say_of_progress(written)) {
+            memory.tell(slot, written.meta.resource_version);
+        }
+        return Ok(());
     }
     let Some(selector) = memory.selector(slot, &deployment) else { return Ok(()) };
     if selector.is_empty() || !selects_its_template(&deployment, &selector) {

@@ -131,7 +131,12 @@ impl Disruption {
         for budget in budgets {
             self.look_soon(ctx, budget);
         }
-        if let Some(due) = change.new.and_then(|new| stale_at(new)) {
+        let has_same_conditions =
+            |new: &Pod| change.old.is_some_and(|old| old.status.conditions.is_same(&new.status.conditions));
+        let new = change.new.filter(|new| !has_same_conditions(new));
+        // Whoever evicts a pod deletes it right after it has said so.
+        let is_going = || ctx.view().pods.get(ix).is_some_and(|present| present.is_terminating());
+        if let Some(due) = new.and_then(|new| stale_at(new)).filter(|_| !is_going()) {
             self.clear_at(ctx, slot, due);
         }
     }

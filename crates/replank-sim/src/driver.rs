@@ -147,12 +147,13 @@ impl Driver {
     }
 
     pub(crate) fn watch(&mut self, agenda: &mut Agenda<Event>, draws: &Draws, change: &Change) {
-        let Some((stream, delta)) = observed(change) else { return };
-        if let Stream::Objects(kind) = stream
-            && !self.engine.watches(kind)
+        if let Change::Object { old, new, .. } = change
+            && let Some(object) = new.as_ref().or(old.as_ref())
+            && !self.engine.watches(object.kind())
         {
             return;
         }
+        let Some((stream, delta)) = observed(change) else { return };
         let at = match self.queues.iter().position(|(known, _)| *known == stream) {
             Some(at) => at,
             None => {

@@ -49,21 +49,31 @@ impl Places {
     ) -> Self {
         let mut view = view.clone();
         let present = view.nodes.len();
-        for group in groups {
-            let profile = &target::template(target, group).profile;
-            for zone in &group.zones {
-                for (number, shape) in profile.shapes.iter().enumerate() {
-                    let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));
-                    let mut node = profile.node(&name, zone, shape);
-                    node.status.conditions = vec![ready()].into();
-                    view.apply(Delta::from(node));
-                    add_csi_node(&mut view, &name, shape);
-                }
-            }
+        for delta in new_nodes(groups, target) {
+            view.apply(delta);
         }
         let room = Room::load(&view, closed);
         let new = view.nodes.len() - present;
         Self { view, room, new }
+    }
+
+    /// As [`Places::with_new_nodes`], where there is a room that knows the view: to copy it takes less than to load another.
+    pub fn beside(
+        room: &Room,
+        view: &View,
+        groups: &BTreeSet<&GroupName>,
+        target: &Target,
+        closed: &BTreeSet<NodeName>,
+    ) -> Self {
+        let known = groups.iter().filter_map(|name| view.groups().get(*name));
+        let mut room = room.clone();
+        room.set_all_closed(closed);
+        let mut places = Self { view: view.clone(), room, new: 0 };
+        for delta in new_nodes(known, target) {
+            places.change(delta);
+        }
+        places.new = places.view.nodes.len() - view.nodes.len();
+        places
     }
 
     /// Every old node has given way to a new one: new nodes of a group in these zones, one for each.
@@ -82,7 +92,7 @@ impl Places {
                 let mut node = profile.node(&name, zone, shape);
                 node.status.conditions = vec![ready()].into();
                 view.apply(Delta::from(node));
-                add_csi_node(&mut view, &name, shape);
+                csi_node(&name, shape).into_iter().for_each(|csi| _ = view.apply(csi));
             }
         }
         let room = Room::load(&view, closed);
@@ -142,13 +152,31 @@ impl Places {
     }
 }
 
-fn add_csi_node(view: &mut View, name: &NodeName, shape: &NodeShape) {
+/// An empty new node of each zone and shape of groups.
+fn new_nodes<'a>(groups: impl Iterator<Item = &'a Arc<NodeGroup>>, target: &Target) -> Vec<Delta> {
+    let mut all = Vec::new();
+    for group in groups {
+        let profile = &target::template(target, group).profile;
+        for zone in &group.zones {
+            for (number, shape) in profile.shapes.iter().enumerate() {
+                let name = NodeName::from(format!("new-{}-{zone}-{number}", group.name));
+                let mut node = profile.node(&name, zone, shape);
+                node.status.conditions = vec![ready()].into();
+                all.push(Delta::from(node));
+                all.extend(csi_node(&name, shape));
+            }
+        }
+    }
+    all
+}
+
+fn csi_node(name: &NodeName, shape: &NodeShape) -> Option<Delta> {
     if shape.csi_drivers.is_empty() {
-        return;
+        return None;
     }
     let mut csi = CsiNode { spec: CsiNodeSpec { drivers: shape.csi_drivers.clone() }, ..CsiNode::default() };
     csi.meta.name = name.into();
-    view.apply(Delta::from(csi));
+    Some(Delta::from(csi))
 }
 
 fn ready() -> Condition {

@@ -16,7 +16,7 @@ use replank_model::view::{Change, View};
 use replank_schedule::{Assurances, Assured, Mark, Nomination, Scheduler, Trial};
 
 /// The scheduler, and the nodes that are left out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Room {
     scheduler: Scheduler,
     closed: BTreeSet<NodeName>,

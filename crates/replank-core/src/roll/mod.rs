@@ -424,8 +424,13 @@ struct Gear<'r> {
 }
 
 impl Gear<'_> {
+    /// Where pods fit, kept from one decision to the next.
+    fn room<'r>(room: &'r mut Option<Room>, ctx: &Context<'_>) -> &'r mut Room {
+        room.get_or_insert_with(|| Room::load(ctx.view, ctx.fleet.closed()))
+    }
+
     fn works<'a: 'g, 'g>(&'g mut self, ctx: &Context<'a>, acting: &[evict::Drain<'a>]) -> Works<'g> {
-        let room = self.room.get_or_insert_with(|| Room::load(ctx.view, ctx.fleet.closed()));
+        let room = Self::room(self.room, ctx);
         let loose = self.loose.get_or_insert_with(|| loose_pods(ctx.view));
         Works::new(ctx, Ledger::new(ctx.view, self.healths), room, (loose, self.actives), acting)
     }
@@ -643,7 +648,8 @@ fn settle(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], gear: &mut Gear<'_>, w
     let grown = rolls.iter().filter(|_| !ctx.scope.is_external());
     let names: BTreeSet<&GroupName> = grown.map(|roll| roll.name).collect();
     let closed = external::closed_at_end(ctx);
-    let mut places = Places::with_new_nodes(ctx.view, &names, &ctx.scope.plan.target, closed);
+    let mut places =
+        Places::beside(Gear::room(gear.room, ctx), ctx.view, &names, &ctx.scope.plan.target, &closed);
     let mut works = gear.works(ctx, &[]);
     halt::blockers(ctx, rolls, &mut works, &mut places);
     Verdict::Stopped(why)

@@ -9,6 +9,7 @@ use replank_protocol::decision::Decision;
 use replank_protocol::wait_list::{Shelves, WaitList};
 use replank_protocol::waiting::{RunEnd, RunWait, Subject, Waiting, WaitingOn};
 
+use crate::order::sort;
 use crate::sent::{COMMAND_LIFE, Offer, Sent};
 
 /// See the module's page.
@@ -23,6 +24,8 @@ pub(crate) struct DecisionBuilder {
     sorted: usize,
     /// What waits besides.
     shelves: Shelves,
+    /// What the decision before told.
+    last: WaitList,
     wake: Option<Time>,
 }
 
@@ -44,8 +47,14 @@ impl DecisionBuilder {
             waits: Vec::new(),
             sorted: 0,
             shelves: Shelves::default(),
+            last: WaitList::default(),
             wake: None,
         }
+    }
+
+    /// Says what the decision before told: the more is told again, the sooner it is in order.
+    pub(crate) fn follow(&mut self, last: WaitList) {
+        self.last = last;
     }
 
     /// The key of an effect on something; see [`CommandKey`].
@@ -118,7 +127,7 @@ impl DecisionBuilder {
                 later.retain(|one| !self.shelves.has(&one.what));
                 self.waits.append(&mut later);
             }
-            sort(&mut self.waits);
+            sort(&mut self.waits, self.last.own());
             self.sorted = self.waits.len();
         }
         &self.waits
@@ -151,7 +160,7 @@ impl DecisionBuilder {
             true
         });
         self.shelves = shelves;
-        sort(&mut self.waits);
+        sort(&mut self.waits, self.last.own());
         self.sorted = self.waits.len();
     }
 
@@ -166,23 +175,6 @@ impl DecisionBuilder {
         let waiting = WaitList::new(self.waits, self.shelves);
         Decision { commands: self.commands, waiting, wake_at: self.wake, ..Decision::default() }
     }
-}
-
-fn sort(waits: &mut Vec<Waiting>) {
-    // Numbers are sorted, for each wait is as large as a dozen of them; then each wait is moved once.
-    let mut order: Vec<usize> = (0..waits.len()).collect();
-    // Stable: of several reasons for one thing the first stays first.
-    order.sort_by(|a, b| waits[*a].what.cmp(&waits[*b].what));
-    for place in 0..order.len() {
-        let mut from = order[place];
-        // What was there at first has been moved to where another one was taken from.
-        while from < place {
-            from = order[from];
-        }
-        order[place] = from;
-        waits.swap(place, from);
-    }
-    waits.dedup_by(|later, first| later.what == first.what);
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod interrupt;
 pub mod migrate;
 mod moving;
 mod noticed;
+mod order;
 mod proof;
 mod resume;
 mod roll;

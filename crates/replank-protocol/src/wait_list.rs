@@ -35,6 +35,12 @@ impl WaitList {
         Self { own: Arc::new(own), shelves }
     }
 
+    /// What was found for one decision alone, in order.
+    #[must_use]
+    pub fn own(&self) -> &[Waiting] {
+        &self.own
+    }
+
     /// All of it, in order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {

@@ -24,6 +24,7 @@ use replank_protocol::command::{CommandKey, Effect, KubernetesEffect, Mark};
 use replank_protocol::decision::Decision;
 use replank_protocol::intent::Intent;
 use replank_protocol::mark::{Before, Begun, Halted, Moment, Until};
+use replank_protocol::wait_list::WaitList;
 use replank_protocol::waiting::{RunWait, Subject, Waiting, WaitingOn};
 
 /// See the module's page.
@@ -375,6 +376,11 @@ impl<'a> Context<'a> {
     /// Whether a node is one of a group's of the run, or moves into it.
     pub(super) fn is_in(&self, member: &Member, roll: &GroupRoll<'_>) -> bool {
         self.scope.lane_of(&member.group) == roll.name
+    }
+
+    /// Says what the decision before told: most of it will be told again.
+    pub(super) fn follow(&mut self, last: &WaitList) {
+        self.builder.follow(last.clone());
     }
 
     /// Says why something waits; the first reason that is found for it stands.

@@ -289,6 +289,7 @@ impl Cache {
             draft.as_mut().unwrap_or(&mut account.sent),
             &mut self.watched,
         );
+        ctx.follow(&self.waited);
         ctx.is_scaled = account.is_scaled;
         ctx.raising.clone_from(&account.raising);
         ctx.holder = match standing {

@@ -91,6 +91,15 @@ impl DecisionBuilder {
         let _nothing_waits = self.offer(sent, what, key, effect);
     }
 
+    /// Goes on with a command that is under way, or refused and to be tried again, and says that something waits on it; `None` where there is none.
+    pub(crate) fn renew(&mut self, sent: &mut Sent, subject: Subject, key: &CommandKey) -> Option<Wish> {
+        let (until, what, refused) = sent.renew(self.now, key)?;
+        self.wake_at(until);
+        let wish = if refused.is_some() { Wish::Refused } else { Wish::UnderWay(until) };
+        self.wait(subject, refused.unwrap_or(WaitingOn::Run(RunWait::Effect { what })));
+        Some(wish)
+    }
+
     fn offer(
         &mut self,
         sent: &mut Sent,

@@ -33,6 +33,8 @@ pub(crate) trait Mover {
     fn key(&self, effect: &str, on: &str) -> CommandKey;
     /// Sends a command, unless it is under way.
     fn send(&mut self, subject: Subject, what: &str, key: CommandKey, effect: Effect);
+    /// Goes on with a command that is under way, or refused and to be tried again; whether it is.
+    fn renew(&mut self, subject: Subject, key: &CommandKey) -> bool;
     /// Says why something waits.
     fn wait(&mut self, what: Subject, on: WaitingOn);
     /// Says why something waits for a moment that is known.
@@ -47,34 +49,28 @@ pub(crate) fn eviction(bound: &Bound, grace_seconds: Option<i64>) -> Effect {
 /// Evicts a pod, unless that is under way.
 pub(crate) fn evict(mover: &mut impl Mover, bound: &Bound, grace_seconds: Option<i64>) {
     let key = mover.key("evict", bound.pod.meta.uid.as_str());
-    mover.send(Subject::Pod(bound.pod.meta.key()), "eviction", key, eviction(bound, grace_seconds));
+    mover.send(Subject::Pod(bound.key.clone()), "eviction", key, eviction(bound, grace_seconds));
 }
 
 /// A pod's incarnation.
 pub(crate) fn target(bound: &Bound) -> PodTarget {
-    PodTarget { key: bound.pod.meta.key(), uid: bound.pod.meta.uid.clone() }
+    PodTarget { key: bound.key.clone(), uid: bound.pod.meta.uid.clone() }
 }
 
 /// Goes on with an eviction that was asked for before, as an answer or the budget's status tells; whether it was.
-pub(crate) fn goes_on(
-    mover: &mut impl Mover,
-    ledger: &Ledger<'_>,
-    bound: &Bound,
-    grace_seconds: Option<i64>,
-) -> bool {
+pub(crate) fn goes_on(mover: &mut impl Mover, ledger: &Ledger<'_>, bound: &Bound) -> bool {
     let now = mover.now();
     if mover.sent().knows_eviction(&bound.pod.meta.uid) {
         let key = mover.key("evict", bound.pod.meta.uid.as_str());
         // What something other than a budget refuses keeps nothing for itself until it is tried again: others may need the same budget.
-        if mover.sent().claims(now, &key) || mover.sent().is_refused(now, &key) {
-            evict(mover, bound, grace_seconds);
+        if mover.renew(Subject::Pod(bound.key.clone()), &key) {
             return true;
         }
     }
     let is_granted = ledger.is_granted(now, bound.ix, &bound.pod);
     if is_granted {
         let on = WaitingOn::Run(RunWait::Effect { what: Text::from("eviction") });
-        mover.wait_until(Subject::Pod(bound.pod.meta.key()), on, now + GRANTED_SEEN);
+        mover.wait_until(Subject::Pod(bound.key.clone()), on, now + GRANTED_SEEN);
     }
     is_granted
 }
@@ -95,7 +91,7 @@ pub(crate) fn restart(
     bound: &Bound,
     room: impl FnOnce() -> Result<(), WaitingOn>,
 ) {
-    let subject = Subject::Pod(bound.pod.meta.key());
+    let subject = Subject::Pod(bound.key.clone());
     let restarted = deployment.spec.template.meta.annotations.value(mark::RESTARTED_AT);
     if is_being_replaced(deployment, &bound.pod) {
         let since = restarted.and_then(|text| text.parse().ok());

@@ -111,21 +111,23 @@ impl Sent {
             return Offer::Send;
         };
         entry.is_wanted = true;
-        match &entry.state {
-            State::Flying { until } | State::Done { until } | State::Unknown { until } if *until >= now => {
-                Offer::UnderWay(*until)
-            }
-            State::Refused { again, refusal } if *again > now => {
-                Offer::Later(*again, waits_on(entry, refusal, *again))
-            }
-            State::Flying { .. } | State::Done { .. } | State::Unknown { .. } | State::Refused { .. } => {
-                count(&mut self.evicting, &claim, 1);
-                count(&mut self.evicting, &entry.claim, -1);
-                entry.claim = claim;
-                entry.state = state;
-                Offer::Send
-            }
+        if let Some((until, refused)) = entry.standing(now) {
+            return refused.map_or(Offer::UnderWay(until), |on| Offer::Later(until, on));
         }
+        count(&mut self.evicting, &claim, 1);
+        count(&mut self.evicting, &entry.claim, -1);
+        entry.claim = claim;
+        entry.state = state;
+        Offer::Send
+    }
+
+    /// Asks for a command again that is under way, or refused and to be tried again: until when, what it is, and what it was refused with. `None` where it would be
+    /// sent.
+    pub(crate) fn renew(&mut self, now: Time, key: &CommandKey) -> Option<(Time, Text, Option<WaitingOn>)> {
+        let entry = self.entries.get_mut(key)?;
+        let (until, refused) = entry.standing(now)?;
+        entry.is_wanted = true;
+        Some((until, entry.what.clone(), refused))
     }
 
     /// Takes in an answer. One that nobody waits for any more is of no interest.
@@ -275,6 +277,18 @@ impl Sent {
 }
 
 impl Entry {
+    /// Until when it is under way, or is not tried again and for what it was refused; `None` where it is to be sent.
+    fn standing(&self, now: Time) -> Option<(Time, Option<WaitingOn>)> {
+        match &self.state {
+            State::Flying { until } | State::Done { until } | State::Unknown { until } => {
+                (*until >= now).then_some((*until, None))
+            }
+            State::Refused { again, refusal } => {
+                (*again > now).then(|| (*again, Some(waits_on(self, refusal, *again))))
+            }
+        }
+    }
+
     /// Whether it is on its way, or done and not seen.
     fn is_under_way(&self, now: Time) -> bool {
         match &self.state {

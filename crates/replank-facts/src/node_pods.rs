@@ -24,6 +24,8 @@ pub struct Bound {
     pub ix: Ix<Pod>,
     /// The pod.
     pub pod: Arc<Pod>,
+    /// Its name: hardly more is asked of most of them, decision by decision, and the pod itself need not be looked at for that.
+    pub key: Key,
     /// How it stands before its budgets.
     pub footing: Footing,
     /// When it was made.
@@ -34,7 +36,7 @@ impl Bound {
     /// A pod in its place.
     pub fn new(view: &View, ix: Ix<Pod>, pod: Arc<Pod>) -> Self {
         let (footing, created) = (Footing::of(view, ix, &pod), pod.meta.creation_timestamp);
-        Self { ix, pod, footing, created }
+        Self { ix, key: pod.meta.key(), pod, footing, created }
     }
 }
 
@@ -58,6 +60,16 @@ pub struct LeavingPod {
     pub due: Time,
     /// The grace that it was given.
     pub grace: Span,
+    /// Who made it, and will make another in its place.
+    owner: Option<Uid>,
+}
+
+impl LeavingPod {
+    /// A pod with such a grace that is due to be gone then.
+    pub fn new(pod: &Arc<Pod>, due: Time, grace: Span) -> Self {
+        let owner = pod.meta.controller().map(|owner| owner.uid.clone());
+        Self { pod: pod.clone(), due, grace, owner }
+    }
 }
 
 /// What is on a node and does not simply stay.
@@ -131,7 +143,7 @@ impl NodePods {
         match drain::fate(view, plan, pod) {
             Fate::Stays | Fate::Finished => self.rest.push((ix, pod.clone())),
             Fate::Unrecorded => self.unrecorded.push(pod.meta.key()),
-            Fate::Leaving { due, grace } => self.leaving.push(LeavingPod { pod: pod.clone(), due, grace }),
+            Fate::Leaving { due, grace } => self.leaving.push(LeavingPod::new(pod, due, grace)),
             Fate::Batch { otherwise, kind: _ } => {
                 let wait = wait::annotated(pod).and_then(Result::ok);
                 self.batch.push(BatchPod { bound: Bound::new(view, ix, pod.clone()), otherwise, wait });
@@ -251,8 +263,8 @@ pub fn missing_replicas<'a>(
 ) -> Vec<(Arc<Pod>, usize)> {
     let mut by_owner: FxHashMap<&Uid, (&Arc<Pod>, usize)> = FxHashMap::default();
     for leaving in leaving {
-        if let Some(owner) = leaving.pod.meta.controller() {
-            by_owner.entry(&owner.uid).or_insert((&leaving.pod, 0)).1 += 1;
+        if let Some(owner) = &leaving.owner {
+            by_owner.entry(owner).or_insert((&leaving.pod, 0)).1 += 1;
         }
     }
     let missing = by_owner.into_iter().map(|(owner, (pod, leaving))| {

@@ -93,6 +93,10 @@ impl Mover for Context<'_> {
         let _told = self.builder.send(self.sent, (subject, Text::from(what)), key, effect);
     }
 
+    fn renew(&mut self, subject: Subject, key: &CommandKey) -> bool {
+        self.builder.renew(self.sent, subject, key).is_some()
+    }
+
     fn wait(&mut self, what: Subject, on: WaitingOn) {
         self.builder.wait(what, on);
     }

@@ -184,7 +184,7 @@ fn move_one(
     let mut moved = Moved::Held;
     for (bound, _) in &sorted.going {
         if intent == Intent::Paused && !bound.pod.is_terminating() {
-            ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::Run(RunWait::Paused));
+            ctx.wait(Subject::Pod(bound.key.clone()), WaitingOn::Run(RunWait::Paused));
         } else if works.move_off(ctx, by, bound) == Course::Moving {
             moved = Moved::Busy;
         }
@@ -192,7 +192,7 @@ fn move_one(
     ctx.wait(Subject::Node(target.name.clone()), DrainWait::PodsLeft { pods }.into());
     let waits = ctx.builder.found();
     let is_immovable = sorted.going.iter().all(|(bound, _)| {
-        let subject = Subject::Pod(bound.pod.meta.key());
+        let subject = Subject::Pod(bound.key.clone());
         let found = waits.binary_search_by(|waiting| waiting.what.cmp(&subject));
         found.is_ok_and(|at| waits[at].on.hope() == Hope::None)
     });
@@ -251,7 +251,7 @@ fn status(ctx: &Context<'_>, target: &NodeTarget, phase: Phase, sorted: Option<&
         Phase::Ended(on) => *on != DrainEnd::NodeGone,
         Phase::Open | Phase::Cordoned | Phase::Draining | Phase::Refused(_) => true,
     };
-    let keys = |sorted: &Sorted| sorted.going.iter().map(|(bound, _)| bound.pod.meta.key()).collect();
+    let keys = |sorted: &Sorted| sorted.going.iter().map(|(bound, _)| bound.key.clone()).collect();
     let pods = match (sorted, is_pending) {
         (Some(sorted), _) => keys(sorted),
         (None, true) => keys(&all()),

@@ -56,7 +56,7 @@ fn ask(ctx: &mut Context<'_>, target: &NodeTarget) -> bool {
             false => ("evict", moving::eviction(bound, grace_seconds)),
         };
         let key = ctx.key(step, bound.pod.meta.uid.as_str());
-        is_answered &= once(ctx, Subject::Pod(bound.pod.meta.key()), key, effect);
+        is_answered &= once(ctx, Subject::Pod(bound.key.clone()), key, effect);
     }
     is_answered
 }

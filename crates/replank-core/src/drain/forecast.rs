@@ -57,13 +57,13 @@ pub fn forecast(view: &View, request: &Request, now: Time) -> Vec<Forecast> {
         let going: Vec<&Bound> = sorted.going.iter().map(|(bound, _)| bound).collect();
         let held = going.into_iter().filter_map(|bound| {
             let on = held_by(request, &mut ledger, bound, now)?;
-            Some(Waiting { what: Subject::Pod(bound.pod.meta.key()), on })
+            Some(Waiting { what: Subject::Pod(bound.key.clone()), on })
         });
         let blockers = held.collect();
         Forecast {
             node: target.clone(),
             is_cordoned: node.is_some_and(|node| node.spec.unschedulable),
-            going: sorted.going.iter().map(|(bound, warning)| (bound.pod.meta.key(), *warning)).collect(),
+            going: sorted.going.iter().map(|(bound, warning)| (bound.key.clone(), *warning)).collect(),
             skipped: sorted.skipped,
             refused: sorted.refused,
             blockers,

@@ -83,7 +83,7 @@ impl<'r> Works<'r> {
 
     fn evict(&mut self, ctx: &mut Context<'_>, bound: &Bound) -> Course {
         let grace_seconds = ctx.request.options.grace_seconds;
-        if moving::goes_on(ctx, &self.ledger, bound, grace_seconds) {
+        if moving::goes_on(ctx, &self.ledger, bound) {
             return Course::Moving;
         }
         match self.ledger.check(bound.ix, &bound.pod) {
@@ -93,7 +93,7 @@ impl<'r> Works<'r> {
                 Course::Moving
             }
             Err(on) => {
-                ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
+                ctx.wait(Subject::Pod(bound.key.clone()), on);
                 let is_hopeless = self.ledger.hopeless(bound.ix, &bound.pod).is_some();
                 if is_hopeless { Course::Held } else { Course::Moving }
             }
@@ -104,7 +104,7 @@ impl<'r> Works<'r> {
         let pod = &bound.pod;
         let (policy, filters) = (&ctx.request.options.stuck, &ctx.request.options.filters);
         let grace = pod.meta.deletion_grace_period_seconds.unwrap_or_else(|| pod.grace_seconds());
-        let leaving = LeavingPod { pod: pod.clone(), due, grace: Span::from_secs(grace) };
+        let leaving = LeavingPod::new(pod, due, Span::from_secs(grace));
         let on = moving::leaves(ctx.view, (policy, policy.action), &mut self.census, &leaving, ctx.now);
         let is_stuck = stuck::is_stuck(policy, pod, ctx.now);
         let looks =
@@ -133,5 +133,5 @@ fn delete(ctx: &mut Context<'_>, bound: &Bound) {
     let effect =
         Effect::Kubernetes(KubernetesEffect::DeletePod { pod: moving::target(bound), grace_seconds });
     let key = ctx.key("delete", bound.pod.meta.uid.as_str());
-    ctx.send(Subject::Pod(bound.pod.meta.key()), "deletion", key, effect);
+    ctx.send(Subject::Pod(bound.key.clone()), "deletion", key, effect);
 }

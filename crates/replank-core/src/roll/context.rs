@@ -520,6 +520,12 @@ impl Mover for Context<'_> {
         Self::send(self, subject, what, key, effect);
     }
 
+    fn renew(&mut self, subject: Subject, key: &CommandKey) -> bool {
+        let wish = self.builder.renew(self.sent, subject, key);
+        self.is_moving |= matches!(wish, Some(Wish::UnderWay(_)));
+        wish.is_some()
+    }
+
     fn wait(&mut self, what: Subject, on: WaitingOn) {
         Self::wait(self, what, on);
     }

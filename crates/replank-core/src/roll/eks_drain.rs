@@ -114,7 +114,7 @@ pub(super) fn report(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ledger: &mu
 pub(super) fn leaving(pod: &Arc<Pod>) -> Option<LeavingPod> {
     let due = pod.meta.deletion_timestamp?;
     let grace = pod.meta.deletion_grace_period_seconds.unwrap_or_else(|| pod.grace_seconds());
-    Some(LeavingPod { pod: pod.clone(), due, grace: Span::from_secs(grace) })
+    Some(LeavingPod::new(pod, due, Span::from_secs(grace)))
 }
 
 /// What a pod on its way out waits for. Whatever the plan says, its instance is not ours to terminate.

@@ -175,7 +175,7 @@ impl<'r> Works<'r> {
         let hopeless = due(ctx, since, node_pods).find_map(|bound| {
             let on = self.ledger.hopeless_on(bound.ix, bound.footing)?;
             let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
-            (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
+            (!is_moved).then(|| (Subject::Pod(bound.key.clone()), on))
         });
         hopeless.map_or(Ok(()), Err)
     }
@@ -207,7 +207,7 @@ pub(super) fn evict(ctx: &mut Context<'_>, works: &mut Works<'_>, drain: &Drain<
     }
     for bound in due(ctx, drain.since, drain.node_pods) {
         if came_back(bound, drain.from) {
-            ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
+            ctx.wait(Subject::Pod(bound.key.clone()), WaitingOn::PodEnd(PodEnd::CameBack));
         } else if !singleton::surge(ctx, works, bound) {
             evict_one(ctx, works, bound);
         }
@@ -222,8 +222,8 @@ pub(super) fn came_back(bound: &Bound, from: Time) -> bool {
 }
 
 fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
-    let Bound { ix, pod, footing, .. } = bound;
-    if works.asked.contains(ix) && moving::goes_on(ctx, &works.ledger, bound, None) {
+    let Bound { ix, pod, key, footing, .. } = bound;
+    if works.asked.contains(ix) && moving::goes_on(ctx, &works.ledger, bound) {
         return;
     }
     let allowed = works
@@ -236,7 +236,7 @@ fn evict_one(ctx: &mut Context<'_>, works: &mut Works<'_>, bound: &Bound) {
             works.evicted.push(pod.clone());
             moving::evict(ctx, bound, None);
         }
-        Err(on) => ctx.wait(Subject::Pod(pod.meta.key()), on),
+        Err(on) => ctx.wait(Subject::Pod(key.clone()), on),
     }
 }
 

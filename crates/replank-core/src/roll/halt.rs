@@ -350,12 +350,12 @@ pub(super) fn blockers(
                 if let NodeState::Draining { from, .. } = ctx.member(name).state
                     && came_back(bound, from)
                 {
-                    ctx.wait(Subject::Pod(bound.pod.meta.key()), WaitingOn::PodEnd(PodEnd::CameBack));
+                    ctx.wait(Subject::Pod(bound.key.clone()), WaitingOn::PodEnd(PodEnd::CameBack));
                 } else if let Err(on) = obstacle(ctx, works, name, bound) {
-                    ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
+                    ctx.wait(Subject::Pod(bound.key.clone()), on);
                     homeless(ctx, bound);
                 } else if let Some(message) = places.obstacle_of_kind(&mut known, &bound.pod) {
-                    let pod = bound.pod.meta.key();
+                    let pod = bound.key.clone();
                     ctx.wait(Subject::Pod(pod.clone()), WaitingOn::Pod(PodWait::Room { pod, message }));
                 }
             }

@@ -402,7 +402,7 @@ fn is_held(ctx: &mut Context<'_>, pool: &Pool<'_>, old: &Candidate<'_>, ledger: 
     }
     for bound in &old.pods.movers {
         if let Some(on) = ledger.hopeless(bound.ix, &bound.pod) {
-            ctx.wait(Subject::Pod(bound.pod.meta.key()), on);
+            ctx.wait(Subject::Pod(bound.key.clone()), on);
             is_held = true;
         }
     }

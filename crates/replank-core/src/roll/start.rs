@@ -408,7 +408,7 @@ fn movers_may_go(
     let refused = rest.find_map(|bound| {
         let on = works.obstacle(bound).err()?;
         let is_moved = singleton::moved_by(ctx.scope, ctx.view, bound).is_some();
-        (!is_moved).then(|| (Subject::Pod(bound.pod.meta.key()), on))
+        (!is_moved).then(|| (Subject::Pod(bound.key.clone()), on))
     });
     refused.map_or(Ok(()), Err)
 }

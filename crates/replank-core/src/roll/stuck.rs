@@ -22,7 +22,7 @@ use super::evict::Drain;
 use super::member::{Member, Scope};
 use replank_facts::node_pods::{LeavingPod, NodePods};
 use replank_facts::plan::Base;
-use replank_facts::stuck::{self, Census};
+use replank_facts::stuck::Census;
 use replank_protocol::command::{Effect, KubernetesEffect, PodTarget};
 use replank_protocol::policy::StuckAction;
 use replank_protocol::waiting::{PodWait, Subject, WaitingOn};
@@ -45,7 +45,7 @@ fn action_on(ctx: &Context<'_>, member: &Member) -> StuckAction {
 }
 
 fn is_stuck(ctx: &Context<'_>, leaving: &LeavingPod) -> bool {
-    stuck::is_stuck(&ctx.scope.plan.care.stuck, &leaving.pod, ctx.now)
+    ctx.now >= ctx.scope.plan.care.stuck_from(leaving.due)
 }
 
 /// Whether a node may be ended as far as its pods are concerned: it is empty, or has stuck pods only and the plan says so.
@@ -62,14 +62,17 @@ pub(super) fn may_end(ctx: &Context<'_>, member: &Member, node_pods: &NodePods) 
 pub(super) fn wait_for(ctx: &mut Context<'_>, drains: &[Drain<'_>]) {
     let mut census = None;
     for drain in drains {
-        let (stuck, due): (Vec<&LeavingPod>, Vec<&LeavingPod>) =
-            drain.node_pods.leaving.iter().partition(|leaving| is_stuck(ctx, leaving));
-        for leaving in stuck {
-            name(ctx, &mut census, leaving);
+        let (mut pods, mut known) = (0_u32, None);
+        for leaving in &drain.node_pods.leaving {
+            if is_stuck(ctx, leaving) {
+                name(ctx, &mut census, leaving);
+            } else {
+                let (from, grace_max) = known.unwrap_or((leaving.due, leaving.grace));
+                known = Some((leaving.due.min(from), leaving.grace.max(grace_max)));
+                pods = pods.saturating_add(1);
+            }
         }
-        let from = due.iter().map(|leaving| leaving.due).min();
-        if let (Some(from), Some(grace_max)) = (from, due.iter().map(|leaving| leaving.grace).max()) {
-            let pods = u32::try_from(due.len()).unwrap_or(u32::MAX);
+        if let Some((from, grace_max)) = known {
             let on = WaitingOn::Pod(PodWait::Terminating { pods, grace_max });
             let until = ctx.scope.plan.care.stuck_from(from);
             ctx.wait_until(Subject::Node(drain.member.name.clone()), on, until);

@@ -9,8 +9,6 @@
 //!
 //! The run does not depend on it: where it is refused, that is said, and the run goes on.
 
-use std::collections::BTreeSet;
-
 use replank_facts::drain::Otherwise;
 use replank_facts::node_pods::{BatchPod, NodePods};
 use replank_facts::plan::OnDeadline;
@@ -118,12 +116,9 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
         return;
     }
     let view = ctx.view;
-    let written: BTreeSet<&str> = group
-        .tags
-        .iter()
-        .filter_map(|(key, _)| key.strip_prefix(PROTECTED))
-        .filter(|id| !id.is_empty())
-        .collect();
+    // In order, as tags are.
+    let tags = group.tags.iter().filter_map(|(key, _)| key.strip_prefix(PROTECTED));
+    let written: Vec<&str> = tags.filter(|id| !id.is_empty()).collect();
     let mut tagged = written.len();
     for (id, name) in &roll.nodes.unprotected {
         let member = ctx.member(name);
@@ -133,7 +128,7 @@ fn protect(ctx: &mut Context<'_>, group: &NodeGroup, roll: &GroupRoll<'_>) {
         if !waits(ctx, member) {
             continue;
         }
-        let (key, effect) = if written.contains(instance.id.as_str()) {
+        let (key, effect) = if written.binary_search(&instance.id.as_str()).is_ok() {
             (key(ctx, &instance.id, true), set(group, &instance.id, true))
         } else if tagged < PROTECTED_MAX {
             tagged += 1;

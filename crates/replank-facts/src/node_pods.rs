@@ -169,6 +169,25 @@ impl NodePods {
         !self.batch.is_empty() || !self.unrecorded.is_empty()
     }
 
+    /// What keeps the node from being begun, and nothing else.
+    #[must_use]
+    pub fn holding(&self) -> Self {
+        let (batch, refused, unrecorded) =
+            (self.batch.clone(), self.refused.clone(), self.unrecorded.clone());
+        Self { batch, refused, unrecorded, ..Self::default() }
+    }
+
+    /// What keeps the node from being begun, batch pods aside that others have, too; where more than batch pods differ, all that does.
+    #[must_use]
+    pub fn holding_but(&self, others: &Self) -> Self {
+        if self.refused != others.refused || self.unrecorded != others.unrecorded {
+            return self.holding();
+        }
+        let is_other =
+            |one: &&BatchPod| others.batch.iter().all(|other| !Arc::ptr_eq(&other.bound.pod, &one.bound.pod));
+        Self { batch: self.batch.iter().filter(is_other).cloned().collect(), ..Self::default() }
+    }
+
     /// Whether the same pods keep the node from being begun.
     pub fn is_held_as(&self, other: &Self) -> bool {
         let (old, new) = (&self.batch, &other.batch);

@@ -53,8 +53,12 @@ pub(super) fn stand_ins(
 /// A node on which something is waited for is cordoned all the same, lest more of that comes; but not where no node would be left that takes pods.
 pub(super) fn role(ctx: &Context<'_>, member: &Member) -> NodeRole {
     // One that was marked before is cordoned, whatever else is open: the run has come to its end.
-    let NodeState::Found { is_free } = member.state else { return NodeRole::Queued };
-    if takes_pods(ctx) && (is_free || !has_open(ctx)) { NodeRole::Listed } else { NodeRole::Queued }
+    let NodeState::Found { node_pods } = &member.state else { return NodeRole::Queued };
+    if takes_pods(ctx) && (node_pods.is_free() || !has_open(ctx)) {
+        NodeRole::Listed
+    } else {
+        NodeRole::Queued
+    }
 }
 
 /// Whether old nodes take pods until their turn comes.
@@ -68,8 +72,8 @@ fn has_open(ctx: &Context<'_>) -> bool {
     // What a person has cordoned takes none, whatever else it is.
     let mut all = ctx.fleet.members.values().filter(|member| member.unready.is_none() && !member.is_cordoned);
     all.any(|member| {
-        let is_free = if let NodeState::Found { is_free } = &member.state {
-            *is_free
+        let is_free = if let NodeState::Found { node_pods } = &member.state {
+            node_pods.is_free()
         } else if let NodeState::Queued { node_pods, .. } = &member.state {
             member.is_open && node_pods.is_free()
         } else if member.is_closed() {

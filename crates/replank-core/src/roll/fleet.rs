@@ -15,10 +15,13 @@ use replank_model::view::{Change, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::held_pods::HeldPods;
-use super::member::{Member, NodeState, Rank, Scope, Worth, member};
-use super::sets::{narrow, note, put, put_at, sorted, tally};
+use super::member::{Member, NodeState, Scope, member};
+use super::sets::{note, put, put_at, sorted, tally};
+use replank_facts::node_pods::NodePods;
 use replank_facts::plan::ChosenBy;
 use replank_facts::{daemon, target};
+
+pub(super) use super::group_nodes::GroupNodes;
 
 /// See the module's page.
 #[derive(Debug, Default)]
@@ -45,66 +48,6 @@ pub(super) struct Fleet {
     is_stale: bool,
 }
 
-/// One group's nodes, sorted by what they are to the run; and where nodes move into another group, the nodes of all groups
-/// that they leave and of that one.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct GroupNodes {
-    pub(super) found: BTreeSet<NodeName>,
-    /// How many of these could be begun at once.
-    pub(super) found_free: u32,
-    /// Queued nodes that can be begun, by zone in the order of the plan.
-    pub(super) queue: BTreeMap<Zone, BTreeSet<(Rank, NodeName)>>,
-    /// Queued nodes on which something has to be waited for beforehand.
-    pub(super) held: BTreeSet<NodeName>,
-    /// How many of these take pods.
-    pub(super) held_open: u32,
-    /// How many queued nodes do not serve, those that can be begun and those that cannot.
-    pub(super) queued_idle: u32,
-    pub(super) draining: BTreeSet<NodeName>,
-    /// How many of these there are in each zone.
-    pub(super) draining_in: BTreeMap<Zone, u32>,
-    /// Those of the found, queued and draining ones that are not Ready: few, and asked for several times in a decision.
-    pub(super) unready: BTreeSet<NodeName>,
-    /// Nodes whose drain is postponed: they take pods again.
-    pub(super) postponed: BTreeSet<NodeName>,
-    pub(super) skipped: BTreeSet<NodeName>,
-    /// Old nodes that are replaced, empty, and kept for a while.
-    pub(super) retained: BTreeSet<NodeName>,
-    /// Old nodes that are empty, and that somebody else is to replace.
-    pub(super) drained: BTreeSet<NodeName>,
-    /// Old nodes that are by now as the plan says: they are to be uncordoned.
-    pub(super) upgraded: BTreeSet<NodeName>,
-    /// Old nodes that are not ours to touch.
-    pub(super) aside: BTreeSet<NodeName>,
-    /// Chosen nodes that their provisioners replace.
-    pub(super) kept: BTreeSet<NodeName>,
-    pub(super) usable: BTreeSet<NodeName>,
-    /// New nodes that do not count.
-    pub(super) arriving: BTreeSet<NodeName>,
-    pub(super) surplus: BTreeSet<NodeName>,
-    pub(super) leaving: BTreeSet<NodeName>,
-    /// Of the held, draining and postponed nodes those with pods that are waited for, and whose instances can be protected and are not.
-    pub(super) unprotected: BTreeSet<(InstanceId, NodeName)>,
-    /// Ready nodes by zone, those that are being drained or leaving aside.
-    pub(super) ready: BTreeMap<Zone, u32>,
-    /// New nodes by zone, of use or not.
-    pub(super) new: BTreeMap<Zone, u32>,
-    /// Alive instances without a node, of the old kind, and when they were launched.
-    pub(super) loose_old: BTreeMap<InstanceId, Option<Time>>,
-    /// Alive instances without a node, of the new kind, and when they were launched.
-    pub(super) loose_new: BTreeMap<InstanceId, Option<Time>>,
-    /// How many of these there are in each zone.
-    pub(super) booting_in: BTreeMap<Zone, u32>,
-    /// Instances without a node that are being ended.
-    pub(super) loose_leaving: BTreeSet<InstanceId>,
-    /// Nodes and instances that were in the group before others moved into it, and do not serve: no loss of the run's.
-    pub(super) broken: u32,
-    /// Alive instances by their group, with nodes or without.
-    alive: BTreeMap<GroupName, u32>,
-    /// Old nodes that the plan chooses, whatever has become of them.
-    chosen: u32,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 struct Loose {
     group: GroupName,
@@ -120,41 +63,6 @@ enum LooseShelf {
     /// In the group that others move into, before they do.
     Settled,
     Leaving,
-}
-
-impl GroupNodes {
-    /// Alive instances of a group, with nodes or without.
-    pub(super) fn alive(&self, group: &GroupName) -> u32 {
-        self.alive.get(group).copied().unwrap_or(0)
-    }
-
-    /// Queued nodes that can be begun.
-    pub(super) fn queued(&self) -> usize {
-        self.queue.values().map(BTreeSet::len).sum()
-    }
-
-    /// Old instances that are there, those left out aside: what is still to be replaced.
-    pub(super) fn old_left(&self) -> u32 {
-        let count = self.found.len()
-            + self.queued()
-            + self.held.len()
-            + self.draining.len()
-            + self.postponed.len()
-            + self.drained.len()
-            + self.aside.len()
-            + self.loose_old.len();
-        narrow(count)
-    }
-
-    /// Ready nodes that are not being drained.
-    pub(super) fn ready_total(&self) -> u32 {
-        self.ready.values().sum()
-    }
-
-    /// Whether the plan chooses a node of the group.
-    pub(super) fn is_chosen(&self) -> bool {
-        self.chosen > 0
-    }
 }
 
 impl Fleet {
@@ -336,7 +244,7 @@ impl Fleet {
             self.shelve(scope, old, false);
         }
         // Most of its pods are as they were.
-        let known_pods = old.as_mut().map(Member::take_pods).unwrap_or_default();
+        let known_pods = old.as_mut().map(|old| old.replace_pods(NodePods::default())).unwrap_or_default();
         let new = view.node(name).and_then(|node| {
             let is_released = self.released.contains(name);
             let mut member = member(view, scope, node, is_released, known_pods)?;
@@ -356,153 +264,48 @@ impl Fleet {
         }
     }
 
-    /// Looks anew at the pods of a node.
+    /// Looks anew at the pods of a node. It hardly ever stands elsewhere among the nodes of its group for that.
     fn look_at_pods(&mut self, view: &View, scope: &Scope, name: &NodeName) {
         let Some(member) = self.members.get_mut(name) else { return };
-        if let NodeState::Draining { node_pods, .. } | NodeState::Postponed { node_pods, .. } =
-            &mut member.state
+        if let NodeState::Surplus { is_empty, .. } = &mut member.state {
+            *is_empty = NodePods::of(view, &scope.plan, name).is_empty();
+            return;
+        }
+        let order = scope.plan.order;
+        let rank = member.rank(order);
+        let Some(node_pods) = member.pods_mut() else { return };
+        let held = node_pods.holding();
+        node_pods.refresh(view, &scope.plan, name);
+        if node_pods.is_held_as(&held) && (!held.is_free() || member.rank(order) == rank) {
+            return;
+        }
+        let nodes = self.groups.entry(scope.lane_of(&member.group).clone()).or_default();
+        if let NodeState::Queued { since, node_pods } = &member.state
+            && !held.is_free()
+            && !node_pods.is_free()
         {
-            let was_waited_for = node_pods.is_waited_for();
-            node_pods.refresh(view, &scope.plan, name);
-            // Its place among the nodes of its group is the same but for this.
-            if member.is_protectable && node_pods.is_waited_for() != was_waited_for {
-                let nodes = self.groups.entry(scope.lane_of(&member.group).clone()).or_default();
+            let (gone, more) = (held.holding_but(node_pods), node_pods.holding_but(&held));
+            self.held_pods.shelve(scope, member, (*since, &gone), false);
+            self.held_pods.shelve(scope, member, (*since, &more), true);
+            if member.is_protectable {
                 let one = (member.instance.clone(), name.clone());
                 put(&mut nodes.unprotected, one, member.is_unprotected());
             }
             return;
         }
-        let Some(state) = member.state.with_pods(view, scope, name) else { return };
-        if member.state.is_shelved_as(&state) {
-            member.state = state;
-            return;
-        }
-        let mut member = self.members.remove(name).expect("it was just there");
-        self.shelve(scope, &member, false);
-        member.state = state;
-        self.shelve(scope, &member, true);
-        self.members.insert(name.clone(), member);
+        let pods = member.replace_pods(held);
+        nodes.shelve_by_pods(&mut self.held_pods, scope, (member, rank), false);
+        member.replace_pods(pods);
+        nodes.shelve_by_pods(&mut self.held_pods, scope, (member, member.rank(order)), true);
     }
 
-    /// Puts a node on the shelf where it belongs, or takes it off.
+    /// Puts a node on the shelves where it belongs, or takes it off.
     fn shelve(&mut self, scope: &Scope, member: &Member, is_there: bool) {
         if let Some(expires) = member.expires {
             put(&mut self.expiries, (expires, member.name.clone()), is_there);
         }
         let nodes = self.groups.entry(scope.lane_of(&member.group).clone()).or_default();
-        let name = member.name.clone();
-        if member.unready.is_some() && member.is_to_go() {
-            put(&mut nodes.unready, name.clone(), is_there);
-        }
-        if member.is_unprotected() {
-            put(&mut nodes.unprotected, (member.instance.clone(), member.name.clone()), is_there);
-        }
-        let count = |counter: &mut u32| if is_there { *counter += 1 } else { *counter -= 1 };
-        if matches!(member.state, NodeState::Queued { .. }) && !member.serves() {
-            count(&mut nodes.queued_idle);
-        }
-        let (counts_ready, is_alive, is_old) = match &member.state {
-            NodeState::Bystander => {
-                if scope.plan.target.lands_in(&member.group) && member.worth == Worth::Nothing {
-                    count(&mut nodes.broken);
-                }
-                (true, true, false)
-            }
-            NodeState::Kept { .. } => {
-                put(&mut nodes.kept, name, is_there);
-                (true, true, false)
-            }
-            NodeState::Usable => {
-                put(&mut nodes.usable, name, is_there);
-                (true, true, false)
-            }
-            NodeState::Arriving { .. } | NodeState::Closed => {
-                put(&mut nodes.arriving, name, is_there);
-                (false, true, false)
-            }
-            NodeState::Surplus { .. } => {
-                put(&mut nodes.surplus, name, is_there);
-                (false, true, false)
-            }
-            NodeState::Found { is_free } => {
-                put(&mut nodes.found, name, is_there);
-                if *is_free {
-                    count(&mut nodes.found_free);
-                }
-                (true, true, true)
-            }
-            NodeState::Queued { node_pods, .. } if node_pods.is_free() => {
-                let zone = nodes.queue.entry(member.zone.clone()).or_default();
-                put(zone, (member.rank(scope.plan.order), name), is_there);
-                if zone.is_empty() {
-                    nodes.queue.remove(&member.zone);
-                }
-                (true, true, true)
-            }
-            NodeState::Queued { since, node_pods } => {
-                put(&mut nodes.held, name, is_there);
-                if member.is_open {
-                    count(&mut nodes.held_open);
-                }
-                self.held_pods.shelve(scope, member, (*since, node_pods), is_there);
-                (true, true, true)
-            }
-            NodeState::Draining { .. } => {
-                put(&mut nodes.draining, name, is_there);
-                tally(&mut nodes.draining_in, &member.zone, is_there);
-                (false, true, true)
-            }
-            NodeState::Postponed { .. } => {
-                put(&mut nodes.postponed, name, is_there);
-                (true, true, true)
-            }
-            NodeState::Skipped { .. } => {
-                put(&mut nodes.skipped, name, is_there);
-                (true, true, true)
-            }
-            NodeState::Retained { .. } => {
-                put(&mut nodes.retained, name, is_there);
-                (false, true, true)
-            }
-            NodeState::Drained { .. } => {
-                put(&mut nodes.drained, name, is_there);
-                (false, true, true)
-            }
-            NodeState::Upgraded => {
-                put(&mut nodes.upgraded, name, is_there);
-                (false, true, false)
-            }
-            NodeState::Reopened
-            | NodeState::OtherRun { .. }
-            | NodeState::Newer { .. }
-            | NodeState::OtherNode => {
-                put(&mut nodes.aside, name, is_there);
-                (true, true, true)
-            }
-            // What the cloud does not list is none of the nodes that the group wants.
-            NodeState::NoInstance => {
-                put(&mut nodes.aside, name, is_there);
-                (false, false, true)
-            }
-            NodeState::Leaving => {
-                put(&mut nodes.leaving, name, is_there);
-                (false, false, false)
-            }
-        };
-        let is_new = matches!(member.state, NodeState::Usable | NodeState::Arriving { .. });
-        for (by_zone, counts) in
-            [(&mut nodes.ready, counts_ready && member.serves()), (&mut nodes.new, is_new)]
-        {
-            if counts {
-                tally(by_zone, &member.zone, is_there);
-            }
-        }
-        if is_alive {
-            tally(&mut nodes.alive, &member.group, is_there);
-        }
-        if is_old {
-            count(&mut nodes.chosen);
-        }
+        nodes.shelve(&mut self.held_pods, scope, member, is_there);
     }
 
     fn look_at_instance(&mut self, view: &View, scope: &Scope, id: &InstanceId) {

@@ -127,10 +127,7 @@ pub(super) enum NodeState {
     /// New, and to go again because the run ends.
     Surplus { since: Time, is_empty: bool },
     /// Old, untouched.
-    Found {
-        /// Whether nothing on it has to be waited for before it can be begun.
-        is_free: bool,
-    },
+    Found { node_pods: NodePods },
     /// Old, cordoned by us, not begun.
     Queued { since: Time, node_pods: NodePods },
     /// Old, being drained.
@@ -234,16 +231,22 @@ impl Member {
         }
     }
 
-    /// The same, taken out.
-    pub(super) fn take_pods(&mut self) -> NodePods {
-        if let NodeState::Queued { node_pods, .. }
+    /// The pods on it that are to be moved or waited for, wherever that is kept.
+    pub(super) fn pods_mut(&mut self) -> Option<&mut NodePods> {
+        if let NodeState::Found { node_pods }
+        | NodeState::Queued { node_pods, .. }
         | NodeState::Draining { node_pods, .. }
         | NodeState::Postponed { node_pods, .. } = &mut self.state
         {
-            std::mem::take(node_pods)
+            Some(node_pods)
         } else {
-            NodePods::default()
+            None
         }
+    }
+
+    /// Has it with other pods; those that it had.
+    pub(super) fn replace_pods(&mut self, with: NodePods) -> NodePods {
+        self.pods_mut().map(|pods| std::mem::replace(pods, with)).unwrap_or_default()
     }
 
     /// Whether something on it is waited for that its instance is to be protected for, and is not.
@@ -316,52 +319,6 @@ pub(super) struct Rank {
     budgeted: u32,
     movers: usize,
     created: Option<Time>,
-}
-
-impl NodeState {
-    /// The same with the pods that are on the node now, where its place among the nodes of its group goes by them.
-    pub(super) fn with_pods(&self, view: &View, scope: &Scope, name: &NodeName) -> Option<Self> {
-        let node_pods = || NodePods::of(view, &scope.plan, name);
-        match *self {
-            Self::Found { .. } => Some(Self::Found { is_free: node_pods().is_free() }),
-            Self::Queued { since, .. } => Some(Self::Queued { since, node_pods: node_pods() }),
-            Self::Surplus { since, .. } => Some(Self::Surplus { since, is_empty: node_pods().is_empty() }),
-            Self::Draining { .. }
-            | Self::Postponed { .. }
-            | Self::Bystander
-            | Self::Usable
-            | Self::Arriving { .. }
-            | Self::Closed
-            | Self::Skipped { .. }
-            | Self::Retained { .. }
-            | Self::Drained { .. }
-            | Self::Upgraded
-            | Self::OtherNode
-            | Self::Reopened
-            | Self::OtherRun { .. }
-            | Self::Newer { .. }
-            | Self::NoInstance
-            | Self::Kept { .. }
-            | Self::Leaving => None,
-        }
-    }
-
-    /// Whether a node that was so and is so has the same place among the nodes of its group. `false` where that takes a closer look.
-    pub(super) fn is_shelved_as(&self, now: &Self) -> bool {
-        match (self, now) {
-            (Self::Found { is_free: was_free }, Self::Found { is_free }) => was_free == is_free,
-            (Self::Queued { node_pods: old, .. }, Self::Queued { node_pods: new, .. }) => {
-                let rank = |pods: &NodePods| (pods.budgeted, pods.movers.len());
-                match (old.is_free(), new.is_free()) {
-                    (true, true) => rank(old) == rank(new),
-                    (false, false) => old.is_held_as(new),
-                    (true, false) | (false, true) => false,
-                }
-            }
-            (Self::Surplus { .. }, Self::Surplus { .. }) => true,
-            (_, _) => false,
-        }
-    }
 }
 
 /// What a node is to the run; `None` if it is in none of the run's groups. The mark of a released node does not count: its owner is about to take
@@ -570,7 +527,7 @@ fn old_state(
         std::mem::take(&mut known)
     };
     let Some(found) = found else {
-        return NodeState::Found { is_free: node_pods().is_free() };
+        return NodeState::Found { node_pods: node_pods() };
     };
     let is_ours = found.is_of_run(&scope.run);
     let mark::Found { run, mark } = found;

@@ -66,6 +66,7 @@ mod eks_drain;
 mod evict;
 mod external;
 mod fleet;
+mod group_nodes;
 mod halt;
 mod health;
 mod held;

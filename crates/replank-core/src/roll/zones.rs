@@ -36,7 +36,8 @@ pub(super) fn short<'a>(ctx: &'a Context<'_>, roll: &'a GroupRoll<'_>) -> BTreeS
         return BTreeSet::new();
     }
     let found = nodes.found.iter().map(|name| ctx.member(name));
-    let found = found.filter(|member| member.state == NodeState::Found { is_free: true });
+    let found =
+        found.filter(|member| matches!(&member.state, NodeState::Found { node_pods } if node_pods.is_free()));
     let late = start::late(ctx, roll.nodes).map(|name| ctx.member(name));
     let zones = nodes.queue.keys().chain(found.chain(late).map(|member| &member.zone));
     zones.filter(|zone| nodes.ready.get(*zone).is_none_or(|ready| *ready <= needed)).collect()

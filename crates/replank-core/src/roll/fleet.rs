@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_model::object::Object;
 use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
-use replank_model::text::{GroupName, InstanceId, NodeName, Zone};
+use replank_model::text::{GroupName, InstanceId, NodeName, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -113,17 +114,14 @@ impl Fleet {
 
     fn observe_object(&mut self, old: Option<&Object>, new: Option<&Object>) {
         match (old, new) {
-            // What is noted of both would be the same.
-            (Some(Object::Pod(old)), Some(Object::Pod(new)))
-                if old.node == new.node && old.meta.owner_references.is_same(&new.meta.owner_references) =>
-            {
-                self.observe_pod(new);
+            (Some(Object::Pod(old)), new) => {
+                let new = if let Some(Object::Pod(new)) = new { Some(&**new) } else { None };
+                self.observe_pod(Some(old), new);
             }
-            (Some(Object::Pod(_)), _) | (_, Some(Object::Pod(_))) => {
-                for object in old.into_iter().chain(new) {
-                    if let Object::Pod(pod) = object {
-                        self.observe_pod(pod);
-                    }
+            (None, Some(Object::Pod(new))) => self.observe_pod(None, Some(new)),
+            (Some(Object::Node(old)), Some(Object::Node(new))) if is_alike(old, new) => {
+                if let Some(member) = self.members.get_mut(&new.name()) {
+                    member.version = new.meta.resource_version;
                 }
             }
             (Some(Object::Node(node)), _) | (_, Some(Object::Node(node))) => {
@@ -156,18 +154,24 @@ impl Fleet {
         }
     }
 
-    /// Notes what a pod, as it was or is, may have changed about its node.
-    fn observe_pod(&mut self, pod: &Pod) {
-        let Some(name) = &pod.node else { return };
-        // What happens on a node happens to several pods: nothing more is to be noted of it.
-        if self.dirty_pods.contains(name) || self.dirty_nodes.contains(name) {
-            return;
-        }
-        let member = self.members.get(name);
-        if member.is_some_and(Member::has_pods) {
-            self.dirty_pods.insert(name.clone());
-        } else if member.is_none() || pod.meta.controller().is_some_and(|owner| &*owner.kind == "DaemonSet") {
-            self.dirty_nodes.insert(name.clone());
+    /// Notes what a pod may have changed about its node.
+    fn observe_pod(&mut self, old: Option<&Pod>, new: Option<&Pod>) {
+        let is_elsewhere = node_of(old) != node_of(new);
+        let both = [old.filter(|_| is_elsewhere), new.or(old)];
+        for pod in both.into_iter().flatten() {
+            let Some(name) = &pod.node else { continue };
+            // What happens on a node happens to several pods: nothing more is to be noted of it.
+            if self.dirty_pods.contains(name) || self.dirty_nodes.contains(name) {
+                continue;
+            }
+            // What is on other nodes than the run's, or to come, says nothing of them.
+            let Some(member) = self.members.get(name) else { continue };
+            let has_moved = || is_elsewhere && counts_for_daemon_sets(Some(pod)).is_some();
+            if member.has_pods() {
+                self.dirty_pods.insert(name.clone());
+            } else if counts_for_daemon_sets(old) != counts_for_daemon_sets(new) || has_moved() {
+                self.dirty_nodes.insert(name.clone());
+            }
         }
     }
 
@@ -390,6 +394,29 @@ impl Fleet {
     pub(super) fn closed(&self) -> BTreeSet<NodeName> {
         self.members.values().filter(|member| member.is_closed()).map(|member| member.name.clone()).collect()
     }
+}
+
+fn node_of(pod: Option<&Pod>) -> Option<&NodeName> {
+    pod?.node.as_ref()
+}
+
+/// Of which DaemonSet a node has what it ought to have by a pod ([`daemon::missing`]).
+fn counts_for_daemon_sets(pod: Option<&Pod>) -> Option<&Uid> {
+    let pod = pod.filter(|pod| pod.is_ready() && !pod.is_terminating())?;
+    pod.meta.controller().filter(|owner| &*owner.kind == "DaemonSet").map(|owner| &owner.uid)
+}
+
+/// Whether a node is the same to a run as it was, but for its version: kubelets tell of images and volumes all the time.
+fn is_alike(old: &Node, new: &Node) -> bool {
+    let of = |node: &Node| (node.meta.deletion_timestamp, node.meta.creation_timestamp);
+    old.meta.uid == new.meta.uid
+        && of(old) == of(new)
+        && old.meta.labels == new.meta.labels
+        && old.meta.annotations == new.meta.annotations
+        && old.meta.owner_references == new.meta.owner_references
+        && old.spec == new.spec
+        && old.status.conditions == new.status.conditions
+        && old.status.node_info == new.status.node_info
 }
 
 /// What was looked at anew.

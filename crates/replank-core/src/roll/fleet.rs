@@ -32,6 +32,8 @@ pub(super) struct Fleet {
     pub(super) members: FxHashMap<NodeName, Member>,
     loose: BTreeMap<InstanceId, Loose>,
     node_of: FxHashMap<InstanceId, NodeName>,
+    /// Instances that have had several nodes at once: one that registers under another name has two for a while.
+    shared: FxHashSet<InstanceId>,
     /// Our marks by their expiry.
     pub(super) expiries: BTreeSet<(Time, NodeName)>,
     /// Nodes that an interruption takes away: capacity that is leaving, and not the run's to act on.
@@ -244,7 +246,6 @@ impl Fleet {
     fn look_at_node(&mut self, view: &View, scope: &Scope, name: &NodeName) {
         let mut old = self.members.remove(name);
         if let Some(old) = &old {
-            self.dirty_instances.insert(old.instance.clone());
             self.shelve(scope, old, false);
         }
         // Most of its pods are as they were.
@@ -255,14 +256,26 @@ impl Fleet {
             if self.interrupted.contains(name) && !(is_released && member.is_old()) {
                 member.state = NodeState::Leaving;
             }
-            self.node_of.insert(member.instance.clone(), name.clone());
             Some(member)
         });
+        // Whether an instance has a node is all that it is looked at anew for.
+        if let Some(new) = new.as_ref().filter(|new| self.node_of.get(&new.instance) != Some(name)) {
+            let other = self.node_of.insert(new.instance.clone(), name.clone());
+            if other.is_some() {
+                self.shared.insert(new.instance.clone());
+            }
+            self.dirty_instances.insert(new.instance.clone());
+        }
         if let Some(old) = old.filter(|old| new.as_ref().is_none_or(|new| new.instance != old.instance)) {
             self.node_of.remove(&old.instance);
+            if self.shared.contains(&old.instance) {
+                let others = self.members.values().filter(|member| member.instance == old.instance);
+                let other = others.map(|member| member.name.clone()).min();
+                self.node_of.extend(other.map(|other| (old.instance.clone(), other)));
+            }
+            self.dirty_instances.insert(old.instance);
         }
         if let Some(new) = new {
-            self.dirty_instances.insert(new.instance.clone());
             self.shelve(scope, &new, true);
             self.members.insert(name.clone(), new);
         }

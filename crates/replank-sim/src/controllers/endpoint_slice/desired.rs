@@ -9,7 +9,7 @@ use replank_model::object::network::{
     Endpoint, EndpointConditions, EndpointPort, EndpointTarget, Service, ServicePort,
 };
 use replank_model::object::node::{LABEL_ZONE, Node};
-use replank_model::object::pod::{Pod, RestartPolicy};
+use replank_model::object::pod::{Pod, PodSpec, RestartPolicy};
 use replank_model::object::{Kind, Resource};
 use replank_model::selector::Selector;
 use replank_model::text::Text;
@@ -57,32 +57,44 @@ pub(super) fn families(service: &Service) -> Vec<Text> {
     }
 }
 
-/// The endpoints of a family that a Service should have.
-pub(super) fn of(view: &View, service: &Service, family: &str) -> Desired {
-    let namespace = &service.meta.namespace;
+/// The pods that a Service selects, in no order.
+pub(super) fn selected<'a>(view: &'a View, service: &Service) -> Vec<&'a Arc<Pod>> {
     let selector = Selector::from_set(service.spec.selector.pairs().iter().cloned());
-    let mut pods: Vec<&Arc<Pod>> =
-        view.select_pods(namespace, &selector).filter_map(|ix| view.pods.get(ix)).collect();
-    pods.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
+    view.select_pods(&service.meta.namespace, &selector).filter_map(|ix| view.pods.get(ix)).collect()
+}
+
+/// The endpoints of a family that a Service should have at pods.
+pub(super) fn of(view: &View, service: &Service, family: &str, pods: &[&Arc<Pod>]) -> Desired {
     let mut desired = Desired::default();
-    for pod in pods.into_iter().filter(|pod| !pod.is_terminal() && !pod.status.pod_ip.is_empty()) {
-        let ports = ports(service, pod);
-        let group =
-            desired.by_ports.entry(ports_key(&ports)).or_insert(Group { ports, endpoints: Vec::new() });
+    let kind = Text::from(Pod::KIND.as_str());
+    // Pods of one template have their ports in common.
+    let mut last: Option<(&Arc<PodSpec>, PortsKey)> = None;
+    let mut lost: Option<&Arc<Pod>> = None;
+    for pod in pods.iter().copied().filter(|pod| !pod.is_terminal() && !pod.status.pod_ip.is_empty()) {
+        if !last.as_ref().is_some_and(|(spec, _)| Arc::ptr_eq(spec, &pod.spec)) {
+            let ports = ports(service, pod);
+            let key = ports_key(&ports);
+            desired.by_ports.entry(key.clone()).or_insert(Group { ports, endpoints: Vec::new() });
+            last = Some((&pod.spec, key));
+        }
         let node = pod.node.as_ref().and_then(|node| view.node(node));
         if node.is_none() && !service.spec.publish_not_ready_addresses {
-            let name = pod.node.as_ref().map(|node| node.text().clone()).unwrap_or_default();
-            desired.failure = Some(ApiError::not_found(Kind::Node, &Key::cluster(name)));
+            // The last one by name is told of.
+            lost = lost.filter(|lost| lost.meta.name > pod.meta.name).or(Some(pod));
             continue;
         }
-        if pod.status.pod_ip.contains(':') == (family == "IPv6") {
-            group.endpoints.push(endpoint(service, pod, node));
+        if pod.status.pod_ip.contains(':') == (family == "IPv6")
+            && let Some(group) = last.as_ref().and_then(|(_, key)| desired.by_ports.get_mut(key))
+        {
+            group.endpoints.push(endpoint(service, pod, node, &kind));
         }
     }
+    let node_of = |pod: &Arc<Pod>| pod.node.as_ref().map(|node| node.text().clone()).unwrap_or_default();
+    desired.failure = lost.map(|pod| ApiError::not_found(Kind::Node, &Key::cluster(node_of(pod))));
     desired
 }
 
-fn endpoint(service: &Service, pod: &Pod, node: Option<&Arc<Node>>) -> Endpoint {
+fn endpoint(service: &Service, pod: &Pod, node: Option<&Arc<Node>>, kind: &Text) -> Endpoint {
     let (serving, terminating) = (pod.is_ready(), pod.is_terminating());
     let ready = service.spec.publish_not_ready_addresses || serving && !terminating;
     let is_named = !pod.spec.hostname.is_empty() && pod.spec.subdomain == *service.meta.name.text();
@@ -97,7 +109,7 @@ fn endpoint(service: &Service, pod: &Pod, node: Option<&Arc<Node>>) -> Endpoint 
         hostname: is_named.then(|| pod.spec.hostname.clone()),
         node_name: pod.node.clone(),
         target_ref: Some(EndpointTarget {
-            kind: Text::from(Pod::KIND.as_str()),
+            kind: kind.clone(),
             namespace: pod.meta.namespace.clone(),
             name: pod.meta.name.clone(),
             uid: pod.meta.uid.clone(),

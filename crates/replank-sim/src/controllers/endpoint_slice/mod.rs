@@ -187,9 +187,10 @@ pub(super) fn sync(
         existing.into_iter().partition(|slice| families.contains(&slice.address_type));
     let mut failure = None;
     let mut plan = Plan::default();
+    let pods = desired::selected(ctx.view(), &service);
     for family in families {
         let slices = known.iter().filter(|slice| slice.address_type == family).cloned().collect();
-        let desired = desired::of(ctx.view(), &service, &family);
+        let desired = desired::of(ctx.view(), &service, &family, &pods);
         failure = failure.or(desired.failure.clone());
         plan.add(&service, &family, slices, desired);
     }
@@ -216,7 +217,8 @@ impl Plan {
         let mut plan = Self::default();
         for (key, Group { ports, endpoints }) in desired.by_ports {
             let slices = by_ports.remove(&key).unwrap_or_default();
-            fill::fill(&mut plan, &new_slice(service, family, ports), slices, endpoints);
+            let new = || new_slice(service, family, ports.clone());
+            fill::fill(&mut plan, service, new, slices, endpoints);
         }
         plan.delete.extend(by_ports.into_values().flatten());
         if count == plan.delete.len() && plan.create.is_empty() {

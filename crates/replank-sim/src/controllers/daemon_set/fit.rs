@@ -46,13 +46,15 @@ impl Demands {
         }
     }
 
-    pub(super) fn fit(&self, node: &Node) -> Fit {
+    /// Whether a node has the labels and the name that the pods ask for.
+    pub(super) fn select(&self, node: &Node) -> bool {
         let labels = &node.meta.labels;
-        let selected = self.selector.pairs().iter().all(|(key, value)| labels.get(key) == Some(value))
-            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)));
-        if !selected {
-            return Fit::Unwanted;
-        }
+        self.selector.pairs().iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+    }
+
+    /// Whether a pod belongs on a node that is selected: its taints decide.
+    pub(super) fn fit_of_selected(&self, node: &Node) -> Fit {
         let tolerates = |effect: TaintEffect| {
             let mut taints = node.spec.taints.iter().filter(|taint| taint.effect == effect);
             taints.all(|taint| self.tolerations.iter().any(|toleration| toleration.tolerates(taint, false)))

@@ -27,7 +27,7 @@ use super::index::{Index, resolve};
 use super::{Controller, Ctx, Done, PodChange, pods};
 use replank_apiserver::ApiError;
 use report::Basis;
-use revisions::Revisions;
+use revisions::{Revisions, Settled};
 use roster::Roster;
 use template::{PodFactory, Present, target};
 
@@ -65,10 +65,10 @@ impl Daemons {
     }
 
     fn node_changed(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
+        let object = ctx.view().node(node).cloned();
         let mut concerned = Vec::new();
         for (slot, roster) in &mut self.rosters {
-            roster.node_changed(node);
-            if roster.is_concerned(ctx.view(), node) {
+            if roster.node_changed(ctx.view(), node, object.as_deref()) {
                 concerned.push(*slot);
             }
         }
@@ -117,9 +117,19 @@ pub(super) fn sync(
     slot: u32,
 ) -> Result<Done, ApiError> {
     let Some(set) = ctx.view().daemon_sets.get(Ix::new(slot)).cloned() else { return Ok(Done::Yes) };
-    let selector = match selector(&set) {
-        Some(selector) if !selector.is_empty() && !set.meta.is_terminating() => selector,
-        Some(_) | None => return Ok(Done::Yes),
+    if set.meta.is_terminating() {
+        return Ok(Done::Yes);
+    }
+    let known = daemons.rosters.get(&slot).filter(|roster| roster.uid == set.meta.uid);
+    let settled = known.and_then(|roster| roster.settled.as_ref());
+    let settled = settled.filter(|settled| settled.is_of(ctx.view(), index, &set));
+    let known = settled.map(|settled| (settled.selector.clone(), settled.revisions.clone()));
+    let selector = match &known {
+        Some((selector, _)) => selector.clone(),
+        None => match selector(&set) {
+            Some(selector) if !selector.is_empty() => Arc::new(selector),
+            Some(_) | None => return Ok(Done::Yes),
+        },
     };
     let roster = daemons.rosters.entry(slot).or_insert_with(|| Roster::new(set.meta.uid.clone()));
     if roster.uid != set.meta.uid {
@@ -129,7 +139,17 @@ pub(super) fn sync(
     if let Some(burst) = look.roster.burst.take() {
         return look.go_on(burst);
     }
-    let revisions = revisions::construct(look.ctx, index, memory, &look.set, &selector)?;
+    let revisions = match known {
+        Some((_, revisions)) => revisions,
+        None => {
+            let before = look.ctx.api.version();
+            let found = revisions::construct(look.ctx, index, memory, &look.set, &selector)?;
+            let found = Arc::new(found);
+            let settled = Settled::of(look.ctx.view(), index, &look.set, &selector, &found);
+            look.roster.settled = settled.filter(|_| look.ctx.api.version() == before);
+            found
+        }
+    };
     look.learn(&revisions);
     match look.update(index, &selector, &revisions) {
         Ok(Some(burst)) => look.go_on(burst),
@@ -199,7 +219,7 @@ impl Look<'_, '_> {
     fn go_on(mut self, mut burst: Burst) -> Result<Done, ApiError> {
         let batch = burst.nodes.iter().skip(burst.made).take(burst.batch);
         for node in batch {
-            match self.ctx.api.create(self.roster.factory.pod(&self.set, node)) {
+            match self.ctx.api.create(self.roster.factory.pod(node)) {
                 Ok(pod) => {
                     let what = ("SuccessfulCreate", "daemonset-controller");
                     pods::tell(self.ctx, &*self.set.clone(), what, pod.meta.name.as_str());
@@ -248,7 +268,7 @@ impl Look<'_, '_> {
             collision_count: self.set.status.collision_count,
         };
         if status != self.set.status {
-            self.ctx.api.modify_status::<DaemonSet>(&self.set.meta.key(), |set| set.status = status)?;
+            self.ctx.api.modify_status_at::<DaemonSet>(Ix::new(self.slot), |set| set.status = status);
         }
         let min_ready = self.set.spec.min_ready_seconds;
         if min_ready > 0 && tally.ready != tally.available {

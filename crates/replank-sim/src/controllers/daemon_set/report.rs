@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::time::{Span, Time};
 use replank_model::view::{Ix, View};
+use smallvec::SmallVec;
 
 use super::fit::{Demands, Fit};
 use super::template::Present;
@@ -76,7 +76,7 @@ pub(super) enum Step {
 }
 
 /// What is known of one node.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) tally: Tally,
     /// Whether a pod is to be made.
@@ -91,16 +91,15 @@ pub(super) struct Report {
 
 type Found<'a> = (Ix<Pod>, &'a Arc<Pod>);
 
-/// Looks at one node; `node` is absent where only pods are left of it.
-pub(super) fn of(view: &View, basis: &Basis, node: Option<&Node>, pods: &[Ix<Pod>], now: Time) -> Report {
-    let mut found: Vec<Found<'_>> = pods
+/// Looks at one node; `fit` is absent where only pods are left of it.
+pub(super) fn of(view: &View, basis: &Basis, fit: Option<Fit>, pods: &[Ix<Pod>], now: Time) -> Report {
+    let mut found: SmallVec<[Found<'_>; 2]> = pods
         .iter()
         .filter_map(|ix| Some((*ix, view.pods.get(*ix)?)))
         // Somebody else is about to remove it.
         .filter(|(_, pod)| !(pod.is_terminal() && pod.is_terminating()))
         .collect();
     found.sort_by(|(_, a), (_, b)| oldest_first(a, b));
-    let fit = node.map(|node| basis.demands.fit(node));
     let (old, step) = step(basis, fit, &found, now);
     let mut report = Report {
         tally: tally(basis, fit, &found, now),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use replank_model::object::Kind;
 use replank_model::object::pod::{Pod, PodTemplate};
 use replank_model::object::workload::{ControllerRevision, DaemonSet};
-use replank_model::selector::Selector;
+use replank_model::selector::{LabelSelector, Selector};
 use replank_model::text::Text;
+use replank_model::view::{Ix, View};
 
 use super::template::HASH_LABEL;
 use crate::controllers::history::History;
@@ -16,9 +17,54 @@ use crate::controllers::{Ctx, hash, history, pods};
 use replank_apiserver::ApiError;
 
 /// The present revision's hash, and the old revisions.
+#[derive(Debug)]
 pub(super) struct Revisions {
     pub(super) hash: Text,
     old: Vec<Arc<ControllerRevision>>,
+}
+
+/// What a look found that had nothing to write: it holds as long as the set asks for the same, and its revisions are the same.
+#[derive(Debug)]
+pub(super) struct Settled {
+    asked: LabelSelector,
+    template: PodTemplate,
+    /// The slots of the revisions, sorted.
+    slots: Vec<u32>,
+    listed: Vec<Arc<ControllerRevision>>,
+    /// The selector, compiled.
+    pub(super) selector: Arc<Selector>,
+    pub(super) revisions: Arc<Revisions>,
+}
+
+impl Settled {
+    /// Nothing where revisions wait for somebody to adopt them.
+    pub(super) fn of(
+        view: &View,
+        index: &Index,
+        set: &DaemonSet,
+        selector: &Arc<Selector>,
+        revisions: &Arc<Revisions>,
+    ) -> Option<Self> {
+        let slots = index.owned_by(Kind::ControllerRevision, &set.meta.uid);
+        let listed = slots.iter().map(|slot| view.controller_revisions.get(Ix::new(*slot)).cloned());
+        let listed = listed.collect::<Option<Vec<_>>>()?;
+        let is_all = !index.has_orphans(Kind::ControllerRevision, &set.meta.namespace);
+        let (asked, template) = (set.spec.selector.clone()?, set.spec.template.clone());
+        let (selector, revisions) = (selector.clone(), revisions.clone());
+        is_all.then_some(Self { asked, template, slots, listed, selector, revisions })
+    }
+
+    /// Whether it holds.
+    pub(super) fn is_of(&self, view: &View, index: &Index, set: &DaemonSet) -> bool {
+        let mut known = self.slots.iter().zip(&self.listed);
+        set.spec.template == self.template
+            && set.spec.selector.as_ref() == Some(&self.asked)
+            && index.owns(Kind::ControllerRevision, &set.meta.uid, &self.slots)
+            && !index.has_orphans(Kind::ControllerRevision, &set.meta.namespace)
+            && known.all(|(slot, known)| {
+                view.controller_revisions.get(Ix::new(*slot)).is_some_and(|one| Arc::ptr_eq(one, known))
+            })
+    }
 }
 
 /// Finds the revisions; makes one where the template is new.

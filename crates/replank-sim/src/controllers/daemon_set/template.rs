@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use replank_model::labels::Labels;
 use replank_model::object::affinity::{
     Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, TaintEffect, Toleration, TolerationOperator,
 };
@@ -31,11 +30,10 @@ const BORNE: [(&str, TaintEffect); 6] = [
 /// Taint that daemon pods on the node's network bear too.
 const NETWORK: (&str, TaintEffect) = ("node.kubernetes.io/network-unavailable", TaintEffect::NoSchedule);
 
-/// The pod of a template, less the node.
+/// The pod of a template, less the node: all pods share what they have in common.
 #[derive(Debug, Default)]
 pub(super) struct PodFactory {
-    labels: Labels,
-    spec: Arc<PodSpec>,
+    pod: Pod,
 }
 
 impl PodFactory {
@@ -50,16 +48,15 @@ impl PodFactory {
         }
         let mut spec = tolerant(&template.spec);
         pin(&mut spec);
-        Self { labels, spec: Arc::new(spec) }
+        let mut pod = pods::from_template(set, template);
+        pod.meta.labels = labels;
+        pod.spec = Arc::new(spec);
+        Self { pod }
     }
 
     /// A pod for a node, not yet stored.
-    pub(super) fn pod(&self, set: &DaemonSet, node: &NodeName) -> Pod {
-        let mut pod = pods::from_template(set, &set.spec.template);
-        pod.meta.labels = self.labels.clone();
-        pod.spec = self.spec.clone();
-        pod.pin = Some(node.clone());
-        pod
+    pub(super) fn pod(&self, node: &NodeName) -> Pod {
+        Pod { pin: Some(node.clone()), ..self.pod.clone() }
     }
 }
 

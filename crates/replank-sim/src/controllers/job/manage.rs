@@ -209,11 +209,11 @@ impl Look<'_, '_> {
                     Ok(pod) => {
                         active += 1;
                         let what = ("SuccessfulCreate", "job-controller");
-                        pods::tell(self.ctx, &self.job.clone(), what, pod.meta.name.as_str());
+                        pods::tell(self.ctx, &self.job, what, pod.meta.name.as_str());
                     }
                     Err(error) if pods::is_namespace_terminating(&error) => active += 1,
                     Err(error) => {
-                        pods::tell_failure(self.ctx, &self.job.clone(), "job-controller", &error);
+                        pods::tell_failure(self.ctx, &self.job, "job-controller", &error);
                         done = Err(error);
                     }
                 }

@@ -6,8 +6,9 @@ use replank_model::object::pod::Pod;
 use replank_model::object::volume::PersistentVolumeClaim;
 use replank_model::object::workload::{ClaimRetention, StatefulSet};
 use replank_model::object::{Kind, Resource};
+use replank_model::text::Name;
 
-use super::identity::{claim_name, is_wanted, new_claims, ordinal};
+use super::identity::{claim_name, is_wanted, new_claim, ordinal};
 use crate::controllers::{Ctx, pods};
 use replank_apiserver::ApiError;
 
@@ -100,15 +101,15 @@ fn is_up_to_date(claim: &PersistentVolumeClaim, set: &StatefulSet, pod: &Pod) ->
 fn existing(ctx: &Ctx<'_>, set: &StatefulSet, pod: &Pod) -> Vec<std::sync::Arc<PersistentVolumeClaim>> {
     let Some(number) = ordinal(pod) else { return Vec::new() };
     let claims = &ctx.view().persistent_volume_claims;
-    let key = |template: &replank_model::text::Name| Key {
-        namespace: set.meta.namespace.clone(),
-        name: claim_name(set, template, number),
-    };
     set.spec
         .volume_claim_templates
         .iter()
-        .filter_map(|template| claims.by_key(&key(&template.meta.name)).cloned())
+        .filter_map(|template| claims.by_key(&claim_key(set, &template.meta.name, number)).cloned())
         .collect()
+}
+
+fn claim_key(set: &StatefulSet, template: &Name, number: i64) -> Key {
+    Key { namespace: set.meta.namespace.clone(), name: claim_name(set, template, number) }
 }
 
 /// Whether all claims of a pod are owned as the policy wants it.
@@ -148,8 +149,8 @@ pub(super) fn is_stale_for(ctx: &Ctx<'_>, set: &StatefulSet, pod: &Pod) -> bool 
 pub(super) fn create_missing(ctx: &mut Ctx<'_>, set: &StatefulSet, pod: &Pod) -> Result<(), ApiError> {
     let Some(number) = ordinal(pod) else { return Ok(()) };
     let mut failure = Ok(());
-    for claim in new_claims(set, number) {
-        let key = claim.meta.key();
+    for template in &set.spec.volume_claim_templates {
+        let key = claim_key(set, &template.meta.name, number);
         match ctx.view().persistent_volume_claims.by_key(&key) {
             Some(known) if known.meta.is_terminating() => {
                 let why = format!("pvc {} is being deleted", key.name);
@@ -157,7 +158,7 @@ pub(super) fn create_missing(ctx: &mut Ctx<'_>, set: &StatefulSet, pod: &Pod) ->
             }
             Some(_) => {}
             None => {
-                if let Err(error) = ctx.api.create(claim) {
+                if let Err(error) = ctx.api.create(new_claim(set, template, number)) {
                     failure = Err(error);
                 }
             }

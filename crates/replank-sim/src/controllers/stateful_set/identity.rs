@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use replank_model::object::meta::Meta;
 use replank_model::object::pod::{Pod, PodSpec, PodTemplate, Volume};
-use replank_model::object::volume::{ClaimSource, PersistentVolumeClaim, VolumeSource};
+use replank_model::object::volume::{
+    ClaimSource, PersistentVolumeClaim, PersistentVolumeClaimTemplate, VolumeSource,
+};
 use replank_model::object::workload::StatefulSet;
-use replank_model::text::{Name, Text};
+use replank_model::text::Name;
 
 use crate::controllers::pods;
 
@@ -91,30 +93,25 @@ pub(super) fn claim_name(set: &StatefulSet, template: &Name, ordinal: i64) -> Na
     Name::from(format!("{template}-{}-{ordinal}", set.meta.name))
 }
 
-/// The claims of one number, not yet stored.
-pub(super) fn new_claims(set: &StatefulSet, ordinal: i64) -> Vec<PersistentVolumeClaim> {
-    let own: Vec<(Text, Text)> = set
-        .spec
-        .selector
-        .iter()
-        .flat_map(|selector| selector.match_labels.iter())
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    let claim = |template: &replank_model::object::volume::PersistentVolumeClaimTemplate| {
-        let labels = template.meta.labels.pairs().iter().chain(&own).cloned().collect();
-        PersistentVolumeClaim {
-            meta: Meta {
-                name: claim_name(set, &template.meta.name, ordinal),
-                namespace: set.meta.namespace.clone(),
-                labels,
-                annotations: template.meta.annotations.clone(),
-                ..Meta::default()
-            },
-            spec: template.spec.clone(),
-            ..PersistentVolumeClaim::default()
-        }
-    };
-    set.spec.volume_claim_templates.iter().map(|template| claim(template)).collect()
+/// The claim of one number for a template, not yet stored.
+pub(super) fn new_claim(
+    set: &StatefulSet,
+    template: &PersistentVolumeClaimTemplate,
+    ordinal: i64,
+) -> PersistentVolumeClaim {
+    let own = set.spec.selector.iter().flat_map(|selector| selector.match_labels.iter());
+    let own = own.map(|(key, value)| (key.clone(), value.clone()));
+    PersistentVolumeClaim {
+        meta: Meta {
+            name: claim_name(set, &template.meta.name, ordinal),
+            namespace: set.meta.namespace.clone(),
+            labels: template.meta.labels.pairs().iter().cloned().chain(own).collect(),
+            annotations: template.meta.annotations.clone(),
+            ..Meta::default()
+        },
+        spec: template.spec.clone(),
+        ..PersistentVolumeClaim::default()
+    }
 }
 
 /// The pod with the labels that say who it is.

@@ -35,12 +35,15 @@ pub(super) fn sync(
 ) -> Result<(), ApiError> {
     let Some(set) = ctx.view().stateful_sets.get(Ix::new(slot)).cloned() else { return Ok(()) };
     let Some(selector) = selector(&set) else { return Ok(()) };
+    let before = ctx.api.version();
     let found = history::list(ctx, index, &*set, &selector);
-    pods::claim(ctx, &*set, &selector, found, None, |_: &ControllerRevision| true)?;
+    pods::claim(ctx, &*set, &selector, found.clone(), None, |_: &ControllerRevision| true)?;
     let owned = pods::own_and_orphaned(ctx, index, &*set);
     let is_member = |pod: &Pod| parent(pod) == Some(set.meta.name.as_str());
     let owned = pods::claim(ctx, &*set, &selector, owned, None, is_member)?;
-    let all = history::list(ctx, index, &*set, &selector);
+    // As long as nothing is written, they are those that were found.
+    let is_same = ctx.api.version() == before;
+    let all = if is_same { found } else { history::list(ctx, index, &*set, &selector) };
     let plan = revisions::plan(ctx, memory, &set, &all)?;
     let now = ctx.api.now();
     let mut look = Look::new(ctx, set.clone(), plan, now);

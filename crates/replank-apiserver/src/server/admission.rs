@@ -83,42 +83,54 @@ impl Api {
     }
 
     fn complete_pod(&mut self, mut pod: Arc<Pod>) -> Result<Arc<Pod>, ApiError> {
-        if Arc::strong_count(&pod.spec) == 1 || runtime_class::is_named(&pod.spec) {
-            let completed = self.complete_own(&pod)?;
-            take(&mut pod, completed);
-            return Ok(pod);
-        }
-        let address = Arc::as_ptr(&pod.spec) as usize;
         // Accounts are those of a namespace; templates mostly are, too.
-        let known = self.admitted.specs.get(&address).map(|(_, admitted)| admitted.clone());
+        let is_own = Arc::strong_count(&pod.spec) == 1;
+        let known = (!is_own).then(|| self.admitted.of_template(&pod.spec)).flatten();
         let known = known.filter(|known| !self.serving().is_any() || known.namespace == pod.meta.namespace);
         let completed = match known {
             Some(completed) => completed,
+            None if is_own || runtime_class::is_named(&pod.spec) => Arc::new(self.complete_own(&pod)?),
             None => {
-                let completed = self.complete(&pod)?;
-                if self.admitted.specs.len() >= Admitted::TEMPLATES_MAX {
-                    self.admitted.forget_all();
-                }
-                self.admitted.specs.insert(address, (pod.spec.clone(), completed.clone()));
+                let completed = Arc::new(self.complete_like_others(&pod)?);
+                self.admitted.keep_template(&pod.spec, completed.clone());
                 completed
             }
         };
-        take(&mut pod, completed);
+        take(&mut pod, &completed);
         Ok(pod)
+    }
+
+    /// Completes a spec, as one that is like it where there is one; not where more is read of a pod than its spec.
+    fn complete_like_others(&mut self, pod: &Pod) -> Result<Completed, ApiError> {
+        if self.reads_more_than_spec(pod) {
+            return self.complete(pod);
+        }
+        if let Some(completed) = self.admitted.alike(&pod.meta.namespace, &pod.spec) {
+            return Ok(completed);
+        }
+        let completed = self.complete(pod)?;
+        self.admitted.keep_alike(&pod.spec, &completed);
+        Ok(completed)
+    }
+
+    fn reads_more_than_spec(&self, pod: &Pod) -> bool {
+        self.serving().is_any()
+            || pod.pin.is_some()
+            || pod.token.is_some()
+            || runtime_class::is_named(&pod.spec)
     }
 
     /// Completes a spec that nobody shares. It is remembered as far as it is that of the owner's other pods, too; not where more is read of a pod than its
     /// spec.
     fn complete_own(&mut self, pod: &Pod) -> Result<Completed, ApiError> {
-        let has_more = self.serving().is_any() || pod.pin.is_some() || pod.token.is_some();
         let owner = pod.meta.controller().map(|owner| &owner.uid);
-        let Some(owner) = owner.filter(|_| !has_more && !runtime_class::is_named(&pod.spec)) else {
+        let Some(owner) = owner.filter(|_| !self.reads_more_than_spec(pod)) else {
             return self.complete(pod);
         };
         if let Some(completed) = self.admitted.sibling(owner, pod) {
             return Ok(completed);
         }
-        let completed = self.complete(pod)?;
+        let completed = self.complete_like_others(pod)?;
         self.admitted.keep_sibling(owner, &pod.spec, &completed);
         Ok(completed)
     }
@@ -235,20 +247,20 @@ impl Api {
     }
 }
 
-fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, limited, .. }: Completed) {
+fn take(pod: &mut Arc<Pod>, Completed { spec, node, token, limited, .. }: &Completed) {
     if let Some(told) = limited {
         let pod = Arc::make_mut(pod);
-        pod.meta.annotations = pod.meta.annotations.with(ANNOTATION, told);
+        pod.meta.annotations = pod.meta.annotations.with(ANNOTATION, told.clone());
         // The registry tells a pod's class of service once admission has completed it.
         pod.meta.raw = without_class(&pod.meta.raw);
     }
-    if Arc::ptr_eq(&spec, &pod.spec) && node.is_none() && (token.is_none() || pod.token.is_some()) {
+    if Arc::ptr_eq(spec, &pod.spec) && node.is_none() && (token.is_none() || pod.token.is_some()) {
         return;
     }
     let pod = Arc::make_mut(pod);
-    pod.spec = spec;
-    pod.token = pod.token.take().or(token);
-    pod.node = pod.node.take().or(node);
+    pod.spec = spec.clone();
+    pod.token = pod.token.take().or_else(|| token.clone());
+    pod.node = pod.node.take().or_else(|| node.clone());
 }
 
 fn without_class(raw: &Raw) -> Raw {

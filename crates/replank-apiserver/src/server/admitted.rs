@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use replank_model::object::pod::{Pod, PodSpec};
+use replank_model::quantity::Quantity;
 use replank_model::text::{Namespace, NodeName, Text, Uid};
 use rustc_hash::FxHashMap;
 
@@ -10,10 +11,15 @@ use rustc_hash::FxHashMap;
 /// one spec. The template's own spec is kept beside, so that the address stays its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Admitted {
-    pub(super) specs: FxHashMap<usize, (Arc<PodSpec>, Completed)>,
+    specs: FxHashMap<usize, (Arc<PodSpec>, Arc<Completed>)>,
     /// Of owners whose pods have specs of their own, as a StatefulSet's do: the last one.
     siblings: FxHashMap<Uid, (PodSpec, Completed)>,
+    /// The last one of those that have in common what nobody models: many templates differ in little but the image and what they ask for.
+    alike: FxHashMap<Shape, (PodSpec, Completed)>,
 }
+
+/// The namespace of a spec, and what nobody models of it.
+type Shape = (Namespace, Option<Arc<str>>);
 
 /// What admission makes of a template's spec.
 #[derive(Clone, Debug)]
@@ -32,11 +38,46 @@ pub(super) struct Completed {
 impl Admitted {
     /// Templates that are remembered at most: a cluster with more forgets them all and begins again, at the price of one
     /// copy per template.
-    pub(super) const TEMPLATES_MAX: usize = 65_536;
+    const TEMPLATES_MAX: usize = 65_536;
 
     pub(crate) fn forget_all(&mut self) {
         self.specs.clear();
         self.siblings.clear();
+        self.alike.clear();
+    }
+
+    /// What became of the spec of a template.
+    pub(super) fn of_template(&self, spec: &Arc<PodSpec>) -> Option<Arc<Completed>> {
+        self.specs.get(&address(spec)).map(|(_, completed)| completed.clone())
+    }
+
+    /// Remembers what became of the spec of a template.
+    pub(super) fn keep_template(&mut self, spec: &Arc<PodSpec>, completed: Arc<Completed>) {
+        if self.specs.len() >= Self::TEMPLATES_MAX {
+            self.forget_all();
+        }
+        self.specs.insert(address(spec), (spec.clone(), completed));
+    }
+
+    /// What becomes of a spec that differs from another in nothing but what admission leaves as it is.
+    pub(super) fn alike(&self, namespace: &Namespace, spec: &PodSpec) -> Option<Completed> {
+        let (known, completed) = self.alike.get(&shape(namespace, spec))?;
+        if !are_left(spec) || with_containers(known, spec) != *spec {
+            return None;
+        }
+        Some(Completed { spec: Arc::new(with_containers(&completed.spec, spec)), ..completed.clone() })
+    }
+
+    /// Remembers what became of a spec for others that are like it.
+    pub(super) fn keep_alike(&mut self, spec: &Arc<PodSpec>, completed: &Completed) {
+        let has_own = completed.node.is_some() || completed.token.is_some() || completed.limited.is_some();
+        if has_own || Arc::ptr_eq(spec, &completed.spec) || !are_left(spec) {
+            return;
+        }
+        if self.alike.len() >= Self::TEMPLATES_MAX {
+            self.alike.clear();
+        }
+        self.alike.insert(shape(&completed.namespace, spec), (PodSpec::clone(spec), completed.clone()));
     }
 
     /// What becomes of a spec that differs from the last one of the same owner in nothing but the pod's identity: admission does not look at that.
@@ -58,10 +99,44 @@ impl Admitted {
     }
 }
 
-/// A spec with what tells a StatefulSet's pods apart taken from another's: the host name, and the claims of the volumes.
+fn address(spec: &Arc<PodSpec>) -> usize {
+    Arc::as_ptr(spec) as usize
+}
+
+fn shape(namespace: &Namespace, spec: &PodSpec) -> Shape {
+    (namespace.clone(), spec.raw.clone())
+}
+
+/// Whether admission leaves the images of containers, and what they ask for, as they are: it looks at an image where nothing says when to pull it, makes requests of
+/// limits, and rounds quantities to thousandths.
+fn are_left(spec: &PodSpec) -> bool {
+    let is_whole = |quantity: &Quantity| quantity.round_up_milli().0.to_string() == quantity.to_string();
+    let mut containers = spec.containers.iter().chain(&spec.init_containers);
+    spec.resources.is_none()
+        && containers.all(|container| {
+            let (requests, limits) = (&container.resources.requests, &container.resources.limits);
+            !container.image_pull_policy.is_empty()
+                && limits.iter().all(|(name, limit)| requests.get(name).is_some() && is_whole(limit))
+                && requests.iter().all(|(_, request)| is_whole(request))
+        })
+}
+
+/// A spec with the images of another's containers, with what they ask for, and with what tells a StatefulSet's pods apart.
+fn with_containers(spec: &PodSpec, of: &PodSpec) -> PodSpec {
+    let mut own = with_identity(spec, of);
+    let containers = own.containers.iter_mut().zip(&of.containers);
+    for (own, of) in containers.chain(own.init_containers.iter_mut().zip(&of.init_containers)) {
+        own.image = of.image.clone();
+        own.resources = of.resources.clone();
+    }
+    own
+}
+
+/// A spec with what tells a StatefulSet's pods apart taken from another's: the host name and its domain, and the claims of the volumes.
 fn with_identity(spec: &PodSpec, of: &PodSpec) -> PodSpec {
     let mut own = spec.clone();
     own.hostname = of.hostname.clone();
+    own.subdomain = of.subdomain.clone();
     for (volume, of) in own.volumes.iter_mut().zip(&of.volumes).filter(|(own, of)| own.name == of.name) {
         if let (Some(claim), Some(of)) =
             (&mut volume.source.persistent_volume_claim, &of.source.persistent_volume_claim)
@@ -98,6 +173,43 @@ mod tests {
             "spec": {"hostname": name, "containers": [{"name": "c", "image": "i"}], "volumes": volumes}});
         let pod = Object::from_json(pod).expect("it is well formed");
         render(&api.create_object(pod).expect("it is new"))["spec"].clone()
+    }
+
+    /// The spec of a pod of a template, once it is made.
+    fn made_of(api: &mut Api, number: u32, image: &str, resources: &Value) -> Value {
+        let container =
+            json!({"name": "c", "image": image, "imagePullPolicy": "Always", "resources": resources});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{number}"), "namespace": "shop"},
+            "spec": {"containers": [container], "dnsPolicy": "Default"}});
+        let Object::Pod(pod) = Object::from_json(pod).expect("it is well formed") else { panic!("a pod") };
+        // A template shares its spec with the pods that are made of it.
+        let template = pod.spec.clone();
+        let made = api.create_object(Object::Pod(pod)).expect("it is new");
+        drop(template);
+        render(&made)["spec"].clone()
+    }
+
+    #[test]
+    fn a_template_gets_what_it_would_have_got_if_none_were_like_it() {
+        let resources = [
+            json!({"requests": {"cpu": "100m"}}),
+            json!({"requests": {"cpu": "2"}, "limits": {"cpu": "4"}}),
+            json!({"limits": {"memory": "1Gi"}}),
+            json!({"requests": {"cpu": "100u"}}),
+            json!({}),
+        ];
+        let mut one = api();
+        for (resources, number) in resources.iter().zip(0..) {
+            for image in ["i:1", "i"] {
+                let number = number * 2 + u32::from(image == "i");
+                let alone = made_of(&mut api(), number, image, resources);
+                assert_eq!(made_of(&mut one, number, image, resources), alone, "{image} {resources}");
+                assert_eq!(
+                    (&alone["enableServiceLinks"], &alone["dnsPolicy"]),
+                    (&json!(true), &json!("Default"))
+                );
+            }
+        }
     }
 
     #[test]

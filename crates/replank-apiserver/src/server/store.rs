@@ -524,10 +524,18 @@ impl Api {
         };
         let now = self.now();
         if self.made.0 != now {
-            self.made = (now, FxHashMap::default());
+            self.made.0 = now;
+            self.made.1.clear();
         }
         self.words.clear();
-        let written = write!(self.words, "{kind}/{key}@{}", now.as_millis());
+        self.words.push_str(&kind);
+        if !key.namespace.is_empty() {
+            self.words.push('/');
+            self.words.push_str(key.namespace.as_str());
+        }
+        self.words.push('/');
+        self.words.push_str(key.name.as_str());
+        let written = write!(self.words, "@{}", now.as_millis());
         debug_assert!(written.is_ok(), "text takes everything");
         let source = self.draws.source(&self.words, Purpose::Uid);
         let times = self.made.1.entry(source).or_default();

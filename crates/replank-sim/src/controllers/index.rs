@@ -20,6 +20,8 @@ pub(crate) struct Index {
     owned: FxHashMap<(Kind, Uid), Slots>,
     orphans: FxHashMap<(Kind, Namespace), Slots>,
     namespaced: FxHashMap<(Kind, Namespace), Slots>,
+    /// Counts the ReplicaSets that came, went, or were given to others.
+    sets_changed: u64,
 }
 
 /// How a kind is indexed.
@@ -81,6 +83,7 @@ impl Index {
         {
             return;
         }
+        self.sets_changed += u64::from(kind == Kind::ReplicaSet);
         if let Some(old) = old {
             self.edit(kind, how, old.meta(), |slots| {
                 slots.remove(slot);
@@ -101,6 +104,11 @@ impl Index {
     /// Whether these, which are sorted, are all dependents of a kind whose managing owner has this uid.
     pub(crate) fn owns(&self, kind: Kind, owner: &Uid, slots: &[u32]) -> bool {
         self.owned.get(&(kind, owner.clone())).map_or(slots.is_empty(), |owned| owned.iter().eq(slots))
+    }
+
+    /// A number that is another one when ReplicaSets have come, gone, or been given to others: as long as it is the same, so is what is said of them here.
+    pub(crate) fn sets_changed(&self) -> u64 {
+        self.sets_changed
     }
 
     /// Objects of a kind in a namespace that nobody manages.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use replank_apiserver::ApiError;
 use replank_model::object::workload::{Deployment, DeploymentStrategyType, ReplicaSet};
 
+use super::words::Words;
 use crate::controllers::Ctx;
 
 /// One look at a Deployment.
 pub(super) struct Look<'a, 'b> {
     pub(super) ctx: &'a mut Ctx<'b>,
+    pub(super) words: &'a Words,
     pub(super) slot: u32,
     /// The Deployment as it was found, with what this look has written into it.
     pub(super) deployment: Arc<Deployment>,

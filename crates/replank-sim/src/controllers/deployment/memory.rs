@@ -11,6 +11,7 @@ use replank_model::text::Uid;
 use rustc_hash::FxHashMap;
 
 use super::settled::Settled;
+use super::words::Words;
 
 /// What is remembered.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub(in crate::controllers) struct Memory {
     settled: FxHashMap<u32, Settled>,
     /// The versions of Deployments that tell all there is to tell of their ReplicaSets, by slot.
     told: FxHashMap<u32, ResourceVersion>,
+    /// What Deployments say.
+    words: Words,
 }
 
 /// A selector, compiled.
@@ -79,9 +82,14 @@ impl Memory {
         are_equal
     }
 
-    /// What was noted of the Deployment in a slot when its rollout was over.
-    pub(super) fn settled(&self, slot: u32) -> Option<&Settled> {
-        self.settled.get(&slot)
+    /// What was noted of the Deployment in a slot when its rollout was over, and the words in which it speaks.
+    pub(super) fn settled(&mut self, slot: u32) -> (Option<&mut Settled>, &Words) {
+        (self.settled.get_mut(&slot), &self.words)
+    }
+
+    /// What Deployments say.
+    pub(super) fn words(&self) -> &Words {
+        &self.words
     }
 
     /// Notes that a rollout is over, or that it is not.

@@ -12,6 +12,7 @@ mod scale;
 mod sets;
 mod settled;
 mod status;
+mod words;
 
 use std::sync::Arc;
 
@@ -36,16 +37,24 @@ pub(super) const RETRIES_MAX: u32 = 15;
 
 /// Looks at a Deployment.
 pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: u32) -> Result<(), ApiError> {
-    let Some(deployment) = ctx.view().deployments.get(Ix::new(slot)).cloned() else { return Ok(()) };
-    if let Some(split) = memory.settled(slot).and_then(|known| known.split(ctx.view(), index, &deployment)) {
-        let mut look = Look { ctx, slot, deployment, sets: Vec::new(), present: None, kept: None };
-        look.write_rollout_status(&split)?;
-        // The next look finds what this one has written, and nothing else to write, unless a rollout begins.
-        let written = look.ctx.view().deployments.get(Ix::new(slot));
-        if let Some(written) = written.filter(|written| has_nothing_to_say_of_progress(written)) {
-            memory.tell(slot, written.meta.resource_version);
+    let ix = Ix::<Deployment>::new(slot);
+    let Some(deployment) = ctx.view().deployments.get(ix).cloned() else { return Ok(()) };
+    let (settled, words) = memory.settled(slot);
+    if let Some(settled) = settled {
+        let now = ctx.api.timestamp();
+        if let Some(status) = settled.status(ctx.view(), index, &deployment, words, now) {
+            if status != deployment.status {
+                ctx.api.modify_status_at(ix, |deployment: &mut Deployment| deployment.status = status);
+            }
+            note_what_is_told(ctx, memory, ix);
+            return Ok(());
         }
-        return Ok(());
+        if let Some(split) = settled.split(ctx.view(), index, &deployment) {
+            let mut look = Look { ctx, words, slot, deployment, sets: Vec::new(), present: None, kept: None };
+            look.write_rollout_status(&split)?;
+            note_what_is_told(ctx, memory, ix);
+            return Ok(());
+        }
     }
     let Some(selector) = memory.selector(slot, &deployment) else { return Ok(()) };
     if selector.is_empty() || !selects_its_template(&deployment, &selector) {
@@ -54,7 +63,8 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: 
     let before = ctx.api.version();
     let sets = claim(ctx, index, &deployment, &selector)?;
     let present = present(memory, &sets, &deployment);
-    let mut look = Look { ctx, slot, deployment, sets, present, kept: None };
+    let words = memory.words();
+    let mut look = Look { ctx, words, slot, deployment, sets, present, kept: None };
     if look.deployment.meta.is_terminating() {
         let split = look.split(false)?;
         return look.write_status(&split);
@@ -68,10 +78,19 @@ pub(super) fn sync(ctx: &mut Ctx<'_>, index: &Index, memory: &mut Memory, slot: 
         DeploymentStrategyType::RollingUpdate => look.roll()?,
     }
     if look.ctx.api.version() == before {
-        let split = look.found();
-        memory.settle(slot, Settled::of(look.ctx.view(), index, &look.deployment, &split));
+        let (split, least) = (look.found(), look.least_available());
+        let settled = Settled::of(look.ctx.view(), index, &look.deployment, &split, least);
+        memory.settle(slot, settled);
     }
     Ok(())
+}
+
+/// After a look that left only the status to write: the next look finds what this one has written, and nothing else to write, unless a rollout begins.
+fn note_what_is_told(ctx: &Ctx<'_>, memory: &mut Memory, ix: Ix<Deployment>) {
+    let written = ctx.view().deployments.get(ix);
+    if let Some(written) = written.filter(|written| has_nothing_to_say_of_progress(written)) {
+        memory.tell(ix.raw(), written.meta.resource_version);
+    }
 }
 
 /// No API server stores a Deployment, or a ReplicaSet of it, whose pods it would not know. A snapshot may hold one: its template was left out, and no

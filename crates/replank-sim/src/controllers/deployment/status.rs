@@ -15,9 +15,9 @@ use super::{Look, Split};
 use crate::controllers::Controller;
 use replank_apiserver::ApiError;
 
-const AVAILABLE: &str = "Available";
-const PROGRESSING: &str = "Progressing";
-const FAILURE: &str = "ReplicaFailure";
+pub(super) const AVAILABLE: &str = "Available";
+pub(super) const PROGRESSING: &str = "Progressing";
+pub(super) const FAILURE: &str = "ReplicaFailure";
 /// Reason of a rollout that is done.
 const DONE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
@@ -157,14 +157,14 @@ impl Look<'_, '_> {
             collision_count: known.collision_count,
             conditions: known.conditions.clone(),
         };
-        let (is, message) = if available >= self.replicas().saturating_sub(self.max_unavailable()) {
-            ((ConditionStatus::True, "MinimumReplicasAvailable"), "Deployment has minimum availability.")
-        } else {
-            let message = "Deployment does not have minimum availability.";
-            ((ConditionStatus::False, "MinimumReplicasUnavailable"), message)
-        };
-        self.say(&mut status.conditions, AVAILABLE, is, || message.to_owned());
+        let is_available = available >= self.least_available();
+        self.words.say_available(&mut status.conditions, is_available, self.ctx.api.timestamp());
         status
+    }
+
+    /// Available pods with which the Deployment is available.
+    pub(super) fn least_available(&self) -> i32 {
+        self.replicas().saturating_sub(self.max_unavailable())
     }
 
     /// Sets a condition that is made only where it is another one.
@@ -229,7 +229,7 @@ impl Look<'_, '_> {
     }
 }
 
-fn deadline(deployment: &Deployment) -> Option<i32> {
+pub(super) fn deadline(deployment: &Deployment) -> Option<i32> {
     deployment.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
 }
 
@@ -243,7 +243,7 @@ pub(super) fn has_nothing_to_say_of_progress(deployment: &Deployment) -> bool {
 }
 
 /// Sets a condition; one with the same status and reason stays as it is (`SetDeploymentCondition`).
-fn set(conditions: &mut List<Condition>, mut new: Condition) {
+pub(super) fn set(conditions: &mut List<Condition>, mut new: Condition) {
     if let Some(known) = condition::find(conditions, &new.r#type) {
         if known.status == new.status && known.reason == new.reason {
             return;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use replank_model::object::pod::{Pod, PodSpec};
+use replank_model::labels::TextMap;
+use replank_model::object::affinity::Affinity;
+use replank_model::object::pod::{Container, Pod, PodSpec};
 use replank_model::quantity::Quantity;
-use replank_model::text::{Namespace, NodeName, Text, Uid};
+use replank_model::text::{Name, Namespace, NodeName, Text, Uid};
 use rustc_hash::FxHashMap;
 
 /// Specs that admission has completed, by the address of the template's: so that pods of one template go on sharing
@@ -14,12 +16,9 @@ pub(crate) struct Admitted {
     specs: FxHashMap<usize, (Arc<PodSpec>, Arc<Completed>)>,
     /// Of owners whose pods have specs of their own, as a StatefulSet's do: the last one.
     siblings: FxHashMap<Uid, (PodSpec, Completed)>,
-    /// The last one of those that have in common what nobody models: many templates differ in little but the image and what they ask for.
-    alike: FxHashMap<Shape, (PodSpec, Completed)>,
+    /// Of specs that have in common what admission looks at, what became of one: many templates differ in little but the image and what they ask for.
+    alike: FxHashMap<PodSpec, Completed>,
 }
-
-/// The namespace of a spec, and what nobody models of it.
-type Shape = (Namespace, Option<Arc<str>>);
 
 /// What admission makes of a template's spec.
 #[derive(Clone, Debug)]
@@ -59,25 +58,26 @@ impl Admitted {
         self.specs.insert(address(spec), (spec.clone(), completed));
     }
 
-    /// What becomes of a spec that differs from another in nothing but what admission leaves as it is.
+    /// What becomes of a spec that differs from another in nothing but what admission leaves as it is. It is for pods of which nothing else is read, their namespace neither.
     pub(super) fn alike(&self, namespace: &Namespace, spec: &PodSpec) -> Option<Completed> {
-        let (known, completed) = self.alike.get(&shape(namespace, spec))?;
-        if !are_left(spec) || with_containers(known, spec) != *spec {
-            return None;
-        }
-        Some(Completed { spec: Arc::new(with_containers(&completed.spec, spec)), ..completed.clone() })
+        let completed = self.alike.get(&looked_at(spec)?)?;
+        let mut own = PodSpec::clone(&completed.spec);
+        take_rest(&mut own, spec);
+        Some(Completed { spec: Arc::new(own), namespace: namespace.clone(), ..completed.clone() })
     }
 
     /// Remembers what became of a spec for others that are like it.
     pub(super) fn keep_alike(&mut self, spec: &Arc<PodSpec>, completed: &Completed) {
         let has_own = completed.node.is_some() || completed.token.is_some() || completed.limited.is_some();
-        if has_own || Arc::ptr_eq(spec, &completed.spec) || !are_left(spec) {
+        if has_own || Arc::ptr_eq(spec, &completed.spec) {
             return;
         }
         if self.alike.len() >= Self::TEMPLATES_MAX {
             self.alike.clear();
         }
-        self.alike.insert(shape(&completed.namespace, spec), (PodSpec::clone(spec), completed.clone()));
+        if let Some(looked_at) = looked_at(spec) {
+            self.alike.insert(looked_at, completed.clone());
+        }
     }
 
     /// What becomes of a spec that differs from the last one of the same owner in nothing but the pod's identity: admission does not look at that.
@@ -103,8 +103,47 @@ fn address(spec: &Arc<PodSpec>) -> usize {
     Arc::as_ptr(spec) as usize
 }
 
-fn shape(namespace: &Namespace, spec: &PodSpec) -> Shape {
-    (namespace.clone(), spec.raw.clone())
+/// What admission looks at of a spec: the spec without the rest. `None` where that cannot be told apart.
+fn looked_at(spec: &PodSpec) -> Option<PodSpec> {
+    let names_node = |affinity: &Arc<Affinity>| affinity.node_affinity.is_some();
+    let is_modelled =
+        |raw: &Arc<str>| !raw.contains("\"affinity\"") && !raw.contains("\"topologySpreadConstraints\"");
+    let is_apart = are_left(spec)
+        && !spec.affinity.as_ref().is_some_and(names_node)
+        && spec.raw.as_ref().is_none_or(is_modelled);
+    if !is_apart {
+        return None;
+    }
+    let mut own = spec.clone();
+    let blank = Container::default();
+    for container in own.containers.iter_mut().chain(&mut own.init_containers) {
+        take_image(container, &blank);
+    }
+    for volume in &mut own.volumes {
+        if let Some(claim) = &mut volume.source.persistent_volume_claim {
+            claim.claim_name = Name::default();
+        }
+    }
+    (own.hostname, own.subdomain) = (Text::default(), Text::default());
+    (own.node_selector, own.affinity) = (TextMap::default(), None);
+    own.topology_spread_constraints.clear();
+    Some(own)
+}
+
+/// Takes from a spec what admission does not look at.
+fn take_rest(own: &mut PodSpec, of: &PodSpec) {
+    let containers = own.containers.iter_mut().chain(&mut own.init_containers);
+    for (own, of) in containers.zip(of.containers.iter().chain(&of.init_containers)) {
+        take_image(own, of);
+    }
+    take_identity(own, of);
+    (own.node_selector, own.affinity) = (of.node_selector.clone(), of.affinity.clone());
+    own.topology_spread_constraints.clone_from(&of.topology_spread_constraints);
+}
+
+fn take_image(own: &mut Container, of: &Container) {
+    own.image = of.image.clone();
+    own.resources = of.resources.clone();
 }
 
 /// Whether admission leaves the images of containers, and what they ask for, as they are: it looks at an image where nothing says when to pull it, makes requests of
@@ -121,20 +160,15 @@ fn are_left(spec: &PodSpec) -> bool {
         })
 }
 
-/// A spec with the images of another's containers, with what they ask for, and with what tells a StatefulSet's pods apart.
-fn with_containers(spec: &PodSpec, of: &PodSpec) -> PodSpec {
-    let mut own = with_identity(spec, of);
-    let containers = own.containers.iter_mut().zip(&of.containers);
-    for (own, of) in containers.chain(own.init_containers.iter_mut().zip(&of.init_containers)) {
-        own.image = of.image.clone();
-        own.resources = of.resources.clone();
-    }
+/// A spec with what tells a StatefulSet's pods apart taken from another's.
+fn with_identity(spec: &PodSpec, of: &PodSpec) -> PodSpec {
+    let mut own = spec.clone();
+    take_identity(&mut own, of);
     own
 }
 
-/// A spec with what tells a StatefulSet's pods apart taken from another's: the host name and its domain, and the claims of the volumes.
-fn with_identity(spec: &PodSpec, of: &PodSpec) -> PodSpec {
-    let mut own = spec.clone();
+/// Takes the host name and its domain, and the claims of the volumes.
+fn take_identity(own: &mut PodSpec, of: &PodSpec) {
     own.hostname = of.hostname.clone();
     own.subdomain = of.subdomain.clone();
     for (volume, of) in own.volumes.iter_mut().zip(&of.volumes).filter(|(own, of)| own.name == of.name) {
@@ -144,7 +178,6 @@ fn with_identity(spec: &PodSpec, of: &PodSpec) -> PodSpec {
             claim.claim_name = of.claim_name.clone();
         }
     }
-    own
 }
 
 #[cfg(test)]
@@ -176,11 +209,11 @@ mod tests {
     }
 
     /// The spec of a pod of a template, once it is made.
-    fn made_of(api: &mut Api, number: u32, image: &str, resources: &Value) -> Value {
-        let container =
-            json!({"name": "c", "image": image, "imagePullPolicy": "Always", "resources": resources});
-        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{number}"), "namespace": "shop"},
-            "spec": {"containers": [container], "dnsPolicy": "Default"}});
+    fn made_of(api: &mut Api, number: usize, container: &Value, rest: &Value) -> Value {
+        let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{number}"), "namespace": "shop"},
+            "spec": rest});
+        pod["spec"]["containers"] = json!([container]);
+        pod["spec"]["dnsPolicy"] = json!("Default");
         let Object::Pod(pod) = Object::from_json(pod).expect("it is well formed") else { panic!("a pod") };
         // A template shares its spec with the pods that are made of it.
         let template = pod.spec.clone();
@@ -198,16 +231,29 @@ mod tests {
             json!({"requests": {"cpu": "100u"}}),
             json!({}),
         ];
-        let mut one = api();
-        for (resources, number) in resources.iter().zip(0..) {
-            for image in ["i:1", "i"] {
-                let number = number * 2 + u32::from(image == "i");
-                let alone = made_of(&mut api(), number, image, resources);
-                assert_eq!(made_of(&mut one, number, image, resources), alone, "{image} {resources}");
-                assert_eq!(
-                    (&alone["enableServiceLinks"], &alone["dnsPolicy"]),
-                    (&json!(true), &json!("Default"))
-                );
+        let selector = json!({"matchLabels": {"app": "web"}});
+        let term = json!({"labelSelector": selector, "topologyKey": "kubernetes.io/hostname", "mismatchLabelKeys": ["a"]});
+        let fields = json!([{"key": "metadata.name", "operator": "In", "values": ["n"]}]);
+        let rests = [
+            json!({}),
+            json!({"nodeSelector": {"pool": "a"}}),
+            json!({"tolerations": [{"operator": "Exists"}]}),
+            json!({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": selector}]}),
+            json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}),
+            json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+                {"nodeSelectorTerms": [{"matchFields": fields}]}}}}),
+        ];
+        let (mut one, mut number) = (api(), 0);
+        for rest in &rests {
+            for resources in &resources {
+                for image in ["i:1", "i"] {
+                    let container = json!({"name": "c", "image": image, "imagePullPolicy": "Always", "resources": resources});
+                    number += 1;
+                    let alone = made_of(&mut api(), number, &container, rest);
+                    assert_eq!(made_of(&mut one, number, &container, rest), alone);
+                    assert_eq!(alone["enableServiceLinks"], true);
+                }
             }
         }
     }

@@ -237,7 +237,8 @@ impl<E> Agenda<E> {
         self.clock.advance_to(at);
         self.taken += 1;
         let (rank, number, event) = self.near.pop()?;
-        self.over = Turn { at, rank, number };
+        // A look without delay may be put down at a moment that is over: turns that are over stay so.
+        self.over = self.over.max(Turn { at, rank, number });
         Some(event)
     }
 

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_model::object::Object;
+use replank_model::delta::Unread;
 use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
+use replank_model::object::{Kind, Object};
 use replank_model::text::{GroupName, InstanceId, NodeName, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
@@ -42,6 +44,8 @@ pub(super) struct Fleet {
     released: BTreeSet<NodeName>,
     /// What is waited for on queued nodes before they can be begun.
     pub(super) held_pods: HeldPods,
+    /// Pods that could not be read, and the nodes that they are on, where that is known: others may have been held for them.
+    unread: FxHashMap<Key, Option<NodeName>>,
     dirty_nodes: FxHashSet<NodeName>,
     /// Nodes of which nothing but the pods on them may be otherwise.
     dirty_pods: FxHashSet<NodeName>,
@@ -103,13 +107,7 @@ impl Fleet {
                     self.groups.entry(scope.lane_of(&group.name).clone()).or_default();
                 }
             }
-            Change::Unread(unread) => match &unread.node {
-                Some(node) => {
-                    self.dirty_nodes.insert(node.clone());
-                }
-                // It may be on any node.
-                None => self.is_stale = true,
-            },
+            Change::Unread(unread) => self.observe_unread(unread),
             Change::Message { .. } | Change::Stale => {}
         }
     }
@@ -156,8 +154,34 @@ impl Fleet {
         }
     }
 
+    /// Notes which nodes are held, or no longer, for what cannot be read.
+    fn observe_unread(&mut self, unread: &Unread) {
+        if unread.object.kind == Kind::Pod
+            && let Some(before) = self.unread.insert(unread.object.key.clone(), unread.node.clone())
+        {
+            self.look_at_place(before);
+        }
+        self.look_at_place(unread.node.clone());
+    }
+
+    /// Notes that an unread pod is on a node, or was there. Where its node is not known, it may be on any.
+    fn look_at_place(&mut self, node: Option<NodeName>) {
+        match node {
+            Some(node) => {
+                self.dirty_nodes.insert(node);
+            }
+            None => self.is_stale = true,
+        }
+    }
+
     /// Notes what a pod may have changed about its node.
     fn observe_pod(&mut self, old: Option<&Pod>, new: Option<&Pod>) {
+        if !self.unread.is_empty()
+            && let Some(pod) = new.or(old)
+            && let Some(node) = self.unread.remove(&pod.meta.key())
+        {
+            self.look_at_place(node);
+        }
         let is_elsewhere = node_of(old) != node_of(new);
         let both = [old.filter(|_| is_elsewhere), new.or(old)];
         for pod in both.into_iter().flatten() {
@@ -232,6 +256,8 @@ impl Fleet {
             let groups = names.iter().map(|name| scope.lane_of(name).clone());
             self.groups = groups.map(|name| (name, GroupNodes::default())).collect();
         }
+        let unread = view.unread().filter(|unread| unread.object.kind == Kind::Pod);
+        self.unread = unread.map(|unread| (unread.object.key.clone(), unread.node.clone())).collect();
         let names: Vec<NodeName> = view.nodes.unordered().map(|(_, node)| node.name()).collect();
         for name in &names {
             self.look_at_node(view, scope, name);

@@ -1,12 +1,12 @@
 //! Each reason for waiting, where it comes from and how it ends.
 
 use replank_model::delta::{Delta, Unread};
-use replank_model::object::Object;
 use replank_model::object::cloud::GroupSize;
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::object::policy::PodDisruptionBudget;
+use replank_model::object::{Kind, Object, ObjectRef};
 use replank_model::time::Span;
 use replank_protocol::command::Refusal;
 use replank_protocol::command::{Effect, Expected, GroupEffect};
@@ -258,6 +258,25 @@ fn a_batch_pod_that_cannot_be_read_any_more_is_told_for_that() {
         let refused = PodEnd::Refused { reason: Refused::Unreadable };
         told(stage) == Some(WaitingOn::PodEnd(refused))
     });
+}
+
+#[test]
+fn nodes_are_no_longer_held_for_a_pod_that_can_be_read_again() {
+    let plan = json!({"pace": {"parallel": 1}});
+    let mut stage = Stage::new(web_plan(plan), shop());
+    let object = ObjectRef { kind: Kind::Pod, key: Key::new("shop", "crunch-1"), uid: "crunch-1".into() };
+    stage.run_until("a node is begun, and two wait for their turn", HOUR, |stage| {
+        stage.truth.nodes.unordered().any(|(_, node)| node.spec.unschedulable)
+    });
+    let begun = stage.now;
+    stage.change(Delta::Unread(Unread { object: object.clone(), node: None }));
+    stage.run_until("it may be on any node, and holds those that wait", HOUR, |stage| {
+        stage.now >= begun + Span::from_secs(3)
+    });
+    // It turns out to be on a node that is no part of the run; then it is gone.
+    stage.change(Delta::Unread(Unread { object: object.clone(), node: Some("elsewhere".into()) }));
+    stage.change(Delta::Gone(object));
+    assert_eq!(stage.run(HOUR), End::Done, "{}", stage.story());
 }
 
 #[test]

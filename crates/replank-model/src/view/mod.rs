@@ -126,9 +126,15 @@ macro_rules! view {
 
         impl View {
             fn put(&mut self, object: Object) -> Change {
-                if !self.unread.is_empty() {
-                    self.unread.remove(&(object.kind(), object.meta().key()));
+                let unread = (!self.unread.is_empty()).then(|| (object.kind(), object.meta().key()));
+                let change = self.put_readable(object);
+                if let Some(unread) = unread.filter(|_| !matches!(change, Change::Stale)) {
+                    self.unread.remove(&unread);
                 }
+                change
+            }
+
+            fn put_readable(&mut self, object: Object) -> Change {
                 match object {
                     $( Object::$variant(object) => {
                         let place = self.$field.place_like(&object.meta);

@@ -501,6 +501,9 @@ impl SimulatedCloud {
     fn ready(&mut self, ctx: &mut Ctx<'_>, number: u32) {
         let Some(instance) = self.known(ctx.view(), number) else { return };
         let Some(name) = instance.node.as_ref().filter(|_| instance.state.is_alive()) else { return };
+        if is_of_another(ctx.view(), name, &instance.id) {
+            return;
+        }
         let now = ctx.api.timestamp();
         let written = ctx.api.modify::<Node>(&Key::cluster(name.text().clone()), |node| {
             node.status.conditions = vec![ready_condition(ConditionStatus::True, "KubeletReady", now)].into();
@@ -524,7 +527,7 @@ impl SimulatedCloud {
         ctx.api.apply_cloud(Delta::Instance(Arc::new(gone)));
         let span = self.timings.node_gone.draw(ctx.draws.draw(instance.id.as_str(), Purpose::ShutDown, 1));
         ctx.agenda.after(span, Event::Cloud(CloudDue::NodeGone(number)));
-        instance.node.clone()
+        instance.node.clone().filter(|name| !is_of_another(ctx.view(), name, &instance.id))
     }
 
     /// The cloud controller manager deletes nodes whose instance is gone (cloud-provider `node_lifecycle_controller`).
@@ -609,6 +612,11 @@ fn ready_condition(status: ConditionStatus, reason: &str, now: Time) -> Conditio
 
 fn node_of(object: Option<&Object>) -> Option<&Node> {
     if let Some(Object::Node(node)) = object { Some(node) } else { None }
+}
+
+/// Whether a node's name is by now that of another instance's node.
+fn is_of_another(view: &View, name: &NodeName, instance: &InstanceId) -> bool {
+    view.node(name).is_some_and(|node| instance_of_node(node) != *instance)
 }
 
 fn instance_of_node(node: &Node) -> InstanceId {

@@ -84,6 +84,8 @@ pub struct Timeline {
     nodes: Vec<NodeTimeline>,
     by_instance: FxHashMap<InstanceId, usize>,
     by_name: FxHashMap<NodeName, usize>,
+    /// Those that were there before: a new node may get the name of one of them once it is gone.
+    old_by_name: FxHashMap<NodeName, usize>,
 }
 
 impl Timeline {
@@ -129,9 +131,9 @@ impl Timeline {
         all
     }
 
-    /// Whether the drain of a node was ever begun.
+    /// Whether the drain of a node that was there before was ever begun.
     pub(super) fn was_begun(&self, name: &NodeName) -> bool {
-        let node = self.named(name);
+        let node = self.old(name);
         node.is_some_and(|node| node.phases.iter().any(|phase| phase.phase == NodePhase::Draining))
     }
 
@@ -145,13 +147,17 @@ impl Timeline {
     pub(super) fn count_of(&self, name: Option<&NodeName>, phase: NodePhase) -> usize {
         let is_there = |node: &&NodeTimeline| node.old && node.phase() == phase;
         match name {
-            Some(name) => usize::from(self.named(name).as_ref().is_some_and(is_there)),
+            Some(name) => usize::from(self.old(name).as_ref().is_some_and(is_there)),
             None => self.nodes.iter().filter(is_there).count(),
         }
     }
 
     fn named(&self, name: &NodeName) -> Option<&NodeTimeline> {
         self.by_name.get(name).map(|index| &self.nodes[*index])
+    }
+
+    fn old(&self, name: &NodeName) -> Option<&NodeTimeline> {
+        self.old_by_name.get(name).map(|index| &self.nodes[*index])
     }
 
     fn named_mut(&mut self, name: &NodeName) -> Option<&mut NodeTimeline> {
@@ -163,6 +169,9 @@ impl Timeline {
         self.by_instance.insert(instance.id.clone(), index);
         if let Some(name) = &instance.node {
             self.by_name.insert(name.clone(), index);
+            if old {
+                self.old_by_name.insert(name.clone(), index);
+            }
         }
         let timeline = NodeTimeline {
             node: instance.node.clone(),
@@ -212,5 +221,44 @@ impl Timeline {
             (NodePhase::Joining, None) if node.is_ready() => known.enter(NodePhase::Ready, at),
             (_, _) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::cloud::{HealthStatus, LaunchTemplateRef, Lifecycle, Market};
+
+    use super::*;
+    use crate::testing::start;
+
+    fn instance(id: &str, state: InstanceState) -> Instance {
+        Instance {
+            id: InstanceId::from(id),
+            group: GroupName::from("web"),
+            zone: "a".into(),
+            state,
+            template: LaunchTemplateRef { id: "lt-1".into(), version: 1 },
+            launched: None,
+            node: Some(NodeName::from("ip-10-0-1-17")),
+            lifecycle: Lifecycle::InService,
+            market: Market::OnDemand,
+            is_protected: false,
+            health: HealthStatus::Healthy,
+            targets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_node_counts_as_gone_though_a_new_one_has_its_name() {
+        let (name, at) = (NodeName::from("ip-10-0-1-17"), start());
+        let mut timeline = Timeline::default();
+        let (old, new) = (instance("i-1", InstanceState::Running), instance("i-2", InstanceState::Running));
+        timeline.begin(at, &old);
+        timeline.changed(at, &Change::Instance { old: Some(old.into()), new: None });
+        let gone = |timeline: &Timeline| timeline.count_of(Some(&name), NodePhase::Gone);
+        assert_eq!(gone(&timeline), 1);
+        timeline.changed(at, &Change::Instance { old: None, new: Some(new.into()) });
+        assert_eq!(gone(&timeline), 1);
+        assert_eq!(timeline.group_of_new(&name), Some(&GroupName::from("web")));
     }
 }

@@ -260,3 +260,37 @@ fn pods_are_kept_unready_and_ready_again_when_the_image_recovers() {
     assert!(pod(&world, "first").is_some_and(|pod| pod.is_ready()));
     assert!(pod(&world, "second").is_some_and(|pod| pod.is_ready()));
 }
+
+#[test]
+fn a_node_with_the_name_of_one_whose_machine_went_off_has_a_kubelet_of_its_own() {
+    let mut world = stage();
+    let id = InstanceId::from("i-new");
+    assert!(world.end_instance(&NodeName::from("new")));
+    world.pass(Span::from_minutes(10));
+    assert!(world.view().node(&NodeName::from("new")).is_none(), "its instance has gone");
+    assert!(world.view().instances().get(&id).is_none());
+
+    let mut again = node("new", "a");
+    again["spec"] = json!({"providerID": "aws:///a/i-another"});
+    world.request(|api| api.apply_json(again)).expect("a node under the free name");
+    make(&mut world, "p", "new");
+    world.pass(Span::from_secs(30));
+    assert!(pod(&world, "p").is_some_and(|pod| pod.is_ready()), "its kubelet starts the pod");
+    world.pass(Span::from_minutes(5));
+    let stays = world.view().node(&NodeName::from("new")).is_some_and(|node| node.is_ready());
+    assert!(stays, "its kubelet is heard of");
+    delete(&mut world, "p");
+    world.pass(Span::from_minutes(1));
+    assert!(pod(&world, "p").is_none(), "its kubelet stops the pod");
+}
+
+#[test]
+fn a_node_of_a_machine_that_is_off_stays_silent() {
+    let mut world = stage();
+    world.silence(&NodeName::from("new"));
+    make(&mut world, "p", "new");
+    world.pass(Span::from_minutes(5));
+    assert!(!pod(&world, "p").is_some_and(|pod| pod.is_ready()), "nobody starts it");
+    let is_ready = world.view().node(&NodeName::from("new")).is_some_and(|node| node.is_ready());
+    assert!(!is_ready, "the node is lost");
+}

@@ -63,6 +63,18 @@ impl World {
         self.settle();
     }
 
+    /// A node registers. If a machine that has gone off had its name before, as AWS gives an address to another instance, the
+    /// kubelet under this name is another one: it is heard of, and takes up the pods that are bound to it.
+    pub(super) fn name_is_given_anew(&mut self, node: &NodeName) {
+        if self.has_kubelet(node) {
+            return;
+        }
+        let mut ctx =
+            Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        self.control.node_speaks_again(&mut ctx, node);
+        self.kubelets.speak_again(&mut ctx, node);
+    }
+
     /// Makes the kubelet of a pod do something out of turn; does nothing if no such pod is on a node.
     pub fn act(&mut self, pod: &Key, act: PodAct) {
         let Some(ix) = self.api.view().pods.find(pod) else { return };

@@ -562,6 +562,9 @@ impl World {
             Change::Unread(_) | Change::Stale => false,
         };
         self.touched += u64::from(is_cloud);
+        if let Change::Object { old: None, new: Some(Object::Node(node)), .. } = change {
+            self.name_is_given_anew(&node.name());
+        }
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
         self.scheduling.watch(&mut ctx, change);

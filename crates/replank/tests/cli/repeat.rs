@@ -57,3 +57,21 @@ fn many_seeds_as_text_have_a_row_each() {
     assert!(ran.stdout.contains("(min / median / max)"), "{}", ran.stdout);
     assert_eq!(ran.stdout.lines().filter(|line| line.contains("findings ")).count(), 4, "{}", ran.stdout);
 }
+
+/// In this rehearsal a new node gets the name of one that has gone, as AWS gives an address to another instance.
+#[test]
+fn a_name_may_come_back() {
+    let result = rehearse(SNAPSHOT, &["--seed", "1206"]);
+    let names: Vec<&str> = result["timeline"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["node"].as_str())
+        .collect();
+    let mut once = names.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert!(once.len() < names.len(), "another seed is needed: no name comes back in {names:?}");
+    assert_eq!(result["ending"], "done", "{}", result["blockers"]);
+    assert_eq!(result["nodes"]["replaced"], result["nodes"]["total"]);
+}

@@ -78,7 +78,11 @@ part!(
 );
 part!(
     /// Batch pods.
-    Batch { on_nodes: usize, waited: usize, killed: usize, }
+    Batch { on_nodes: usize, waited: usize, killed: usize, ended_by_run: Vec<EndedPod>, ended_by_others: Vec<EndedPod>, }
+);
+part!(
+    /// A batch pod that was ended before it was done, and what became of its work.
+    EndedPod { pod: String, owner: String, outcome: String, alerted: Vec<String>, }
 );
 part!(
     /// A finding.

@@ -8,6 +8,7 @@
 
 mod availability;
 mod axis;
+mod batch;
 mod chart;
 mod compared;
 mod document;

@@ -6,7 +6,7 @@ use crate::markup::Markup;
 use crate::page::Frame;
 use crate::seeds::{self, SeedRun};
 use crate::words::{grouped, millis, moment};
-use crate::{availability, findings, summary, tables, timeline};
+use crate::{availability, batch, findings, summary, tables, timeline};
 
 /// What a page says beside the result. All of it may be left empty: then the page says what the document itself does.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,7 @@ fn page(rehearsal: &Rehearsal, runs: Option<&[SeedRun]>, about: &About<'_>) -> S
     findings::write(rehearsal, &mut rest);
     timeline::write(rehearsal, axis, &mut rest);
     availability::write(rehearsal, axis, &mut rest);
+    batch::write(rehearsal, &mut rest);
     tables::waits(rehearsal, axis, &mut rest);
     tables::events(rehearsal, axis, &mut rest);
     tables::starts(rehearsal, &mut rest);

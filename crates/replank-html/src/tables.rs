@@ -35,7 +35,7 @@ pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>], out: &mu
     out.raw("</tbody></table></div>");
 }
 
-fn more(all: usize, shown: usize, what: &str, out: &mut Markup) {
+pub(crate) fn more(all: usize, shown: usize, what: &str, out: &mut Markup) {
     if all > shown {
         let text = format!("and {} more: the JSON has them all", count(all - shown, what));
         out.leaf("p", &[("class", "quiet")], &text);

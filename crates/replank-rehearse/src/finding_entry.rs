@@ -177,6 +177,11 @@ impl FindingEntry {
         Self::rehearsed(id, Severity::Warning, object, reason)
     }
 
+    /// As [`Self::seen`], with what to do about it.
+    pub(crate) fn advised(id: &'static str, object: &str, reason: &str, remedy: String) -> Self {
+        Self { remedy, ..Self::seen(id, object, reason) }
+    }
+
     fn rehearsed(id: &'static str, severity: Severity, object: &str, reason: &str) -> Self {
         let (kind, key) = object.split_once(' ').unwrap_or((object, ""));
         let key = key

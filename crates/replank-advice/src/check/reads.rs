@@ -100,7 +100,7 @@ impl Rule {
             // What the cloud says of groups, and the plan.
             Self::SuspendedProcess | Self::ImageVersion | Self::TemplateVersion => &[],
             // What a rehearsal ran into: the rehearsal's coverage says what it saw.
-            Self::StopsTheRoll | Self::Outage => &[],
+            Self::StopsTheRoll | Self::Outage | Self::BatchFailed => &[],
         }
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! | module | question |
 //! |---|---|
+//! | [`alerted`] | who hears of a run that failed |
+//! | [`alerts`] | which alerts fire for it |
 //! | [`rerun`] | may work be run again, as its author declares |
 //! | [`retry`] | is a step whose pod is lost run again |
 //! | [`expression`] | what a retry strategy's expression says |
@@ -12,6 +14,8 @@
 //! | [`sweep`] | when had a roll better begin |
 //! | [`wait`] | how long is a pod waited for |
 
+pub mod alerted;
+pub mod alerts;
 pub mod expression;
 pub mod past;
 pub mod rerun;

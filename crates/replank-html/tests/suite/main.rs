@@ -19,6 +19,10 @@ fn document(text: &str) -> Value {
             {"kind": "Deployment", "namespace": "shop", "name": text, "desired": 1, "minReady": 0, "withoutReadyMs": 5_000,
              "history": [{"at": "2026-11-20T09:00:00Z", "pods": 1}, {"at": "2026-11-20T09:05:00Z", "pods": 0}]},
         ],
+        "batch": {"onNodes": 2, "waited": 0, "killed": 1,
+            "endedByRun": [{"pod": text, "owner": text, "outcome": "running", "alerted": []}],
+            "endedByOthers": [{"pod": "ml/pay-1", "owner": "Job ml/pay", "outcome": "failed", "alerted": [text]},
+                              {"pod": "ml/pay-2", "owner": "Job ml/pay", "outcome": "failed", "alerted": []}]},
         "unschedulable": [{"at": "2026-11-20T09:06:00Z", "pods": 1}, {"at": "2026-11-20T09:08:00Z", "pods": 0}],
         "findings": [{"id": "pdb-never-allows", "severity": "blocking", "object": text, "reason": text, "remedy": text, "proof": "checked"}],
         "causes": [{"object": text, "reason": text, "nodes": ["b.ec2.internal"], "pods": 2}],
@@ -125,6 +129,16 @@ fn every_bar_has_its_words() {
     assert!(page.contains("at most 1 pod; some for 2m in all"), "{page}");
     assert!(page.contains("at least 2 of 3 Ready</em>; budget requires 2"), "{page}");
     assert!(page.contains("at least 0 of 1 Ready</em>; none for 5s; no budget"), "{page}");
+}
+
+#[test]
+fn work_that_failed_comes_before_work_that_is_retried_and_says_who_is_told() {
+    let page = rehearsal(&of("alert KubeJobFailed"), &About::default());
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing in {page}"));
+    let failed = "<td>ml/pay-1</td><td>something else</td><td>Job ml/pay</td><td>Failed</td><td>alert KubeJobFailed</td>";
+    assert!(place(failed) < place("<td>the run</td>"));
+    place("<td>Failed</td><td>nothing in the snapshot says who is alerted</td>");
+    place("<td>still running: retried</td><td></td>");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub enum Purpose {
 }
 
 /// What no decision has a type for, and rehearsals read all the same.
-const UNTYPED: [(&str, &str); 17] = [
+const UNTYPED: [(&str, &str); 18] = [
     ("", "limitranges"),
     ("coordination.k8s.io", "leases"),
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
@@ -38,6 +38,8 @@ const UNTYPED: [(&str, &str); 17] = [
     ("karpenter.k8s.aws", "ec2nodeclasses"),
     ("autoscaling.k8s.io", "verticalpodautoscalers"),
     ("keda.sh", "scaledobjects"),
+    // Who is alerted when a Job fails.
+    ("monitoring.coreos.com", "prometheusrules"),
 ];
 /// Groups without which there is nothing to rehearse.
 const NEEDED: [&str; 2] = ["nodes", "pods"];

@@ -125,7 +125,7 @@ impl Rehearsal {
     /// Batch pods that were ended before they were done, by whomever.
     #[must_use]
     pub fn batch_ended(&self) -> usize {
-        self.notes.borrow().ended_by_others.count()
+        self.notes.borrow().ended.count()
     }
 }
 

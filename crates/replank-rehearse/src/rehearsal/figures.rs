@@ -14,6 +14,7 @@ use replank_protocol::waiting::{RunEnd, Waiting, WaitingOn};
 
 use super::back::Rollback;
 use super::causes;
+use super::ended::By;
 use super::holders;
 use super::outages;
 use super::recorder::Recorder;
@@ -45,6 +46,7 @@ pub(super) fn result(
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     outages::find(world.view(), notes, world.now(), &mut findings);
     notes.preempted.find(&mut findings);
+    notes.ended.find(world.view(), &mut findings);
     let (replaced, total) = notes.replaced();
     // Where no node is to be replaced, what the script's drains come to is the answer.
     let standing = if total == 0 { standing::blockers(world) } else { Vec::new() };
@@ -88,7 +90,8 @@ pub(super) fn result(
             on_nodes: notes.batch_before(),
             waited: notes.waits.batch_pods(),
             killed: notes.batch_killed,
-            ended_by_others: notes.ended_by_others.all(world.view()),
+            ended_by_run: notes.ended.all(world.view(), By::Run),
+            ended_by_others: notes.ended.all(world.view(), By::Others),
         },
         budgets: budgets(notes),
         evictions: notes.evictions.entries(),

@@ -20,7 +20,7 @@ use replank_protocol::decision::Decision;
 
 use super::by_slot::BySlot;
 use super::course::{Course, Worst};
-use super::ended::EndedByOthers;
+use super::ended::Ended;
 use super::evictions::{Evictions, Request};
 use super::numbered::Numbered;
 use super::preempted::Preempted;
@@ -55,7 +55,8 @@ pub(super) struct Recorder {
     pub(super) batch_killed: usize,
     /// The node of each batch pod that ran on nodes of the groups at the start.
     batch_before: Vec<NodeName>,
-    pub(super) ended_by_others: EndedByOthers,
+    /// Batch pods that were ended before they were done.
+    pub(super) ended: Ended,
     /// Pods that were preempted.
     pub(super) preempted: Preempted,
     /// What ran on new nodes while stages were watched.
@@ -260,7 +261,7 @@ impl Recorder {
         }
         match result {
             Some(Ok(())) => {
-                self.ended_by_others.evicted(pod);
+                self.ended.evicted(pod);
                 self.note_moved(pod, workload);
             }
             Some(Err(Refusal::Budget { .. } | Refusal::Denied { .. } | Refusal::Failed { .. })) => {
@@ -325,7 +326,7 @@ impl Observer for Recorder {
                     if old.node.is_none() {
                         self.starts.bound(view, new);
                     }
-                    self.ended_by_others.changed(old, Some(new));
+                    self.ended.changed(at, view, old, Some(new));
                     if !old.meta.owner_references.is_same(&new.meta.owner_references) {
                         self.known.at_mut(*slot).workload = KnownWorkload::default();
                     }
@@ -334,7 +335,7 @@ impl Observer for Recorder {
                     note.comes_for = note.comes_for.filter(|number| self.evictions.came(at, new, *number));
                 }
                 (Some(Object::Pod(old)), None) => {
-                    self.ended_by_others.changed(old, None);
+                    self.ended.changed(at, view, old, None);
                     self.evictions.gone(at, old, self.known.get(*slot).goes_by);
                     self.pod(at, view, *slot, Some(old), None);
                 }
@@ -355,7 +356,8 @@ impl Observer for Recorder {
                     }
                 }
                 (Some(Object::ReplicaSet(_)), None) => self.served.forget_sets(),
-                (Some(Object::Job(job)), None) => self.ended_by_others.job_removed(job),
+                (_, Some(Object::Job(job))) => self.ended.job_changed(at, job),
+                (Some(Object::Job(job)), None) => self.ended.job_removed(job),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());
                 }

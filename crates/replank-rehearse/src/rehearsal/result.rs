@@ -242,6 +242,8 @@ pub struct BatchFigures {
     pub waited: usize,
     /// Batch pods that were ended before they were done.
     pub killed: usize,
+    /// Those that the run ended, with what became of their work.
+    pub ended_by_run: Vec<EndedBatch>,
     /// Those that somebody else ended: a person, a controller, the loss of a node.
     pub ended_by_others: Vec<EndedBatch>,
 }

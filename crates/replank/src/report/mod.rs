@@ -5,6 +5,7 @@
 
 mod about;
 mod assumptions;
+mod batch;
 mod compare;
 mod connections;
 mod elasticity;

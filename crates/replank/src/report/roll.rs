@@ -1,9 +1,10 @@
 //! How the roll went: nodes, pods, batch, budgets, workloads.
 
 use replank_model::time::Span;
-use replank_rehearse::{BudgetFigures, Outcome, RehearsalResult, StageEntry, WorkloadFigures};
+use replank_rehearse::{BudgetFigures, RehearsalResult, StageEntry, WorkloadFigures};
 
 use super::About;
+use super::batch;
 use super::page::{Cell, Lean, Page, Tone};
 use super::tally::Summary;
 use super::verdict::is_script_alone;
@@ -64,7 +65,7 @@ fn figures(page: &mut Page, result: &RehearsalResult) {
         ),
     );
     page.labelled(AT, "pods", &pods(result));
-    page.labelled(AT, "batch", &batch(result));
+    batch::write(page, AT, &result.batch);
     let rehearsed = format!(
         "{} in {}",
         count(usize::try_from(result.events).unwrap_or(usize::MAX), "event"),
@@ -105,30 +106,6 @@ fn pods(result: &RehearsalResult) -> String {
         number => format!("; {} preempted by pods of higher priority", grouped(number)),
     };
     format!("{} moved, {again}; {refused}; {homeless}{preempted}", grouped(pods.moved))
-}
-
-fn batch(result: &RehearsalResult) -> String {
-    let killed = match result.batch.killed {
-        0 => "none terminated before it finished".to_owned(),
-        number => format!("{} TERMINATED before they finished", count(number, "pod")),
-    };
-    let by_others = &result.batch.ended_by_others;
-    let others = match by_others.as_slice() {
-        [] => String::new(),
-        [only] => format!("; {} ended by something else, {} {}", only.pod, only.owner, only.outcome.as_str()),
-        many => {
-            let failed = many.iter().filter(|one| one.outcome == Outcome::Failed).count();
-            let failed =
-                if failed > 0 { format!(", the work of {} FAILED", grouped(failed)) } else { String::new() };
-            format!("; {} ended by something else{failed}", count(many.len(), "pod"))
-        }
-    };
-    let killed = match others.is_empty() {
-        true => killed,
-        false => killed
-            .replace("none terminated before it finished", "none terminated by the run before it finished"),
-    };
-    format!("{} waited for, {killed}{others}", count(result.batch.waited, "pod"))
 }
 
 fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {

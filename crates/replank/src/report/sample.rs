@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use replank_facts::batch::alerted::Alerted;
+use replank_facts::batch::alerts::Alert;
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
@@ -221,11 +223,29 @@ pub(crate) fn with_findings() -> RehearsalResult {
         batch: BatchFigures {
             on_nodes: 4,
             waited: 3,
-            killed: 0,
+            killed: 1,
+            ended_by_run: vec![EndedBatch {
+                pod: "ml/export-4-8qk2d".to_owned(),
+                owner: "Job ml/export-4".to_owned(),
+                outcome: Outcome::Failed,
+                alerted: vec![
+                    Alerted::Alert(Alert {
+                        rule: Key::new("monitoring", "k8s"),
+                        name: "KubeJobFailed".to_owned(),
+                        severity: Some("warning".to_owned()),
+                    }),
+                    Alerted::Contact {
+                        object: "CronJob ml/export".to_owned(),
+                        key: "a8r.io/owner",
+                        value: "@sally".to_owned(),
+                    },
+                ],
+            }],
             ended_by_others: vec![EndedBatch {
                 pod: "ml/etl-7x-train".to_owned(),
                 owner: "Workflow ml/etl-7x".to_owned(),
                 outcome: Outcome::Running,
+                alerted: Vec::new(),
             }],
         },
         budgets: vec![budget("cart", 2, 2, 0), budget("frontend", 4, 5, 0), budget("search", 2, 1, 1)],

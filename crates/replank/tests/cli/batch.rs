@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::common::{replank, replank_reading, scratch};
+use super::common::{replank, replank_reading, root, scratch};
 
 /// The moment of the snapshots.
 const NOW: &str = "2026-01-01T12:00:00Z";
@@ -142,4 +142,102 @@ fn what_becomes_of_a_job_whose_pod_somebody_deletes_is_said() {
         of("batch-removed.json", &json!({"backoffLimit": 0, "ttlSecondsAfterFinished": 10})),
         "failed"
     );
+}
+
+/// The example whose node somebody drains.
+const DRAINED: &str = "examples/questions/after-drain.yaml";
+const DRAIN: &str = "examples/questions/after-drain.txt";
+
+#[test]
+fn a_drain_that_fails_jobs_is_found_with_who_is_alerted_and_a_job_that_is_retried_is_not() {
+    let ran = replank(&["rehearse", DRAINED, "--script", DRAIN, "-o", "json"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let result = ran.json();
+    assert_eq!(result["verdict"], "findings");
+    let found: Vec<(&str, &str)> = result["findings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|one| one["id"] == "batch-failed")
+        .map(|one| (one["object"].as_str().expect("an object"), one["reason"].as_str().expect("a reason")))
+        .collect();
+    let [(invoices, owned), (month, nobody)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((*invoices, *month), ("CronJob billing/send-invoices", "Job reports/close-month"));
+    assert!(
+        owned.contains(
+            "who hears of it: alert KubeJobFailed, severity warning (PrometheusRule monitoring/jobs); contact @sally (a8r.io/owner of CronJob \
+             billing/send-invoices)"
+        ),
+        "{owned}"
+    );
+    assert!(nobody.ends_with("nothing in the snapshot says who is alerted"), "{nobody}");
+    let ended: Vec<(&str, &str)> = result["batch"]["endedByOthers"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| (one["owner"].as_str().expect("an owner"), one["outcome"].as_str().expect("a word")))
+        .collect();
+    assert_eq!(
+        ended,
+        [
+            ("Job billing/send-invoices-29400480", "failed"),
+            ("Job media/resize-images", "succeeded"),
+            ("Job reports/close-month", "failed")
+        ]
+    );
+    let text = replank(&["rehearse", DRAINED, "--script", DRAIN]).stdout;
+    assert!(text.contains("Job media/resize-images succeeded"), "{text}");
+    assert!(text.contains("something else; the work of 2 FAILED"), "{text}");
+}
+
+#[test]
+fn a_drain_after_which_every_job_is_retried_passes() {
+    let retried = std::fs::read_to_string(root().join(DRAINED))
+        .expect("the example")
+        .replace("backoffLimit: 0", "backoffLimit: 6");
+    let retried = scratch("after-drain-retried.yaml", retried);
+    let ran = replank(&["rehearse", &retried, "--script", DRAIN, "-o", "json"]);
+    let result = ran.json();
+    assert_eq!((ran.code, result["verdict"].as_str()), (Some(0), Some("passes")), "{}", result["findings"]);
+    assert_eq!(result["batch"]["endedByOthers"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn what_becomes_of_the_jobs_whose_pods_a_roll_evicts_is_said_by_name() {
+    let since = "2026-01-01T11:59:00Z";
+    let job = |name: &str, limit: i32| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "ml", "uid": name},
+            "spec": {"backoffLimit": limit, "selector": {"matchLabels": {"of": name}}, "template": {"metadata": {"labels": {"of": name}},
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}},
+            "status": {"active": 1, "startTime": since}})
+    };
+    let owner = |name: &str| json!({"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name});
+    let objects = vec![
+        job("once", 0),
+        job("again", 6),
+        pod("once-a", &owner("once"), since),
+        pod("again-a", &owner("again"), since),
+    ];
+    let snapshot = snapshot("batch-evicted.json", objects);
+    let plan = "{apiVersion: replank.dev/v1alpha1, kind: NodeRoll, metadata: {name: r}, spec: {groups: [web], batch: {wait: 1m, onDeadline: evict}}}";
+    let plan = scratch("batch-evicted-plan.yaml", plan);
+    let result = replank(&["rehearse", &snapshot, "-f", &plan, "-o", "json"]).json();
+    let ended = result["batch"]["endedByRun"].as_array().expect("a list");
+    let of =
+        |owner: &str| ended.iter().find(|one| one["owner"] == owner).unwrap_or_else(|| panic!("{ended:?}"));
+    assert_eq!(of("Job ml/once")["outcome"], "failed");
+    assert!(
+        ["running", "succeeded"].contains(&of("Job ml/again")["outcome"].as_str().expect("a word")),
+        "{ended:?}"
+    );
+    assert_eq!(result["batch"]["endedByOthers"], json!([]));
+    let is_named = |one: &Value| one["id"] == "batch-failed";
+    assert!(!result["findings"].as_array().expect("a list").iter().any(is_named), "the plan wants it so");
+    let text = replank(&["rehearse", &snapshot, "-f", &plan]).stdout;
+    assert!(
+        text.contains("ml/once-a, ended by the run: Job ml/once FAILED; nothing in the snapshot says who is"),
+        "{text}"
+    );
+    let request = replank(&["rehearse", &snapshot, "-f", &plan, "-o", "markdown"]).stdout;
+    assert!(request.contains("**ml/once-a ended by the run**: Job ml/once FAILED"), "{request}");
 }

@@ -13,6 +13,8 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::waited_for;
 use super::no_budget::common_labels;
+use replank_facts::batch::alerted;
+use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::rerun::{self, Rerun};
 use replank_facts::batch::retry::Retried;
 use replank_facts::batch::{past, retry};
@@ -23,6 +25,7 @@ use replank_protocol::policy::BatchKind;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings: BTreeMap<Workload, Finding> = BTreeMap::new();
+    let mut alerts = None;
     for subject in &survey.subjects {
         let Some(workload) = &subject.workload else { continue };
         let stake = match subject.batch_kind() {
@@ -34,7 +37,11 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         // What costs nothing but a run, and may be run again, is as its author wants it.
         let is_wanted = |stake: &Stake| stake.severity == Severity::Info && is_safe(&subject.pod);
         let stake = stake.filter(|stake| !is_wanted(stake) && !is_protected(survey, subject));
-        let Some(stake) = stake else { continue };
+        let Some(mut stake) = stake else { continue };
+        if stake.severity == Severity::Warning {
+            let alerts = alerts.get_or_insert_with(|| Alerts::read(survey.view));
+            stake.text.push_str(&who_is_alerted(survey, subject, alerts));
+        }
         let finding = finding(survey, workload, stake);
         let known = findings.entry(workload.clone()).or_insert_with(|| finding.clone());
         if finding.severity < known.severity {
@@ -63,6 +70,29 @@ fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
         reason: format!("{}{running}{past}{schedule}", stake.text),
         remedy: stake.remedy,
+    }
+}
+
+/// Who hears of it where an eviction fails a Job or a Workflow. Of other controllers nobody knows what they tell.
+fn who_is_alerted(survey: &Survey<'_>, subject: &Subject, alerts: &Alerts) -> String {
+    match (subject.batch_kind(), subject.pod.meta.controller()) {
+        (Some(BatchKind::Job | BatchKind::Workflow), Some(owner)) => {
+            let key = Key { namespace: subject.pod.meta.namespace.clone(), name: owner.name.clone() };
+            let all = alerted::of_failed(survey.view, alerts, (&owner.kind, &key), None);
+            format!("; {}", alerted::in_words(&all))
+        }
+        (
+            Some(
+                BatchKind::Job
+                | BatchKind::Workflow
+                | BatchKind::RunsOnce
+                | BatchKind::NotSafeToEvict
+                | BatchKind::DoNotDisrupt
+                | BatchKind::Selected,
+            )
+            | None,
+            _,
+        ) => String::new(),
     }
 }
 
@@ -278,7 +308,8 @@ mod tests {
         assert_eq!(
             of(json!({"backoffLimit": 0})),
             [
-                "warning batch-unprotected Job shop/j: backoffLimit 0: an eviction fails the Job; running for 4h"
+                "warning batch-unprotected Job shop/j: backoffLimit 0: an eviction fails the Job; nothing in the snapshot says who is \
+                 alerted; running for 4h"
             ]
         );
         let ignore = json!({"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]});
@@ -290,6 +321,23 @@ mod tests {
             ]
         );
         assert!(of(json!({}))[0].starts_with("info batch-unprotected Job shop/j: backoffLimit 6"));
+    }
+
+    #[test]
+    fn who_is_alerted_is_told_where_an_eviction_fails_the_job() {
+        let rule = |expr: &str| {
+            json!({"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": {"name": "k8s", "namespace": "monitoring", "uid": "k8s"},
+                "spec": {"groups": [{"name": "apps", "rules": [{"alert": "KubeJobFailed", "expr": expr, "labels": {"severity": "warning"}}]}]}})
+        };
+        let of = |spec: Value, expr: &str| {
+            found(Rule::BatchUnprotected, [job(spec), vec![rule(expr)]].concat()).remove(0)
+        };
+        let told = "who hears of it: alert KubeJobFailed, severity warning (PrometheusRule monitoring/k8s)";
+        assert!(of(json!({"backoffLimit": 0}), "kube_job_failed > 0").contains(told));
+        let other = of(json!({"backoffLimit": 0}), "kube_job_failed{namespace=\"test\"} > 0");
+        assert!(other.contains("nothing in the snapshot says who is alerted"), "{other}");
+        let borne = of(json!({}), "kube_job_failed > 0");
+        assert!(!borne.contains("alerted") && !borne.contains("hears"), "{borne}");
     }
 
     #[test]
@@ -379,7 +427,8 @@ mod tests {
         assert_eq!(
             of(json!({}), json!({})),
             [
-                "warning batch-unprotected Workflow shop/w: no disruption budget and no retryStrategy: an eviction fails the run"
+                "warning batch-unprotected Workflow shop/w: no disruption budget and no retryStrategy: an eviction fails the run; nothing in \
+                 the snapshot says who is alerted"
             ]
         );
         assert!(of(strategy("Always"), json!({}))[0].starts_with("info"));

@@ -8,7 +8,7 @@ use replank_rehearse::{FindingEntry, RehearsalResult, Verdict, WorkloadFigures};
 
 use super::super::markdown::{escape, remedy};
 use super::super::words::{count, grouped, span};
-use super::super::{elasticity, findings, interruptions, starts};
+use super::super::{batch, elasticity, findings, interruptions, starts};
 use super::Request;
 
 /// Rows of a table; the others are in `-o json`.
@@ -108,7 +108,7 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
             are(involuntary, "pod")
         ));
     }
-    text.push_str(&match (result.batch.waited, result.batch.killed) {
+    text.push_str(&match (result.batch.waited, result.batch.ended_by_run.len()) {
         (0, 0) if !result.batch.ended_by_others.is_empty() => String::new(),
         (0, 0) => match result.batch.on_nodes {
             0 => "No batch pod runs on these nodes.\n".to_owned(),
@@ -127,15 +127,11 @@ pub(super) fn noticed(result: &RehearsalResult) -> String {
                 are(waited, "batch pod")
             )
         }
+        (_, 1) => "**1 batch pod terminated before it finishes.**\n".to_owned(),
         (_, killed) => format!("**{} terminated before they finish.**\n", count(killed, "batch pod")),
     });
-    for one in result.batch.ended_by_others.iter().take(ROWS_MAX) {
-        text.push_str(&format!(
-            "**{} ended by something else than the run** ({}: {}).\n",
-            escape(&one.pod),
-            escape(&one.owner),
-            one.outcome.as_str()
-        ));
+    for (by, one) in batch::rows(&result.batch).take(ROWS_MAX) {
+        text.push_str(&format!("**{} {by}**: {}.\n", escape(&one.pod), escape(&one.what_became())));
     }
     text.push_str(&elastic(result));
     let fewer: Vec<&WorkloadFigures> =

@@ -114,6 +114,23 @@ impl Tale {
         fold.tale(journal.beginning.clone(), moment(journal.entries.first()), moment(journal.entries.last()))
     }
 
+    /// Whether nothing of it was done to a cluster.
+    #[must_use]
+    pub fn is_rehearsed(&self) -> bool {
+        &*self.beginning.verb == "rehearse"
+    }
+
+    /// What was done, as a noun: `rehearsal`, `drain`, `roll`.
+    #[must_use]
+    pub fn deed(&self) -> &str {
+        match &*self.beginning.verb {
+            "rehearse" => "rehearsal",
+            "autoscale" => "autoscaling",
+            "handle" => "handling",
+            verb => verb,
+        }
+    }
+
     /// How long it took.
     #[must_use]
     pub fn took(&self) -> Span {

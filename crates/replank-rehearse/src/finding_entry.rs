@@ -2,7 +2,9 @@
 
 use replank_facts::coverage::{Coverage, Unseen, not_seen};
 use replank_facts::finding::{Finding, ObjectName, Severity};
-use replank_facts::remedy::{Change, Commit, Edit, Remedy, Target, TargetKind, Way, commits, either};
+use replank_facts::remedy::{
+    Block, Change, Commit, Edit, Remedy, Target, TargetKind, Way, blocks, commits, either,
+};
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
 use replank_model::view::View;
@@ -27,6 +29,8 @@ pub struct FindingEntry {
     pub unseen: Vec<Unseen>,
     /// What to do: changes only if they were proved.
     pub remedy: String,
+    /// The same in blocks, each of which goes to one place: a shell, a file.
+    pub remedy_blocks: Vec<Block>,
     /// How far the remedy was proved.
     pub proof: Proof,
     /// Why no change is shown, where one was tried.
@@ -217,6 +221,7 @@ impl FindingEntry {
             object: finding.object.to_string(),
             reason: finding.reason.clone(),
             unseen: Vec::new(),
+            remedy_blocks: blocks(&remedy),
             remedy,
             proof,
             withheld: None,

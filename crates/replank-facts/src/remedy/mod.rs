@@ -4,6 +4,7 @@
 //! A change is shown only when it has been proved: made on a copy, it mends what was found and breaks nothing else. Where it cannot be proved,
 //! a person sees what to look at.
 
+mod blocks;
 mod edit;
 mod flow;
 mod new_budget;
@@ -12,6 +13,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use blocks::{Block, Sort, blocks};
 pub use edit::{Edit, Verb, Write};
 pub use new_budget::BudgetBound;
 pub use source::{Change, Commit, Source, commits};

@@ -18,6 +18,7 @@ fn finding(severity: &'static str, name: &str) -> FindingEntry {
         reason: "1 replica of_it".to_owned(),
         unseen: Vec::new(),
         remedy: format!("kubectl -n shop scale deployment/{name} --replicas=2"),
+        remedy_blocks: Vec::new(),
         proof: Proof::Checked,
         withheld: Some("why".to_owned()),
         changes: Vec::new(),

@@ -196,6 +196,7 @@ mod tests {
             reason: reason.to_owned(),
             unseen: Vec::new(),
             remedy: format!("kubectl -n shop scale deployment/{object} --replicas=2"),
+            remedy_blocks: Vec::new(),
             proof: Proof::Checked,
             withheld: None,
             changes: Vec::new(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_facts::batch::alerted::Alerted;
 use replank_facts::batch::alerts::Alert;
+use replank_facts::remedy::blocks;
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
 use replank_model::time::{Span, Time};
@@ -98,6 +99,7 @@ fn findings() -> Vec<FindingEntry> {
                 .to_owned(),
             unseen: Vec::new(),
             remedy: "kubectl -n monitoring scale deployment grafana --replicas 2".to_owned(),
+            remedy_blocks: blocks("kubectl get pods\n# add it:\nspec: {}"),
             proof: Proof::Checked,
             withheld: None,
             changes: Vec::new(),
@@ -110,6 +112,7 @@ fn findings() -> Vec<FindingEntry> {
             reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
             unseen: Vec::new(),
             remedy: "spec:\n  minAvailable: 0".to_owned(),
+            remedy_blocks: blocks("kubectl get pods\n# add it:\nspec: {}"),
             proof: Proof::Checked,
             withheld: None,
             changes: Vec::new(),

@@ -7,7 +7,7 @@ use crate::chart::{Chart, Step};
 use crate::document::{Budget, Rehearsal, Workload};
 use crate::markup::Markup;
 use crate::page;
-use crate::words::{count, grouped, millis};
+use crate::words::{count, grouped, millis, number};
 
 /// Workloads that are drawn, those first that came down furthest. The others are named.
 const DRAWN_MAX: usize = 200;
@@ -47,7 +47,7 @@ fn workloads(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     }
     let others: Vec<String> = short[drawn.len()..]
         .iter()
-        .map(|one| format!("{} (at least {} of {})", title(one), one.min_ready, one.desired))
+        .map(|one| format!("{} (down to {} of {})", title(one), number(one.min_ready), number(one.desired)))
         .collect();
     named("More that had fewer pods Ready than wanted", &others, out);
     let whole: Vec<String> =
@@ -97,7 +97,7 @@ fn workload(
         .filter(of_its_own)
         .filter_map(|name| budgets.get(&(one.namespace.as_str(), name.as_str())).copied())
         .collect();
-    let figures = format!("at least {} of {} Ready", one.min_ready, one.desired);
+    let figures = format!("down to {} of {} Ready", number(one.min_ready), number(one.desired));
     let mut asked: Vec<String> = covers.iter().map(|budget| required(one, budget)).collect();
     if one.without_ready_ms > 0 {
         asked.insert(0, format!("none for {}", millis(one.without_ready_ms)));
@@ -127,7 +127,7 @@ fn workload(
 /// `budget requires 2`, with the budget's name where it is another.
 fn required(one: &Workload, budget: &Budget) -> String {
     let name = if budget.name == one.name { String::new() } else { format!(" {}", budget.name) };
-    format!("budget{name} requires {}", budget.desired_healthy)
+    format!("budget{name} requires {}", number(budget.desired_healthy))
 }
 
 /// Budgets that cover more than one workload, or none that is told of.
@@ -150,7 +150,11 @@ fn several(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
         out.leaf("i", &[], &format!("PodDisruptionBudget in {}", budget.namespace));
         out.raw("<span>");
         let class = if budget.violations > 0 { "bad" } else { "some" };
-        let text = format!("at least {} healthy, {} required", budget.min_healthy, budget.desired_healthy);
+        let text = format!(
+            "down to {} healthy, {} required",
+            number(budget.min_healthy),
+            number(budget.desired_healthy)
+        );
         out.leaf("em", &[("class", class)], &text);
         out.raw("</span></p>");
         let steps: Vec<Step> = budget.history.iter().map(|entry| (entry.at, entry.healthy)).collect();

@@ -40,6 +40,28 @@ impl Axis {
         format!("+{}", words::span(at - self.start))
     }
 
+    /// A text from elsewhere with its moments since the beginning, as all others on the page: `2026-11-20T09:53:56Z` becomes `+1m56s`. One before the beginning becomes a
+    /// date; what stands in quotes or after `=` is somebody's value, and stays.
+    pub(crate) fn told(self, text: &str) -> String {
+        const LENGTH: usize = "2026-11-20T09:53:56Z".len();
+        let mut told = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(zulu) = rest.find('Z') {
+            let (head, tail) = rest.split_at(zulu + 1);
+            let begin = head.len().checked_sub(LENGTH).filter(|begin| head.is_char_boundary(*begin));
+            let at = begin.and_then(|begin| Some((&head[..begin], head[begin..].parse::<Time>().ok()?)));
+            match at.filter(|(before, _)| !before.ends_with(['"', '\'', '='])) {
+                Some((before, at)) => {
+                    told.push_str(before);
+                    told.push_str(&if at < self.start { words::moment(at) } else { self.since(at) });
+                }
+                None => told.push_str(head),
+            }
+            rest = tail;
+        }
+        told + rest
+    }
+
     /// Moments of the ticks, in milliseconds from the beginning.
     fn ticks(self) -> Vec<i64> {
         let fits = |step: &i64| self.length / step <= TICKS_MAX;
@@ -97,6 +119,24 @@ mod tests {
         for minutes in [1, 13, 100, 700, 9_999, 99_999] {
             let ticks = axis(minutes).ticks();
             assert!((1..=9).contains(&ticks.len()), "{minutes}: {ticks:?}");
+        }
+    }
+
+    #[test]
+    fn moments_in_a_text_are_since_the_beginning() {
+        let axis = Axis::new("2026-11-20T09:52:00Z".parse().expect("a time"), 60_000);
+        let cases = [
+            ("Ready from 2026-11-20T09:53:56Z on, Zoe", "Ready from +1m56s on, Zoe"),
+            ("2026-11-20T09:52:00Z to 2026-11-20T10:52:01Z", "+0s to +1h"),
+            ("since 2026-11-19T09:52:00Z", "since 2026-11-19 09:52:00"),
+            (
+                "annotation \"2026-11-20T09:53:56Z\", at=2026-11-20T09:53:56Z",
+                "annotation \"2026-11-20T09:53:56Z\", at=2026-11-20T09:53:56Z",
+            ),
+            ("ünïcödé-Z-ZZ", "ünïcödé-Z-ZZ"),
+        ];
+        for (text, told) in cases {
+            assert_eq!(axis.told(text), told);
         }
     }
 

@@ -65,6 +65,8 @@ impl Chart<'_> {
             let (x, y) = (self.axis.x(*at), y(*number, top));
             match last {
                 None => path.push_str(&format!("M{x} {y}")),
+                // Thousands of steps of a large cluster move nothing that can be seen.
+                Some((_, before)) if before == y => continue,
                 Some((before, _)) if before == x => path.push_str(&format!("V{y}")),
                 Some(_) => path.push_str(&format!("H{x}V{y}")),
             }
@@ -112,5 +114,9 @@ mod tests {
         assert!(text.contains("class=\"ready\" d=\"M0 5H1000V99H1500V5H2000\""), "{text}");
         assert!(text.contains("class=\"none\" d=\"M1000 88h500v12h-500z\""), "{text}");
         assert!(text.contains("class=\"need\" d=\"M0 52H2000\""), "{text}");
+        let steps: Vec<Step> =
+            (0..=900).map(|second| (Time::from_millis(second * 100), 90_000 + second)).collect();
+        let line = chart.line(&steps, 100_000);
+        assert!(line.starts_with("M0 15") && line.ends_with("V14H2000") && line.len() < 30, "{line}");
     }
 }

@@ -11,7 +11,7 @@ use crate::markup::Markup;
 use crate::page::{self, Frame};
 use crate::summary::face;
 use crate::tables::table;
-use crate::words::{capital, count, grouped, millis, moment};
+use crate::words::{capital, count, grouped, millis, moment, number};
 
 /// Rows of a table.
 const ROWS_MAX: usize = 300;
@@ -45,7 +45,7 @@ pub fn figures(first: &Rehearsal, second: &Rehearsal) -> Vec<Figure> {
         change: if values[0] == values[1] { String::new() } else { "differs".to_owned() },
         values,
     };
-    let number = |what: &str, of: &dyn Fn(&Rehearsal) -> usize| {
+    let figure = |what: &str, of: &dyn Fn(&Rehearsal) -> usize| {
         let numbers = both.map(of);
         let change = match numbers[1].cmp(&numbers[0]) {
             std::cmp::Ordering::Equal => String::new(),
@@ -63,20 +63,20 @@ pub fn figures(first: &Rehearsal, second: &Rehearsal) -> Vec<Figure> {
     let mut all = vec![
         text("verdict", both.map(|one| one.verdict.clone())),
         Figure { what: "duration".to_owned(), values: lasted.map(millis), change },
-        number("nodes to replace", &|one| one.nodes.total),
-        number("nodes replaced", &|one| one.nodes.replaced),
-        number("most nodes of surge", &|one| one.nodes.surge_max),
-        number("pods moved", &|one| one.pods.moved),
-        number("pods moved more than once", &|one| one.pods.moved_more_than_once),
-        number("evictions refused", &|one| one.pods.evictions_refused),
-        number("pods preempted", &|one| one.pods.preempted),
-        number("most pods pending", &|one| one.pods.unschedulable_max),
-        number("batch pods killed", &|one| one.batch.killed),
-        number("budget violations", &|one| one.budgets.iter().map(|budget| budget.violations).sum()),
-        number("workloads without a Ready pod for a while", &|one| {
+        figure("nodes to replace", &|one| one.nodes.total),
+        figure("nodes replaced", &|one| one.nodes.replaced),
+        figure("most nodes of surge", &|one| one.nodes.surge_max),
+        figure("pods moved", &|one| one.pods.moved),
+        figure("pods moved more than once", &|one| one.pods.moved_more_than_once),
+        figure("evictions refused", &|one| one.pods.evictions_refused),
+        figure("pods preempted", &|one| one.pods.preempted),
+        figure("most pods pending", &|one| one.pods.unschedulable_max),
+        figure("batch pods killed", &|one| one.batch.killed),
+        figure("budget violations", &|one| one.budgets.iter().map(|budget| budget.violations).sum()),
+        figure("workloads without a Ready pod for a while", &|one| {
             one.workloads.iter().filter(|workload| workload.desired > 0 && workload.min_ready == 0).count()
         }),
-        number("findings", &|one| one.findings.len()),
+        figure("findings", &|one| one.findings.len()),
     ];
     all.extend(findings(both));
     all.extend(workloads(both));
@@ -117,9 +117,9 @@ fn workloads(both: [&Rehearsal; 2]) -> Vec<Figure> {
     let names: BTreeSet<&String> = ready.iter().flat_map(BTreeMap::keys).collect();
     let said = |found: Option<&Ready>| match found {
         None => "not moved".to_owned(),
-        Some((min, desired, 0)) => format!("at least {min} of {desired} Ready"),
+        Some((min, desired, 0)) => format!("down to {} of {} Ready", number(*min), number(*desired)),
         Some((min, desired, dark)) => {
-            format!("at least {min} of {desired} Ready, none for {}", millis(*dark))
+            format!("down to {} of {} Ready, none for {}", number(*min), number(*desired), millis(*dark))
         }
     };
     names

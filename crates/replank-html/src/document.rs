@@ -13,6 +13,18 @@ use serde::Deserialize;
 #[serde(rename_all = "camelCase")]
 pub struct Rehearsal {
     pub(crate) verdict: String,
+    /// The plan's name.
+    #[serde(default)]
+    pub(crate) plan: String,
+    /// What was read.
+    #[serde(default)]
+    pub(crate) snapshot: String,
+    /// The verdict in a sentence, or several.
+    #[serde(default)]
+    pub(crate) sentence: String,
+    /// What to do next.
+    #[serde(default)]
+    pub(crate) next: Vec<String>,
     #[serde(default)]
     pub(crate) ending: String,
     #[serde(default)]
@@ -62,7 +74,7 @@ pub struct Rehearsal {
 macro_rules! part {
     ($(#[$doc:meta])* $name:ident { $($member:ident: $type:ty,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Default, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
         #[serde(rename_all = "camelCase", default)]
         pub(crate) struct $name { $(pub(crate) $member: $type,)* }
     };
@@ -86,7 +98,11 @@ part!(
 );
 part!(
     /// A finding.
-    Finding { id: String, severity: Severity, object: String, reason: String, remedy: String, proof: Proof, withheld: Option<String>, unseen: Vec<Unseen>, }
+    Finding { id: String, severity: Severity, object: String, reason: String, remedy: String, remedy_blocks: Vec<Block>, proof: Proof, withheld: Option<String>, unseen: Vec<Unseen>, }
+);
+part!(
+    /// A piece of a remedy, which goes to one place.
+    Block { sort: Sort, text: String, }
 );
 part!(
     /// A kind that was not seen, or not all of it, although a finding rests on it; no kind where nobody knows what unreadable parts hold.
@@ -153,6 +169,23 @@ impl Severity {
             Self::Info => "info",
         }
     }
+}
+
+/// Where a piece of a remedy goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Sort {
+    /// Into a shell.
+    Command,
+    /// Into a file of YAML.
+    Yaml,
+    /// Into a file of Terraform.
+    Hcl,
+    /// Nowhere: it says what to do.
+    #[default]
+    Words,
+    /// Nowhere: it leads to what stands below it.
+    Lead,
 }
 
 /// What is known of a remedy.
@@ -229,7 +262,6 @@ pub(crate) struct Eviction {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Wait {
     pub(crate) what: String,
-    pub(crate) kind: String,
     pub(crate) reason: String,
     pub(crate) since: Time,
     pub(crate) waited_ms: i64,

@@ -1,63 +1,77 @@
-//! What was found before the start, each with a remedy to copy.
+//! What was found before the start, each with a remedy to copy. What is found of several objects in the same words is one entry, as in the report's text.
 
-use crate::document::{Finding, Proof, Rehearsal, Severity};
+use std::collections::BTreeMap;
+
+use crate::document::{Block, Finding, Proof, Rehearsal, Severity, Sort};
 use crate::markup::Markup;
 use crate::page;
 use crate::words::{capital, count, grouped};
 
-/// Findings that are told in full, the most severe first; the others are one line each.
-const FULL_MAX: usize = 150;
+/// Entries of one rule and severity that are told in full; the others are one line each. What blocks has to be known whole before anything can go on.
+const ENTRIES_MAX: usize = 10;
+const BLOCKING_MAX: usize = 40;
+/// Objects that are named at once, and remedies that are shown.
+const OBJECTS_MAX: usize = 12;
+/// Objects that are named when somebody asks for them, of one entry.
+const NAMED_MAX: usize = 500;
+/// Remedies that are shown when somebody asks for them, of one entry.
+const REMEDIES_MAX: usize = 200;
 /// Lines of the others.
-const LINES_MAX: usize = 2_000;
+const LINES_MAX: usize = 1_000;
 
 pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
     let findings = &rehearsal.findings;
-    let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let beside = format!(
-        "{} blocking, {} warnings, {} for information",
-        of(Severity::Blocking),
-        of(Severity::Warning),
-        of(Severity::Info)
-    );
-    page::section("findings", "Findings", &beside, out);
+    page::section("findings", "Findings", &in_numbers(findings), out);
     if findings.is_empty() {
         out.raw("<p>Nothing was found.</p>");
     }
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| finding.severity);
-    for finding in sorted.iter().take(FULL_MAX) {
-        write_one(finding, out);
-    }
-    if let Some(rest) = sorted.get(FULL_MAX..).filter(|rest| !rest.is_empty()) {
-        out.raw("<details class=\"named\"><summary>");
-        out.text(&format!("{} more", count(rest.len(), "finding")));
-        out.raw("</summary><ul>");
-        for finding in rest.iter().take(LINES_MAX) {
-            out.leaf(
-                "li",
-                &[],
-                &format!(
-                    "{}: {}, {}: {}",
-                    finding.severity.as_str(),
-                    finding.id,
-                    finding.object,
-                    finding.reason
-                ),
-            );
+    let mut shown: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+    let mut others: Vec<&Finding> = Vec::new();
+    for entry in entries(findings) {
+        let first = entry[0];
+        let max = if first.severity == Severity::Blocking { BLOCKING_MAX } else { ENTRIES_MAX };
+        let shown = shown.entry((first.severity, &first.id)).or_default();
+        if *shown < max {
+            *shown += 1;
+            write_entry(&entry, out);
+        } else {
+            others.extend(entry);
         }
-        if rest.len() > LINES_MAX {
-            out.leaf(
-                "li",
-                &[],
-                &format!("and {} more: the JSON has them all", grouped(rest.len() - LINES_MAX)),
-            );
-        }
-        out.raw("</ul></details>");
     }
+    write_others(&others, out);
     page::end_section(out);
 }
 
-fn write_one(finding: &Finding, out: &mut Markup) {
+/// `9 blocking, 1 warning, 2,250 for information`
+fn in_numbers(findings: &[Finding]) -> String {
+    let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    format!(
+        "{} blocking, {}, {} for information",
+        grouped(of(Severity::Blocking)),
+        count(of(Severity::Warning), "warning"),
+        grouped(of(Severity::Info))
+    )
+}
+
+/// Findings that differ in their objects only, the most severe first.
+fn entries(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| finding.severity);
+    let mut entries: Vec<Vec<&Finding>> = Vec::new();
+    let mut known: BTreeMap<(Severity, &str, &str, bool), usize> = BTreeMap::new();
+    for finding in sorted {
+        let key = (finding.severity, &*finding.id, &*finding.reason, finding.withheld.is_some());
+        let at = *known.entry(key).or_insert(entries.len());
+        if at == entries.len() {
+            entries.push(Vec::new());
+        }
+        entries[at].push(finding);
+    }
+    entries
+}
+
+fn write_entry(entry: &[&Finding], out: &mut Markup) {
+    let finding = entry[0];
     let class = match finding.severity {
         Severity::Blocking => "finding bad",
         Severity::Warning => "finding some",
@@ -67,36 +81,151 @@ fn write_one(finding: &Finding, out: &mut Markup) {
     out.raw("<h3>");
     out.leaf("span", &[("class", "severity")], &capital(finding.severity.as_str()));
     out.raw(" ");
-    out.text(&finding.object);
+    match entry {
+        [only] => out.text(&only.object),
+        many => out.text(&count(many.len(), "object")),
+    }
     out.raw("</h3>");
+    objects(entry, out);
     out.leaf("p", &[], &format!("{}.", capital(finding.reason.trim_end_matches('.'))));
     if !finding.unseen.is_empty() {
         let unseen: Vec<String> = finding.unseen.iter().map(ToString::to_string).collect();
         let unseen = format!("Not seen, and it rests on it: {}.", unseen.join("; "));
         out.leaf("p", &[("class", "quiet")], &unseen);
     }
-    let (class, proof) = match finding.proof {
-        Proof::Rehearsed => {
-            ("remedy", "The remedy was rehearsed: with it the finding is gone, and nothing else is worse")
-        }
-        Proof::Checked => ("remedy", "The remedy was checked: with it the finding is gone"),
-        Proof::Advice => ("remedy advice", "Advice: what to look at"),
-        Proof::Withheld => ("remedy advice", "A change was tried and is not shown"),
-        Proof::Untried => ("remedy", "The remedy was not tried"),
-    };
-    remedy(class, &finding.remedy, out);
+    let is_advice = matches!(finding.proof, Proof::Advice | Proof::Withheld);
+    remedies(entry, if is_advice { "remedy advice" } else { "remedy" }, out);
     let withheld = finding.withheld.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+    let proof = proof(entry);
     out.leaf("p", &[("class", "quiet")], &format!("{proof}{withheld}. Rule {}.", finding.id));
     out.raw("</article>\n");
 }
 
-/// Text to copy. Without the script a click into it selects all of it.
-fn remedy(class: &str, text: &str, out: &mut Markup) {
-    if text.is_empty() {
+/// The names of several objects.
+fn objects(entry: &[&Finding], out: &mut Markup) {
+    if entry.len() < 2 {
         return;
     }
+    let names = |findings: &[&Finding]| -> String {
+        findings.iter().map(|finding| &*finding.object).collect::<Vec<_>>().join(", ")
+    };
+    let (first, rest) = entry.split_at(entry.len().min(OBJECTS_MAX));
+    out.leaf("p", &[("class", "objects")], &names(first));
+    if rest.is_empty() {
+        return;
+    }
+    let (named, beyond) = rest.split_at(rest.len().min(NAMED_MAX));
+    out.raw("<details class=\"named\"><summary>");
+    out.text(&format!("and {}", count(rest.len(), "more object")));
+    out.raw("</summary>");
+    out.leaf("p", &[("class", "objects")], &names(named));
+    beyond_json(beyond.len(), out);
+    out.raw("</details>");
+}
+
+fn beyond_json(number: usize, out: &mut Markup) {
+    if number > 0 {
+        out.leaf("p", &[("class", "quiet")], &format!("and {} more: the JSON has them all", grouped(number)));
+    }
+}
+
+/// What is known of the remedies.
+fn proof(entry: &[&Finding]) -> &'static str {
+    let proof = entry[0].proof;
+    if entry.iter().any(|finding| finding.proof != proof) {
+        return "Some of the remedies were tried; the JSON says of each what is known";
+    }
+    let one = entry.len() == 1;
+    match proof {
+        Proof::Rehearsed if one => {
+            "The remedy was rehearsed: with it the finding is gone, and nothing else is worse"
+        }
+        Proof::Rehearsed => {
+            "The remedies were rehearsed: with them the findings are gone, and nothing else is worse"
+        }
+        Proof::Checked if one => "The remedy was checked: with it the finding is gone",
+        Proof::Checked => "The remedies were checked: with them the findings are gone",
+        Proof::Advice => "Advice: what to look at",
+        Proof::Withheld => "A change was tried and is not shown",
+        Proof::Untried if one => "The remedy was not tried",
+        Proof::Untried => "The remedies were not tried",
+    }
+}
+
+fn remedies(entry: &[&Finding], class: &str, out: &mut Markup) {
+    let (first, rest) = entry.split_at(entry.len().min(OBJECTS_MAX));
+    let shown = blocks(first);
+    shown.iter().for_each(|block| write_block(class, block, out));
+    let (more, beyond) = rest.split_at(rest.len().min(REMEDIES_MAX));
+    let others: Vec<Block> = blocks(more).into_iter().filter(|block| !shown.contains(block)).collect();
+    if others.iter().all(|block| block.sort == Sort::Lead) {
+        return;
+    }
+    out.raw("<details class=\"named\"><summary>");
+    out.text(&format!("What to do for the other {}", grouped(rest.len())));
+    out.raw("</summary>");
+    others.iter().for_each(|block| write_block(class, block, out));
+    beyond_json(beyond.len(), out);
+    out.raw("</details>");
+}
+
+/// What to do for several objects: commands below each other are one block to copy, and what is said again and again is said once.
+fn blocks(findings: &[&Finding]) -> Vec<Block> {
+    let mut all: Vec<Block> = Vec::new();
+    for finding in findings {
+        let of_one = match finding.remedy_blocks.as_slice() {
+            // A document of an older version has the text alone.
+            [] if finding.remedy.is_empty() => Vec::new(),
+            [] => vec![Block { sort: Sort::Words, text: finding.remedy.trim_end().to_owned() }],
+            blocks => blocks.to_vec(),
+        };
+        if all.ends_with(&of_one) {
+            continue;
+        }
+        for block in of_one {
+            match all.last_mut() {
+                Some(last) if last.sort == Sort::Command && block.sort == Sort::Command => {
+                    last.text.push('\n');
+                    last.text.push_str(&block.text);
+                }
+                Some(_) | None => all.push(block),
+            }
+        }
+    }
+    all
+}
+
+/// Text to copy. Without the script a click into it selects all of it.
+fn write_block(class: &str, block: &Block, out: &mut Markup) {
+    let class = match block.sort {
+        Sort::Lead => {
+            out.leaf("p", &[("class", "lead")], &capital(&block.text));
+            return;
+        }
+        Sort::Words => class,
+        Sort::Command | Sort::Yaml | Sort::Hcl => "remedy",
+    };
     out.open("div", &[("class", class)]);
     out.raw("<button type=\"button\" class=\"copy\" hidden>Copy</button>");
-    out.leaf("pre", &[], text.trim_end());
+    out.leaf("pre", &[], &block.text);
     out.raw("</div>");
+}
+
+/// One line each.
+fn write_others(others: &[&Finding], out: &mut Markup) {
+    if others.is_empty() {
+        return;
+    }
+    out.raw("<details class=\"named\"><summary>");
+    out.text(&count(others.len(), "more finding"));
+    out.raw("</summary><ul>");
+    for finding in others.iter().take(LINES_MAX) {
+        let Finding { severity, id, object, reason, .. } = finding;
+        out.leaf("li", &[], &format!("{}: {id}, {object}: {reason}", severity.as_str()));
+    }
+    if others.len() > LINES_MAX {
+        let more = format!("and {} more: the JSON has them all", grouped(others.len() - LINES_MAX));
+        out.leaf("li", &[], &more);
+    }
+    out.raw("</ul></details>");
 }

@@ -1,6 +1,6 @@
 //! Reports as HTML: pure functions from a rehearsal's JSON document, or from a journal, to one self-contained page.
 //!
-//! A page asks for nothing from outside: styles and script are in it, and its Content-Security-Policy allows these two by their hashes and nothing else. Text
+//! A page loads nothing from the network: styles and script are in it, and its Content-Security-Policy allows these two by their hashes and nothing else. Text
 //! from a cluster reaches the page through [`markup`] alone, which escapes it; what is not escaped is part of the program.
 //!
 //! Layers, each knows only those below it: `rehearsed`, `compared`, `told` → `seeds`, `summary`, `findings`, `timeline`, `availability`, `tables` → `rows`, `chart` → `axis` → `page` →
@@ -26,6 +26,6 @@ mod words;
 
 pub use compared::{Figure, Side, comparison, figures};
 pub use document::{Document, ReadError, Rehearsal, read};
-pub use rehearsed::{About, rehearsal, rehearsals};
+pub use rehearsed::{rehearsal, rehearsals};
 pub use seeds::SeedRun;
 pub use told::journal;

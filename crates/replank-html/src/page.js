@@ -25,7 +25,7 @@
     button.addEventListener("click", async () => {
       const done = await copy(button.nextElementSibling);
       button.textContent = done ? "Copied" : "Selected";
-      status.textContent = done ? "The remedy was copied." : "The remedy is selected.";
+      status.textContent = done ? "Copied." : "Selected: copy it with the keyboard.";
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
   }

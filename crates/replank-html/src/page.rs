@@ -66,7 +66,7 @@ impl Frame<'_> {
         let mut page = out.into_text();
         page.push_str(&rest);
         let mut end = Markup::default();
-        end.raw("</main>\n<footer><p>Made by Replank. This file is complete: it asks for nothing from outside.</p></footer>\n");
+        end.raw("</main>\n<footer><p>Made by Replank. This file is complete: it loads nothing from the network.</p></footer>\n");
         end.raw("<p id=\"status\" class=\"unseen\" role=\"status\"></p>\n<script>");
         end.raw(SCRIPT);
         end.raw("</script>\n</body>\n</html>\n");

@@ -8,31 +8,16 @@ use crate::seeds::{self, SeedRun};
 use crate::words::{grouped, millis, moment};
 use crate::{availability, batch, findings, summary, tables, timeline};
 
-/// What a page says beside the result. All of it may be left empty: then the page says what the document itself does.
-#[derive(Clone, Debug, Default)]
-pub struct About<'a> {
-    /// The plan's name.
-    pub plan: &'a str,
-    /// What was read.
-    pub snapshot: &'a str,
-    /// The verdict in one word, where it is not that of the document.
-    pub word: Option<&'a str>,
-    /// The verdict in a sentence.
-    pub sentence: &'a str,
-    /// What to do next.
-    pub next: &'a [String],
-}
-
-/// The page of one rehearsal.
+/// The page of one rehearsal; its verdict in one word, where it is not that of the document.
 #[must_use]
-pub fn rehearsal(rehearsal: &Rehearsal, about: &About<'_>) -> String {
-    page(rehearsal, None, about)
+pub fn rehearsal(rehearsal: &Rehearsal, word: Option<&str>) -> String {
+    page(rehearsal, None, word)
 }
 
 /// The page of rehearsals with several seeds: their spread, then the worst of them in full.
 #[must_use]
-pub fn rehearsals(worst: &Rehearsal, runs: &[SeedRun], about: &About<'_>) -> String {
-    page(worst, Some(runs), about)
+pub fn rehearsals(worst: &Rehearsal, runs: &[SeedRun], word: Option<&str>) -> String {
+    page(worst, Some(runs), word)
 }
 
 impl Rehearsal {
@@ -43,18 +28,16 @@ impl Rehearsal {
     }
 }
 
-fn page(rehearsal: &Rehearsal, runs: Option<&[SeedRun]>, about: &About<'_>) -> String {
+fn page(rehearsal: &Rehearsal, runs: Option<&[SeedRun]>, word: Option<&str>) -> String {
     let axis = Axis::new(rehearsal.start, rehearsal.virtual_duration_ms.max(rehearsal.watched_ms));
     let mut first = Markup::default();
-    let word = about.word.unwrap_or(&rehearsal.verdict);
-    let own = summary::sentence(rehearsal);
-    let sentence = if about.sentence.is_empty() { &own } else { about.sentence };
-    summary::verdict(word, sentence, &mut first);
+    let word = word.unwrap_or(&rehearsal.verdict);
+    summary::verdict(word, &summary::sentence(rehearsal), &mut first);
     if let Some(runs) = runs {
         first.leaf("p", &[("class", "quiet")], &spread(runs, rehearsal.seed));
     }
-    summary::causes(rehearsal, &mut first);
-    summary::next(about.next, &mut first);
+    summary::causes(rehearsal, axis, &mut first);
+    summary::next(&rehearsal.next, &mut first);
     summary::figures(&summary::of(rehearsal), &mut first);
     let mut rest = Markup::default();
     if let Some(runs) = runs {
@@ -70,9 +53,10 @@ fn page(rehearsal: &Rehearsal, runs: Option<&[SeedRun]>, about: &About<'_>) -> S
     tables::assumptions(rehearsal, &mut rest);
     tables::coverage(rehearsal, &mut rest);
     tables::evidence(rehearsal, &mut rest);
-    let plan = if about.plan.is_empty() { "Rehearsal" } else { about.plan };
+    let plan = if rehearsal.plan.is_empty() { "Rehearsal" } else { &rehearsal.plan };
     let title = format!("{plan}: {word}");
-    let on = if about.snapshot.is_empty() { String::new() } else { format!("on {}, ", about.snapshot) };
+    let on =
+        if rehearsal.snapshot.is_empty() { String::new() } else { format!("on {}, ", rehearsal.snapshot) };
     let of = format!("{on}as of {} UTC", moment(rehearsal.start));
     Frame { title: &title, kind: "Rehearsal by Replank", heading: plan, of: &of, first, rest }.into_page()
 }

@@ -3,6 +3,8 @@
 //! The bars of fifty rows are one picture with a path for each phase, and each row is a line of text beside it: ten thousand rows are some sixty thousand
 //! nodes of the document, and a browser lays out those that are seen.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use replank_model::time::Time;
 
 use crate::axis::Axis;
@@ -111,7 +113,7 @@ fn picture(axis: Axis, rows: &[Row], out: &mut Markup) {
         ],
     );
     axis.grid(height, out);
-    let mut kinds: std::collections::BTreeMap<Bar, String> = std::collections::BTreeMap::new();
+    let mut kinds: BTreeMap<Bar, String> = BTreeMap::new();
     for (row, top) in rows.iter().zip((0..).step_by(usize::try_from(HEIGHT).unwrap_or(1))) {
         for (bar, from, until) in &row.bars {
             let form = bar.form(axis.x(*from), axis.x(*until), top);
@@ -139,11 +141,37 @@ pub(crate) fn legend(bars: &[Bar], out: &mut Markup) {
     out.raw("</ul>");
 }
 
-/// What all names end in, from the first dot on, and is left out beside the bars.
-pub(crate) fn shared_suffix<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
-    let Some(first) = names.next() else { return String::new() };
-    let suffix = first.find('.').map_or("", |dot| &first[dot..]);
-    if names.all(|name| name.ends_with(suffix)) { suffix.to_owned() } else { String::new() }
+/// Names of nodes as they stand beside the bars: without their domain, where that leaves them distinct.
+#[derive(Debug)]
+pub(crate) struct ShortNames<'a> {
+    /// Those that several have once their domains are left out.
+    shared: BTreeSet<&'a str>,
+}
+
+impl<'a> ShortNames<'a> {
+    pub(crate) fn of(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        let shared = names.filter_map(|name| {
+            let host = host(name);
+            let other = *seen.entry(host).or_insert(name);
+            (other != name).then_some(host)
+        });
+        Self { shared: shared.collect() }
+    }
+
+    /// The name of a node, short.
+    pub(crate) fn short<'n>(&self, name: &'n str) -> &'n str {
+        let host = host(name);
+        if self.shared.contains(host) { name } else { host }
+    }
+}
+
+/// A name up to its first dot. An address has no domain.
+fn host(name: &str) -> &str {
+    match name.split_once('.') {
+        Some((host, _)) if host.chars().any(|letter| !letter.is_ascii_digit()) => host,
+        Some(_) | None => name,
+    }
 }
 
 #[cfg(test)]
@@ -151,11 +179,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_names_share_is_left_out() {
-        let suffix = |names: &[&str]| shared_suffix(names.iter().copied());
-        assert_eq!(suffix(&["a.ec2.internal", "b.ec2.internal"]), ".ec2.internal");
-        assert_eq!(suffix(&["a.ec2.internal", "b"]), "");
-        assert_eq!(suffix(&[]), "");
+    fn domains_are_left_out_where_names_stay_distinct() {
+        let short = |names: &[&'static str]| -> Vec<&'static str> {
+            let all = ShortNames::of(names.iter().copied());
+            names.iter().map(|name| all.short(name)).collect()
+        };
+        assert_eq!(
+            short(&["batch-00248.eu-west-1.compute.internal", "b.ec2.internal", "c"]),
+            ["batch-00248", "b", "c"]
+        );
+        assert_eq!(short(&["a.east", "a.west", "b.east"]), ["a.east", "a.west", "b"]);
+        assert_eq!(short(&["10.0.0.1", "10.0.0.2", "10.0.0.1"]), ["10.0.0.1", "10.0.0.2", "10.0.0.1"]);
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! The head of a page: the verdict in a word and a sentence, figures, what blocks, and what to do next.
 
+use crate::axis::Axis;
 use crate::document::Rehearsal;
 use crate::markup::Markup;
 use crate::words::{capital, count, grouped, millis};
 
 /// What keeps nodes, as far as it is told here.
 const CAUSES_MAX: usize = 10;
+
+/// How a run looks that is over, whatever was found.
+pub(crate) const OVER: (&str, &str) = ("over", "●");
 
 /// How a verdict looks: its class and a sign that is no colour.
 pub(crate) fn face(verdict: &str) -> (&'static str, &'static str) {
@@ -18,7 +22,11 @@ pub(crate) fn face(verdict: &str) -> (&'static str, &'static str) {
 
 /// The verdict in a word and a sentence.
 pub(crate) fn verdict(word: &str, sentence: &str, out: &mut Markup) {
-    let (class, sign) = face(word);
+    verdict_as(face(word), word, sentence, out);
+}
+
+/// The same with another face.
+pub(crate) fn verdict_as((class, sign): (&str, &str), word: &str, sentence: &str, out: &mut Markup) {
     out.open("div", &[("class", &format!("verdict {class}"))]);
     out.raw("<p class=\"word\"><span aria-hidden=\"true\">");
     out.text(sign);
@@ -29,19 +37,21 @@ pub(crate) fn verdict(word: &str, sentence: &str, out: &mut Markup) {
     out.raw("</div>");
 }
 
-/// What is said where nobody says anything else.
+/// What the document says of itself, or what its figures do: one of an older version has no sentence.
 pub(crate) fn sentence(rehearsal: &Rehearsal) -> String {
+    if !rehearsal.sentence.is_empty() {
+        return rehearsal.sentence.clone();
+    }
     let nodes = &rehearsal.nodes;
     let time = millis(rehearsal.virtual_duration_ms);
-    match rehearsal.verdict.as_str() {
-        "refused" => "Not started, because of the findings below.".to_owned(),
+    match (rehearsal.verdict.as_str(), rehearsal.ending.as_str()) {
+        ("refused", _) => "Not started, because of the findings below.".to_owned(),
+        (_, "rolledBack") => format!("Rolled back: after {time} every node group is as before the roll."),
         _ if nodes.total == 0 => "No node was to be replaced.".to_owned(),
         _ => {
-            let replaced = format!(
-                "{} of {} were replaced in {time}",
-                grouped(nodes.replaced),
-                count(nodes.total, "node")
-            );
+            let were = if nodes.replaced == 1 { "was" } else { "were" };
+            let of = format!("{} of {}", grouped(nodes.replaced), count(nodes.total, "node"));
+            let replaced = format!("{of} {were} replaced in {time}");
             match rehearsal.findings.len() {
                 0 => format!("{replaced}."),
                 found => format!("{replaced}; {} to look at.", count(found, "finding")),
@@ -51,7 +61,7 @@ pub(crate) fn sentence(rehearsal: &Rehearsal) -> String {
 }
 
 /// What keeps nodes from being replaced.
-pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
+pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     let told: Vec<(String, String)> = if rehearsal.causes.is_empty() {
         rehearsal.blockers.iter().map(|one| (one.what.clone(), one.reason.clone())).collect()
     } else {
@@ -76,6 +86,7 @@ pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
     out.raw("<h2 class=\"small\">What blocks</h2><ul class=\"causes\">");
     for (what, why) in told.iter().take(CAUSES_MAX) {
         out.raw("<li>");
+        let why = &axis.told(why);
         // `run`, and why: that the run was halted.
         if why.starts_with(what.as_str()) {
             out.text(&capital(why));
@@ -87,7 +98,7 @@ pub(crate) fn causes(rehearsal: &Rehearsal, out: &mut Markup) {
         out.raw("</li>");
     }
     if told.len() > CAUSES_MAX {
-        out.leaf("li", &[], &format!("and {} more: the JSON has them all", told.len() - CAUSES_MAX));
+        out.leaf("li", &[], &format!("and {} more: the JSON has them all", grouped(told.len() - CAUSES_MAX)));
     }
     out.raw("</ul>");
 }

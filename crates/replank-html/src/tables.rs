@@ -52,16 +52,10 @@ pub(crate) fn waits(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
         .iter()
         .take(WAITS_MAX)
         .map(|wait| {
-            vec![
-                millis(wait.waited_ms),
-                axis.since(wait.since),
-                wait.what.clone(),
-                wait.kind.clone(),
-                wait.reason.clone(),
-            ]
+            vec![millis(wait.waited_ms), axis.since(wait.since), wait.what.clone(), axis.told(&wait.reason)]
         })
         .collect();
-    table("Waits", &["Waited ", "From ", "What", "For", "Reason"], &rows, out);
+    table("Waits", &["Waited ", "From ", "What", "Reason"], &rows, out);
     more(rehearsal.waits.len(), WAITS_MAX, "wait", out);
     page::end_section(out);
 }
@@ -69,15 +63,15 @@ pub(crate) fn waits(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
 pub(crate) fn events(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     let script = rehearsal.script_events.iter().map(|event| {
         let what = match &event.refused {
-            None => event.what.clone(),
-            Some(why) => format!("{} (no effect: {why})", event.what),
+            None => axis.told(&event.what),
+            Some(why) => axis.told(&format!("{} (no effect: {why})", event.what)),
         };
         (event.at, vec![axis.since(event.at), "script".to_owned(), what])
     });
     let noticed = rehearsal
         .noticed
         .iter()
-        .map(|one| (one.at, vec![axis.since(one.at), "noticed".to_owned(), one.what.clone()]));
+        .map(|one| (one.at, vec![axis.since(one.at), "noticed".to_owned(), axis.told(&one.what)]));
     let mut all: Vec<_> = script.chain(noticed).collect();
     all.sort_by_key(|(at, _)| *at);
     if all.is_empty() {
@@ -119,8 +113,11 @@ pub(crate) fn assumptions(rehearsal: &Rehearsal, out: &mut Markup) {
         return;
     }
     let learnt = rehearsal.assumptions.iter().filter(|one| one.source == "learnt").count();
-    let beside =
-        format!("{learnt} learnt from the snapshot, {} assumed", rehearsal.assumptions.len() - learnt);
+    let beside = format!(
+        "{} learnt from the snapshot, {} assumed",
+        grouped(learnt),
+        grouped(rehearsal.assumptions.len() - learnt)
+    );
     page::section("assumptions", "Assumptions", &beside, out);
     let rows: Vec<Vec<String>> = rehearsal
         .assumptions
@@ -153,18 +150,25 @@ pub(crate) fn coverage(rehearsal: &Rehearsal, out: &mut Markup) {
     list("Kinds of which the input has none", &absent, out);
     if coverage.skipped.parts > 0 {
         list(
-            &format!("Not read: {} parts of the input", coverage.skipped.parts),
+            &format!("Not read: {} of the input", count(size(coverage.skipped.parts), "part")),
             &coverage.skipped.first,
             out,
         );
     }
-    let present: Vec<String> =
-        coverage.present.iter().map(|(kind, objects)| format!("{kind} {objects}")).collect();
+    let present: Vec<String> = coverage
+        .present
+        .iter()
+        .map(|(kind, objects)| format!("{kind} {}", grouped(size(*objects))))
+        .collect();
     if !present.is_empty() {
         out.raw("<h3>Read</h3>");
         out.leaf("p", &[], &present.join(" · "));
     }
     page::end_section(out);
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn list(heading: &str, items: &[String], out: &mut Markup) {

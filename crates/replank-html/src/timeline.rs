@@ -9,8 +9,8 @@ use crate::chart::{Chart, Step};
 use crate::document::{Node, Phase, Rehearsal, Wait};
 use crate::markup::Markup;
 use crate::page;
-use crate::rows::{self, Bar, Row};
-use crate::words::{count, grouped, millis, span};
+use crate::rows::{self, Bar, Row, ShortNames};
+use crate::words::{count, grouped, millis, number, span};
 
 /// Waits of one node that are told with it: the longest.
 const WAITS_MAX: usize = 3;
@@ -37,7 +37,7 @@ pub(crate) fn write(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     rows::legend(&[&BARS, watched].concat(), out);
     page::toggle(out);
     let waits = waits_by_node(rehearsal);
-    let suffix = rows::shared_suffix(rehearsal.timeline.iter().filter_map(|node| node.node.as_deref()));
+    let names = ShortNames::of(rehearsal.timeline.iter().filter_map(|node| node.node.as_deref()));
     let mut groups: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for node in &rehearsal.timeline {
         groups.entry(&node.group).or_default().push(node);
@@ -80,7 +80,7 @@ pub(crate) fn write(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
             .collect();
         all.extend(nodes.iter().map(|node| {
             let of_node = node.node.as_deref().and_then(|name| waits.get(name));
-            row(node, axis, &suffix, of_node.map_or(&[], Vec::as_slice))
+            row(node, axis, &names, of_node.map_or(&[], Vec::as_slice))
         }));
         rows::write(axis, &all, out);
         out.raw("</details>");
@@ -119,18 +119,18 @@ fn in_sum(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
         new.push((at, before.1));
     }
     out.raw("<div class=\"line tall\"><p class=\"label\"><b>All nodes</b><span><span class=\"key old\">old</span> ");
-    out.text(&format!("{} to {}", old.first().map_or(0, |step| step.1), before.0));
+    out.text(&format!("{} to {}", number(old.first().map_or(0, |step| step.1)), number(before.0)));
     out.raw("<br><span class=\"key new\">new, Ready</span> ");
-    out.text(&format!("0 to {}", before.1));
+    out.text(&format!("0 to {}", number(before.1)));
     out.raw("</span></p>");
     Chart { axis, courses: &[("old", &old), ("new", &new)], levels: &[], marks_none: false }.write(out);
     out.raw("</div>");
 }
 
-fn row(node: &Node, axis: Axis, suffix: &str, waits: &[&Wait]) -> Row {
+fn row(node: &Node, axis: Axis, names: &ShortNames<'_>, waits: &[&Wait]) -> Row {
     let full = node.node.as_deref().unwrap_or(&node.instance);
     let mut bars = Vec::new();
-    let name = full.strip_suffix(suffix).unwrap_or(full).to_owned();
+    let name = names.short(full).to_owned();
     // The row begins with its name: where that is whole, it is not said again.
     let mut words = if name == full { String::new() } else { format!("{full}, ") };
     words.push_str(if node.old { "old" } else { "new" });
@@ -168,7 +168,7 @@ fn row(node: &Node, axis: Axis, suffix: &str, waits: &[&Wait]) -> Row {
         // The row is the node's own: its name once is enough, and ten thousand rows are megabytes.
         let of = wait.what.strip_prefix("node ").filter(|name| *name == full);
         let of = of.map_or_else(|| format!("{}: ", wait.what), |_| String::new());
-        words.push_str(&format!(" Waited {}: {of}{}.", millis(wait.waited_ms), wait.reason));
+        words.push_str(&format!(" Waited {}: {of}{}.", millis(wait.waited_ms), axis.told(&wait.reason)));
     }
     if waits.len() > WAITS_MAX {
         words.push_str(&format!(" {} more.", count(waits.len() - WAITS_MAX, "wait")));

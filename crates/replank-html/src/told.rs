@@ -8,10 +8,10 @@ use crate::axis::Axis;
 use crate::document::Phase;
 use crate::markup::Markup;
 use crate::page::{self, Frame};
-use crate::rows::{self, Bar, Row};
+use crate::rows::{self, Bar, Row, ShortNames};
 use crate::summary;
 use crate::tables::table;
-use crate::words::{count, grouped, moment, span};
+use crate::words::{capital, count, grouped, moment, span};
 
 /// Rows of waits, the longest first.
 const WAITS_MAX: usize = 100;
@@ -39,11 +39,19 @@ pub fn journal(tale: &Tale) -> String {
         moment(tale.to)
     );
     let mut first = Markup::default();
-    summary::verdict(end, &sentence, &mut first);
+    // A journal has what was decided and done. What was found before is in the rehearsal's own report, and may be bad.
+    if matches!(tale.end, Some(End::Done)) && tale.is_rehearsed() {
+        let sentence = format!(
+            "{sentence} A journal has no findings: the report of the rehearsal has them, and its verdict."
+        );
+        summary::verdict_as(summary::OVER, end, &sentence, &mut first);
+    } else {
+        summary::verdict(end, &sentence, &mut first);
+    }
     if !why.is_empty() {
         first.raw("<h2 class=\"small\">What blocks</h2><ul class=\"causes\">");
         for waiting in why {
-            first.leaf("li", &[], &waiting.to_string());
+            first.leaf("li", &[], &axis.told(&waiting.to_string()));
         }
         first.raw("</ul>");
     }
@@ -69,7 +77,7 @@ pub fn journal(tale: &Tale) -> String {
     timeline(tale, axis, &mut rest);
     waits(tale, axis, &mut rest);
     pods(tale, axis, &mut rest);
-    let heading = format!("{} of {}", beginning.verb, beginning.of);
+    let heading = capital(&format!("{} of {}", tale.deed(), beginning.of));
     let of = format!("on {}, from {} UTC", beginning.on, moment(tale.from));
     let title = format!("{heading}: {end}");
     Frame { title: &title, kind: "Journal by Replank", heading: &heading, of: &of, first, rest }.into_page()
@@ -85,15 +93,14 @@ fn timeline(tale: &Tale, axis: Axis, out: &mut Markup) {
     page::toggle(out);
     out.raw("<div class=\"group\">");
     axis.ruler(out);
-    let names: Vec<String> = tale.nodes.iter().map(|node| node.name.to_string()).collect();
-    let suffix = rows::shared_suffix(names.iter().map(String::as_str));
-    let all: Vec<Row> = tale.nodes.iter().map(|node| row(tale, node, axis, &suffix)).collect();
+    let names = ShortNames::of(tale.nodes.iter().map(|node| node.name.as_str()));
+    let all: Vec<Row> = tale.nodes.iter().map(|node| row(tale, node, axis, &names)).collect();
     rows::write(axis, &all, out);
     out.raw("</div>");
     page::end_section(out);
 }
 
-fn row(tale: &Tale, node: &NodeTale, axis: Axis, suffix: &str) -> Row {
+fn row(tale: &Tale, node: &NodeTale, axis: Axis, names: &ShortNames<'_>) -> Row {
     let starts = [
         (Phase::Serving, Some(tale.from)),
         (Phase::Cordoned, node.cordoned),
@@ -129,8 +136,7 @@ fn row(tale: &Tale, node: &NodeTale, axis: Axis, suffix: &str) -> Row {
     if left > 0 {
         words.push_str(&format!(" {} left.", count(left, "pod")));
     }
-    let name = node.name.to_string();
-    let name = name.strip_suffix(suffix).unwrap_or(&name).to_owned();
+    let name = names.short(node.name.as_str()).to_owned();
     Row { name, aside: count(node.pods.len(), "pod"), bars, words }
 }
 
@@ -145,7 +151,7 @@ fn waits(tale: &Tale, axis: Axis, out: &mut Markup) {
     let rows: Vec<Vec<String>> = waits
         .iter()
         .take(WAITS_MAX)
-        .map(|wait| vec![span(lasted(wait)), axis.since(wait.from), wait.waiting.to_string()])
+        .map(|wait| vec![span(lasted(wait)), axis.since(wait.from), axis.told(&wait.waiting.to_string())])
         .collect();
     table("Waits", &["Waited ", "From ", "What, and why"], &rows, out);
     if waits.len() > WAITS_MAX {

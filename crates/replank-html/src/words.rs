@@ -30,6 +30,12 @@ pub(crate) fn grouped(number: usize) -> String {
     text
 }
 
+/// The same of a number that may be negative.
+pub(crate) fn number(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX)))
+}
+
 /// A moment for a person: `2026-11-20 09:52:07`, in UTC.
 pub(crate) fn moment(at: Time) -> String {
     at.to_string().replace('T', " ").replace('Z', "")
@@ -52,6 +58,7 @@ mod tests {
     #[test]
     fn numbers_and_moments_are_as_people_write_them() {
         assert_eq!((count(1, "node"), count(1_523, "node")), ("1 node".to_owned(), "1,523 nodes".to_owned()));
+        assert_eq!([-1_204, 0, 5_000].map(number), ["-1,204", "0", "5,000"]);
         assert_eq!(moment("2026-11-20T09:52:07Z".parse().expect("a time")), "2026-11-20 09:52:07");
         assert_eq!(
             (capital("passes"), capital("it waits: 3")),

@@ -549,6 +549,10 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
     pub(crate) seeds: Option<u64>,
 
+    /// With --seeds: lists every seed, not only the worst 20.
+    #[arg(long, requires = "seeds")]
+    pub(crate) all_seeds: bool,
+
     /// Many seeds in the pods of a cluster.
     #[command(flatten)]
     pub(crate) on_cluster: OnClusterArgs,
@@ -623,7 +627,7 @@ pub(crate) enum WayArg {
 /// Copies of one call: more than a cluster of 5,000 nodes takes at 110 pods a node.
 const COPIES_MAX: u64 = 600_000;
 
-/// Seeds of one call: results are held until the summary, and nobody reads a longer table.
+/// Seeds of one call: a line is held for each, some hundred megabytes.
 const SEEDS_MAX: u64 = 1_000_000;
 
 /// Days of a sweep: schedules that come once a month are met, and the table stays one that somebody reads.

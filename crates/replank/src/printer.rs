@@ -1,13 +1,14 @@
 //! Everything that is printed goes through here: data to standard output, the story to standard error.
 
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::cli::When;
 use crate::failure::Failure;
-use crate::report::{Color, Look, Tone, wrap};
+use crate::report::{Color, Look, Page, Tone, wrap};
 use crate::zone;
 
 /// Width where nobody says any: of a file or a pipe.
@@ -26,6 +27,8 @@ pub(crate) struct Printer {
     data: AutoStream<io::Stdout>,
     story: AutoStream<io::Stderr>,
     look: Look,
+    /// Whether data goes to a terminal.
+    is_terminal: bool,
     /// Where the story is broken into lines: not in a file or a pipe, where people search for a message.
     story_width: Option<usize>,
     /// Whether only results, warnings and errors are wanted.
@@ -47,12 +50,19 @@ impl Printer {
             ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => Color::Ansi,
         };
         let story_width = terminal(&console::Term::stderr()).or_else(given).map(within);
-        Self { data, story, look: Look { width: width(), color }, story_width, quiet }
+        let is_terminal = console::Term::stdout().is_term();
+        Self { data, story, look: Look { width: width(), color }, is_terminal, story_width, quiet }
     }
 
     /// How data is to look.
     pub(crate) fn look(&self) -> Look {
         self.look
+    }
+
+    /// A page for it. In a file or a pipe, which people search and compare, no cell of its tables is cut, unless a width is given.
+    pub(crate) fn page(&self) -> Page {
+        let page = Page::new(self.look);
+        if self.is_terminal || given().is_some() { page } else { page.with_whole_cells() }
     }
 
     /// Writes data. A reader that stops early (`| head`) is not an error.
@@ -82,6 +92,23 @@ impl Printer {
                 handed_over(written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
             }
         }
+    }
+
+    /// Writes a piece of data that goes on; whether anybody still reads it.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn piece(&mut self, text: &str) -> Result<ControlFlow<()>, Failure> {
+        match self.data.write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+            Err(error) => Err(unwritten(error)),
+            Ok(()) => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// Whether data goes to a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
     }
 
     /// Writes data that a person reads, with its times by the chosen clock.
@@ -148,9 +175,7 @@ impl Printer {
 /// What became of writing data: a reader that stops early wants no more of it.
 fn handed_over(written: io::Result<()>) -> Result<(), Failure> {
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::internal(anyhow::Error::new(error).context("standard output cannot be written")))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritten(error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }
@@ -158,6 +183,10 @@ fn handed_over(written: io::Result<()>) -> Result<(), Failure> {
 /// Whether a text has neither colours nor any other control characters but those that part lines and words.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'\n' | b'\r' | b'\t') || !byte.is_ascii_control())
+}
+
+fn unwritten(error: io::Error) -> Failure {
+    Failure::internal(anyhow::Error::new(error).context("standard output cannot be written"))
 }
 
 /// The width of the terminal that standard output is, or the one that is given.

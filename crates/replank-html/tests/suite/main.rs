@@ -1,6 +1,6 @@
 //! Pages held to what they promise: nothing of a cluster is markup, nothing is asked for from outside, and everything that was found is told.
 
-use replank_html::{About, Document, Rehearsal, Side, comparison, figures, read, rehearsal, rehearsals};
+use replank_html::{Document, Rehearsal, Side, comparison, figures, read, rehearsal, rehearsals};
 use serde_json::{Value, json};
 
 /// What a message could have in it; names of objects cannot.
@@ -8,7 +8,8 @@ const HOSTILE: &str = "</script><img src=x onerror=\"alert(1)\"><!-- ' ]]>";
 
 fn document(text: &str) -> Value {
     json!({
-        "version": "replank.dev/rehearsal/v1alpha1", "verdict": "blocked", "seed": 3, "traceHash": "ab",
+        "version": "replank.dev/rehearsal/v1alpha1", "verdict": "blocked", "seed": 3,
+        "plan": text, "snapshot": text, "sentence": text, "next": [text], "traceHash": "ab",
         "start": "2026-11-20T09:00:00Z", "virtualDurationMs": 600_000, "nodes": {"total": 2, "replaced": 1},
         "pods": {"moved": 4, "evictionsRefused": 2, "unschedulableMax": 1},
         "budgets": [{"namespace": "shop", "name": "cart", "desiredHealthy": 2, "minHealthy": 2, "history": []}],
@@ -58,15 +59,12 @@ fn tags(page: &str) -> Vec<&str> {
 
 #[test]
 fn no_text_of_a_cluster_adds_an_element_or_an_attribute() {
-    let next = [HOSTILE.to_owned()];
-    let about = About { plan: HOSTILE, snapshot: HOSTILE, word: None, sentence: HOSTILE, next: &next };
     let hostile = of(HOSTILE);
-    let harmless = About { plan: "x", snapshot: "x", word: None, sentence: "x", next: &["x".to_owned()] };
     let names = |page: &str| -> Vec<String> {
         tags(page).iter().map(|tag| tag.split(' ').next().unwrap_or(tag).to_owned()).collect()
     };
-    let bad = rehearsal(&hostile, &about);
-    assert_eq!(names(&bad), names(&rehearsal(&of("x"), &harmless)));
+    let bad = rehearsal(&hostile, None);
+    assert_eq!(names(&bad), names(&rehearsal(&of("x"), None)));
     assert!(!bad.contains("<img") && !bad.contains("onerror=\""), "{bad}");
     assert!(bad.matches("&lt;/script&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;").count() > 15);
     let side = |rehearsal| Side { name: HOSTILE, rehearsal };
@@ -75,7 +73,7 @@ fn no_text_of_a_cluster_adds_an_element_or_an_attribute() {
 
 #[test]
 fn a_page_is_alone_in_the_world() {
-    let page = rehearsal(&of("x"), &About::default());
+    let page = rehearsal(&of("x"), None);
     let (head, _) = page.split_once("</head>").expect("it has a head");
     assert!(
         head.contains(
@@ -93,13 +91,16 @@ fn a_page_is_alone_in_the_world() {
 
 #[test]
 fn what_comes_first_is_the_verdict_and_what_to_do() {
-    let next = ["resolve the findings".to_owned()];
-    let page = rehearsal(&of("x"), &About { plan: "web-to-1-36", next: &next, ..About::default() });
+    let mut document = document("x");
+    document["plan"] = json!("web-to-1-36");
+    document["sentence"] = json!("");
+    document["next"] = json!(["resolve the findings"]);
+    let page = rehearsal(&Rehearsal::of(&document).expect("it is a document"), None);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
     let order = [
         "<h1>web-to-1-36</h1>",
         "</span> Blocked</p>",
-        "1 of 2 nodes were replaced in 10m; 1 finding to look at.",
+        "1 of 2 nodes was replaced in 10m; 1 finding to look at.",
         ">What blocks<",
         "Resolve the findings",
         "id=\"findings\"",
@@ -118,7 +119,7 @@ fn what_comes_first_is_the_verdict_and_what_to_do() {
 
 #[test]
 fn every_bar_has_its_words() {
-    let page = rehearsal(&of("zone"), &About::default());
+    let page = rehearsal(&of("zone"), None);
     let words = "a.ec2.internal, old, zone: draining from +1m for 2m, gone at +3m. Waited 1m1s: pod shop/cart-1: zone.";
     assert!(page.contains(words), "{page}");
     assert!(
@@ -127,8 +128,8 @@ fn every_bar_has_its_words() {
     );
     assert!(page.contains("Canary: watched from +3m to +4m; 1 pod on its new nodes: zone."), "{page}");
     assert!(page.contains("at most 1 pod; some for 2m in all"), "{page}");
-    assert!(page.contains("at least 2 of 3 Ready</em>; budget requires 2"), "{page}");
-    assert!(page.contains("at least 0 of 1 Ready</em>; none for 5s; no budget"), "{page}");
+    assert!(page.contains("down to 2 of 3 Ready</em>; budget requires 2"), "{page}");
+    assert!(page.contains("down to 0 of 1 Ready</em>; none for 5s; no budget"), "{page}");
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn many_seeds_show_their_spread_and_the_worst() {
             run
         })
         .collect();
-    let page = rehearsals(&worst, &runs, &About::default());
+    let page = rehearsals(&worst, &runs, None);
     assert!(
         page.contains(
             "The worst of 20 seeds, seed 3. Half took at most 10m, 95 % at most 19m, all at most 20m."
@@ -159,6 +160,83 @@ fn many_seeds_show_their_spread_and_the_worst() {
         "{page}"
     );
     assert!(page.contains("pass --seed 3."), "{page}");
+}
+
+/// A document with these findings.
+fn with(findings: &Value) -> String {
+    let mut document = document("x");
+    document["findings"] = findings.clone();
+    rehearsal(&Rehearsal::of(&document).expect("it is a document"), None)
+}
+
+#[test]
+fn what_is_found_of_many_objects_in_the_same_words_is_one_entry() {
+    let finding = |number: usize, reason: &str| {
+        let command = format!("kubectl scale deployment/w{number} --replicas=2");
+        json!({"id": "singleton", "severity": "warning", "object": format!("Deployment shop/w{number}"), "reason": reason, "proof": "checked",
+               "remedy": command, "remedyBlocks": [{"sort": "command", "text": command}]})
+    };
+    let alike: Vec<Value> = (0..309).map(|number| finding(number, "1 replica")).collect();
+    let page = with(&json!(alike));
+    assert_eq!(page.matches("<article").count(), 1);
+    assert!(page.contains("</span> 309 objects</h3>") && page.contains("and 297 more objects"), "{page}");
+    assert!(page.contains("0 blocking, 309 warnings, 0 for information"));
+    // Their commands are copied together.
+    assert_eq!(page.matches("class=\"copy\"").count(), 2);
+    assert!(
+        page.contains("kubectl scale deployment/w0 --replicas=2\nkubectl scale deployment/w1 --replicas=2")
+    );
+    assert!(page.contains("What to do for the other 297") && page.contains("deployment/w308 "));
+    let unlike: Vec<Value> = (0..30).map(|number| finding(number, &format!("{number} replicas"))).collect();
+    let page = with(&json!(unlike));
+    assert_eq!(page.matches("<article").count(), 10);
+    assert!(
+        page.contains("20 more findings")
+            && page.contains("warning: singleton, Deployment shop/w29: 29 replicas")
+    );
+    let page = with(&json!([finding(1, "1 replica")]));
+    assert!(
+        page.contains("0 blocking, 1 warning, 0 for information")
+            && page.contains("</span> Deployment shop/w1</h3>")
+    );
+}
+
+#[test]
+fn what_goes_to_a_shell_and_what_goes_to_a_file_are_copied_apart() {
+    let remedy = "kubectl patch pdb cart\n# Argo CD puts it back: commit it:\n- patch: '{}'";
+    let blocks = json!([{"sort": "command", "text": "kubectl patch pdb cart"}, {"sort": "lead", "text": "Argo CD puts it back: commit it:"},
+                        {"sort": "yaml", "text": "- patch: '{}'"}]);
+    let mut finding = json!({"id": "pdb-never-allows", "severity": "blocking", "object": "PodDisruptionBudget shop/cart", "reason": "none may go",
+                             "remedy": remedy, "remedyBlocks": blocks, "proof": "checked"});
+    let page = with(&json!([finding]));
+    assert!(
+        page.contains(
+            "<pre>kubectl patch pdb cart</pre></div><p class=\"lead\">Argo CD puts it back: commit it:</p>"
+        ),
+        "{page}"
+    );
+    assert!(page.contains("hidden>Copy</button><pre>- patch: &#39;{}&#39;</pre>"), "{page}");
+    // A document of before has the text alone.
+    finding.as_object_mut().expect("an object").remove("remedyBlocks");
+    assert_eq!(with(&json!([finding])).matches("class=\"copy\"").count(), 1);
+}
+
+#[test]
+fn a_rollback_is_told_by_the_page_though_its_document_has_no_sentence() {
+    let mut document = document("x");
+    document["sentence"] = json!("");
+    document["ending"] = json!("rolledBack");
+    let page = rehearsal(&Rehearsal::of(&document).expect("it is a document"), None);
+    assert!(page.contains("Rolled back: after 10m every node group is as before the roll."), "{page}");
+}
+
+#[test]
+fn moments_in_reasons_are_since_the_start() {
+    let mut document = document("x");
+    document["waits"][0]["reason"] = json!("not before 2026-11-20T09:01:30Z");
+    let page = rehearsal(&Rehearsal::of(&document).expect("it is a document"), None);
+    assert!(page.contains("<td>not before +1m30s</td>") && !page.contains("09:01:30Z"), "{page}");
+    assert!(!page.contains(">For</th>"), "how the program calls a wait is no word of the page");
 }
 
 #[test]

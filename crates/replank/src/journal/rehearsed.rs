@@ -10,7 +10,7 @@ use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::rehearse::html::save;
 use crate::report::words::count;
-use crate::report::{Cell, Lean, Look, Page, Tone};
+use crate::report::{Cell, Lean, Page, Tone};
 
 /// Two rehearsals compared, as `-o json` prints it.
 #[derive(Serialize)]
@@ -48,8 +48,8 @@ pub(super) fn compare(
     }
     match args.output {
         AnswerFormat::Text => {
-            let look = printer.look();
-            printer.data(&text(&figures, look))?;
+            let page = printer.page();
+            printer.data(&text(&figures, page))?;
         }
         AnswerFormat::Json => {
             let compared = Compared { figures: figures.iter().map(Row::of).collect() };
@@ -61,8 +61,7 @@ pub(super) fn compare(
     Ok(if is_alike { Exit::Passes } else { Exit::Findings })
 }
 
-fn text(figures: &[Figure], look: Look) -> String {
-    let mut page = Page::new(look);
+fn text(figures: &[Figure], mut page: Page) -> String {
     let summary = match figures.iter().filter(|figure| !figure.change.is_empty()).count() {
         0 => page.paint("alike", Tone::Good),
         some => page.paint(&count(some, "difference"), Tone::Warning),

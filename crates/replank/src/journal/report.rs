@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use replank_html::{About, Rehearsal, SeedRun};
+use replank_html::{Rehearsal, SeedRun};
 use replank_journal::{Fate, NodeTale, PodTale, Tale, WaitTale, word};
 use replank_model::time::{Span, Time};
 use replank_protocol::decision::End;
@@ -15,7 +15,7 @@ use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::rehearse::html::save;
 use crate::report::words::{count, span};
-use crate::report::{Cell, Lean, Look, Page, Tone};
+use crate::report::{Cell, Lean, Page, Tone};
 
 /// Waits that are told: the longest. The rest is in the JSON.
 const WAITS_MAX: usize = 20;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Fail
     let journal = match (either(&args.journal, printer)?, &args.html) {
         (Told::Journal(journal), _) => journal,
         (Told::Rehearsed(rehearsal), Some(path)) => {
-            save(path, &replank_html::rehearsal(&rehearsal, &About::default()), printer)?;
+            save(path, &replank_html::rehearsal(&rehearsal, None), printer)?;
             return Ok(Exit::Passes);
         }
         (Told::Seeds(rehearsals), Some(path)) => {
@@ -50,8 +50,8 @@ pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Fail
     }
     match args.output {
         AnswerFormat::Text => {
-            let look = printer.look();
-            printer.data(&text(&tale, look))?;
+            let page = printer.page();
+            printer.data(&text(&tale, page))?;
         }
         AnswerFormat::Json => {
             let json = serde_json::to_string_pretty(&tale).map_err(Failure::internal)?;
@@ -69,11 +69,10 @@ fn of_seeds(path: &Path, rehearsals: &[Rehearsal]) -> Result<String, Failure> {
     let Some(worst) = worst else {
         return Err(Failure::usage_message(format!("{} has no rehearsal", path.display())));
     };
-    Ok(replank_html::rehearsals(worst, &runs, &About::default()))
+    Ok(replank_html::rehearsals(worst, &runs, None))
 }
 
-fn text(tale: &Tale, look: Look) -> String {
-    let mut page = Page::new(look);
+fn text(tale: &Tale, mut page: Page) -> String {
     let (end, tone) = match &tale.end {
         Some(end @ End::Done) => (word(end), Tone::Good),
         Some(end @ (End::RolledBack(_) | End::Blocked(_) | End::Cancelled(_) | End::Refused(_))) => {

@@ -64,5 +64,5 @@ fn journal(path: &Path, text: &str, printer: &mut Printer) -> Result<Journal, Fa
 /// `drain of nodes a, b on context prod`
 pub(super) fn title(tale: &Tale) -> String {
     let beginning = &tale.beginning;
-    format!("{} of {} on {}", beginning.verb, beginning.of, beginning.on)
+    format!("{} of {} on {}", tale.deed(), beginning.of, beginning.on)
 }

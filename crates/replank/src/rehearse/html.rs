@@ -7,9 +7,11 @@ use replank_html::SeedRun;
 use replank_rehearse::RehearsalResult;
 
 use super::Scene;
+use super::document::{Among, Document};
+use super::seeds;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report::{self, About, Timeline};
+use crate::report::About;
 
 /// The worst of many rehearsals, and all of them in short.
 #[derive(Default)]
@@ -33,19 +35,9 @@ impl Worst {
     pub(super) fn write(mut self, path: &Path, scene: &Scene, printer: &mut Printer) -> Result<(), Failure> {
         let Some(worst) = self.worst else { return Ok(()) };
         self.runs.sort_by_key(|run| run.seed);
-        let about = About {
-            plan: &scene.plan.name,
-            snapshot: &scene.name,
-            stop: replank_rehearse::Stop::Ended,
-            timeline: Timeline::Shown,
-            spread: None,
-        };
-        let document = replank_html::Rehearsal::of(&worst).map_err(Failure::internal)?;
-        let (word, sentence, next) = report::in_words(&worst, &about);
-        // More seeds are what it has.
-        let next: Vec<String> = next.into_iter().filter(|step| !step.contains("--seeds")).collect();
-        let page = replank_html::rehearsals(&document, &self.runs, &said(&about, word, &sentence, &next));
-        save(path, &page, printer)
+        let (document, word) = Document::of(&worst, &seeds::about(scene), Among::Seeds);
+        let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
+        save(path, &replank_html::rehearsals(&document, &self.runs, Some(word)), printer)
     }
 }
 
@@ -67,26 +59,9 @@ pub(super) fn write(
     about: &About<'_>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let about = About { timeline: Timeline::Shown, ..*about };
-    let document = replank_html::Rehearsal::of(result).map_err(Failure::internal)?;
-    let (word, sentence, next) = report::in_words(result, &about);
-    save(path, &replank_html::rehearsal(&document, &said(&about, word, &sentence, &next)), printer)
-}
-
-fn said<'a>(
-    about: &About<'a>,
-    word: &'a str,
-    sentence: &'a str,
-    next: &'a [String],
-) -> replank_html::About<'a> {
-    replank_html::About {
-        plan: about.plan,
-        snapshot: about.snapshot,
-        word: Some(word),
-        // A sentence that leads to a list in the text has no list after it here.
-        sentence: if sentence.ends_with(':') { "" } else { sentence },
-        next,
-    }
+    let (document, word) = Document::of(result, about, Among::Alone);
+    let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
+    save(path, &replank_html::rehearsal(&document, Some(word)), printer)
 }
 
 /// Writes a page to a file, and says so.

@@ -3,6 +3,9 @@
 mod besides;
 mod compare;
 mod connections;
+pub(crate) mod document;
+
+use std::ops::ControlFlow;
 
 use crate::coverage;
 use crate::output::DocumentFormat;
@@ -20,6 +23,7 @@ pub(crate) mod groups;
 pub(crate) mod html;
 mod on_cluster;
 mod once;
+mod ordered;
 pub(crate) mod plan;
 mod remedies;
 mod run;
@@ -45,6 +49,7 @@ use crate::scale::input;
 use crate::upgrade;
 use crate::zone::times_of_markdown;
 use besides::Besides;
+use document::{Among, Document};
 pub(crate) use on_cluster::OnClusterArgs;
 use on_cluster::Packed;
 use run::{Rehearsed, Remedies};
@@ -200,7 +205,9 @@ fn one(
                 about,
             })))?;
         }
-        DocumentFormat::Json => printer.json(&rehearsed.result)?,
+        DocumentFormat::Json => {
+            printer.json(&Document::of(&rehearsed.result, &about, Among::Alone).0)?;
+        }
     }
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the result is partial");
@@ -233,7 +240,10 @@ fn spread(
         return None;
     }
     let mut tally = Tally::default();
-    run::many(scene, 1..=SPREAD, args.limit, Remedies::Untried, interrupt, |result| tally.add(&result));
+    run::many(scene, 1..=SPREAD, args.limit, Remedies::Untried, interrupt, |result| {
+        tally.add(&result);
+        ControlFlow::Continue(())
+    });
     let summary = tally.summary();
     (summary.seeds as u64 == SPREAD).then_some(summary)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, RangeInclusive};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use replank_advice::check::Finding;
@@ -24,6 +24,7 @@ use replank_rehearse::{Actor, FindingEntry, Progress, Rehearsal, RehearsalResult
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
+use super::ordered::Ordered;
 use crate::check::{self, Found};
 use crate::cli::Require;
 use crate::interrupt::Interrupt;
@@ -244,15 +245,18 @@ pub(super) fn one_of_many(
     prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {}).0.result
 }
 
-/// Rehearses with each of some seeds, and hands each result on as soon as it is there, in any order: what is not kept takes no memory. After Ctrl-C
-/// those that are not over are left out.
+/// Results that may wait for that of a slower seed, for each thread: some megabytes each on a large cluster.
+const AHEAD: u64 = 4;
+
+/// Rehearses with each of some seeds, and hands each result on in the order of seeds as soon as it is there: what is not kept takes no memory. After Ctrl-C
+/// those that are not over are left out; nor is another begun once `take` wants no more.
 pub(super) fn many(
     scene: &Scene,
     seeds: RangeInclusive<u64>,
     limit: Option<Span>,
     remedies: Remedies,
     interrupt: &Interrupt,
-    take: impl FnMut(RehearsalResult) + Send,
+    take: impl FnMut(RehearsalResult) -> ControlFlow<()> + Send,
 ) {
     interrupt.hold();
     let (first, last) = (*seeds.start(), *seeds.end());
@@ -260,28 +264,29 @@ pub(super) fn many(
     let meter = Meter::of_seeds(number);
     let prepared = Prepared::of(scene, limit, remedies);
     let next = AtomicU64::new(first);
-    let take = Mutex::new(take);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads(cores, scene.view.pods.len(), number);
+    let ordered = Ordered::new(first, AHEAD * threads as u64, take);
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed > last || interrupt.is_pressed() {
+            if seed > last || !ordered.begin(seed, &|| interrupt.is_pressed()) {
                 return;
             }
             let (rehearsed, _) = prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {});
             if rehearsed.stop == Stop::Interrupted {
                 return;
             }
-            let mut take = take.lock().expect("a thread that panics ends the process");
-            (*take)(rehearsed.result);
+            ordered.put(seed, rehearsed.result);
             meter.step_and_estimate();
         }
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..threads(cores, scene.view.pods.len(), number) {
+        for _ in 0..threads {
             scope.spawn(work);
         }
     });
+    ordered.end();
 }
 
 /// Rehearsals side by side: each holds a whole cluster.

@@ -1,8 +1,11 @@
 //! Many rehearsals of one plan, with a seed each.
 
-use replank_rehearse::RehearsalResult;
+use std::ops::ControlFlow;
+
+use replank_rehearse::{RehearsalResult, Stop};
 use serde::Serialize;
 
+use super::document::{Among, Document};
 use super::html;
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
@@ -12,23 +15,27 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::DocumentFormat;
 use crate::printer::Printer;
-use crate::report::{self, Run, Summary, Tally};
+use crate::progress;
+use crate::report::{self, About, Rows, Run, Summary, Tally, Timeline};
 
 /// The version of the form of many rehearsals.
-pub(super) const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
-
-/// Many rehearsals, as `-o json` prints them.
-#[derive(Serialize)]
-pub(super) struct Rehearsals<'a, T> {
-    pub(super) version: &'static str,
-    pub(super) summary: &'a Summary,
-    pub(super) rehearsals: &'a [T],
-}
+const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
 
 /// What a change request says where many are asked for.
 pub(super) fn one_rehearsal_only() -> Failure {
     Failure::usage_message("a change request covers one rehearsal")
         .next("omit --seeds, or use -o text for the spread")
+}
+
+/// What is said of each of many.
+pub(super) fn about(scene: &Scene) -> About<'_> {
+    About {
+        plan: &scene.plan.name,
+        snapshot: &scene.name,
+        stop: Stop::Ended,
+        timeline: Timeline::Shown,
+        spread: None,
+    }
 }
 
 /// Rehearses with the seeds from 1 on, and reports the spread.
@@ -43,50 +50,141 @@ pub(super) fn many(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let mut tally = Tally::default();
-    let limit = args.limit;
     let mut worst = args.html.as_ref().map(|_| html::Worst::default());
-    let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
-    let text = match args.output {
+    let mut each = |result: &RehearsalResult| {
+        tally.add(result);
+        worst.iter_mut().for_each(|worst| worst.add(result));
+    };
+    match args.output {
         DocumentFormat::Text => {
+            let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
             // Of a result only a line is kept: a hundred thousand of them fit.
             let mut runs: Vec<Run> = Vec::new();
-            run::many(scene, 1..=seeds, limit, remedies, interrupt, |result| {
-                tally.add(&result);
-                worst.iter_mut().for_each(|worst| worst.add(&result));
+            run::many(scene, 1..=seeds, args.limit, remedies, interrupt, |result| {
+                each(&result);
                 runs.push(Run::of(&result));
+                ControlFlow::Continue(())
             });
-            runs.sort_by_key(Run::seed);
-            let look = printer.look();
-            (!runs.is_empty()).then(|| Ok(report::seeds(&runs, &tally.summary(), look)))
+            if !runs.is_empty() {
+                let look = printer.look();
+                printer.data(&report::seeds(&runs, &tally.summary(), Rows::of(args.all_seeds), look))?;
+            }
         }
         DocumentFormat::Json => {
-            let mut results: Vec<RehearsalResult> = Vec::new();
-            run::many(scene, 1..=seeds, limit, Remedies::Proved, interrupt, |result| {
-                tally.add(&result);
-                worst.iter_mut().for_each(|worst| worst.add(&result));
-                results.push(result);
+            if printer.is_terminal() {
+                // What is printed meanwhile and a line that is drawn again and again do not go together.
+                progress::silence();
+            }
+            let mut growing = Growing::new(printer);
+            run::many(scene, 1..=seeds, args.limit, Remedies::Proved, interrupt, |result| {
+                each(&result);
+                growing.add(&Document::of(&result, &about(scene), Among::Seeds).0)
             });
-            results.sort_by_key(|result| result.seed);
-            let summary = &tally.summary();
-            let all = Rehearsals { version: SEEDS_VERSION, summary, rehearsals: &results };
-            (!results.is_empty()).then(|| json(&all))
+            growing.end(&tally.summary())?;
         }
-        DocumentFormat::Markdown => {
-            return Err(one_rehearsal_only());
-        }
-    };
-    let Some(text) = text else {
+        DocumentFormat::Markdown => return Err(one_rehearsal_only()),
+    }
+    let summary = tally.summary();
+    if summary.seeds == 0 {
         printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
         return Ok(Exit::Interrupted);
-    };
+    }
     if let Some((path, worst)) = args.html.as_deref().zip(worst) {
         worst.write(path, scene, printer)?;
     }
-    printer.data(&text?)?;
-    let summary = tally.summary();
     if interrupt.is_pressed() {
         printer.warning(&format!("interrupted by Ctrl-C after {} of {seeds} seeds", summary.seeds));
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::of(summary.verdict))
+}
+
+/// Many rehearsals as JSON without one of them: what a pod tells of a rehearsal is a line of a table, and no document.
+///
+/// # Errors
+/// Where standard output cannot be written.
+pub(super) fn without_any(summary: &Summary, printer: &mut Printer) -> Result<(), Failure> {
+    let mut growing = Growing::new(printer);
+    growing.begin();
+    growing.end(summary)
+}
+
+/// Many rehearsals as `-o json` prints them, written as they come: all of them at once would take a gigabyte for every few thousand. What they have in common
+/// is known last, and stands last.
+struct Growing<'p> {
+    printer: &'p mut Printer,
+    state: State,
+}
+
+/// How far it is.
+enum State {
+    /// Nothing is written.
+    Empty,
+    /// No rehearsal is.
+    Begun,
+    /// Some are.
+    Grown,
+    /// Nobody reads it any more.
+    Unread,
+    /// It cannot be written, or a rehearsal is none of JSON.
+    Failed(Failure),
+}
+
+impl<'p> Growing<'p> {
+    fn new(printer: &'p mut Printer) -> Self {
+        Self { printer, state: State::Empty }
+    }
+
+    fn begin(&mut self) {
+        if matches!(self.state, State::Empty) {
+            self.state = State::Begun;
+            self.piece(&format!("{{\n  \"version\": \"{SEEDS_VERSION}\",\n  \"rehearsals\": ["));
+        }
+    }
+
+    fn add(&mut self, one: &impl Serialize) -> ControlFlow<()> {
+        self.begin();
+        let between = if matches!(self.state, State::Begun) { "\n    " } else { ",\n    " };
+        match json(one) {
+            Ok(text) => {
+                self.piece(&format!("{between}{}", indented(&text, "\n    ")));
+                if matches!(self.state, State::Begun) {
+                    self.state = State::Grown;
+                }
+            }
+            Err(failure) => self.state = State::Failed(failure),
+        }
+        match self.state {
+            State::Empty | State::Begun | State::Grown => ControlFlow::Continue(()),
+            State::Unread | State::Failed(_) => ControlFlow::Break(()),
+        }
+    }
+
+    fn end(mut self, summary: &Summary) -> Result<(), Failure> {
+        let close = match self.state {
+            State::Empty | State::Unread => return Ok(()),
+            State::Failed(failure) => return Err(failure),
+            State::Begun => "]",
+            State::Grown => "\n  ]",
+        };
+        let summary = indented(&json(summary)?, "\n  ");
+        self.piece(&format!("{close},\n  \"summary\": {summary}\n}}\n"));
+        match self.state {
+            State::Failed(failure) => Err(failure),
+            State::Empty | State::Begun | State::Grown | State::Unread => self.printer.data(""),
+        }
+    }
+
+    fn piece(&mut self, text: &str) {
+        match self.printer.piece(text) {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => self.state = State::Unread,
+            Err(failure) => self.state = State::Failed(failure),
+        }
+    }
+}
+
+/// JSON deeper within other JSON. No text in it has a line break of its own.
+fn indented(json: &str, line: &str) -> String {
+    json.trim_end().replace('\n', line)
 }

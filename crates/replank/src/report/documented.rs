@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use replank_rehearse::RehearsalResult;
+use replank_rehearse::{RehearsalResult, Stop};
 use serde_json::Value;
 
-use super::Tally;
 use super::sample::{besides, blocked, with_findings};
+use super::{About, Tally, Timeline};
+use crate::rehearse::document::{Among, Document};
 
 const PAGE: &str = include_str!("../../../../docs/rehearsal-json.md");
 
@@ -40,8 +41,10 @@ fn documented(heading: &str) -> BTreeSet<String> {
 #[test]
 fn every_member_of_a_rehearsal_is_documented_and_no_other() {
     let mut all = BTreeSet::new();
+    let about = About { plan: "p", snapshot: "s", stop: Stop::Ended, timeline: Timeline::Left, spread: None };
     for result in [with_findings(), blocked(), besides()] {
-        members(&serde_json::to_value(result).expect("a result is JSON"), "", &mut all);
+        let document = Document::of(&result, &about, Among::Alone).0;
+        members(&serde_json::to_value(document).expect("a result is JSON"), "", &mut all);
     }
     all.retain(|member| !member.starts_with("coverage."));
     assert_eq!(all, documented("## One rehearsal"));

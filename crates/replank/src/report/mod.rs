@@ -41,7 +41,7 @@ mod tests;
 
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
 pub(crate) use run::{Row, Run};
-pub(crate) use seeds::seeds;
+pub(crate) use seeds::{Rows, seeds};
 pub(crate) use sweep::sweep;
 pub(crate) use tally::{Lowest, Summary, Tally};
 pub(crate) use verdict::in_words;

@@ -76,6 +76,16 @@ pub(crate) enum Lean {
 pub(crate) struct Page {
     text: String,
     look: Look,
+    cells: Cells,
+}
+
+/// What becomes of a row too wide for the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cells {
+    /// Its first cell is cut.
+    Cut,
+    /// It is wider than the page.
+    Whole,
 }
 
 /// Columns between the columns of a table.
@@ -83,7 +93,12 @@ const GAP: usize = 2;
 
 impl Page {
     pub(crate) fn new(look: Look) -> Self {
-        Self { text: String::new(), look }
+        Self { text: String::new(), look, cells: Cells::Cut }
+    }
+
+    /// Its tables may be wider than it is.
+    pub(crate) fn with_whole_cells(self) -> Self {
+        Self { cells: Cells::Whole, ..self }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -181,7 +196,7 @@ impl Page {
         self.line(&line);
     }
 
-    /// A table, indented by two. Of a row too wide for the page, the first column is cut.
+    /// A table, indented by two. Of a row too wide for the page, the first column is cut, unless the page has whole cells.
     pub(crate) fn table(&mut self, leans: &[Lean], rows: &[Vec<Cell>]) {
         let width = |row: &Vec<Cell>, column: usize| {
             row.get(column).map_or(0, |(text, _)| times(text).chars().count())
@@ -190,7 +205,10 @@ impl Page {
             .map(|column| rows.iter().map(|row| width(row, column)).max().unwrap_or(0))
             .collect();
         let total = 2 + widths.iter().sum::<usize>() + GAP * leans.len().saturating_sub(1);
-        let beyond = total.saturating_sub(self.look.width);
+        let beyond = match self.cells {
+            Cells::Cut => total.saturating_sub(self.look.width),
+            Cells::Whole => 0,
+        };
         if beyond > 0 {
             const LEAST: usize = 12;
             widths[0] = widths[0].saturating_sub(beyond).max(LEAST);
@@ -269,6 +287,9 @@ mod tests {
             |name: &str, number: &str| vec![(name.to_owned(), Tone::Plain), (number.to_owned(), Tone::Bad)];
         page.table(&[Lean::Left, Lean::Right], &[row("a-name-that-is-far-too-long", "1"), row("b", "1,000")]);
         assert_eq!(page.into_text(), "  a-name-that-is…      1\n  b                1,000\n");
+        let mut page = Page::new(NARROW).with_whole_cells();
+        page.table(&[Lean::Left, Lean::Right], &[row("a-name-that-is-far-too-long", "1")]);
+        assert_eq!(page.into_text(), "  a-name-that-is-far-too-long  1\n");
     }
 
     #[test]

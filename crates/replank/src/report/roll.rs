@@ -8,7 +8,7 @@ use super::batch;
 use super::page::{Cell, Lean, Page, Tone};
 use super::tally::Summary;
 use super::verdict::is_script_alone;
-use super::words::{count, grouped, span, wall};
+use super::words::{count, grouped, number, span, wall};
 
 /// Rows of a table that a person reads; the others are counted, and are all in `-o json`.
 const ROWS_MAX: usize = 12;
@@ -61,7 +61,7 @@ fn figures(page: &mut Page, result: &RehearsalResult) {
             "{} of {} replaced, at most {} more than before{cordoned}",
             grouped(nodes.replaced),
             grouped(nodes.total),
-            nodes.surge_max
+            number(nodes.surge_max.into())
         ),
     );
     page.labelled(AT, "pods", &pods(result));
@@ -128,9 +128,9 @@ fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {
     rows.extend(sorted.iter().take(ROWS_MAX).map(|budget| {
         vec![
             (format!("{}/{}", budget.namespace, budget.name), Tone::Plain),
-            (budget.desired_healthy.to_string(), Tone::Plain),
-            (budget.min_healthy.to_string(), tone(budget)),
-            (budget.violations.to_string(), if budget.violations > 0 { Tone::Bad } else { Tone::Plain }),
+            (number(budget.desired_healthy.into()), Tone::Plain),
+            (number(budget.min_healthy.into()), tone(budget)),
+            (grouped(budget.violations), if budget.violations > 0 { Tone::Bad } else { Tone::Plain }),
         ]
     }));
     page.gap();
@@ -184,8 +184,8 @@ fn row(workload: &WorkloadFigures) -> Vec<Cell> {
     };
     vec![
         (format!("{} {}/{}", workload.kind, workload.namespace, workload.name), Tone::Plain),
-        (workload.desired.to_string(), Tone::Plain),
-        (workload.min_ready.to_string(), tone),
+        (number(workload.desired.into()), Tone::Plain),
+        (number(workload.min_ready.into()), tone),
         (word, tone),
     ]
 }
@@ -194,8 +194,12 @@ fn header<const N: usize>(titles: [&str; N]) -> Vec<Cell> {
     titles.into_iter().map(|title| (title.to_owned(), Tone::Faint)).collect()
 }
 
-fn more(page: &mut Page, number: usize, what: &str) {
-    if number > ROWS_MAX {
-        page.wrapped(2, &format!("and {} {what}: -o json has them all", number - ROWS_MAX), Tone::Faint);
+fn more(page: &mut Page, all: usize, what: &str) {
+    if all > ROWS_MAX {
+        page.wrapped(
+            2,
+            &format!("and {} {what}: -o json has them all", grouped(all - ROWS_MAX)),
+            Tone::Faint,
+        );
     }
 }

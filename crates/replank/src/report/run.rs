@@ -16,6 +16,9 @@ pub(crate) struct Run {
     trace_hash: String,
 }
 
+/// What makes one rehearsal worse than another: the verdict, then batch pods that were terminated, then its duration.
+pub(crate) type Badness = (Verdict, usize, Span);
+
 /// A run as one line of JSON without names, and without its seed: verdict, milliseconds, pods moved, evictions refused, batch pods killed, hash of the trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row(Verdict, i64, usize, usize, usize, String);
@@ -63,6 +66,11 @@ impl Run {
     /// Batch pods that were ended before they were done.
     pub(crate) fn killed(&self) -> usize {
         self.killed
+    }
+
+    /// How bad it is beside others.
+    pub(crate) fn badness(&self) -> Badness {
+        (self.verdict, self.killed, self.duration)
     }
 
     /// What it was rehearsed with.

@@ -6,15 +6,44 @@ use replank_rehearse::Verdict;
 use super::page::{Lean, Look, Page, Tone};
 use super::run::Run;
 use super::tally::{Summary, WorkloadSpread};
-use super::words::{count, grouped, span};
+use super::words::{count, grouped, number, span};
+
+/// Rows that a person reads.
+const ROWS_MAX: usize = 20;
+
+/// Which of many rehearsals are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// All of them, by seed.
+    All,
+    /// The worst, where there are many.
+    Worst,
+}
+
+impl Rows {
+    /// All where they are asked for.
+    pub(crate) fn of(all: bool) -> Self {
+        if all { Self::All } else { Self::Worst }
+    }
+}
 
 /// A table of rehearsals and what they have in common.
-pub(crate) fn seeds(runs: &[Run], summary: &Summary, look: Look) -> String {
+pub(crate) fn seeds(runs: &[Run], summary: &Summary, which: Rows, look: Look) -> String {
     let mut page = Page::new(look);
-    page.heading("Rehearsals", &count(runs.len(), "seed"));
+    let mut shown: Vec<&Run> = runs.iter().collect();
+    let title = count(runs.len(), "seed");
+    let beside = match which {
+        Rows::Worst if runs.len() > ROWS_MAX => {
+            shown.sort_by_key(|run| (std::cmp::Reverse(run.badness()), run.seed()));
+            shown.truncate(ROWS_MAX);
+            format!("{title}, of which these {ROWS_MAX} are the worst")
+        }
+        Rows::Worst | Rows::All => title,
+    };
+    page.heading("Rehearsals", &beside);
     let titles = ["seed", "verdict", "duration", "moved", "refused", "batch killed", "trace"];
     let mut rows = vec![titles.map(|title| (title.to_owned(), Tone::Faint)).to_vec()];
-    rows.extend(runs.iter().map(|run| {
+    rows.extend(shown.iter().map(|run| {
         vec![
             (run.seed().to_string(), Tone::Plain),
             (run.verdict().as_str().to_owned(), tone(run.verdict())),
@@ -27,6 +56,10 @@ pub(crate) fn seeds(runs: &[Run], summary: &Summary, look: Look) -> String {
     }));
     let right = Lean::Right;
     page.table(&[right, Lean::Left, right, right, right, right, Lean::Left], &rows);
+    if shown.len() < runs.len() {
+        let more = format!("and {} more: --all-seeds lists them", grouped(runs.len() - shown.len()));
+        page.wrapped(2, &more, Tone::Faint);
+    }
     conclude(&mut page, summary);
     page.into_text()
 }
@@ -37,6 +70,13 @@ fn conclude(page: &mut Page, summary: &Summary) {
     page.gap();
     let spread = format!("{} / {} / {}", text(duration.min), text(duration.median), text(duration.max));
     page.labelled(14, "duration", &format!("{spread} (min / median / max)"));
+    let at_most = format!(
+        "90 % at most {}, 95 % at most {}, 99 % at most {}",
+        text(duration.p90),
+        text(duration.p95),
+        text(duration.p99)
+    );
+    page.labelled(14, "", &at_most);
     page.labelled(14, "verdicts", &summary.verdicts());
     page.labelled(14, "promises", &promises(summary));
     let short: Vec<&WorkloadSpread> = summary
@@ -53,17 +93,20 @@ fn conclude(page: &mut Page, summary: &Summary) {
             let tone = if ready.min <= 0 { Tone::Bad } else { Tone::Warning };
             vec![
                 (format!("{} {}/{}", workload.kind, workload.namespace, workload.name), Tone::Plain),
-                (workload.desired.to_string(), Tone::Plain),
-                (ready.min.to_string(), tone),
-                (ready.median.to_string(), Tone::Plain),
-                (ready.max.to_string(), Tone::Plain),
+                (number(workload.desired.into()), Tone::Plain),
+                (number(ready.min), tone),
+                (number(ready.median), Tone::Plain),
+                (number(ready.max), Tone::Plain),
             ]
         }));
         page.table(&[Lean::Left, Lean::Right, Lean::Right, Lean::Right, Lean::Right], &rows);
     }
     let verdict = page.paint(summary.verdict.as_str(), tone(summary.verdict));
     page.heading("Verdict", &verdict);
-    page.wrapped(2, "Worst values of all seeds. Show one rehearsal with --seed N.", Tone::Plain);
+    let worst = summary.worst_seed.map_or_else(String::new, |seed| {
+        format!(" The worst rehearsal is that of seed {seed}. Show it with --seed {seed}.")
+    });
+    page.wrapped(2, &format!("Worst values of all seeds.{worst}"), Tone::Plain);
 }
 
 fn promises(summary: &Summary) -> String {

@@ -6,7 +6,8 @@ use replank_model::text::Text;
 use replank_rehearse::{RehearsalResult, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::run::Run;
+use super::run::{Badness, Run};
+use super::words::grouped;
 
 /// What rehearsals have in common so far. It grows with what differs between them, not with their number, but for a number each.
 #[derive(Debug, Default)]
@@ -16,6 +17,14 @@ pub(crate) struct Tally {
     batch_killed: usize,
     budget_violations: usize,
     workloads: BTreeMap<(Text, Text, Text), (i32, Numbers)>,
+    worst: Option<Worst>,
+}
+
+/// The worst so far.
+#[derive(Clone, Copy, Debug)]
+struct Worst {
+    badness: Badness,
+    seed: u64,
 }
 
 /// How often each number was met.
@@ -52,14 +61,34 @@ pub(crate) struct Summary {
     pub(crate) blocked: usize,
     /// Rehearsals that the plan refused to begin.
     pub(crate) refused: usize,
+    /// The seed of the worst: by verdict, then batch pods terminated, then duration; of several, the lowest. None where there was no rehearsal.
+    pub(crate) worst_seed: Option<u64>,
     /// Virtual durations.
-    pub(crate) virtual_duration_ms: Spread,
+    pub(crate) virtual_duration_ms: Percentiles,
     /// Batch pods that were ended before they were done, in all rehearsals.
     pub(crate) batch_killed: usize,
     /// Evictions that left a budget with too few healthy pods, in all rehearsals.
     pub(crate) budget_violations: usize,
     /// Workloads that had pods to be moved, with the fewest ready pods of each in any rehearsal.
     pub(crate) workloads: Vec<WorkloadSpread>,
+}
+
+/// How long rehearsals took: so many percent of them at most so long, by the nearest rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Percentiles {
+    /// The shortest.
+    pub(crate) min: i64,
+    /// The one in the middle; of an even number, the lower of the two.
+    pub(crate) median: i64,
+    /// 90 % of them.
+    pub(crate) p90: i64,
+    /// 95 %.
+    pub(crate) p95: i64,
+    /// 99 %.
+    pub(crate) p99: i64,
+    /// The longest.
+    pub(crate) max: i64,
 }
 
 /// Least, middle, most.
@@ -99,6 +128,13 @@ impl Numbers {
     fn spread(&self) -> Spread {
         let last = self.0.values().sum::<usize>().saturating_sub(1);
         Spread { min: self.at(0), median: self.at(last / 2), max: self.at(last) }
+    }
+
+    /// Of at least one number.
+    fn percentiles(&self) -> Percentiles {
+        let number = self.0.values().sum::<usize>();
+        let at = |percent: usize| self.at((number * percent).div_ceil(100).max(1) - 1);
+        Percentiles { min: self.at(0), median: at(50), p90: at(90), p95: at(95), p99: at(99), max: at(100) }
     }
 
     /// The number that stands there when all are sorted.
@@ -149,6 +185,11 @@ impl Tally {
         *self.verdicts.entry(run.verdict()).or_default() += 1;
         self.durations.add(run.duration().as_millis());
         self.batch_killed += run.killed();
+        let one = Worst { badness: run.badness(), seed: run.seed() };
+        let rank = |one: &Worst| (one.badness, std::cmp::Reverse(one.seed));
+        if self.worst.as_ref().is_none_or(|worst| rank(&one) > rank(worst)) {
+            self.worst = Some(one);
+        }
     }
 
     /// Takes in rehearsals that were made elsewhere: each run, the budgets that they left with too few pods, and the workloads.
@@ -196,7 +237,8 @@ impl Tally {
             incomplete: number(Verdict::Incomplete),
             blocked: number(Verdict::Blocked),
             refused: number(Verdict::Refused),
-            virtual_duration_ms: self.durations.spread(),
+            worst_seed: self.worst.map(|worst| worst.seed),
+            virtual_duration_ms: self.durations.percentiles(),
             batch_killed: self.batch_killed,
             budget_violations: self.budget_violations,
             workloads: workloads.collect(),
@@ -218,7 +260,7 @@ impl Summary {
         let verdicts: Vec<String> = all
             .iter()
             .filter(|(number, _)| *number > 0)
-            .map(|(number, word)| format!("{word} {number} of {}", self.seeds))
+            .map(|(number, word)| format!("{word} {} of {}", grouped(*number), grouped(self.seeds)))
             .collect();
         verdicts.join(", ")
     }

@@ -1,4 +1,5 @@
-use replank_rehearse::{RehearsalResult, Stop, Verdict};
+use replank_model::time::Span;
+use replank_rehearse::{Ending, RehearsalResult, Stop, Verdict};
 
 use super::sample::{besides, blocked, passing, with_findings};
 use super::*;
@@ -90,7 +91,69 @@ fn many_seeds() {
     results.iter().for_each(|result| tally.add(result));
     let summary = tally.summary();
     assert_eq!(summary.verdict, Verdict::Blocked);
-    insta::assert_snapshot!(seeds(&runs, &summary, Look { width: 100, color: Color::None }));
+    let look = Look { width: 100, color: Color::None };
+    insta::assert_snapshot!(seeds(&runs, &summary, Rows::Worst, look));
+    let results: Vec<RehearsalResult> = (1..=1_200)
+        .map(|seed| {
+            let virtual_duration = Span::from_secs(i64::try_from(seed % 100).expect("small") * 60);
+            let verdict = if seed == 206 || seed == 407 { Verdict::Blocked } else { Verdict::Passes };
+            RehearsalResult { seed, virtual_duration, verdict, ..passing() }
+        })
+        .collect();
+    let runs: Vec<Run> = results.iter().map(Run::of).collect();
+    let mut tally = Tally::default();
+    results.iter().for_each(|result| tally.add(result));
+    let text = seeds(&runs, &tally.summary(), Rows::Worst, look);
+    assert!(text.starts_with("Rehearsals  1,200 seeds, of which these 20 are the worst\n"), "{text}");
+    let first: Vec<Vec<&str>> =
+        text.lines().skip(2).take(3).map(|line| line.split_whitespace().take(2).collect()).collect();
+    assert_eq!(first, [["407", "blocked"], ["206", "blocked"], ["99", "passes"]], "{text}");
+    assert!(text.contains("and 1,180 more: --all-seeds lists them"), "{text}");
+    assert!(text.contains("90 % at most 1h29m, 95 % at most 1h34m, 99 % at most 1h38m"), "{text}");
+    assert!(text.contains("that of seed 407. Show it with --seed 407."), "{text}");
+    assert_eq!(seeds(&runs, &tally.summary(), Rows::All, look).matches("  passes  ").count(), 1_198);
+}
+
+#[test]
+fn a_few_nodes_are_told_in_words() {
+    let told = |replaced, total, verdict| {
+        let mut result = passing();
+        (result.nodes.replaced, result.nodes.total, result.verdict) = (replaced, total, verdict);
+        result.rollback = None;
+        let text = shown(&result, 120, Color::None, Timeline::Left);
+        text.lines()
+            .skip_while(|line| !line.starts_with("Verdict"))
+            .nth(1)
+            .expect("a sentence")
+            .trim()
+            .to_owned()
+    };
+    assert_eq!(told(1, 1, Verdict::Passes), "The node was replaced in 2h; nothing was found.");
+    assert_eq!(told(2, 2, Verdict::Passes), "Both nodes were replaced in 2h; nothing was found.");
+    assert_eq!(
+        told(5_000, 5_000, Verdict::Passes),
+        "All 5,000 nodes were replaced in 2h; nothing was found."
+    );
+    assert_eq!(told(0, 1, Verdict::Blocked), "The node was not replaced in 2h. Blocked by:");
+    assert_eq!(told(1, 3, Verdict::Partial), "1 of 3 nodes was replaced in 2h; 2 are blocked by:");
+    assert_eq!(told(0, 1, Verdict::Findings), "The node was skipped after 2h; 0 findings to look at.");
+}
+
+#[test]
+fn what_leads_to_a_list_in_the_text_is_a_sentence_where_none_follows() {
+    let about = About { plan: "p", snapshot: "s", stop: Stop::Ended, timeline: Timeline::Left, spread: None };
+    let mut back = blocked();
+    back.ending = Ending::RolledBack;
+    back.rollback = with_findings().rollback;
+    let (word, sentence, _) = in_words(&back, &about);
+    assert_eq!(word, "blocked");
+    assert!(
+        sentence.starts_with("Rolled back: after 2h every node group has as many nodes as before the roll"),
+        "{sentence}"
+    );
+    assert!(sentence.ends_with("ami-0old).") && !sentence.contains("Blocked by"), "{sentence}");
+    let text = shown(&back, 160, Color::None, Timeline::Left);
+    assert!(text.contains("Blocked by:"), "{text}");
 }
 
 #[test]

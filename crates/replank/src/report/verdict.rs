@@ -19,16 +19,40 @@ pub(super) fn write(page: &mut Page, result: &RehearsalResult, about: &About<'_>
     }
 }
 
-/// The verdict in a word and a sentence, and what to do next, for a report that is no text of a terminal.
+/// The verdict in a word and a sentence, and what to do next, for a report that is no text of a terminal: no list follows its sentence.
 pub(crate) fn in_words(result: &RehearsalResult, about: &About<'_>) -> (&'static str, String, Vec<String>) {
-    let (word, _, text) = said(result, about);
-    (word, text, next(result, about))
+    let (word, _, said) = said(result, about);
+    (word, said.alone(), next(result, about))
 }
 
-fn said(result: &RehearsalResult, about: &About<'_>) -> (&'static str, Tone, String) {
+/// What is said of a verdict.
+struct Said {
+    text: String,
+    /// What leads from it to a list.
+    leads: &'static str,
+}
+
+impl Said {
+    /// A sentence, or several, after which nothing comes.
+    fn all(text: String) -> Self {
+        Self { text, leads: "" }
+    }
+
+    /// With a list after it.
+    fn leading(self) -> String {
+        format!("{}{}", self.text, self.leads)
+    }
+
+    /// Without.
+    fn alone(self) -> String {
+        if self.text.ends_with('.') { self.text } else { self.text + "." }
+    }
+}
+
+fn said(result: &RehearsalResult, about: &About<'_>) -> (&'static str, Tone, Said) {
     let (tone, text) = match about.stop {
-        Stop::Interrupted => (Tone::Warning, interrupted(result)),
-        Stop::RanAway => (Tone::Bad, ran_away(result)),
+        Stop::Interrupted => (Tone::Warning, Said::all(interrupted(result))),
+        Stop::RanAway => (Tone::Bad, Said::all(ran_away(result))),
         Stop::Ended | Stop::TimeUp | Stop::Silence => verdict(result),
     };
     let word = match about.stop {
@@ -40,10 +64,10 @@ fn said(result: &RehearsalResult, about: &About<'_>) -> (&'static str, Tone, Str
 
 /// Without what to do next.
 pub(super) fn write_alone(page: &mut Page, result: &RehearsalResult, about: &About<'_>) {
-    let (word, tone, text) = said(result, about);
+    let (word, tone, said) = said(result, about);
     let word = page.paint(word, tone);
     page.heading("Verdict", &word);
-    page.wrapped(2, &text, Tone::Plain);
+    page.wrapped(2, &said.leading(), Tone::Plain);
     match result.verdict {
         Verdict::Partial => causes(page, result),
         Verdict::Incomplete if !result.causes.is_empty() => causes(page, result),
@@ -114,68 +138,89 @@ pub(super) fn is_script_alone(result: &RehearsalResult) -> bool {
     result.timeline.is_empty() && !result.script_events.is_empty()
 }
 
-fn verdict(result: &RehearsalResult) -> (Tone, String) {
+fn verdict(result: &RehearsalResult) -> (Tone, Said) {
+    const BLOCKED_BY: &str = ". Blocked by:";
     let time = span(result.virtual_duration);
-    let replaced = grouped(result.nodes.replaced);
-    let nodes = count(result.nodes.total, "node");
+    let replaced = replaced(result);
     // A run that ends may have left nodes out: `onDeadline: skip`.
     let done = if is_script_alone(result) {
         format!("Only the script was rehearsed, for {}; no node was to be replaced", span(result.watched))
     } else if result.nodes.total == 0 {
         "Nothing to do: every selected node already matches the plan".to_owned()
     } else if result.nodes.replaced == result.nodes.total {
-        format!("All {nodes} were replaced in {time}")
+        replaced.clone()
+    } else if result.nodes.total == 1 {
+        format!("The node was skipped after {time}")
     } else {
-        format!("{replaced} of {nodes} were replaced in {time}, the others were skipped")
+        match result.nodes.total - result.nodes.replaced {
+            1 => format!("{replaced}, the other was skipped"),
+            _ => format!("{replaced}, the others were skipped"),
+        }
     };
+    let said = |text: String, leads| Said { text, leads };
     match result.verdict {
-        Verdict::Passes => (Tone::Good, format!("{done}; nothing was found.")),
-        Verdict::Findings if result.ending == Ending::Cancelled => (
-            Tone::Warning,
-            format!("Cancelled: {replaced} of {nodes} were replaced in {time}. What was left:"),
-        ),
+        Verdict::Passes => (Tone::Good, Said::all(format!("{done}; nothing was found."))),
+        Verdict::Findings if result.ending == Ending::Cancelled => {
+            (Tone::Warning, said(format!("Cancelled: {}", lower(&replaced)), ". What was left:"))
+        }
         Verdict::Findings if result.ending == Ending::RolledBack => {
-            (Tone::Warning, format!("Rolled back as requested: after {time} {}.", as_before(result)))
+            let text = format!("Rolled back as requested: after {time} {}.", as_before(result));
+            (Tone::Warning, Said::all(text))
         }
         Verdict::Findings => {
-            (Tone::Warning, format!("{done}; {} to look at.", count(result.findings.len(), "finding")))
+            let text = format!("{done}; {} to look at.", count(result.findings.len(), "finding"));
+            (Tone::Warning, Said::all(text))
         }
         Verdict::Partial => {
             let left = result.nodes.total - result.nodes.replaced;
             let are = if left == 1 { "is" } else { "are" };
-            (
-                Tone::Warning,
-                format!("{replaced} of {nodes} were replaced in {time}; {left} {are} blocked by:"),
-            )
+            (Tone::Warning, said(format!("{replaced}; {} {are} blocked", grouped(left)), " by:"))
         }
-        Verdict::Incomplete => (
-            Tone::Bad,
-            match result.causes.len() {
-                0 => format!(
-                    "{done}, but parts of the cluster were not seen: what they would do is not known (see Coverage)."
-                ),
-                _ => format!(
-                    "{replaced} of {nodes} were replaced in {time}, and parts of the cluster were not seen: what they would do is not known (see Coverage). Blocked by:"
-                ),
-            },
-        ),
+        Verdict::Incomplete => {
+            const UNSEEN: &str =
+                "parts of the cluster were not seen: what they would do is not known (see Coverage)";
+            let text = match result.causes.len() {
+                0 => Said::all(format!("{done}, but {UNSEEN}.")),
+                _ => said(format!("{replaced}, and {UNSEEN}"), BLOCKED_BY),
+            };
+            (Tone::Bad, text)
+        }
         Verdict::Blocked if result.ending == Ending::RolledBack => {
-            (Tone::Bad, format!("Rolled back: after {time} {}. Blocked by:", as_before(result)))
+            (Tone::Bad, said(format!("Rolled back: after {time} {}", as_before(result)), BLOCKED_BY))
         }
-        Verdict::Blocked if result.rollback.is_some() => (
-            Tone::Bad,
-            format!(
-                "Rolled back in part: after {time} not every node group is as before the roll. Blocked by:"
-            ),
-        ),
+        Verdict::Blocked if result.rollback.is_some() => {
+            let text =
+                format!("Rolled back in part: after {time} not every node group is as before the roll");
+            (Tone::Bad, said(text, BLOCKED_BY))
+        }
         Verdict::Blocked if is_script_alone(result) => {
-            (Tone::Bad, format!("{done}. What the script says was not done:"))
+            (Tone::Bad, said(done, ". What the script says was not done:"))
         }
-        Verdict::Blocked => {
-            (Tone::Bad, format!("{replaced} of {nodes} were replaced in {time}. Blocked by:"))
-        }
-        Verdict::Refused => (Tone::Bad, "Not started, because of these findings:".to_owned()),
+        Verdict::Blocked => (Tone::Bad, said(replaced, BLOCKED_BY)),
+        Verdict::Refused => (Tone::Bad, said("Not started, because of these findings".to_owned(), ":")),
     }
+}
+
+/// `26 of 28 nodes were replaced in 2h14m`
+fn replaced(result: &RehearsalResult) -> String {
+    format!("{} in {}", replaced_nodes(result), span(result.virtual_duration))
+}
+
+fn replaced_nodes(result: &RehearsalResult) -> String {
+    match (result.nodes.replaced, result.nodes.total) {
+        (0, 1) => "The node was not replaced".to_owned(),
+        (1, 1) => "The node was replaced".to_owned(),
+        (2, 2) => "Both nodes were replaced".to_owned(),
+        (replaced, total) if replaced == total => format!("All {} were replaced", count(total, "node")),
+        (1, total) => format!("1 of {} was replaced", count(total, "node")),
+        (replaced, total) => format!("{} of {} were replaced", grouped(replaced), count(total, "node")),
+    }
+}
+
+/// For the middle of a sentence.
+fn lower(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// What nodes are after a rollback, counted on the cluster.
@@ -202,10 +247,9 @@ fn ran_away(result: &RehearsalResult) -> String {
 
 fn interrupted(result: &RehearsalResult) -> String {
     format!(
-        "Stopped by Ctrl-C after {} of virtual time: {} of {} were replaced. The figures above are partial.",
+        "Stopped by Ctrl-C after {} of virtual time: {}. The figures above are partial.",
         span(result.virtual_duration),
-        grouped(result.nodes.replaced),
-        count(result.nodes.total, "node")
+        lower(&replaced_nodes(result))
     )
 }
 

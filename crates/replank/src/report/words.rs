@@ -34,6 +34,12 @@ pub(crate) fn grouped(number: usize) -> String {
     text
 }
 
+/// The same of a number that may be negative.
+pub(crate) fn number(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +68,6 @@ mod tests {
         assert_eq!(count(1, "node"), "1 node");
         assert_eq!(count(0, "pod"), "0 pods");
         assert_eq!(count(1_523_000, "event"), "1,523,000 events");
+        assert_eq!([-1_204, 0, 5_000].map(number), ["-1,204", "0", "5,000"]);
     }
 }

@@ -81,13 +81,13 @@ fn words(call: &[&str]) -> Vec<String> {
     call.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Without what says that it was read as newer versions, and without the machine's own time.
+/// Without what says that it was read as newer versions, without the machine's own time and the file's name.
 fn apart_from_the_note(value: &Value) -> Value {
     let is_note =
         |one: &Value| one["about"] == TOLD || one.as_str().is_some_and(|text| text.starts_with(TOLD));
     match value {
         Value::Object(members) => {
-            let told = members.iter().filter(|(key, _)| *key != "wallMs");
+            let told = members.iter().filter(|(key, _)| !["wallMs", "snapshot"].contains(&key.as_str()));
             told.map(|(key, member)| (key.clone(), apart_from_the_note(member))).collect()
         }
         Value::Array(items) => items.iter().filter(|one| !is_note(one)).map(apart_from_the_note).collect(),

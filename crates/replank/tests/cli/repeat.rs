@@ -1,5 +1,9 @@
 //! One input and one seed, one rehearsal.
 
+use std::fs;
+use std::io::Read as _;
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use super::common::{PLAN, SNAPSHOT, replank, scratch, snapshot_text};
@@ -8,8 +12,10 @@ fn rehearse(snapshot: &str, arguments: &[&str]) -> Value {
     let mut all = vec!["rehearse", snapshot, "-f", PLAN, "-o", "json"];
     all.extend(arguments);
     let mut result = replank(&all).json();
-    // The machine's own time is the one thing that differs.
-    result.as_object_mut().expect("an object").remove("wallMs").expect("it is always there");
+    // The machine's own time differs, and what the input is called.
+    for member in ["wallMs", "snapshot"] {
+        result.as_object_mut().expect("an object").remove(member).expect("it is always there");
+    }
     result
 }
 
@@ -51,11 +57,79 @@ fn many_seeds_are_each_what_one_would_be() {
 }
 
 #[test]
+fn many_seeds_are_one_document_whatever_is_read_of_it() {
+    let ran = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "--seeds", "9", "-o", "json"]);
+    let all = ran.json();
+    let seeds: Vec<u64> = all["rehearsals"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|result| result["seed"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(seeds, (1..=9).collect::<Vec<u64>>(), "several threads, one order");
+    let pretty = serde_json::to_string_pretty(&all).expect("it is JSON") + "\n";
+    assert_eq!(ran.stdout.lines().count(), pretty.lines().count(), "each member on its line, as in all JSON");
+    // Whoever reads no more ends it.
+    let mut child =
+        super::common::command(&["rehearse", SNAPSHOT, "-f", PLAN, "--seeds", "1000000", "-o", "json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program is there");
+    let mut first = [0; 64];
+    child
+        .stdout
+        .take()
+        .expect("it is piped")
+        .read_exact(&mut first)
+        .expect("the first rehearsal is written at once");
+    assert!(first.starts_with(b"{\n  \"version\": \"replank.dev/rehearsals/v1alpha1\""));
+    assert!(child.wait().expect("it ends").code().is_some());
+}
+
+#[test]
+fn a_page_of_json_is_the_page_that_the_rehearsal_wrote() {
+    for more in [&["--seeds", "3"][..], &[]] {
+        let [written, told] = ["page-written.html", "page-told.html"].map(|name| scratch(name, ""));
+        let call = [&["rehearse", SNAPSHOT, "-f", PLAN, "-o", "json", "--html", &written][..], more].concat();
+        let json = scratch("page.json", replank(&call).stdout);
+        assert_eq!(replank(&["report", &json, "--html", &told]).code, Some(0));
+        let [written, told] = [written, told].map(|path| fs::read_to_string(path).expect("it was written"));
+        assert!(told.contains("<h1>job-site-to-1-36</h1>") && told.contains(">Next</h2>"), "{more:?}");
+        assert!(told.contains(SNAPSHOT), "{more:?}");
+        assert_eq!(written, told, "{more:?}");
+    }
+}
+
+#[test]
+fn a_page_tells_of_a_rollback_what_the_text_does() {
+    let page = scratch("page-back.html", "");
+    let example = |file: &str| format!("examples/bad-ami/{file}");
+    let [snapshot, plan, script] = ["snapshot.yaml", "plan.yaml", "script.txt"].map(example);
+    let ran = replank(&["rehearse", &snapshot, "-f", &plan, "--script", &script, "--html", &page]);
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, told) = words.split_once("Rolled back: ").expect("it is rolled back");
+    let (told, _) = told.split_once(" Blocked by:").expect("and says why");
+    let page = fs::read_to_string(page).expect("it was written");
+    assert!(page.contains(&format!("<p class=\"sentence\">Rolled back: {told}</p>")), "{told}");
+}
+
+#[test]
 fn many_seeds_as_text_have_a_row_each() {
     let ran = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "--seeds", "3"]);
     assert!(ran.stdout.starts_with("Rehearsals  3 seeds"), "{}", ran.stdout);
     assert!(ran.stdout.contains("(min / median / max)"), "{}", ran.stdout);
     assert_eq!(ran.stdout.lines().filter(|line| line.contains("findings ")).count(), 4, "{}", ran.stdout);
+    let many = ["rehearse", SNAPSHOT, "-f", PLAN, "--seeds", "24"];
+    let rows =
+        |text: &str| text.lines().filter(|line| line.len() > 40 && line.contains("  findings ")).count();
+    let ran = replank(&many);
+    assert_eq!(rows(&ran.stdout), 20, "{}", ran.stdout);
+    assert!(ran.stdout.contains("and 4 more: --all-seeds lists them"), "{}", ran.stdout);
+    let worst = ran.stdout.lines().nth(2).and_then(|line| line.split_whitespace().next()).expect("a row");
+    assert!(ran.stdout.contains(&format!("Show it with --seed {worst}.")), "{}", ran.stdout);
+    assert_eq!(rows(&replank(&[&many[..], &["--all-seeds"]].concat()).stdout), 24);
+    assert!(replank(&["rehearse", "--all-seeds"]).usage_error().contains("--seeds"));
 }
 
 /// In this rehearsal a new node gets the name of one that has gone, as AWS gives an address to another instance.

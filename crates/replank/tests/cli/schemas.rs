@@ -201,6 +201,11 @@ fn each_schema_is_of_what_is_printed_and_pages_are_made_of_it() {
         print(&call.split(' ').chain(["-o", "json"]).collect::<Vec<_>>());
     }
     assert!(compared.contains("\"resolved\""), "{compared}");
+    let text = replank(&["diff", &first, &second]).stdout;
+    assert!(
+        text.contains("finding singleton, Deployment argo/workflow-controller "),
+        "in a pipe nothing is cut: {text}"
+    );
     assert!(page(&html).contains("Two rehearsals compared"));
     let files = fs::read_dir(root().join("docs/schemas")).expect("the directory is there");
     let names = files.map(|file| file.expect("an entry").file_name().into_string().expect("UTF-8"));

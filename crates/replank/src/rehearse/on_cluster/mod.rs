@@ -12,6 +12,7 @@ mod part;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 
 use anyhow::Context as _;
 pub(crate) use args::OnClusterArgs;
@@ -22,11 +23,10 @@ use manifest::{Manifests, ON_CLAIM, Wanted};
 pub(in crate::rehearse) use packed::Packed;
 use part::{BYTES_MAX, Base, Part};
 use replank_live::Connection;
-use replank_rehearse::RehearsalResult;
 
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
-use super::seeds::{Rehearsals, SEEDS_VERSION, one_rehearsal_only};
+use super::seeds::{one_rehearsal_only, without_any};
 use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ use crate::live::runtime;
 use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
-use crate::report::{self, Run, Tally};
+use crate::report::{self, Rows, Run, Tally};
 
 /// Parts of one Job: the controller manager deletes pods that have ended beyond 12,500 (`--terminated-pod-gc-threshold`).
 const PARTS_MAX: u64 = 10_000;
@@ -60,11 +60,11 @@ pub(super) fn one_part(
     run::many(scene, seeds.first..=seeds.last, args.limit, Remedies::Untried, interrupt, |result| {
         tally.add(&result);
         runs.push(Run::of(&result));
+        ControlFlow::Continue(())
     });
     if interrupt.is_pressed() {
         return Ok(Exit::Interrupted);
     }
-    runs.sort_by_key(Run::seed);
     let text = Part::of(runs, &tally).write(seeds, &base).map_err(Failure::internal)?;
     if text.len() > BYTES_MAX {
         return Err(Failure::usage_message(format!(
@@ -233,15 +233,12 @@ fn together(
         runs.extend(part.runs);
     }
     let summary = tally.summary();
-    let text = match args.output {
-        DocumentFormat::Text => report::seeds(&runs, &summary, printer.look()),
-        // What a pod tells of a rehearsal is a line of the table: none of them is there whole.
-        DocumentFormat::Json => {
-            let none: &[RehearsalResult] = &[];
-            json(&Rehearsals { version: SEEDS_VERSION, summary: &summary, rehearsals: none })?
+    match args.output {
+        DocumentFormat::Text => {
+            printer.data(&report::seeds(&runs, &summary, Rows::of(args.all_seeds), printer.look()))?;
         }
+        DocumentFormat::Json => without_any(&summary, printer)?,
         DocumentFormat::Markdown => return Err(one_rehearsal_only()),
-    };
-    printer.data(&text)?;
+    }
     Ok(Exit::of(summary.verdict))
 }

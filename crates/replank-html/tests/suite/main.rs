@@ -186,7 +186,8 @@ fn what_is_found_of_many_objects_in_the_same_words_is_one_entry() {
     assert!(
         page.contains("kubectl scale deployment/w0 --replicas=2\nkubectl scale deployment/w1 --replicas=2")
     );
-    assert!(page.contains("What to do for the other 297") && page.contains("deployment/w308 "));
+    assert!(page.contains("What to do for the other 297") && page.contains("deployment/w211 "));
+    assert!(page.contains("and 97 more: the JSON has them all") && !page.contains("deployment/w212 "));
     let unlike: Vec<Value> = (0..30).map(|number| finding(number, &format!("{number} replicas"))).collect();
     let page = with(&json!(unlike));
     assert_eq!(page.matches("<article").count(), 10);

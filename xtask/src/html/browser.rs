@@ -44,7 +44,6 @@ impl fmt::Display for View {
 pub(super) struct Probe {
     pub(super) elements: u64,
     pub(super) texts: u64,
-    pub(super) painted_ms: Option<u64>,
     /// What axe-core objects to.
     pub(super) violations: Vec<String>,
     /// What the page asked for.
@@ -52,6 +51,13 @@ pub(super) struct Probe {
     /// What else is not as it should be.
     pub(super) wrong: Vec<String>,
 }
+
+/// Says when something is painted, which a page that is only read may never be.
+const PAINT: &str = r#"new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) {
+    if (entry.name === "first-contentful-paint") console.log("painted after " + Math.ceil(entry.startTime));
+  }
+}).observe({ type: "paint", buffered: true });"#;
 
 const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -64,8 +70,6 @@ addEventListener("load", () => setTimeout(async () => {
   while (walker.nextNode()) { if (walker.currentNode.nodeType === 1) elements++; else texts++; }
   out.elements = elements; out.texts = texts;
   out.requests = performance.getEntriesByType("resource").map((entry) => entry.name);
-  const paint = performance.getEntriesByName("first-contentful-paint")[0];
-  out.painted = paint ? Math.round(paint.startTime) : null;
   if (document.documentElement.scrollWidth > innerWidth + 1) {
     out.wrong.push("is wider than the window: " + document.documentElement.scrollWidth);
   }
@@ -147,12 +151,27 @@ impl Browser {
         Ok(wrong)
     }
 
+    /// Milliseconds until something of a page is painted, by the clock on the wall: looked at without its policy, so that a script can tell.
+    pub(super) fn painted(&self, page: &Path) -> Result<u64> {
+        let text = fs::read_to_string(page)?;
+        let (head, rest) = without_policy(&text)?;
+        let copy = page.with_extension("paint.html");
+        fs::write(&copy, format!("{head}<script>{PAINT}</script>{rest}"))?;
+        let mut arguments = arguments(VIEW, 900);
+        // Where no picture is wanted, nothing need be painted.
+        arguments.push(format!("--screenshot={}", page.with_extension("paint.png").display()));
+        arguments.push("--enable-logging=stderr".to_owned());
+        let output = self.run(&arguments, &copy)?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        let after = told.split("painted after ").nth(1).context("nothing of the page was painted")?;
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        Ok(digits.parse()?)
+    }
+
     /// Looks at a copy of the page without its policy: whatever it would ask for, it could.
     pub(super) fn probe(&self, page: &Path, view: View, axe: &str) -> Result<Probe> {
         let text = fs::read_to_string(page)?;
-        let (head, rest) =
-            text.split_once("<meta http-equiv=\"Content-Security-Policy\"").context("it has a policy")?;
-        let (_, rest) = rest.split_once('>').context("its policy ends")?;
+        let (head, rest) = without_policy(&text)?;
         let (body, end) = rest.rsplit_once("</body>").context("it has a body")?;
         let copy = page.with_extension("probe.html");
         fs::write(&copy, format!("{head}{body}<script>{axe}</script><script>{PROBE}</script></body>{end}"))?;
@@ -174,7 +193,6 @@ impl Browser {
         Ok(Probe {
             elements: number("elements")?,
             texts: number("texts")?,
-            painted_ms: found["painted"].as_u64(),
             violations: texts("violations"),
             requests: texts("requests"),
             wrong: texts("wrong"),
@@ -194,6 +212,17 @@ impl Browser {
         ensure!(fs::read(to).is_ok_and(|file| file.starts_with(b"%PDF")), "{} is no PDF", to.display());
         Ok(())
     }
+}
+
+/// How a page is opened that is timed.
+const VIEW: View = View { scheme: Scheme::Light, width: 1_280 };
+
+/// What stands before and after a page's policy.
+fn without_policy(page: &str) -> Result<(&str, &str)> {
+    let (head, rest) =
+        page.split_once("<meta http-equiv=\"Content-Security-Policy\"").context("it has a policy")?;
+    let (_, rest) = rest.split_once('>').context("its policy ends")?;
+    Ok((head, rest))
 }
 
 fn arguments(view: View, height: u32) -> Vec<String> {

@@ -1,11 +1,14 @@
-//! Pages of every kind: made by the program from the examples, and two from documents that are changed before.
+//! Pages of every kind: made by the program from the examples, two from documents that are changed before, and one of a large cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use replank_testkit::big::BigCluster;
 use serde_json::{Value, json};
 
+use super::NODES;
+use crate::bench_files::{Files, files};
 use crate::root;
 
 /// A page to look at.
@@ -19,26 +22,30 @@ pub(super) struct Sample {
 /// How closely a page is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// In light, dark and narrow: it has every part.
-    Every,
-    /// In light: it differs from the first in its parts, not in their looks.
-    One,
-    /// It has ten thousand rows.
-    Big,
+    /// In light, dark and narrow, by axe-core.
+    Small,
+    /// In light, by axe-core: that of a large cluster, really rehearsed, with so many nodes to replace.
+    Rehearsed { nodes: usize },
+    /// The same, of a cluster as large as one can be.
+    Large,
+    /// In light, without axe-core, which would take minutes: it has ten thousand rows that are like those of the first.
+    MadeUp,
 }
 
 const SNAPSHOT: &str = "examples/job-site/snapshot.yaml";
 const PLAN: &str = "examples/job-site/plan.yaml";
 /// Rehearsals may find something, or be blocked: their pages are of interest, too.
 const ENDS: [i32; 3] = [0, 3, 4];
-/// Nodes to replace on the big page.
-const NODES: usize = 5_000;
+/// Nodes of the large cluster that is rehearsed: 37 s of a processor without optimisation, and 5,000 would be minutes.
+const REHEARSED: usize = 1_000;
 
 /// What a message could have in it. Names of objects cannot.
 const HOSTILE: &str = "</script></style></textarea><img src=//x.invalid/i onerror=\"document.title='broken in'\"><svg onload=x>'\"`&amp;\u{202e}";
 
-pub(super) fn make(program: &Path, folder: &Path) -> Result<Vec<Sample>> {
+/// The samples, or those with a text in their names.
+pub(super) fn make(program: &Path, folder: &Path, only: Option<&str>) -> Result<Vec<Sample>> {
     let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let is_wanted = |name: &str| only.is_none_or(|part| name.contains(part));
     let mut samples = Vec::new();
     let mut sample = |name: &'static str, kind: Kind| {
         let page = folder.join(format!("{name}.html"));
@@ -47,13 +54,13 @@ pub(super) fn make(program: &Path, folder: &Path) -> Result<Vec<Sample>> {
     };
     let rehearse = ["rehearse", SNAPSHOT, "-f", PLAN];
     let journal = at("journal.jsonl");
-    let arguments = ["-o", "json", "--journal", &journal, "--html", &sample("job-site", Kind::Every)];
+    let arguments = ["-o", "json", "--journal", &journal, "--html", &sample("job-site", Kind::Small)];
     let first = replank_does(program, &[&rehearse[..], &arguments].concat(), &ENDS)?;
     std::fs::write(at("first.json"), &first)?;
     let remedied = ["-o", "json", "--with-remedies", "all"];
     let second = replank_does(program, &[&rehearse[..], &remedied].concat(), &ENDS)?;
     std::fs::write(at("second.json"), second)?;
-    let seeds = ["--seeds", "12", "--html", &sample("seeds", Kind::One)];
+    let seeds = ["--seeds", "40", "--html", &sample("seeds", Kind::Small)];
     replank_does(program, &[&rehearse[..], &seeds].concat(), &ENDS)?;
     let bad = [
         "rehearse",
@@ -63,25 +70,38 @@ pub(super) fn make(program: &Path, folder: &Path) -> Result<Vec<Sample>> {
         "--script",
         "examples/bad-ami/script.txt",
     ];
-    replank_does(program, &[&bad[..], &["--html", &sample("bad-ami", Kind::One)]].concat(), &ENDS)?;
-    replank_does(program, &["report", &journal, "--html", &sample("journal", Kind::One)], &[0])?;
+    replank_does(program, &[&bad[..], &["--html", &sample("bad-ami", Kind::Small)]].concat(), &ENDS)?;
+    let kept = ["rehearse", "examples/questions/keepers.yaml", "--roll", "web"];
+    replank_does(program, &[&kept[..], &["--html", &sample("kept", Kind::Small)]].concat(), &ENDS)?;
+    replank_does(program, &["report", &journal, "--html", &sample("journal", Kind::Small)], &[0])?;
     let both = [at("first.json"), at("second.json")];
-    replank_does(program, &["diff", &both[0], &both[1], "--html", &sample("compared", Kind::One)], &[0, 3])?;
+    replank_does(
+        program,
+        &["diff", &both[0], &both[1], "--html", &sample("compared", Kind::Small)],
+        &[0, 3],
+    )?;
     let document: Value = serde_json::from_slice(&first).context("the program prints JSON")?;
-    let changed = [("hostile", hostile(&document), Kind::One), ("big", big(&document), Kind::Big)];
+    let changed = [("hostile", hostile(&document), Kind::Small), ("big", big(&document), Kind::MadeUp)];
     for (name, document, kind) in changed {
         let file = at(&format!("{name}.json"));
         std::fs::write(&file, document.to_string())?;
         replank_does(program, &["report", &file, "--html", &sample(name, kind)], &[0])?;
     }
+    if is_wanted("rehearsed") {
+        let Files { snapshot, plan, nodes, .. } = files(folder, BigCluster::of_nodes(REHEARSED))?;
+        let [snapshot, plan] = [&snapshot, &plan].map(|path| path.to_string_lossy().into_owned());
+        let page = sample("rehearsed", Kind::Rehearsed { nodes });
+        replank_does(program, &["rehearse", &snapshot, "-f", &plan, "--html", &page], &ENDS)?;
+    }
+    samples.retain(|sample| is_wanted(sample.name));
     Ok(samples)
 }
 
 /// The document with the worst in every text that a person, a controller or a server could have written.
 fn hostile(document: &Value) -> Value {
-    const FREE: [&str; 12] = [
-        "reason", "object", "remedy", "what", "group", "zone", "name", "node", "value", "about", "schedule",
-        "kind",
+    const FREE: [&str; 16] = [
+        "reason", "object", "remedy", "text", "what", "group", "zone", "name", "node", "value", "about",
+        "schedule", "kind", "plan", "snapshot", "sentence",
     ];
     fn spoil(value: &mut Value) {
         match value {

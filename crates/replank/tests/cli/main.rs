@@ -55,6 +55,7 @@ mod place;
 mod place_audit;
 mod place_data;
 mod place_usage;
+mod progress;
 mod remedies;
 mod render;
 mod repeat;

@@ -114,6 +114,13 @@ const EXAMPLES: &[Rows] = &[
         &["replank cluster up cluster.json --speed 10", "replank cluster up --nodes 6 --zones 3 --aws"],
     ),
     ("cluster advance", &["replank cluster advance 10m"]),
+    (
+        "cluster faults",
+        &[
+            "replank cluster faults list",
+            "replank cluster faults start image registry.example/shop/web:2 crashes pods",
+        ],
+    ),
     ("cluster faults list", &["replank cluster faults list"]),
     ("cluster faults start", &["replank cluster faults start node node-1 falls silent"]),
     ("cluster faults clear", &["replank cluster faults clear 1"]),

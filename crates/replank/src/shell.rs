@@ -105,8 +105,35 @@ fn hyphened(command: &clap::Command) -> String {
 
 fn page(command: &clap::Command) -> anyhow::Result<Vec<u8>> {
     let mut page = Vec::new();
-    let man = clap_mangen::Man::new(command.clone()).title(hyphened(command)).manual("Replank");
+    let (version, date) = dated(env!("REPLANK_VERSION"));
+    let man = clap_mangen::Man::new(command.clone())
+        .title(hyphened(command))
+        .date(date)
+        .source(format!("replank {version}"))
+        .manual("Replank");
     man.render(&mut page)?;
     page.flush()?;
     Ok(page)
+}
+
+/// The number of a version such as `0.1.0 (6d11719117a3 2026-11-29)`, and its date. Without one it is a blank: what is empty is left out of a page's title, and what follows it
+/// would stand in its place.
+fn dated(version: &str) -> (&str, &str) {
+    let (number, commit) = version.split_once(' ').unwrap_or((version, ""));
+    // Whoever builds without git may have given a commit alone.
+    let date =
+        commit.trim_end_matches(')').split(' ').next_back().filter(|word| word.matches('-').count() == 2);
+    (number, date.unwrap_or(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_date_with_and_without_a_commit() {
+        assert_eq!(dated("0.1.0 (6d11719117a3 2026-11-29)"), ("0.1.0", "2026-11-29"));
+        assert_eq!(dated("0.1.0 (6d11719117a3)"), ("0.1.0", " "));
+        assert_eq!(dated("0.1.0"), ("0.1.0", " "));
+    }
 }

@@ -10,6 +10,7 @@ use replank_api::{Authorization, Release};
 use replank_model::time::Span;
 
 use crate::ends;
+use crate::examples;
 use crate::output::AnswerFormat;
 use crate::snapshot::ReadArgs;
 
@@ -38,6 +39,7 @@ pub(crate) enum ClusterCommand {
     /// Shows what can go wrong in a running cluster and what was made to, starts it, or ends it.
     ///
     /// The words are those of scripts (docs/script.md): `spot instance NODE is taken back`, `image IMAGE crashes pods`, `node NODE falls silent`.
+    #[command(after_help = examples::section("cluster faults"))]
     Faults(FaultsArgs),
 
     /// Shows how a running cluster is: its objects, its time, what is due next.

@@ -64,6 +64,11 @@ fn every_command_has_a_man_page() {
     let drain = fs::read_to_string(dir.join("replank-drain.1")).expect("it can be read");
     assert!(drain.starts_with(".ie") && drain.contains(".TH replank-drain 1"), "{drain}");
     assert_eq!(replank(&["man", "drain"]).stdout, drain);
+    let title = drain.lines().find(|line| line.starts_with(".TH ")).expect("it has one");
+    let rest = title.strip_prefix(".TH replank-drain 1 ").unwrap_or_default();
+    let source = format!(" \"replank {}\" Replank", env!("CARGO_PKG_VERSION"));
+    let date = rest.strip_suffix(&source).unwrap_or_else(|| panic!("{title}"));
+    assert!(date == "\" \"" || date.matches('-').count() == 2, "{title}");
 }
 
 #[test]
@@ -109,15 +114,16 @@ fn examples() -> Vec<(String, Vec<String>)> {
         let words: Vec<&str> = path.split_whitespace().chain(["--help"]).collect();
         let help = command(&words).output().map(Ran::from).expect("it runs").stdout;
         let lines: Vec<String> = part(&help, "Examples:").map(str::to_owned).collect();
+        let below: Vec<&str> = part(&help, "Commands:")
+            .filter_map(|line| line.split_whitespace().next())
+            .filter(|name| *name != "help")
+            .collect();
+        let is_run = below.is_empty() || ["roll", "cluster faults"].contains(&path.as_str());
+        assert!(!lines.is_empty() || !is_run, "replank {path} --help has no example");
         if !lines.is_empty() {
             found.push((path.clone(), lines));
         }
-        for line in part(&help, "Commands:") {
-            let name = line.split_whitespace().next().expect("a word");
-            if name != "help" {
-                waiting.push_back(format!("{path} {name}").trim().to_owned());
-            }
-        }
+        waiting.extend(below.iter().map(|name| format!("{path} {name}").trim().to_owned()));
     }
     assert!(found.len() > 30, "{found:?}");
     found

@@ -23,6 +23,8 @@ fi
 
 reports="$RUNNER_TEMP/replank"
 mkdir -p "$reports"
+# Of an earlier step of the same job.
+rm -f "$reports"/report.*
 
 replank --color never "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o json >"$reports/report.json"
 code=$?
@@ -35,7 +37,10 @@ fi
 # The same again in the forms for people: what it says besides was said already.
 replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o markdown >"$reports/report.md" 2>/dev/null
 cat "$reports/report.md" >>"$GITHUB_STEP_SUMMARY"
-if [[ "$REPLANK_COMMAND" != rehearse ]]; then
-    replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o github 2>/dev/null
+page=()
+if [[ "$REPLANK_COMMAND" == rehearse && " ${arguments[*]-} " != *" --html"* ]]; then
+    page=(--html "$reports/report.html")
 fi
+# Comparisons and sweeps have neither annotations nor, some of them, a page: what is refused then was not asked for.
+replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} ${page[@]+"${page[@]}"} -o github 2>/dev/null
 exit "$code"

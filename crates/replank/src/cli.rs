@@ -23,7 +23,7 @@ use crate::hpa::HpaArgs;
 use crate::journal::{DiffArgs, ReportArgs};
 use crate::live::{LiveArgs, SnapshotArgs};
 use crate::migrate::MigrateArgs;
-use crate::output::{AnswerFormat, CheckFormat, DocumentFormat, PlaceFormat};
+use crate::output::{AnswerFormat, CheckFormat, DocumentFormat, PlaceFormat, RehearseFormat};
 use crate::rehearse::OnClusterArgs;
 use crate::roll::RollArgs;
 use crate::scan::ScanArgs;
@@ -570,8 +570,8 @@ pub(crate) struct RehearseArgs {
     pub(crate) read: ReadArgs,
 
     /// Output format; docs/rehearsal-json.md describes the JSON. Markdown is a change request: what, when, impact, risks, prerequisites, how to stop, how to roll back.
-    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = DocumentFormat::Text)]
-    pub(crate) output: DocumentFormat,
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = RehearseFormat::Text)]
+    pub(crate) output: RehearseFormat,
 
     /// Shows a timeline of every node.
     #[arg(long, conflicts_with = "seeds")]

@@ -1,4 +1,9 @@
-//! Text in the commands of a GitHub workflow (docs.github.com, workflow commands).
+//! Findings and text in the commands of a GitHub workflow (docs.github.com, workflow commands).
+
+use replank_facts::coverage::Coverage;
+use replank_rehearse::FindingEntry;
+
+use crate::snapshot::Places;
 
 /// The message of a command.
 pub(crate) fn data(text: &str) -> String {
@@ -8,6 +13,36 @@ pub(crate) fn data(text: &str) -> String {
 /// A property of a command.
 pub(crate) fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Each finding as an annotation, in the file and line where its object was read.
+pub(crate) fn findings(findings: &[FindingEntry], places: &Places) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let level = match finding.severity {
+            "blocking" => "error",
+            "warning" => "warning",
+            _ => "notice",
+        };
+        let at = match places.get(&finding.object) {
+            Some(place) => {
+                let source = place.source.trim_start_matches("./");
+                let line = place.line.map_or_else(String::new, |line| format!("line={line},"));
+                format!("file={},{line}", property(source))
+            }
+            None => String::new(),
+        };
+        let title = property(&format!("{}: {}", finding.id, finding.object));
+        let message = data(&format!("{}\nWhat to do:\n{}", finding.told(), finding.to_do()));
+        text.push_str(&format!("::{level} {at}title={title}::{message}\n"));
+    }
+    text
+}
+
+/// What could not be seen, as errors of a command.
+pub(crate) fn missing(coverage: &Coverage, command: &str) -> String {
+    let all = coverage.missing.iter();
+    all.map(|missing| format!("::error title=replank {command} is incomplete::{}\n", data(missing))).collect()
 }
 
 #[cfg(test)]

@@ -69,6 +69,9 @@ formats! {
     /// Of what is handed on to other people, too.
     DocumentFormat: Text Json Markdown;
 
+    /// Of a rehearsal.
+    RehearseFormat: Text Json Markdown Github;
+
     /// Of findings in files and clusters.
     CheckFormat: Text Json Sarif Markdown Github;
 

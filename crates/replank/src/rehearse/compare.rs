@@ -20,7 +20,7 @@ use crate::cli::{RehearseArgs, WayArg};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::output::DocumentFormat;
+use crate::output::RehearseFormat;
 use crate::printer::Printer;
 use crate::report::{Comparison, comparison};
 
@@ -45,9 +45,13 @@ pub(super) fn answer(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    if args.output == DocumentFormat::Markdown {
-        return Err(Failure::usage_message("a change request is Replank's own")
-            .next("omit --as, or use -o text or -o json"));
+    let refused = match args.output {
+        RehearseFormat::Markdown => Some("a change request is Replank's own"),
+        RehearseFormat::Github => Some("a comparison has no findings that could be annotated"),
+        RehearseFormat::Text | RehearseFormat::Json => None,
+    };
+    if let Some(why) = refused {
+        return Err(Failure::usage_message(why).next("omit --as, or use -o text or -o json"));
     }
     if args.drain_timeout.is_some() && !args.ways.contains(&WayArg::Kubectl) {
         return Err(Failure::usage_message("--drain-timeout requires --as kubectl")
@@ -65,7 +69,7 @@ pub(super) fn answer(
         ways.push(result);
     }
     match args.output {
-        DocumentFormat::Text | DocumentFormat::Markdown => {
+        RehearseFormat::Text | RehearseFormat::Markdown | RehearseFormat::Github => {
             let look = printer.look();
             let table = Comparison {
                 plan: &scene.plan.name,
@@ -76,7 +80,7 @@ pub(super) fn answer(
             };
             printer.data(&comparison(&table, look))?;
         }
-        DocumentFormat::Json => {
+        RehearseFormat::Json => {
             let nodes = compared.nodes.iter().cloned().collect();
             let printed = Printed {
                 version: VERSION,

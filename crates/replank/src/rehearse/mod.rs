@@ -8,9 +8,9 @@ pub(crate) mod document;
 use std::ops::ControlFlow;
 
 use crate::coverage;
-use crate::output::DocumentFormat;
+use crate::output::RehearseFormat;
 use crate::snapshot;
-use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
+use crate::snapshot::{HOW_TO_SNAPSHOT, Keep, Origin, Places};
 use replank_facts::coverage::Question;
 use replank_facts::groups::group_of;
 use replank_facts::plan::{Plan, Target};
@@ -19,6 +19,7 @@ pub(crate) use scene::Scene;
 #[cfg(test)]
 mod documented;
 pub(crate) mod example;
+mod github;
 pub(crate) mod groups;
 pub(crate) mod html;
 mod on_cluster;
@@ -80,8 +81,8 @@ pub(crate) fn run(
     let script = args.script.as_deref().map(script::from_file).transpose()?.unwrap_or_default();
     let demands = connections::read(&args.connections)?;
     let besides = Besides::read(args)?;
-    let (read, packed) = scene(args, printer)?;
-    let mut scene = Scene { script, demands, require: args.require, ..read };
+    let Read { scene, packed, places } = read(args, printer)?;
+    let mut scene = Scene { script, demands, require: args.require, ..scene };
     if scene.rolls_nothing() {
         scene.watch_script();
     }
@@ -116,22 +117,32 @@ pub(crate) fn run(
             on_cluster::answer(args, &scene, &packed, seeds, printer, interrupt)
         }
         (Some(seeds), None, Some(part)) => on_cluster::one_part(args, &scene, (part, seeds), interrupt),
-        (None, _, _) => one(args, &mut scene, printer, interrupt),
-        (Some(seeds), None, None) => seeds::many(args, &scene, seeds, printer, interrupt),
+        (None, _, _) => one(args, &mut scene, &places, printer, interrupt),
+        (Some(seeds), None, None) => seeds::many(args, (&scene, &places), seeds, printer, interrupt),
     };
     leave(scene);
     exit
 }
 
-/// What is rehearsed, and the snapshot once more if pods are to be given it.
-fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<(Scene, Option<Packed>), Failure> {
+/// What was read.
+struct Read {
+    /// What is rehearsed.
+    scene: Scene,
+    /// The snapshot once more, if pods are to be given it.
+    packed: Option<Packed>,
+    /// Where objects were read, if that is asked for.
+    places: Places,
+}
+
+fn read(args: &RehearseArgs, printer: &mut Printer) -> Result<Read, Failure> {
     // Who names nothing is shown the example, whatever cluster kubectl would find.
     if args.snapshots.is_empty() && !args.what.is_given() && !args.live.is_asked_for() {
         if args.on_cluster.on_cluster {
             return Err(Failure::usage_message("the bundled example is not rehearsed on a cluster")
                 .next(HOW_TO_SNAPSHOT));
         }
-        return Ok((example::scene(args.now, &args.read, printer)?, None));
+        let scene = example::scene(args.now, &args.read, printer)?;
+        return Ok(Read { scene, packed: None, places: Places::new() });
     }
     // With --on-cluster, --context and --kubeconfig say where the Job runs.
     let elsewhere = LiveArgs::default();
@@ -150,7 +161,12 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<(Scene, Option<Pa
     } else {
         None
     };
-    let mut cluster = snapshot::read_at(input.sources, &args.read, args.now, Question::Roll, printer)?;
+    let keep = match args.output {
+        RehearseFormat::Github => Keep::Places,
+        RehearseFormat::Text | RehearseFormat::Json | RehearseFormat::Markdown => Keep::Nothing,
+    };
+    let (mut cluster, places) =
+        snapshot::read_with_places(input.sources, &args.read, args.now, Question::Roll, printer, keep)?;
     let alone =
         || args.script.is_some().then(|| Plan::of_groups(SCRIPT_ALONE, Vec::new(), Target::default()));
     let Some(plan) = plan.or_else(alone) else {
@@ -158,12 +174,14 @@ fn scene(args: &RehearseArgs, printer: &mut Printer) -> Result<(Scene, Option<Pa
         return Err(plan::missing(&cluster.view, &groups, &args.read.group_label));
     };
     cluster.coverage = coverage::of_plan(cluster.coverage, &plan, &args.read.allowed());
-    Ok((Scene::new(input.name, cluster, plan, &args.read.group_label)?, packed))
+    let scene = Scene::new(input.name, cluster, plan, &args.read.group_label)?;
+    Ok(Read { scene, packed, places })
 }
 
 fn one(
     args: &RehearseArgs,
     scene: &mut Scene,
+    places: &Places,
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
@@ -192,11 +210,11 @@ fn one(
         html::write(path, &rehearsed.result, &about, printer)?;
     }
     match args.output {
-        DocumentFormat::Text => {
+        RehearseFormat::Text => {
             let look = printer.look();
             printer.data(&report::text(&rehearsed.result, &about, look))?;
         }
-        DocumentFormat::Markdown => {
+        RehearseFormat::Markdown => {
             let Scene { plan, groups, .. } = scene;
             printer.data(&times_of_markdown(&request(&Request {
                 result: &rehearsed.result,
@@ -205,9 +223,10 @@ fn one(
                 about,
             })))?;
         }
-        DocumentFormat::Json => {
+        RehearseFormat::Json => {
             printer.json(&Document::of(&rehearsed.result, &about, Among::Alone).0)?;
         }
+        RehearseFormat::Github => printer.data(&github::one(&rehearsed.result, &about, places))?,
     }
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the result is partial");
@@ -225,7 +244,7 @@ const SPREAD_EVENTS_MAX: u64 = 7_000;
 
 /// Whether more seeds may be rehearsed besides.
 fn may_spread(args: &RehearseArgs) -> bool {
-    args.seed.is_none() && args.output == DocumentFormat::Text
+    args.seed.is_none() && args.output == RehearseFormat::Text
 }
 
 /// What the first seeds come to, where a person reads the report and it takes no time. By events, not by the clock: the same on every machine.

@@ -6,6 +6,7 @@ use replank_rehearse::{RehearsalResult, Stop};
 use serde::Serialize;
 
 use super::document::{Among, Document};
+use super::github;
 use super::html;
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
@@ -13,10 +14,11 @@ use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::output::DocumentFormat;
+use crate::output::RehearseFormat;
 use crate::printer::Printer;
 use crate::progress;
 use crate::report::{self, About, Rows, Run, Summary, Tally, Timeline};
+use crate::snapshot::Places;
 
 /// The version of the form of many rehearsals.
 const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
@@ -44,7 +46,7 @@ pub(super) fn about(scene: &Scene) -> About<'_> {
 /// Where the report cannot be written, or is one of a single rehearsal.
 pub(super) fn many(
     args: &RehearseArgs,
-    scene: &Scene,
+    (scene, places): (&Scene, &Places),
     seeds: u64,
     printer: &mut Printer,
     interrupt: &Interrupt,
@@ -56,7 +58,7 @@ pub(super) fn many(
         worst.iter_mut().for_each(|worst| worst.add(result));
     };
     match args.output {
-        DocumentFormat::Text => {
+        RehearseFormat::Text => {
             let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
             // Of a result only a line is kept: a hundred thousand of them fit.
             let mut runs: Vec<Run> = Vec::new();
@@ -70,7 +72,7 @@ pub(super) fn many(
                 printer.data(&report::seeds(&runs, &tally.summary(), Rows::of(args.all_seeds), look))?;
             }
         }
-        DocumentFormat::Json => {
+        RehearseFormat::Json => {
             if printer.is_terminal() {
                 // What is printed meanwhile and a line that is drawn again and again do not go together.
                 progress::silence();
@@ -82,7 +84,18 @@ pub(super) fn many(
             });
             growing.end(&tally.summary())?;
         }
-        DocumentFormat::Markdown => return Err(one_rehearsal_only()),
+        RehearseFormat::Github => {
+            let mut any: Option<RehearsalResult> = None;
+            run::many(scene, 1..=seeds, args.limit, Remedies::Proved, interrupt, |result| {
+                each(&result);
+                any.get_or_insert(result);
+                ControlFlow::Continue(())
+            });
+            if let Some(any) = any {
+                printer.data(&github::many(&tally.summary(), &any, places))?;
+            }
+        }
+        RehearseFormat::Markdown => return Err(one_rehearsal_only()),
     }
     let summary = tally.summary();
     if summary.seeds == 0 {

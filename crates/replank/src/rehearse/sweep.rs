@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Scene, run};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::DocumentFormat;
+use crate::output::RehearseFormat;
 use crate::printer::Printer;
 use crate::report;
 
@@ -66,7 +66,7 @@ struct PrintedStart {
 pub(super) fn answer(
     scene: &Scene,
     span: Span,
-    output: DocumentFormat,
+    output: RehearseFormat,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
     let cloud = Durations::learn(&scene.view, scene.now).cloud();
@@ -75,16 +75,20 @@ pub(super) fn answer(
     let sweep = sweep(&view, &scene.plan, &run::options(scene), span, until_cordon);
     let (best, worst) = (sweep.best(NAMED), sweep.worst(NAMED));
     match output {
-        DocumentFormat::Text => {
+        RehearseFormat::Text => {
             let look = printer.look();
             let text = report::sweep(&sweep, &best, &worst, scene.plan.batch.wait, &scene.plan.name, look);
             printer.data(&text)?;
         }
-        DocumentFormat::Markdown => {
+        RehearseFormat::Markdown => {
             return Err(Failure::usage_message("a change request covers one rehearsal")
                 .next("omit --start-sweep, or use -o text for the sweep"));
         }
-        DocumentFormat::Json => printer.json(&printed(scene, &sweep, &best, &worst))?,
+        RehearseFormat::Github => {
+            return Err(Failure::usage_message("a sweep finds nothing that could be annotated")
+                .next("omit --start-sweep, or use -o text for the sweep"));
+        }
+        RehearseFormat::Json => printer.json(&printed(scene, &sweep, &best, &worst))?,
     }
     Ok(Exit::Passes)
 }

@@ -60,6 +60,44 @@ fn a_scan_and_a_rehearsal_do_so_too() {
 }
 
 #[test]
+fn a_rehearsal_annotates_and_keeps_a_page() {
+    let step = Step::of("rehearse-page", "rehearse", "examples/job-site/snapshot.yaml --roll web");
+    let said = &step.ran.stdout;
+    assert!(said.starts_with("::notice title=replank rehearse::findings: "), "{said}");
+    assert!(said.contains("::warning file=examples/job-site/snapshot.yaml,line="), "{said}");
+    assert!(
+        step.file("replank/report.html").starts_with("<!doctype html>"),
+        "{}",
+        step.file("replank/report.html")
+    );
+    let checked = Step::of("check-lines", "check", "examples/job-site/snapshot.yaml --roll web");
+    let placed = |step: &Step| -> Vec<String> {
+        step.ran.stdout.lines().filter(|line| line.contains(" file=")).map(str::to_owned).collect()
+    };
+    assert_eq!(placed(&step), placed(&checked), "both say the same of the cluster");
+    assert_eq!(checked.file("replank/report.html"), "", "a check has no page");
+    assert!(!step.ran.stdout.contains("::error"), "nothing blocks: {said}");
+}
+
+#[test]
+fn many_seeds_are_annotated_once_and_a_comparison_not_at_all() {
+    let seeds = Step::of("seeds", "rehearse", "examples/job-site/snapshot.yaml --roll web --seeds 2");
+    assert!(
+        seeds.ran.stdout.starts_with("::notice title=replank rehearse::2 seeds: findings 2 of 2"),
+        "{:?}",
+        seeds.ran
+    );
+    let warnings = |step: &Step| step.ran.stdout.matches("::warning file=").count();
+    let one = Step::of("one-seed", "rehearse", "examples/job-site/snapshot.yaml --roll web");
+    assert!(warnings(&one) > 0 && warnings(&seeds) == warnings(&one), "{:?}", seeds.ran);
+    assert!(seeds.file("replank/report.html").contains("Seeds"), "the spread");
+    let compared =
+        Step::of("compared", "rehearse", "examples/job-site/snapshot.yaml --roll web --as replank");
+    assert_eq!((compared.ran.stdout.as_str(), compared.file("replank/report.html").as_str()), ("", ""));
+    assert!(!compared.file("replank/report.json").is_empty(), "{:?}", compared.ran);
+}
+
+#[test]
 fn what_cannot_be_done_ends_the_step_with_the_message() {
     let unknown = Step::of("unknown", "drain", "node-1");
     assert_eq!(unknown.ran.code, Some(2));

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use super::common::{Ran, SNAPSHOT, command, replank, scratch};
+use super::common::{Ran, SNAPSHOT, command, replank, root, scratch};
 use super::drive::ground::Ground;
 
 const ASKED: [&str; 9] =
@@ -53,16 +53,36 @@ fn part(job: &Value, folder: &Path, index: usize) -> String {
     std::fs::read_to_string(message).expect("it is written")
 }
 
+/// The newest pod of each part that has not failed.
 fn pods(ground: &Ground, job: &str) -> BTreeMap<usize, String> {
     let path =
         format!("/api/v1/namespaces/default/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3D{job}");
     let list = ground.get(&path);
     let of = |pod: &Value| {
         let meta = &pod["metadata"];
+        if pod["status"]["phase"] == "Failed" {
+            return None;
+        }
         let index = meta["annotations"]["batch.kubernetes.io/job-completion-index"].as_str()?.parse().ok()?;
         Some((index, meta["name"].as_str()?.to_owned()))
     };
     list["items"].as_array().expect("a list").iter().filter_map(of).collect()
+}
+
+/// A pod that ends with an error; or that is lost with its node, if that is why.
+fn fail(ground: &Ground, pod: &str, code: u8, condition: Option<&str>) {
+    let now = "2026-11-20T10:00:00Z";
+    let ended =
+        json!({"exitCode": code, "reason": "Error", "message": "", "startedAt": now, "finishedAt": now});
+    let container = json!({"name": "replank", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": ended}});
+    let conditions: Vec<Value> = condition
+        .map(|kind| json!({"type": kind, "status": "True", "reason": "DeletionByTaintManager", "message": "", "lastTransitionTime": now}))
+        .into_iter()
+        .collect();
+    ground.merge(
+        &format!("/api/v1/namespaces/default/pods/{pod}/status"),
+        &json!({"status": {"phase": "Failed", "conditions": conditions, "containerStatuses": [container]}}),
+    );
 }
 
 fn end(ground: &Ground, pod: &str, message: &str) {
@@ -128,6 +148,77 @@ fn many_seeds_in_a_job(ground: &Ground) {
     );
 }
 
+/// Begins a Job whose pods no node takes, and returns the command that follows it, and the Job, once its pods are there.
+fn begun(ground: &Ground) -> (Child, Value) {
+    for number in 1..=3 {
+        ground.merge(&format!("/api/v1/nodes/node-{number}"), &json!({"spec": {"unschedulable": true}}));
+    }
+    let file = ground.kubeconfig().to_str().expect("it is text").to_owned();
+    let applied = [&ASKED[..], &ON_CLUSTER, &["--apply", "--kubeconfig", &file]].concat();
+    let child =
+        command(&applied).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be run");
+    ground.wait("the Job is there", |ground| {
+        ground.get(JOBS)["items"].as_array().is_some_and(|all| all.len() == 1)
+    });
+    let job = ground.get(JOBS)["items"][0].clone();
+    let name = job["metadata"]["name"].as_str().expect("a name");
+    ground.wait("its pods are there", |ground| pods(ground, name).len() == 3);
+    (child, job)
+}
+
+fn parts_that_fail(ground: &Ground) {
+    let (child, job) = begun(ground);
+    let name = job["metadata"]["name"].as_str().expect("a name").to_owned();
+    let printed = manifests();
+    let folder = unpacked(&printed[..printed.len() - 1], ground.folder.join("files"));
+    let first = pods(ground, &name);
+    fail(ground, &first[&0], 1, None);
+    fail(ground, &first[&1], 137, Some("DisruptionTarget"));
+    ground.wait("both are tried again", |ground| {
+        let now = pods(ground, &name);
+        now.len() == 3 && now[&0] != first[&0] && now[&1] != first[&1]
+    });
+    let again = pods(ground, &name);
+    assert_eq!(again[&2], first[&2], "nothing has happened to it");
+    let failures = |pod: &str| {
+        let pod = ground.get(&format!("/api/v1/namespaces/default/pods/{pod}"));
+        pod["metadata"]["annotations"]["batch.kubernetes.io/job-index-failure-count"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    assert_eq!(failures(&again[&0]).as_deref(), Some("1"), "one of three retries is used");
+    assert_eq!(failures(&again[&1]).as_deref(), Some("0"), "a lost node counts for nothing");
+    for (index, pod) in again {
+        end(ground, &pod, &part(&job, &folder, index));
+    }
+    let ran: Ran = child.wait_with_output().expect("it ends").into();
+    let local = replank(&ASKED);
+    assert_eq!((ran.code, &ran.stdout), (local.code, &local.stdout), "{ran:?}");
+}
+
+#[test]
+fn parts_that_fail_are_made_again_served() {
+    parts_that_fail(&Ground::served("parts_that_fail"));
+}
+
+#[test]
+fn parts_that_fail_are_made_again_real() {
+    if let Some(ground) = Ground::real("parts_that_fail") {
+        parts_that_fail(&ground);
+    }
+}
+
+#[test]
+fn what_no_pod_can_do_is_not_tried_again() {
+    let ground = Ground::served("parts_that_cannot");
+    let (child, job) = begun(&ground);
+    let name = job["metadata"]["name"].as_str().expect("a name");
+    fail(&ground, &pods(&ground, name)[&0], 2, None);
+    let ran: Ran = child.wait_with_output().expect("it ends").into();
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(6), ""), "{ran:?}");
+    assert!(ran.stderr.contains("PodFailurePolicy") && ran.stderr.contains("exit code 2"), "{ran:?}");
+}
+
 #[test]
 fn many_seeds_in_a_job_served() {
     many_seeds_in_a_job(&Ground::served("many_seeds_in_a_job"));
@@ -177,4 +268,12 @@ fn what_cannot_be_done_on_a_cluster_is_said() {
     assert!(beyond.usage_error().contains("there is no part 3 of 12 seeds"), "{beyond:?}");
     let example = replank(&[&["rehearse", "--seeds", "3"], &ON_CLUSTER[..]].concat());
     assert_eq!(example.code, Some(2), "{example:?}");
+}
+
+#[test]
+fn the_pods_user_is_that_of_the_image() {
+    let dockerfile = std::fs::read_to_string(root().join("image/Dockerfile")).expect("it is there");
+    let job = manifests().pop().expect("there is a Job");
+    let user = &job["spec"]["template"]["spec"]["securityContext"]["runAsUser"];
+    assert!(dockerfile.contains(&format!("USER {user}:{user}\n")), "{user}");
 }

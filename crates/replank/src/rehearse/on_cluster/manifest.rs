@@ -18,6 +18,8 @@ const KEPT_SECONDS: u32 = 7 * 24 * 3_600;
 const TRIES: u32 = 3;
 /// Ends of a pod after which another try comes to the same: what was asked for cannot be understood.
 const USAGE: u8 = 2;
+/// The user that image/Dockerfile names.
+const USER: u32 = 65_532;
 
 /// What is asked of the pods.
 pub(super) struct Wanted<'a> {
@@ -139,6 +141,6 @@ fn job(wanted: &Wanted<'_>, arguments: &Arguments, snapshots: &[String], maps: u
             "template": {
                 "metadata": {"labels": labels(), "annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}},
                 "spec": {"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
-                    "securityContext": {"runAsNonRoot": true, "runAsUser": 65_534, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "securityContext": {"runAsNonRoot": true, "runAsUser": USER, "seccompProfile": {"type": "RuntimeDefault"}},
                     "containers": [container], "volumes": volumes}}}})
 }

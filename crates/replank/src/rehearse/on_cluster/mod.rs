@@ -32,7 +32,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::runtime;
-use crate::output::DocumentFormat;
+use crate::output::RehearseFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{self, Rows, Run, Tally};
@@ -65,14 +65,15 @@ pub(super) fn one_part(
     if interrupt.is_pressed() {
         return Ok(Exit::Interrupted);
     }
-    let text = Part::of(runs, &tally).write(seeds, &base).map_err(Failure::internal)?;
+    let result = Part::of(runs, &tally);
+    let text = result.write(seeds, &base).map_err(Failure::internal)?;
     if text.len() > BYTES_MAX {
         return Err(Failure::usage_message(format!(
             "the result of {} takes {} bytes, and a termination message holds {BYTES_MAX}",
             count(usize::try_from(seeds.count()).unwrap_or(usize::MAX), "seed"),
             text.len()
         ))
-        .next(format!("pass fewer: --seeds-per-part {}", (each / 2).max(1))));
+        .next(fewer(result.seeds_within(BYTES_MAX, &base), seeds.count())));
     }
     let file = args.on_cluster.part_file.as_deref().expect("--part requires it");
     // Not to a file of its own first: in a pod only this one can be written.
@@ -81,6 +82,16 @@ pub(super) fn one_part(
         .with_context(|| format!("the result cannot be written to {}", file.display()))
         .map_err(Failure::internal)?;
     Ok(Exit::Passes)
+}
+
+/// How many seeds to pass for a part, where those that there are have a result that is too large.
+fn fewer(fit: Option<usize>, were: u64) -> String {
+    match fit {
+        // Other parts are a little larger, or smaller.
+        Some(fit) => format!("pass fewer: --seeds-per-part {}", (fit - fit / 16).max(1)),
+        None if were > 1 => "pass fewer: --seeds-per-part 1".to_owned(),
+        None => "the cluster has too many workloads for a pod's result: omit --on-cluster, or rehearse fewer node groups".to_owned(),
+    }
 }
 
 fn base(args: &RehearseArgs, scene: &Scene, interrupt: &Interrupt) -> Base {
@@ -99,6 +110,11 @@ pub(super) fn answer(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
+    match args.output {
+        RehearseFormat::Markdown => return Err(one_rehearsal_only()),
+        RehearseFormat::Github => return Err(no_annotations()),
+        RehearseFormat::Text | RehearseFormat::Json => {}
+    }
     let own = &args.on_cluster;
     let image = own.container_image.as_deref().expect("--on-cluster requires it");
     let arguments = Arguments::of_process(scene.now)?;
@@ -171,6 +187,12 @@ pub(super) fn answer(
     }
 }
 
+/// Pods return no findings.
+fn no_annotations() -> Failure {
+    Failure::usage_message("the pods of a Job return no findings that could be annotated")
+        .next("use replank check -o github for the findings, or -o text for the spread")
+}
+
 /// A name that says what the Job does: the same input, arguments and program have the same one.
 fn name(arguments: &Arguments, packed: &Packed, own: &OnClusterArgs, image: &str) -> String {
     let mut hash = Fnv::default();
@@ -234,11 +256,13 @@ fn together(
     }
     let summary = tally.summary();
     match args.output {
-        DocumentFormat::Text => {
+        RehearseFormat::Text => {
             printer.data(&report::seeds(&runs, &summary, Rows::of(args.all_seeds), printer.look()))?;
         }
-        DocumentFormat::Json => without_any(&summary, printer)?,
-        DocumentFormat::Markdown => return Err(one_rehearsal_only()),
+        // What a pod tells of a rehearsal is a line of the table: none of them is there whole.
+        RehearseFormat::Json => without_any(&summary, printer)?,
+        RehearseFormat::Markdown => return Err(one_rehearsal_only()),
+        RehearseFormat::Github => return Err(no_annotations()),
     }
     Ok(Exit::of(summary.verdict))
 }

@@ -22,6 +22,8 @@ const VERSION: &str = "replank.dev/part/v1alpha1";
 pub(super) const BYTES_MAX: usize = 4_096;
 /// Of something that says to be a part no more than this is unpacked.
 const UNPACKED_MAX: u64 = 16 << 20;
+/// Of so many runs of seeds the size is looked at, to say how many fit: each costs a compression.
+const LOOKED_AT: usize = 20;
 
 /// What all parts know: the rehearsal with seed 1.
 pub(super) struct Base {
@@ -72,32 +74,40 @@ impl Part {
 
     /// As one line.
     pub(super) fn write(&self, seeds: Seeds, base: &Base) -> Result<String> {
+        written(&self.runs, self.budget_violations, &self.beyond(base), seeds, base)
+    }
+
+    /// How many seeds have a result of no more than these bytes, judged by what there is of this part; `None` if not even one has.
+    ///
+    /// That of fewer seeds names no workload that this one does not name, so that all of these are counted in.
+    pub(super) fn seeds_within(&self, bytes: usize, base: &Base) -> Option<usize> {
+        let lowest = self.beyond(base);
+        let size = |runs: &[Run]| {
+            let last = runs.len() as u64;
+            let text = written(runs, self.budget_violations, &lowest, Seeds { first: 1, last }, base);
+            text.map_or(usize::MAX, |text| text.len())
+        };
+        let fit = |each: usize| self.runs.chunks(each).take(LOOKED_AT).all(|runs| size(runs) <= bytes);
+        let (mut fits, mut too_many) = (0, self.runs.len() + 1);
+        while too_many - fits > 1 {
+            let middle = usize::midpoint(fits, too_many);
+            if fit(middle) {
+                fits = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        (fits > 0).then_some(fits)
+    }
+
+    /// Workloads that are not as in the rehearsal with seed 1. One that had no pods to be moved with any of these seeds is told as met by none.
+    fn beyond(&self, base: &Base) -> Vec<Lowest> {
         let number = self.runs.len();
         let is_known =
             |one: &&Lowest| base.lowest.iter().any(|known| known.is_of(one) && known.times(number) == **one);
         let missing = base.lowest.iter().filter(|known| !self.lowest.iter().any(|one| one.is_of(known)));
-        let inner = Inner {
-            runs: self.runs.iter().map(Run::row).collect(),
-            violations: self.budget_violations,
-            // One that had no pods to be moved with any of these seeds is told as met by none.
-            lowest: self
-                .lowest
-                .iter()
-                .filter(|one| !is_known(one))
-                .cloned()
-                .chain(missing.map(|known| known.times(0)))
-                .collect(),
-        };
-        let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
-        packed.write_all(&serde_json::to_vec(&inner)?)?;
-        let written = Written {
-            version: VERSION.to_owned(),
-            first: seeds.first,
-            last: seeds.last,
-            base: base.trace_hash.clone(),
-            result: base64::encode(&packed.finish()?),
-        };
-        Ok(serde_json::to_string(&written)?)
+        let other = self.lowest.iter().filter(|one| !is_known(one)).cloned();
+        other.chain(missing.map(|known| known.times(0))).collect()
     }
 
     /// Reads the part with these seeds.
@@ -131,5 +141,57 @@ impl Part {
         lowest.extend(inner.lowest.into_iter().filter(|one| !one.is_empty()));
         let runs = (seeds.first..).zip(inner.runs).map(|(seed, row)| row.run(seed)).collect();
         Ok(Self { runs, budget_violations: inner.violations, lowest })
+    }
+}
+
+fn written(runs: &[Run], violations: usize, lowest: &[Lowest], seeds: Seeds, base: &Base) -> Result<String> {
+    let inner = Inner { runs: runs.iter().map(Run::row).collect(), violations, lowest: lowest.to_vec() };
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&serde_json::to_vec(&inner)?)?;
+    let written = Written {
+        version: VERSION.to_owned(),
+        first: seeds.first,
+        last: seeds.last,
+        base: base.trace_hash.clone(),
+        result: base64::encode(&packed.finish()?),
+    };
+    Ok(serde_json::to_string(&written)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn runs(number: u64) -> Vec<Run> {
+        let row = |seed: u64| {
+            let hash = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let row = json!([
+                "findings",
+                400_000 + hash % 300_000,
+                60 + hash % 9,
+                hash % 40,
+                0,
+                format!("{hash:016x}")
+            ]);
+            serde_json::from_value::<Row>(row).expect("a row").run(seed)
+        };
+        (1..=number).map(row).collect()
+    }
+
+    #[test]
+    fn the_number_of_seeds_that_fit_is_near_the_most_that_do() {
+        let base = Base { trace_hash: "0123456789abcdef".to_owned(), lowest: Vec::new() };
+        let part = |number| Part { runs: runs(number), budget_violations: 0, lowest: Vec::new() };
+        let size = |number| {
+            let seeds = Seeds { first: 1, last: number };
+            part(number).write(seeds, &base).expect("it can be written").len()
+        };
+        let fit = part(2_000).seeds_within(BYTES_MAX, &base).expect("some fit") as u64;
+        assert!(size(fit) <= BYTES_MAX, "{fit} seeds take {}", size(fit));
+        assert!(size(fit + fit / 8) > BYTES_MAX, "{} would fit, too", fit + fit / 8);
+        assert_eq!(part(20).seeds_within(BYTES_MAX, &base), Some(20));
+        assert_eq!(part(20).seeds_within(50, &base), None, "not even one");
     }
 }

@@ -13,7 +13,7 @@ use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::output::DocumentFormat;
+use crate::output::RehearseFormat;
 use crate::printer::Printer;
 use crate::snapshot::HOW_TO_SNAPSHOT;
 use chain::Came;
@@ -41,11 +41,15 @@ pub(crate) fn run(
     let plan = taken.plan(&looked)?;
     let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;
     let text = match args.output {
-        DocumentFormat::Text => text::text(&rehearsed, printer.look()),
-        DocumentFormat::Json => json::json(&rehearsed)?,
-        DocumentFormat::Markdown => {
+        RehearseFormat::Text => text::text(&rehearsed, printer.look()),
+        RehearseFormat::Json => json::json(&rehearsed)?,
+        RehearseFormat::Markdown => {
             return Err(Failure::usage_message("a change request covers one roll")
                 .next("use replank upgrade plan -o markdown for the whole upgrade"));
+        }
+        RehearseFormat::Github => {
+            return Err(Failure::usage_message("annotations cover one roll")
+                .next("use replank check -o github, or -o text for the whole upgrade"));
         }
     };
     printer.data(&text)?;

@@ -153,7 +153,9 @@ mod tests {
 
     #[test]
     fn every_command_has_its_examples() {
-        let commands: Vec<&str> = EXAMPLES.iter().map(|(command, _)| *command).collect();
+        // A group that does nothing by itself has examples of what is in it, and no end.
+        let all = EXAMPLES.iter().map(|(command, _)| *command);
+        let commands: Vec<&str> = all.filter(|command| *command != "cluster faults").collect();
         assert_eq!(commands, ENDS.iter().map(|ends| ends.command).collect::<Vec<_>>());
         for (command, lines) in EXAMPLES {
             assert!(!lines.is_empty(), "{command} has none");

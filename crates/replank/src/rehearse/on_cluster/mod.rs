@@ -25,7 +25,7 @@ use part::{BYTES_MAX, Base, Part};
 use replank_live::Connection;
 
 use super::run::{self, Remedies};
-use super::scene::{Scene, json};
+use super::scene::Scene;
 use super::seeds::{one_rehearsal_only, without_any};
 use crate::cli::RehearseArgs;
 use crate::exit::Exit;

@@ -28,6 +28,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut alerts = None;
     for subject in &survey.subjects {
         let Some(workload) = &subject.workload else { continue };
+        // What would be run again without leave has a finding of its own.
+        if rerun::is_unsafe(&subject.pod) && runs_again(survey, subject).is_some() {
+            continue;
+        }
         let stake = match subject.batch_kind() {
             Some(BatchKind::Job) => job_stake(survey, subject),
             Some(BatchKind::Workflow) => workflow_stake(survey, subject),
@@ -41,6 +45,10 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         if stake.severity == Severity::Warning {
             let alerts = alerts.get_or_insert_with(|| Alerts::read(survey.view));
             stake.text.push_str(&who_is_alerted(survey, subject, alerts));
+        }
+        // Every other remedy has the work run again.
+        if rerun::is_unsafe(&subject.pod) {
+            stake.remedy = kept_from_drains(survey, workload);
         }
         let finding = finding(survey, workload, stake);
         let known = findings.entry(workload.clone()).or_insert_with(|| finding.clone());
@@ -109,8 +117,20 @@ fn is_safe(pod: &Pod) -> bool {
     rerun::declared(pod) == Some(Ok(Rerun::Safe))
 }
 
+/// What has an evicted pod's work run again, if anything does.
+pub(super) fn runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
+    match subject.batch_kind()? {
+        BatchKind::Job => job_runs_again(survey, subject),
+        BatchKind::Workflow => workflow_runs_again(survey, subject),
+        BatchKind::RunsOnce | BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => {
+            let owner = subject.pod.meta.controller()?;
+            Some(format!("{} {} may make it again", owner.kind, owner.name))
+        }
+    }
+}
+
 /// Whether a Job runs the work of an evicted pod again, and by what.
-pub(super) fn job_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
+fn job_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
     let job = job_of(survey, &subject.pod)?;
     match cost(job, &subject.pod) {
         Cost::Time => Some("its failure policy ignores disruptions".to_owned()),
@@ -120,7 +140,7 @@ pub(super) fn job_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<S
 }
 
 /// The same of a Workflow's step.
-pub(super) fn workflow_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
+fn workflow_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
     let retry::Stake::Strategy { evicted, deleted, .. } = retry::stake_of(survey.view, &subject.pod)? else {
         return None;
     };
@@ -250,22 +270,27 @@ fn fits_eviction(rule: &PodFailurePolicyRule) -> bool {
 /// Of custom resources nothing is known but that their pods run to an end.
 fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Stake {
     let policy = subject.pod.spec.restart_policy.map_or("Never", |policy| policy.as_str());
-    let selector = common_labels(survey, workload);
     Stake {
         severity: Severity::Warning,
         text: format!(
             "restartPolicy {policy} and no disruption budget protects it: an eviction kills its work"
         ),
-        remedy: match selector {
-            Some(selector) => Remedy::edit(Edit::CreateBudget {
-                key: workload.key.clone(),
-                selector,
-                bound: BudgetBound::MinAvailable("9999".into()),
-            })
-            .note("a plain number: until the run is over"),
-            None => waited_for(survey, "6h", false),
-        },
+        remedy: budget_until_over(survey, workload).unwrap_or_else(|| waited_for(survey, "6h", false)),
     }
+}
+
+/// What keeps every drain from the pods of work that must not be run again.
+pub(super) fn kept_from_drains(survey: &Survey<'_>, workload: &Workload) -> Remedy {
+    let look = "a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it";
+    budget_until_over(survey, workload).map_or_else(|| Remedy::look(look), |remedy| remedy.or_look(look))
+}
+
+/// A budget that lets none of a workload's pods go. A plain number holds for whatever makes them.
+fn budget_until_over(survey: &Survey<'_>, workload: &Workload) -> Option<Remedy> {
+    let bound = BudgetBound::MinAvailable("9999".into());
+    let selector = common_labels(survey, workload)?;
+    let edit = Edit::CreateBudget { key: workload.key.clone(), selector, bound };
+    Some(Remedy::edit(edit).note("a plain number: until the run is over"))
 }
 
 fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {

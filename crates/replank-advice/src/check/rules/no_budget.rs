@@ -109,8 +109,10 @@ pub(super) fn common_labels(survey: &Survey<'_>, workload: &Workload) -> Option<
 }
 
 /// Labels that controllers put on pods: they change with every rollout, or from pod to pod.
-const GENERATED: [&str; 5] = [
+const GENERATED: [&str; 7] = [
     "pod-template-hash",
+    "batch.kubernetes.io/job-completion-index",
+    "workflows.argoproj.io/completed",
     "controller-revision-hash",
     "rollouts-pod-template-hash",
     "statefulset.kubernetes.io/pod-name",

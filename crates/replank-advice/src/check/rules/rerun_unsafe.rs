@@ -9,7 +9,7 @@ use replank_protocol::policy::BatchKind;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, workload_or_pod};
 use super::super::survey::{Subject, Survey};
-use super::batch_unprotected::{is_protected, job_runs_again, workflow_runs_again};
+use super::batch_unprotected::{is_protected, kept_from_drains, runs_again};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = BTreeMap::new();
@@ -45,16 +45,8 @@ fn unread(subject: &Subject, text: &str) -> Finding {
 
 fn declared(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
     let Some(kind) = subject.batch_kind() else { return Some(moved(subject)) };
-    let again = match kind {
-        BatchKind::Job => job_runs_again(survey, subject),
-        BatchKind::Workflow => workflow_runs_again(survey, subject),
-        BatchKind::RunsOnce | BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => {
-            let owner = subject.pod.meta.controller();
-            owner.map(|owner| format!("{} {} may make it again", owner.kind, owner.name))
-        }
-    };
     // Nobody evicts what a budget keeps.
-    let again = again.filter(|_| !is_protected(survey, subject))?;
+    let again = runs_again(survey, subject).filter(|_| !is_protected(survey, subject))?;
     let wait = survey.terms.batch.wait;
     let then = match survey.terms.batch.on_deadline {
         OnDeadline::Pause => "then the run pauses",
@@ -68,7 +60,7 @@ fn declared(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
         reason: format!(
             "declared unsafe to run again, and an eviction has it run again: {again}. A roll waits {wait} for it, {then}; other drains evict it"
         ),
-        remedy: remedy(kind),
+        remedy: remedy(survey, subject, kind),
     })
 }
 
@@ -84,28 +76,30 @@ fn moved(subject: &Subject) -> Finding {
     }
 }
 
-fn remedy(kind: BatchKind) -> Remedy {
-    let instead = match kind {
+/// Kept from every drain until it is over; and what has the next run end otherwise.
+fn remedy(survey: &Survey<'_>, subject: &Subject, kind: BatchKind) -> Remedy {
+    let next = match kind {
         BatchKind::Job => {
-            "have the Job fail instead: backoffLimit: 0, and no rule of its podFailurePolicy that ignores disruptions"
+            "the next one: backoffLimit: 0, and no rule of its podFailurePolicy that ignores disruptions; then an eviction fails it"
         }
         BatchKind::Workflow => {
-            "have the run fail instead: a retryStrategy whose expression excludes evicted steps (lastRetry.exitCode 143, \"pod deleted\")"
+            "the next one: a retryStrategy whose expression excludes evicted steps (lastRetry.exitCode 143, \"pod deleted\"); then an eviction fails it"
         }
         BatchKind::RunsOnce | BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => {
             "find out what its controller does when a pod is lost"
         }
     };
-    Remedy::look(format!(
-        "{instead}; or keep every drain from it: a disruption budget over its pods with minAvailable: 9999"
-    ))
+    match &subject.workload {
+        Some(workload) => kept_from_drains(survey, workload).look_first(next),
+        None => Remedy::look(next),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{budget, found, found_under, merge, node, pod, service};
+    use super::super::stage::{budget, found, found_under, merge, node, pod, remedies, service};
     use super::*;
 
     fn job(spec: Value, value: &str) -> Vec<Value> {
@@ -139,11 +133,25 @@ mod tests {
     fn what_is_declared_safe_is_not_told_as_a_cost() {
         let of = |spec: Value, value: &str| found(Rule::BatchUnprotected, job(spec, value));
         assert_eq!(of(json!({}), "safe"), [""; 0]);
-        assert_eq!(of(json!({}), "unsafe").len(), 1);
+        assert_eq!(of(json!({}), "unsafe"), [""; 0], "that it is run again is what is wrong with it");
         assert!(
             of(json!({"backoffLimit": 0}), "safe")[0].contains("an eviction fails the Job"),
             "and is not run again"
         );
+    }
+
+    #[test]
+    fn what_must_not_be_run_again_has_one_remedy_and_none_that_runs_it_again() {
+        let budget = "kubectl -n shop create pdb pay --selector='app=pay' --min-available=9999   # a plain number: until the run is over";
+        let of = |rule, spec: Value, value: &str| remedies(rule, job(spec, value));
+        let fails = of(Rule::BatchUnprotected, json!({"backoffLimit": 0}), "unsafe");
+        assert_eq!(fails, [budget]);
+        let again = of(Rule::RerunUnsafe, json!({}), "unsafe");
+        assert!(again[0].ends_with(budget) && !again[0].contains("Ignore"), "{again:?}");
+        // A value that cannot be read is no leave to run it again.
+        assert_eq!(of(Rule::BatchUnprotected, json!({"backoffLimit": 0}), "never"), [budget]);
+        let safe = of(Rule::BatchUnprotected, json!({"backoffLimit": 0}), "safe");
+        assert!(safe[0].contains("podFailurePolicy: {rules: [{action: Ignore"), "{safe:?}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod finding;
 pub mod fresh;
 pub mod group_facts;
 pub mod groups;
+pub mod helm;
 pub mod images;
 pub mod instance_types;
 pub mod keeper;

@@ -262,7 +262,8 @@ pub(super) fn patch(survey: &Survey<'_>, subject: &Subject, spec: &Value) -> Rem
     }
 }
 
-/// A change of an add-on of EKS (user guide "Create / update an Amazon EKS add-on"). What is set by hand would be set back by the next update of the add-on;
+/// A change of an add-on of EKS (user guide "Create / update an Amazon EKS add-on"; Terraform's `aws_eks_addon`; CloudFormation's `AWS::EKS::Addon`). Which of them manages it, no object of
+/// the cluster says. What is set by hand would be set back by the next update of the add-on;
 /// the values that are passed replace all that it has.
 pub(super) fn configure(
     survey: &Survey<'_>,
@@ -277,8 +278,12 @@ pub(super) fn configure(
     };
     let command = match cluster_name(survey.view) {
         Some(cluster) => format!(
-            "aws eks update-addon --cluster-name {cluster} --addon-name {} --resolve-conflicts PRESERVE --configuration-values '{values}'   # replaces all values of the add-on: add those that aws eks describe-addon shows",
-            managed.name
+            "aws eks update-addon --cluster-name {cluster} --addon-name {} --resolve-conflicts PRESERVE --configuration-values '{values}'   # replaces all values of the add-on: add those that aws eks describe-addon shows\n\
+             # if Terraform manages the add-on, in its aws_eks_addon: configuration_values = jsonencode({})\n\
+             # if CloudFormation manages it, in its AWS::EKS::Addon: ConfigurationValues: '{values}'",
+            managed.name,
+            // JSON is an expression of HCL, but for what begins a template in its texts.
+            values.to_string().replace("${", "$${").replace("%{", "%%{")
         ),
         None => format!(
             "where EKS manages the add-on {}, add to its configuration values (aws eks update-addon, which replaces all of them): {values}",

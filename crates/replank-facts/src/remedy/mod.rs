@@ -7,6 +7,7 @@
 mod blocks;
 mod edit;
 mod flow;
+mod hcl;
 mod new_budget;
 mod source;
 mod target;
@@ -16,7 +17,7 @@ mod tests;
 pub use blocks::{Block, Sort, blocks};
 pub use edit::{Edit, Verb, Write};
 pub use new_budget::BudgetBound;
-pub use source::{Change, Commit, Source, commits};
+pub use source::{Change, Commit, Form, Source, commits};
 pub use target::{Target, TargetKind};
 
 /// What to do.

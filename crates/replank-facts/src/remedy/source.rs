@@ -9,8 +9,10 @@ use replank_protocol::hindrance::Keeper;
 use serde_json::{Map, Value, json};
 
 use super::edit::{Edit, Verb};
+use super::hcl;
 use super::new_budget::budget;
 use super::target::Target;
+use crate::helm;
 use crate::keeper::keeper;
 
 /// Annotations and the label by which Helm knows what it has installed (helm.sh/docs/topics/charts: "Labels and annotations").
@@ -41,11 +43,8 @@ impl Source {
         if let Some((keeper, _)) = keeper(view, meta) {
             return Some(Self::Repository(keeper));
         }
-        let release =
-            meta.annotations.value(RELEASE).filter(|_| meta.labels.value(MANAGED_BY) == Some("Helm"));
-        if let Some(name) = release {
-            let namespace = meta.annotations.value(RELEASE_NAMESPACE).unwrap_or(meta.namespace.as_str());
-            return Some(Self::Release(Key::new(namespace, name)));
+        if let Some(release) = release(meta) {
+            return Some(Self::Release(release));
         }
         let managers = managers(meta);
         let is_of = |name: &str| managers.iter().any(|manager| manager == name);
@@ -84,6 +83,13 @@ impl Source {
     }
 }
 
+/// The release that has installed an object.
+fn release(meta: &Meta) -> Option<Key> {
+    let name = meta.annotations.value(RELEASE).filter(|_| meta.labels.value(MANAGED_BY) == Some("Helm"))?;
+    let namespace = meta.annotations.value(RELEASE_NAMESPACE).unwrap_or(meta.namespace.as_str());
+    Some(Key::new(namespace, name))
+}
+
 /// Who has written the object, as far as it was dumped with its managed fields.
 fn managers(meta: &Meta) -> Vec<String> {
     let raw: Value =
@@ -102,8 +108,29 @@ pub struct Commit {
     pub source: Source,
     /// What becomes of it there.
     pub change: Change,
-    /// What is written there, on a line. Empty where something is taken away.
+    /// In which form that is written.
+    pub form: Form,
+    /// What is written there. Empty where something is taken away.
     pub text: String,
+}
+
+/// In which form a change is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// One of the patches of a kustomization.
+    Patch,
+    /// A manifest of its own.
+    Manifest,
+    /// Values of a Helm release, in YAML; of Flux with the members of the HelmRelease about them.
+    Values,
+    /// The `manifest` of Terraform's `kubernetes_manifest`.
+    TerraformManifest,
+    /// Blocks and arguments of another resource of Terraform's Kubernetes provider.
+    TerraformResource,
+    /// The members as a manifest has them: the object's resource of Terraform has no argument for one of them.
+    Members,
+    /// Nothing is written.
+    Nothing,
 }
 
 /// What becomes of an object where people change it.
@@ -120,45 +147,58 @@ pub enum Change {
 impl fmt::Display for Commit {
     /// As a comment for a shell, and the line to commit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { object, source, change, text } = self;
-        let (who, how) = match source {
-            Source::Repository(keeper @ Keeper::HelmRelease { .. }) => (
-                keeper.to_string(),
-                "set it in the values of the release, or with this under spec.postRenderers[].kustomize.patches",
+        let Self { object, source, change, form, text } = self;
+        let who = match source {
+            Source::Release(release) => format!("the next upgrade of Helm release {release}"),
+            Source::Repository(_) | Source::Manifest | Source::Resource => source.name(),
+        };
+        if *change == Change::Added {
+            let place = match form {
+                Form::Patch | Form::Manifest | Form::Values => {
+                    "a file that the kustomization names under resources"
+                }
+                Form::TerraformResource => "a resource",
+                Form::TerraformManifest | Form::Members | Form::Nothing => "a kubernetes_manifest",
+            };
+            return write!(
+                f,
+                "# {} manages what it is for, so add it there: {place}:\n{text}",
+                source.name()
+            );
+        }
+        let how = match (form, source) {
+            (Form::Values, Source::Release(release)) => format!(
+                "set it in its values (helm get values {} -n {} shows those that are set)",
+                release.name, release.namespace
             ),
-            Source::Repository(keeper) => (
-                keeper.to_string(),
-                "commit it to the source of that, as one of the patches of a kustomization",
-            ),
-            Source::Release(release) => (
-                format!("the next upgrade of Helm release {release}"),
-                "set it in the values of the release, or post-render with this patch of a kustomization",
-            ),
-            Source::Manifest => {
-                ("Terraform".to_owned(), "merge this into the manifest of its kubernetes_manifest")
+            (Form::Values, Source::Repository(_) | Source::Manifest | Source::Resource) => {
+                "set it in its values".to_owned()
             }
-            Source::Resource => {
-                ("Terraform".to_owned(), "set the same in its resource, whose names have underscores")
+            (Form::Patch, Source::Repository(Keeper::HelmRelease { .. })) => {
+                "set it in the values of the release, or with this under spec.postRenderers[].kustomize.patches".to_owned()
             }
+            (Form::Patch, Source::Release(release)) => format!(
+                "set it in the values of the release, or render it through a kustomization with this under patches (helm upgrade {} CHART -n {} --post-renderer PROGRAM)",
+                release.name, release.namespace
+            ),
+            (Form::Patch | Form::Manifest, Source::Repository(_) | Source::Manifest | Source::Resource)
+            | (Form::Manifest, Source::Release(_)) => {
+                "commit it to the source of that, as one of the patches of a kustomization".to_owned()
+            }
+            (Form::TerraformManifest, _) => "merge this into its kubernetes_manifest".to_owned(),
+            (Form::TerraformResource, _) => match hcl::resource_type(object.kind) {
+                Some(resource) => format!("set this in its {resource}"),
+                None => "set this in its resource".to_owned(),
+            },
+            (Form::Members, _) => "its resource has no argument for all of this; a kubernetes_manifest takes it".to_owned(),
+            (Form::Nothing, _) => return write!(f, "# {who} puts {object} back: remove its resource"),
         };
         match change {
-            Change::Set => write!(f, "# {who} puts {object} back: {how}:\n{text}"),
-            Change::Gone if text.is_empty() => {
-                write!(f, "# {who} puts {object} back: take its resource away")
-            }
             Change::Gone => write!(
                 f,
-                "# {who} puts {object} back: take it away in the source, or with this patch of a kustomization:\n{text}"
+                "# {who} puts {object} back: remove it in the source, or with this patch of a kustomization:\n{text}"
             ),
-            Change::Added => {
-                let place = match source {
-                    Source::Repository(_) | Source::Release(_) => {
-                        "a file that the kustomization names under resources"
-                    }
-                    Source::Manifest | Source::Resource => "the manifest of a kubernetes_manifest",
-                };
-                write!(f, "# {} keeps what it is for, so add it there: {place}:\n{text}", source.name())
-            }
+            Change::Set | Change::Added => write!(f, "# {who} puts {object} back: {how}:\n{text}"),
         }
     }
 }
@@ -169,7 +209,8 @@ pub fn commits(view: &View, edit: &Edit, found_at: Option<&Target>) -> Vec<Commi
     let mut commits = Vec::new();
     for (object, body) in bodies(edit) {
         let kept = if matches!(edit, Edit::CreateBudget { .. }) { found_at } else { Some(&object) };
-        let Some(source) = kept.and_then(|target| Source::of(view, &meta(view, target)?)) else { continue };
+        let Some(meta) = kept.and_then(|target| meta(view, target)) else { continue };
+        let Some(source) = Source::of(view, &meta) else { continue };
         let change = match edit {
             Edit::CreateBudget { .. } => Change::Added,
             Edit::Delete { .. } => Change::Gone,
@@ -183,8 +224,18 @@ pub fn commits(view: &View, edit: &Edit, found_at: Option<&Target>) -> Vec<Commi
             | Edit::Uncordon { .. }
             | Edit::Plan { .. } => Change::Set,
         };
-        let text = written(&source, &object, (body, change), edit);
-        commits.push(Commit { object, source, change, text });
+        let of_release = release(&meta).filter(|_| change == Change::Set && !is_of_argo(&source));
+        let values = of_release.and_then(|release| values(view, &release, &object, &body));
+        let (form, text) = match (values, &source) {
+            (Some(values), Source::Repository(_)) => {
+                (Form::Values, yaml(&json!({"spec": {"values": values}}), 0))
+            }
+            (Some(values), Source::Release(_) | Source::Manifest | Source::Resource) => {
+                (Form::Values, yaml(&values, 0))
+            }
+            (None, _) => written(&source, &object, (body, change), edit),
+        };
+        commits.push(Commit { object, source, change, form, text });
     }
     commits
 }
@@ -223,24 +274,57 @@ fn bodies(edit: &Edit) -> Vec<(Target, Value)> {
     }
 }
 
+/// Whether Argo CD manages an object. It renders charts itself: what a release of the same name has rendered is nothing to it.
+fn is_of_argo(source: &Source) -> bool {
+    matches!(source, Source::Repository(Keeper::Application { .. }))
+}
+
+/// The values of a release that make a change, where its chart proves them.
+fn values(view: &View, release: &Key, object: &Target, body: &Value) -> Option<Value> {
+    let release = helm::deployed(view, release)?;
+    helm::setting(&release, (object.kind.as_str(), object.key.name.as_str()), body)
+}
+
+/// Maps of maps in YAML, a member on each line.
+fn yaml(value: &Value, depth: usize) -> String {
+    let Value::Object(members) = value else { return value.to_string() };
+    let indent = "  ".repeat(depth);
+    let lines = members.iter().map(|(key, value)| match value {
+        Value::Object(_) => format!("{indent}{key}:\n{}", yaml(value, depth + 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            format!("{indent}{key}: {value}")
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The change in the language of its source.
-fn written(source: &Source, object: &Target, (body, change): (Value, Change), edit: &Edit) -> String {
+fn written(source: &Source, object: &Target, (body, change): (Value, Change), edit: &Edit) -> (Form, String) {
     match (source, change) {
-        (Source::Repository(_) | Source::Release(_), Change::Added) => named(object, body).to_string(),
+        (Source::Repository(_) | Source::Release(_), Change::Added) => {
+            (Form::Manifest, named(object, body).to_string())
+        }
         (Source::Repository(_) | Source::Release(_), Change::Set | Change::Gone) => {
             let replaces = edit.writes().iter().all(|write| write.verb == Verb::MergePatch);
             let body = if replaces { replacing(body) } else { body };
-            format!("- patch: '{}'", named(object, body).to_string().replace('\'', "''"))
+            let patch = named(object, body).to_string().replace('\'', "''");
+            (Form::Patch, format!("- patch: '{patch}'"))
         }
-        (Source::Manifest | Source::Resource, Change::Gone) => String::new(),
-        (Source::Manifest | Source::Resource, Change::Added) => hcl(&named(object, body)),
-        (Source::Manifest | Source::Resource, Change::Set) => hcl(&body),
+        (Source::Manifest | Source::Resource, Change::Gone) => (Form::Nothing, String::new()),
+        (Source::Manifest, Change::Added) => (Form::TerraformManifest, hcl::manifest(&named(object, body))),
+        (Source::Manifest, Change::Set) => (Form::TerraformManifest, hcl::manifest(&body)),
+        (Source::Resource, Change::Added) => {
+            let whole = named(object, body);
+            match hcl::resource(object.kind, object.key.name.as_str(), &whole) {
+                Some(text) => (Form::TerraformResource, text),
+                None => (Form::TerraformManifest, hcl::manifest(&whole)),
+            }
+        }
+        (Source::Resource, Change::Set) => match hcl::blocks(&body, 0) {
+            Some(text) => (Form::TerraformResource, text.trim_end().to_owned()),
+            None => (Form::Members, hcl::manifest(&body)),
+        },
     }
-}
-
-/// JSON is an expression of HCL, but for what begins a template in its texts.
-fn hcl(value: &Value) -> String {
-    value.to_string().replace("${", "$${").replace("%{", "%%{")
 }
 
 /// The members of an object with what names it.

@@ -331,17 +331,51 @@ fn a_change_is_told_as_it_is_committed_where_the_object_is_kept() {
     assert_eq!(told, by("flux", "Flux HelmRelease flux-system/apps", patch));
     let release = json!({"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "ops"}});
     assert_eq!(commits("helm", &release), by("helm", "Helm release ops/web", patch));
-    for manager in ["Terraform", "HashiCorp"] {
+    let of_terraform = [
+        ("Terraform", "manifest = {\n  spec = {\n    maxUnavailable = 1\n    minAvailable = null\n  }\n}"),
+        ("HashiCorp", "spec {\n  max_unavailable = \"1\"\n  min_available = null\n}"),
+    ];
+    for (manager, text) in of_terraform {
         let metadata =
             json!({"managedFields": [{"manager": manager, "operation": "Apply", "apiVersion": "policy/v1"}]});
         let told = commits(manager, &metadata);
-        let text = r#"{"spec":{"maxUnavailable":1,"minAvailable":null}}"#;
         assert_eq!(told, json!([{"object": object, "tool": "terraform", "change": "set", "text": text}]));
     }
     // Nobody keeps it: labels that everybody uses, and somebody's hands.
     let nobody = json!({"labels": {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "web"},
         "managedFields": [{"manager": "kubectl", "operation": "Update", "apiVersion": "policy/v1"}]});
     assert_eq!(commits("nobody", &nobody), json!([]));
+}
+
+#[test]
+fn each_tool_of_the_example_gets_the_change_in_its_own_form() {
+    let found =
+        check("examples/questions/keepers.yaml", &["--only", "pdb-never-allows", "-o", "json"]).json();
+    let commits = |name: &str| {
+        let object = format!("PodDisruptionBudget shop/{name}");
+        let all = found["findings"].as_array().expect("a list");
+        let one = all.iter().find(|one| one["object"] == *object).expect("it is found");
+        let texts = one["commits"].as_array().expect("a list").iter();
+        texts.map(|one| one["text"].as_str().expect("a text").to_owned()).collect::<Vec<_>>()
+    };
+    assert!(commits("cart")[0].starts_with("- patch: '{"), "Argo CD");
+    assert_eq!(
+        commits("catalog"),
+        ["pdb:\n  maxUnavailable: 1\n  minAvailable: null"],
+        "a release that is stored"
+    );
+    assert!(commits("legacy")[0].starts_with("- patch: '{"), "a release whose chart the dump does not have");
+    assert_eq!(
+        commits("payment"),
+        ["spec:\n  values:\n    pdb:\n      maxUnavailable: 1\n      minAvailable: null"],
+        "Flux"
+    );
+    assert_eq!(
+        commits("stock"),
+        ["spec {\n  max_unavailable = \"1\"\n  min_available = null\n}"],
+        "Terraform"
+    );
+    assert_eq!(commits("search"), [""; 0], "nobody manages it");
 }
 
 #[test]

@@ -182,7 +182,9 @@ mod tests {
             remedy.contains(r#"{"effect":"NoSchedule","key":"role","operator":"Equal","value":"master"}"#)
                 && remedy.contains(r#""key":"CriticalAddonsOnly""#)
                 && remedy.contains(r#""nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}"#)
-                && remedy.contains("replaces all values of the add-on"),
+                && remedy.contains("replaces all values of the add-on")
+                && remedy.contains("in its aws_eks_addon: configuration_values = jsonencode({\"")
+                && remedy.contains("in its AWS::EKS::Addon: ConfigurationValues: '{\""),
             "{remedy}"
         );
         assert!(!remedy.contains("CLUSTER"), "{remedy}");

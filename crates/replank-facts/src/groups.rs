@@ -27,7 +27,7 @@ use crate::node_labels::is_by_hand;
 use crate::plan::{ChosenBy, Plan};
 use crate::target_groups;
 
-/// The label by which eksctl names a node's group, beside EKS' own (eksctl, pkg/apis/eksctl.io `NodeGroupNameLabel`).
+/// The label by which eksctl names a node's group, beside EKS's own (eksctl, pkg/apis/eksctl.io `NodeGroupNameLabel`).
 const LABEL_EKSCTL_NODEGROUP: &str = "alpha.eksctl.io/nodegroup-name";
 
 /// What makes nodes a group.

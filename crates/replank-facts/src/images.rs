@@ -1,64 +1,71 @@
-//! Releases of EKS' images: which were published, which one a node runs, and which somebody does not want.
+//! Releases of EKS's images: which were published, which one a node runs, and which somebody does not want.
 //!
 //! Nodes do not name their release. What they show (kubelet, operating system, kernel) fits one release of the table, or several that differ in nothing
 //! that a node shows.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use replank_model::object::cloud::AmiType;
 use replank_model::object::node::{LABEL_EKS_IMAGE, Node};
+use serde::{Deserialize, Serialize};
 
 use crate::release::ReleaseVersion;
 
-/// The day of the table.
+/// The day of the built-in table.
 pub const IMAGES_DATE: &str = "2026-07-21";
 /// Amazon Linux 2023, x86_64, standard; of the changelog of awslabs/amazon-eks-ami.
 const TABLE: &str = include_str!("../data/eks-images.tsv");
 
 /// A release of the image for one minor version of Kubernetes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Release {
     /// Such as `1.36.2-20260714`: what EKS calls `releaseVersion`.
-    pub version: &'static str,
+    #[serde(rename = "releaseVersion")]
+    pub version: Cow<'static, str>,
     /// Whether it was abandoned for the next one.
+    #[serde(default)]
     pub abandoned: bool,
     /// Version of Amazon Linux, such as `2023.12.20260710`.
-    pub system: &'static str,
-    /// Kernel, without what says that it is Amazon's; `-` where the table has none.
-    kernel: &'static str,
+    #[serde(rename = "amazonLinux")]
+    pub system: Cow<'static, str>,
+    /// Kernel, without what says that it is Amazon's, where the table has it.
+    #[serde(default)]
+    kernel: Option<Cow<'static, str>>,
     /// Version of containerd.
-    pub containerd: &'static str,
+    pub containerd: Cow<'static, str>,
 }
 
 impl Release {
     fn read(line: &'static str) -> Option<Self> {
-        let mut fields = line.split('\t');
+        let mut fields = line.split('\t').map(Cow::Borrowed);
         let mut next = || fields.next();
         Some(Self {
             version: next()?,
             abandoned: next()? == "abandoned",
             system: next()?,
-            kernel: next()?,
+            kernel: next().map(|kernel| (kernel != "-").then_some(kernel))?,
             containerd: next()?,
         })
     }
 
     /// Its kubelet, such as `1.36.2`.
     #[must_use]
-    pub fn kubelet(&self) -> &'static str {
-        self.version.split_once('-').map_or(self.version, |(kubelet, _)| kubelet)
+    pub fn kubelet(&self) -> &str {
+        self.version.split_once('-').map_or(&*self.version, |(kubelet, _)| kubelet)
     }
 
     /// Its day, such as `20260714`.
     #[must_use]
-    pub fn day(&self) -> &'static str {
+    pub fn day(&self) -> &str {
         self.version.split_once('-').map_or("", |(_, day)| day)
     }
 
     /// Its minor version, such as `1.36`.
     #[must_use]
-    pub fn minor(&self) -> &'static str {
+    pub fn minor(&self) -> &str {
         let kubelet = self.kubelet();
         kubelet.rsplit_once('.').map_or(kubelet, |(minor, _)| minor)
     }
@@ -70,26 +77,82 @@ impl Release {
         let kubelet = info.kubelet_version.trim_start_matches('v');
         let kubelet = kubelet.split('-').next().unwrap_or(kubelet);
         let kernel = &*info.kernel_version;
-        let has_kernel = self.kernel == "-" || kernel.is_empty() || kernel.starts_with(self.kernel);
-        info.os_image.strip_prefix("Amazon Linux ") == Some(self.system)
+        let has_kernel =
+            kernel.is_empty() || self.kernel.as_ref().is_none_or(|own| kernel.starts_with(&**own));
+        info.os_image.strip_prefix("Amazon Linux ") == Some(&*self.system)
             && kubelet == self.kubelet()
             && has_kernel
     }
 }
 
-/// All releases of the table, the newest first.
-#[must_use]
-pub fn releases() -> Vec<Release> {
-    TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(Release::read).collect()
+/// Releases, the newest first, and the day as of which they are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Releases {
+    rows: Vec<Release>,
+    date: String,
 }
 
-/// The day of the release that a node shows, where what it shows fits one release only.
+/// Why a table of releases cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReleases {
+    /// It is of another form.
+    #[error(transparent)]
+    Form(#[from] serde_json::Error),
+    /// A row names no release.
+    #[error("{0:?} is not a release such as 1.36.2-20260714")]
+    Version(String),
+}
+
+impl Releases {
+    /// The built-in table.
+    #[must_use]
+    pub fn embedded() -> Self {
+        let rows = TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(Release::read).collect();
+        Self { rows, date: IMAGES_DATE.to_owned() }
+    }
+
+    /// Rows that replace those of the same release, and more of them: in JSON, as `replank data --table images -o json` prints them. What is known is as new as the newest row.
+    ///
+    /// # Errors
+    /// Where the text is of another form; nothing is taken in then.
+    pub fn overlay(&mut self, text: &str) -> Result<usize, NotReleases> {
+        let more: Vec<Release> = serde_json::from_str(text)?;
+        if let Some(wrong) = more.iter().find(|one| one.version.parse::<ReleaseVersion>().is_err()) {
+            return Err(NotReleases::Version(wrong.version.to_string()));
+        }
+        let count = more.len();
+        self.rows.retain(|row| more.iter().all(|one| one.version != row.version));
+        self.rows.extend(more);
+        self.rows.sort_by(|a, b| b.day().cmp(a.day()));
+        if let Some(newest) = self.rows.first().map(Release::day).filter(|day| day.len() == 8) {
+            let date = format!("{}-{}-{}", &newest[..4], &newest[4..6], &newest[6..]);
+            if date > self.date {
+                self.date = date;
+            }
+        }
+        Ok(count)
+    }
+
+    /// All of them, the newest first.
+    #[must_use]
+    pub fn rows(&self) -> &[Release] {
+        &self.rows
+    }
+
+    /// As of which day they are known: `2026-07-21`.
+    #[must_use]
+    pub fn date(&self) -> &str {
+        &self.date
+    }
+}
+
+/// The day of the release that a node shows, where what it shows fits one release of the built-in table only.
 #[must_use]
-pub fn day_shown(node: &Node) -> Option<&'static str> {
-    let all = releases();
-    let mut fitting = all.iter().filter(|release| release.fits(node));
+pub fn day_shown(node: &Node) -> Option<String> {
+    let all = Releases::embedded();
+    let mut fitting = all.rows().iter().filter(|release| release.fits(node));
     let only = fitting.next()?;
-    fitting.next().is_none().then(|| only.day())
+    fitting.next().is_none().then(|| only.day().to_owned())
 }
 
 /// An image that is not to be used.
@@ -128,7 +191,7 @@ impl Which {
     pub fn is(&self, release: &Release) -> bool {
         match self {
             Self::Image(_) => false,
-            Self::Release(version) => release.version == version,
+            Self::Release(version) => release.version == *version,
             Self::Day(day) => release.day() == day,
         }
     }
@@ -229,15 +292,19 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_is_whole_and_the_newest_comes_first() {
-        let all = releases();
+        let table = Releases::embedded();
+        let all = table.rows();
         assert_eq!(all.len(), TABLE.lines().count() - 2);
         assert!(all.iter().all(|one| one.day().len() == 8
             && one.system.starts_with("2023.")
             && !one.containerd.is_empty()));
         assert!(all.is_sorted_by(|a, b| a.day() >= b.day()));
-        assert_eq!((all[0].version, all[0].minor()), ("1.36.2-20260714", "1.36"));
-        let abandoned: Vec<&str> =
-            all.iter().filter(|one| one.abandoned && one.minor() == "1.35").map(|one| one.version).collect();
+        assert_eq!((&*all[0].version, all[0].minor()), ("1.36.2-20260714", "1.36"));
+        let abandoned: Vec<&str> = all
+            .iter()
+            .filter(|one| one.abandoned && one.minor() == "1.35")
+            .map(|one| &*one.version)
+            .collect();
         assert_eq!(abandoned, ["1.35.2-20260311", "1.35.0-20260128"]);
     }
 
@@ -245,9 +312,9 @@ mod tests {
     fn a_node_is_known_by_what_it_shows() {
         let of = |kubelet: &str, system: &str, kernel: &str| {
             let node = node(kubelet, system, kernel);
-            let fitting: Vec<&str> =
-                releases().iter().filter(|one| one.fits(&node)).map(|one| one.version).collect();
-            fitting
+            let table = Releases::embedded();
+            let fitting = table.rows().iter().filter(|one| one.fits(&node)).map(|one| one.version.clone());
+            fitting.collect::<Vec<_>>()
         };
         let kernel = "6.12.94-123.180.amzn2023.x86_64";
         assert_eq!(of("v1.35.6-eks-0123456", "Amazon Linux 2023.12.20260710", kernel), ["1.35.6-20260714"]);
@@ -256,8 +323,36 @@ mod tests {
         assert_eq!(of("v1.35.6-eks-0123456", "Bottlerocket OS 1.50.0", kernel), [""; 0]);
         let shown =
             |kubelet: &str, kernel: &str| day_shown(&node(kubelet, "Amazon Linux 2023.12.20260710", kernel));
-        assert_eq!(shown("v1.35.6-eks-0123456", kernel), Some("20260714"));
+        assert_eq!(shown("v1.35.6-eks-0123456", kernel).as_deref(), Some("20260714"));
         assert_eq!(shown("v1.35.5-eks-0123456", kernel), None);
+    }
+
+    #[test]
+    fn rows_replace_those_of_the_same_release_and_make_the_table_newer() {
+        let mut table = Releases::embedded();
+        let count = table.rows().len();
+        let rows = r#"[{"releaseVersion": "1.35.6-20260714", "abandoned": true, "amazonLinux": "2023.12.20260710", "kernel": "6.12.94-123.180", "containerd": "2.2.4"},
+            {"releaseVersion": "1.36.9-20261101", "amazonLinux": "2023.14.20261020", "containerd": "2.2.9"}]"#;
+        assert_eq!(table.overlay(rows).expect("it is of the form"), 2);
+        assert_eq!((table.rows().len(), table.date()), (count + 1, "2026-11-01"));
+        assert_eq!(&*table.rows()[0].version, "1.36.9-20261101");
+        let july = table.rows().iter().filter(|one| one.version == "1.35.6-20260714").collect::<Vec<_>>();
+        assert!(july.len() == 1 && july[0].abandoned);
+        let before = table.clone();
+        let wrong = r#"[{"releaseVersion": "20261101", "amazonLinux": "x", "containerd": "y"}]"#;
+        assert_eq!(
+            table.overlay(wrong).unwrap_err().to_string(),
+            "\"20261101\" is not a release such as 1.36.2-20260714"
+        );
+        assert_eq!(table, before);
+    }
+
+    #[test]
+    fn what_is_printed_can_be_taken_in_again() {
+        let table = Releases::embedded();
+        let mut again = Releases { rows: Vec::new(), date: IMAGES_DATE.to_owned() };
+        again.overlay(&serde_json::to_string(table.rows()).expect("plain data")).expect("it is of the form");
+        assert_eq!(again, table);
     }
 
     #[test]

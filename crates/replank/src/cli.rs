@@ -65,7 +65,7 @@ pub(crate) struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Rehearses a node roll on a simulated copy of a cluster, in virtual time. Changes nothing.
+    /// Rehearses a node roll on a simulated copy of a cluster, in virtual time. Changes nothing; only --on-cluster --apply creates a Job, which rehearses on a cluster.
     ///
     /// Reads what `kubectl get … -A -o json` (or `-o yaml`) prints, runs the plan on a simulated copy of it, and reports
     /// how long it takes, what would break, and what to change first. Without SNAPSHOT and plan a bundled example is
@@ -172,13 +172,13 @@ pub(crate) enum Command {
     #[command(after_help = ends::table("leftover"))]
     Leftover(LeftoverArgs),
 
-    /// Tells what a run did, when and why, from the journal that it wrote (--journal). Changes nothing.
+    /// Reports what a run did, when and why, from the journal that it wrote (--journal), or a rehearsal from its JSON. Changes nothing.
     ///
     /// A rehearsal and a live run write the same lines. docs/journal.md describes them.
     #[command(after_help = ends::table("report"))]
     Report(ReportArgs),
 
-    /// Compares two journals, such as a rehearsal's with that of the live run. Changes nothing.
+    /// Compares two rehearsals (their JSON), or two journals, such as a rehearsal's with that of the live run. Changes nothing.
     ///
     /// Compared are the end, the nodes and their order, the pods of each workload that were moved from each node, refused evictions, and times.
     #[command(after_help = ends::table("diff"))]
@@ -289,6 +289,10 @@ pub(crate) struct CheckArgs {
     /// A list of machine images that must not be used: nodes with one are found, with the release to go back to; docs/check.md describes it.
     #[arg(long, value_name = "FILE")]
     pub(crate) bad_images: Option<PathBuf>,
+
+    /// Releases of EKS's images that replace or add to the built-in ones, as JSON rows in the form of `replank data --table images -o json`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image_releases: Option<PathBuf>,
 
     /// A directory with output of the AWS command line (lifecycle hooks, EventBridge rules, queue): also finds what is missing for nodes to be drained whose instance
     /// AWS takes away; docs/termination.md describes it.
@@ -510,7 +514,7 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "LOAD")]
     pub(crate) connections: Vec<String>,
 
-    /// Compares what others would have done with the same nodes, in one table: EKS' own update, the same with force, a person with kubectl, Replank.
+    /// Compares what others would have done with the same nodes, in one table: EKS's own update, the same with force, a person with kubectl, Replank.
     /// docs/compare.md describes each of them.
     #[arg(
         long = "as",
@@ -614,7 +618,7 @@ impl RehearseArgs {
 /// Who replaces the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WayArg {
-    /// EKS' own update of managed node groups.
+    /// EKS's own update of managed node groups.
     Eks,
     /// The same with force.
     EksForce,

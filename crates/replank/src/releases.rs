@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use replank_facts::group_facts::Facts;
 use replank_facts::groups::LearntGroup;
 use replank_facts::plan::{ChosenBy, OnFailure, Plan};
 use replank_facts::release::ReleaseVersion;
@@ -39,6 +40,24 @@ pub(crate) fn are_wanted(plan: &Plan, groups: &[NodeGroup]) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// Groups of a rehearsal of which nobody says that EKS manages them, though the plan names a release: `roll` reads what they are, and refuses a release for self-managed ones.
+pub(crate) fn unknown(plan: &Plan, groups: &[NodeGroup], facts: &[Facts]) -> Vec<String> {
+    let Some(release) = &plan.target.release_version else { return Vec::new() };
+    let lands = |group: &&NodeGroup| plan.target.group.is_none() || plan.target.lands_in(&group.name);
+    let is_known = |group: &NodeGroup| facts.iter().any(|one| one.name == group.name);
+    let groups = groups.iter().filter(lands).filter(|group| group.kind == GroupKind::SelfManaged);
+    groups
+        .filter(|group| !is_known(group))
+        .map(|group| {
+            format!(
+                "group {} counts as self-managed here, and replank roll refuses target.releaseVersion: {release} for a self-managed group; if EKS manages it, say so in the \
+                 plan (nodeGroups: [{{name: {}, managedBy: eks}}]), or pass --groups",
+                group.name, group.name
+            )
+        })
+        .collect()
 }
 
 /// Without a release that the plan names, EKS updates a node group to its newest one, and which that is only EKS knows when it is asked.
@@ -163,6 +182,19 @@ mod tests {
         template.profile.kubelet_version = "v1.35.4-eks-1".into();
         let size = GroupSize { min: 0, max: 3, desired: 3 };
         NodeGroup { kind, ..NodeGroup::new(name.into(), size, Vec::new(), template) }
+    }
+
+    #[test]
+    fn a_rehearsal_says_what_roll_would_refuse() {
+        let release = plan(&json!({"releaseVersion": "1.36.1-20260610"}), "pause");
+        let of = |plan: &Plan, kind: GroupKind| unknown(plan, &[group("web", kind)], &[]);
+        let told = of(&release, GroupKind::SelfManaged);
+        assert!(told[0].contains("replank roll refuses target.releaseVersion: 1.36.1-20260610"), "{told:?}");
+        assert!(told[0].contains("nodeGroups: [{name: web, managedBy: eks}]"), "{told:?}");
+        assert_eq!(of(&release, GroupKind::EksManaged), [""; 0]);
+        assert_eq!(of(&plan(&json!({"image": "ami-2"}), "pause"), GroupKind::SelfManaged), [""; 0]);
+        let moved = plan(&json!({"releaseVersion": "1.36.1-20260610", "group": "green"}), "pause");
+        assert_eq!(of(&moved, GroupKind::SelfManaged), [""; 0], "its nodes leave it");
     }
 
     #[test]

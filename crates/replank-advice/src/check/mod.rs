@@ -13,9 +13,9 @@ mod survey;
 use replank_model::view::View;
 
 pub use finding::{Finding, ObjectName, Rule, Severity};
+pub use rules::Images;
 
 use replank_facts::group_facts::Facts;
-use replank_facts::images::BadImage;
 use replank_facts::network::Network;
 use replank_facts::plan::Plan;
 use replank_facts::plan::RunOptions;
@@ -38,7 +38,7 @@ pub fn impossible(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Finding
     findings
 }
 
-/// At which nodes EKS' own update of their managed group would give up after 15 minutes, or may.
+/// At which nodes EKS's own update of their managed group would give up after 15 minutes, or may.
 #[must_use]
 pub fn managed_update(view: &View, plan: Option<&Plan>, options: &RunOptions) -> Vec<Finding> {
     let mut findings = rules::managed_update(&Survey::of(view, plan, options));
@@ -72,15 +72,15 @@ pub fn group_network(
     findings
 }
 
-/// Nodes that run an image which is on a list, or a release that was abandoned.
+/// Nodes that run an image which is on a list, or a release that was abandoned, and what is wrong with the image that the plan names. It stands for what [`run`] finds of images.
 #[must_use]
 pub fn image_releases(
     view: &View,
     plan: Option<&Plan>,
     options: &RunOptions,
-    bad: &[BadImage],
+    images: &Images<'_>,
 ) -> Vec<Finding> {
-    let mut findings = rules::image_releases(&Survey::of(view, plan, options), bad);
+    let mut findings = rules::image_releases(&Survey::of(view, plan, options), images);
     Finding::sort(&mut findings);
     findings
 }

@@ -6,7 +6,7 @@ use replank_advice::check::{self, Finding};
 use replank_core::scale;
 use replank_facts::coverage::Coverage;
 use replank_facts::groups::GroupBy;
-use replank_facts::images::BadImage;
+use replank_facts::images::{BadImage, Releases};
 use replank_facts::network::Network;
 use replank_facts::plan::RunOptions;
 use replank_facts::termination::account::Account;
@@ -21,12 +21,14 @@ const REHEARSED_MAX: usize = 20_000;
 /// Questions that are asked only on request.
 #[derive(Debug, Default)]
 pub(crate) struct Besides {
-    /// At which nodes EKS' own update of their managed group would give up.
+    /// At which nodes EKS's own update of their managed group would give up.
     pub(crate) managed_update: bool,
     /// Whether what tells the cluster of instances that go is sufficient in this account, and what the group that nodes move into lacks by its security groups.
     pub(crate) account: Option<(Account, Network)>,
     /// Which nodes have an image of this list.
     pub(crate) bad_images: Option<Vec<BadImage>>,
+    /// Releases of images with rows of one's own, where there are some.
+    pub(crate) releases: Option<Releases>,
 }
 
 /// Findings, the worst first, each with what was proved of its remedy.
@@ -62,12 +64,18 @@ impl Found {
             more.extend(check::termination_setup(&view, plan, &options, account));
             more.extend(check::group_network(&view, plan, &options, network));
         }
-        if let Some(bad) = &besides.bad_images {
-            more.extend(check::image_releases(&view, plan, &options, bad));
+        let of_images = besides.bad_images.is_some() || besides.releases.is_some();
+        if of_images {
+            let embedded = Releases::embedded();
+            let releases = besides.releases.as_ref().unwrap_or(&embedded);
+            let images = check::Images { releases, bad: besides.bad_images.as_deref() };
+            more.extend(check::image_releases(&view, plan, &options, &images));
         }
         let none = std::iter::repeat_with(Proofs::default);
-        let mut all: Vec<(Finding, Proofs)> =
-            findings.into_iter().zip(proofs).chain(more.into_iter().zip(none)).collect();
+        // What is found of images with the lists stands for what is found without them.
+        let found = findings.into_iter().zip(proofs);
+        let found = found.filter(|(one, _)| !(of_images && one.rule == check::Rule::ImageRelease));
+        let mut all: Vec<(Finding, Proofs)> = found.chain(more.into_iter().zip(none)).collect();
         all.sort_by(|(a, _), (b, _)| {
             (a.severity, a.rule, &a.object, &a.reason).cmp(&(b.severity, b.rule, &b.object, &b.reason))
         });

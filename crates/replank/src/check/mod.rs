@@ -12,7 +12,7 @@ mod preview;
 pub(crate) mod sarif;
 
 use crate::output::CheckFormat;
-use crate::report::words::grouped;
+use crate::report::words::{count, grouped};
 pub(crate) use asked::Asked;
 use checked::{Checked, scope};
 use found::Besides;
@@ -29,7 +29,7 @@ use replank_core::nodes_to_replace;
 use replank_core::scale;
 use replank_facts::coverage::Question;
 use replank_facts::groups::GroupBy;
-use replank_facts::images::{self, BadImage};
+use replank_facts::images::{self, BadImage, Releases};
 use replank_facts::plan::RunOptions;
 use replank_rehearse::count_budgets;
 use replank_rehearse::proof::Ground;
@@ -195,18 +195,30 @@ fn text(checked: &Checked, all: bool, look: Look) -> String {
 fn besides(args: &CheckArgs, printer: &mut Printer) -> Result<Besides, Failure> {
     let bad_images = args.bad_images.as_deref().map(bad_images).transpose()?;
     let account = args.aws.as_deref().map(|path| account::read(path, printer)).transpose()?;
-    Ok(Besides { managed_update: args.managed_update, account, bad_images })
+    let releases = args.image_releases.as_deref().map(releases).transpose()?;
+    Ok(Besides { managed_update: args.managed_update, account, bad_images, releases })
 }
 
 fn bad_images(path: &Path) -> Result<Vec<BadImage>, Failure> {
-    let wrong = |error: anyhow::Error, what: &str| {
-        Failure::usage(error.context(format!("{} cannot be {what}", path.display())))
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(anyhow::Error::new(error), "read"))?;
-    images::read(&text).map_err(|error| wrong(anyhow::Error::new(error), "loaded"))
+    images::read(&text_of(path)?).map_err(|error| wrong(path, error, "loaded"))
 }
 
-/// What was found and is not shown: `besides: 2 ignored by exceptions, 40 in the baseline`.
+/// The built-in releases with rows of one's own.
+fn releases(path: &Path) -> Result<Releases, Failure> {
+    let mut releases = Releases::embedded();
+    releases.overlay(&text_of(path)?).map_err(|error| wrong(path, error, "loaded"))?;
+    Ok(releases)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| wrong(path, error, "read"))
+}
+
+fn wrong(path: &Path, error: impl Into<anyhow::Error>, what: &str) -> Failure {
+    Failure::usage(error.into().context(format!("{} cannot be {what}", path.display())))
+}
+
+/// What was found and is not shown: `2 more findings ignored by exceptions; 40 more findings in the baseline`.
 fn left_out(gated: &Gated) -> Option<String> {
     let parts = [
         (gated.ignored.len(), "ignored by exceptions"),
@@ -216,9 +228,9 @@ fn left_out(gated: &Gated) -> Option<String> {
     let parts: Vec<String> = parts
         .into_iter()
         .filter(|(number, _)| *number > 0)
-        .map(|(number, words)| format!("{} {words}", grouped(number)))
+        .map(|(number, words)| format!("{} {words}", count(number, "more finding")))
         .collect();
-    (!parts.is_empty()).then(|| format!("besides: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn grouped_rules() -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
+use replank_facts::images::Releases;
 use replank_lifecycle::calendar::{self, Calendar, Day};
 use replank_lifecycle::table::{DATA_DATE, DATA_NEWEST, Product, Row, Table};
 use serde_json::{Value, json};
@@ -33,6 +34,8 @@ enum DataTable {
     Lifecycle,
     /// Support of versions on EKS, as `upgrade calendar --calendar` takes it.
     Calendar,
+    /// Releases of EKS's images, as `check --image-releases` takes them.
+    Images,
 }
 
 /// Prints it.
@@ -51,6 +54,7 @@ pub(crate) fn run(args: &DataArgs, printer: &mut Printer) -> Result<Exit, Failur
             let rows: Vec<Value> = match args.table {
                 DataTable::Lifecycle => table.rows().iter().map(row).collect(),
                 DataTable::Calendar => Calendar::embedded().rows().map(version).collect(),
+                DataTable::Images => Releases::embedded().rows().iter().map(|row| json!(row)).collect(),
             };
             serde_json::to_string_pretty(&rows).map_err(Failure::internal)? + "\n"
         }
@@ -74,6 +78,16 @@ fn describe(page: &mut Page, table: &Table) {
     let mut versions = calendar.rows().map(|row| row.version);
     if let (Some(first), Some(last)) = (versions.next(), versions.next_back()) {
         page.labelled(28, &format!("{first} to {last}"), &count(calendar.rows().count(), "row"));
+    }
+    let releases = Releases::embedded();
+    page.wrapped(
+        2,
+        &format!("Releases of EKS's image of Amazon Linux, as of {}:", releases.date()),
+        Tone::Plain,
+    );
+    if let [newest, .., oldest] = releases.rows() {
+        let span = format!("v{} to v{}", oldest.day(), newest.day());
+        page.labelled(28, &span, &count(releases.rows().len(), "row"));
     }
 }
 

@@ -100,6 +100,7 @@ pub(crate) fn run(
     let groups = releases::of_plan(&scene.plan, &scene.groups, &chosen);
     fits(&scene.plan, &scene.facts, &groups)?;
     releases::are_wanted(&scene.plan, &groups)?;
+    releases::unknown(&scene.plan, &groups, &scene.facts).iter().for_each(|one| printer.story(one));
     if scene.plan.target.release_version.is_some() {
         releases::ways_back(&scene.plan, &scene.groups, &chosen).iter().for_each(|way| printer.story(way));
     }

@@ -49,6 +49,7 @@ fn form(words: &[&str], stdout: &str) -> (&'static str, Layout) {
         ["hpa", "simulate", ..] => "hpa-simulation",
         ["explain", ..] => "explanations",
         ["data", ..] if has("calendar") => "data-calendar",
+        ["data", ..] if has("images") => "data-images",
         ["data", ..] => "data-lifecycle",
         ["migrate", ..] => "migration",
         ["upgrade", "plan", ..] => "upgrade-plan",
@@ -145,6 +146,7 @@ const CALLS: [&str; 16] = [
     "explain",
     "data --table lifecycle",
     "data --table calendar",
+    "data --table images",
 ];
 
 /// Forms that a live cluster's commands print: the tests of `drain`, `roll_live`, `undo_refused`, `handle_aws`, `autoscale_aws`, `upgrade_run` and `cluster` hold

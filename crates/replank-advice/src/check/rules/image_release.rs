@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use replank_facts::images::{BadImage, IMAGES_DATE, Release, Which, releases};
+use replank_facts::images::{BadImage, Release, Releases, Which};
 use replank_facts::release::ReleaseVersion;
 use replank_model::object::cloud::{GroupKind, NodeGroup};
 use replank_model::object::meta::Key;
@@ -21,40 +21,48 @@ struct Found<'a> {
     certain: bool,
 }
 
-/// What is on the list, and what was abandoned.
-pub(in super::super) fn find(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Finding> {
-    let judge = |node: &Node, fitting: &[&Release]| listed(node, fitting, bad).or_else(|| abandoned(fitting));
-    let mut all = of_nodes(survey, bad, &judge);
-    all.extend(targets(survey, bad));
+/// What is known of images, and which must not be used.
+#[derive(Clone, Copy, Debug)]
+pub struct Images<'a> {
+    /// Releases there are.
+    pub releases: &'a Releases,
+    /// Somebody's list; with one, releases that were abandoned are found as well.
+    pub bad: Option<&'a [BadImage]>,
+}
+
+/// Nodes with what is on the list or on the plan's own, and what is wrong with the image that the plan names. What is on both lists is found once, with the reason of the first.
+pub(in super::super) fn find(survey: &Survey<'_>, images: &Images<'_>) -> Vec<Finding> {
+    let reason = "target.badReleases of the plan".to_owned();
+    let of_plan = survey.plan.map_or(&[][..], |plan| &plan.target.bad_releases);
+    let of_plan = of_plan.iter().map(|which| BadImage { which: which.clone(), reason: reason.clone() });
+    let bad: Vec<BadImage> = images.bad.unwrap_or_default().iter().cloned().chain(of_plan).collect();
+    let judge = |node: &Node, fitting: &[&Release]| {
+        listed(node, fitting, &bad).or_else(|| images.bad.and_then(|_| abandoned(fitting)))
+    };
+    let is_asked = images.bad.is_some() || !bad.is_empty();
+    let mut all = if is_asked { of_nodes(survey, images.releases, &bad, &judge) } else { Vec::new() };
+    all.extend(targets(survey, images.bad.unwrap_or_default()));
+    if let Some(release) = survey.plan.and_then(|plan| plan.target.release_version.as_ref()) {
+        all.extend(doubted(survey, images.releases, release));
+    }
     all
 }
 
 /// What a plan says itself: nodes of its own list, and the release that it names.
 pub(super) fn planned(survey: &Survey<'_>) -> Vec<Finding> {
-    let Some(plan) = survey.plan else { return Vec::new() };
-    let reason = "target.badReleases of the plan".to_owned();
-    let bad: Vec<BadImage> = plan
-        .target
-        .bad_releases
-        .iter()
-        .map(|which| BadImage { which: which.clone(), reason: reason.clone() })
-        .collect();
-    let judge = |node: &Node, fitting: &[&Release]| listed(node, fitting, &bad);
-    let mut all = if bad.is_empty() { Vec::new() } else { of_nodes(survey, &bad, &judge) };
-    if let Some(release) = &plan.target.release_version {
-        all.extend(doubted(survey, release));
+    match survey.plan {
+        Some(_) => find(survey, &Images { releases: &Releases::embedded(), bad: None }),
+        None => Vec::new(),
     }
-    all
 }
 
 /// What is said of a node with the releases that it fits, and whether that is sure.
 type Judge<'j> = &'j dyn Fn(&Node, &[&Release]) -> Option<(String, bool)>;
 
-fn of_nodes(survey: &Survey<'_>, bad: &[BadImage], judge: Judge<'_>) -> Vec<Finding> {
-    let all = releases();
+fn of_nodes(survey: &Survey<'_>, releases: &Releases, bad: &[BadImage], judge: Judge<'_>) -> Vec<Finding> {
     let mut found: BTreeMap<(ObjectName, String), Found<'_>> = BTreeMap::new();
     for node in survey.node_objects() {
-        let fitting: Vec<&Release> = all.iter().filter(|release| release.fits(node)).collect();
+        let fitting: Vec<&Release> = releases.rows().iter().filter(|release| release.fits(node)).collect();
         let Some((why, certain)) = judge(node, &fitting) else { continue };
         let object = match survey.group_of(node) {
             Some(group) => ObjectName::new("NodeGroup", Key::cluster(group.as_str())),
@@ -72,7 +80,7 @@ fn of_nodes(survey: &Survey<'_>, bad: &[BadImage], judge: Judge<'_>) -> Vec<Find
             one.why
         );
         let severity = if one.certain { Severity::Warning } else { Severity::Info };
-        finding(object, severity, reason, way_back(survey, one.nodes[0], &all, bad))
+        finding(object, severity, reason, way_back(survey, one.nodes[0], releases, bad))
     });
     found.collect()
 }
@@ -87,7 +95,7 @@ fn listed(node: &Node, fitting: &[&Release], bad: &[BadImage]) -> Option<(String
         return Some((format!("image {}, which is on the list: {}", one.which, one.reason), true));
     }
     let is_listed = |release: &&&Release| bad.iter().any(|one| one.which.is(release));
-    let versions: Vec<&str> = fitting.iter().map(|release| release.version).collect();
+    let versions: Vec<&str> = fitting.iter().map(|release| &*release.version).collect();
     let first = fitting.iter().find(is_listed)?;
     let one = bad.iter().find(|one| one.which.is(first))?;
     let certain = fitting.iter().all(|release| is_listed(&release));
@@ -100,7 +108,7 @@ fn listed(node: &Node, fitting: &[&Release], bad: &[BadImage]) -> Option<(String
 
 /// Whether a node's release was abandoned.
 fn abandoned(fitting: &[&Release]) -> Option<(String, bool)> {
-    let versions: Vec<&str> = fitting.iter().map(|release| release.version).collect();
+    let versions: Vec<&str> = fitting.iter().map(|release| &*release.version).collect();
     let is_abandoned = !fitting.is_empty() && fitting.iter().all(|release| release.abandoned);
     is_abandoned
         .then(|| (format!("release {}, which was abandoned for the next one", versions.join(" or ")), true))
@@ -137,11 +145,12 @@ fn renewed(survey: &Survey<'_>, severity: Severity, reason: &str, remedy: &str) 
 }
 
 /// A release that EKS has abandoned, or that is not among those that are known of its time. What came after the table is not known.
-fn doubted(survey: &Survey<'_>, wanted: &ReleaseVersion) -> Vec<Finding> {
-    let all = releases();
+fn doubted(survey: &Survey<'_>, releases: &Releases, wanted: &ReleaseVersion) -> Vec<Finding> {
+    let all = releases.rows();
+    let date = releases.date();
     let of_minor: Vec<&Release> = all.iter().filter(|one| one.minor() == wanted.minor()).collect();
     let known = of_minor.iter().find(|one| one.version == wanted.to_string());
-    let latest = IMAGES_DATE.replace('-', "");
+    let latest = date.replace('-', "");
     let earliest = all.last().map_or("", Release::day);
     let reason = match known {
         Some(one) if one.abandoned => {
@@ -152,7 +161,7 @@ fn doubted(survey: &Survey<'_>, wanted: &ReleaseVersion) -> Vec<Finding> {
             return Vec::new();
         }
         None => format!(
-            "the plan gives it release {wanted}, which is not among the releases of {} known on {IMAGES_DATE}: EKS may refuse it",
+            "the plan gives it release {wanted}, which is not among the releases of {} known on {date}: EKS may refuse it",
             wanted.minor()
         ),
     };
@@ -165,11 +174,12 @@ fn doubted(survey: &Survey<'_>, wanted: &ReleaseVersion) -> Vec<Finding> {
         .flatten()
         .map(|one| format!("target: {{releaseVersion: \"{}\"}}", one.version))
         .collect();
-    renewed(survey, Severity::Warning, &reason, &choices.join("\n"))
+    renewed(survey, Severity::Warning, &reason, &choices.join("\nor:\n"))
 }
 
 /// The image before, the newest one, and how to get there.
-fn way_back(survey: &Survey<'_>, node: &Node, all: &[Release], bad: &[BadImage]) -> String {
+fn way_back(survey: &Survey<'_>, node: &Node, releases: &Releases, bad: &[BadImage]) -> String {
+    let (all, date) = (releases.rows(), releases.date());
     let is_good = |release: &Release| !release.abandoned && !bad.iter().any(|one| one.which.is(release));
     let kubelet = node.status.node_info.kubelet_version.trim_start_matches('v');
     let minor: String = kubelet.split('.').take(2).collect::<Vec<_>>().join(".");
@@ -186,7 +196,7 @@ fn way_back(survey: &Survey<'_>, node: &Node, all: &[Release], bad: &[BadImage])
         lines.push(format!("back: {}, the release before", told(before)));
     }
     if let Some(newest) = newest {
-        lines.push(format!("forward: {}, the newest of {minor} known on {IMAGES_DATE}", told(newest)));
+        lines.push(format!("forward: {}, the newest of {minor} known on {date}", told(newest)));
     }
     let Some(choice) = before.or(newest) else {
         return format!(
@@ -224,7 +234,7 @@ fn running(survey: &Survey<'_>, of_minor: &[&Release], is_good: &dyn Fn(&Release
     let counts: BTreeSet<(usize, &str)> = of_minor
         .iter()
         .filter(|release| is_good(release))
-        .map(|release| (nodes.iter().filter(|node| release.fits(node)).count(), release.version))
+        .map(|release| (nodes.iter().filter(|node| release.fits(node)).count(), &*release.version))
         .filter(|(count, _)| *count > 0)
         .collect();
     let (count, version) = counts.last()?;
@@ -260,7 +270,9 @@ mod tests {
     }
 
     fn found(list: &str, plan: Option<&Plan>, nodes: Vec<Value>) -> Vec<Finding> {
-        super::super::super::image_releases(&view(nodes), plan, &options(), &read(list).expect("a list"))
+        let (releases, bad) = (Releases::embedded(), read(list).expect("a list"));
+        let images = Images { releases: &releases, bad: Some(&bad) };
+        super::super::super::image_releases(&view(nodes), plan, &options(), &images)
     }
 
     #[test]
@@ -352,7 +364,7 @@ mod tests {
         );
         assert_eq!(
             unknown[0].remedy.text(),
-            "target: {releaseVersion: \"1.36.1-20260610\"}\ntarget: {releaseVersion: \"1.36.2-20260618\"}"
+            "target: {releaseVersion: \"1.36.1-20260610\"}\nor:\ntarget: {releaseVersion: \"1.36.2-20260618\"}"
         );
         assert_eq!(
             told("1.35.2-20260311"),
@@ -363,6 +375,35 @@ mod tests {
         for version in ["1.36.2-20260714", "1.36.4-20261120", "1.37.0-20260714", "1.35.0-20241231"] {
             assert!(told(version).is_empty(), "{version}: known, or beyond the table");
         }
+    }
+
+    #[test]
+    fn what_is_on_both_lists_is_found_once() {
+        let plan = releasing("1.36.2-20260714", &["1.35.6-20260714"]);
+        let both = found("1.35.6-20260714 pods hang", Some(&plan), vec![july("n")]);
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert!(both[0].reason.ends_with("is on the list: pods hang"), "{both:?}");
+        // What stands on one of them only is found as well.
+        let each = found("1.35.6-20260625 slow", Some(&plan), vec![july("n"), june("m")]);
+        assert_eq!(each.len(), 2, "{each:?}");
+    }
+
+    #[test]
+    fn a_newer_table_knows_newer_releases() {
+        let mut releases = Releases::embedded();
+        releases
+            .overlay(r#"[{"releaseVersion": "1.35.9-20261101", "amazonLinux": "2023.14.20261020", "kernel": "6.18.1", "containerd": "2.2.9"}]"#)
+            .expect("it is of the form");
+        let autumn = of("n", "v1.35.9-eks-1", "2023.14.20261020", "6.18.1");
+        let bad = read("v20261101 pods hang").expect("a list");
+        let with = |releases: &Releases| {
+            let images = Images { releases, bad: Some(&bad) };
+            super::super::super::image_releases(&view(vec![autumn.clone()]), None, &options(), &images)
+        };
+        assert!(with(&Releases::embedded()).is_empty(), "the built-in table does not know it");
+        let found = with(&releases);
+        assert!(found[0].reason.contains("with release 1.35.9-20261101"), "{found:?}");
+        assert!(found[0].remedy.text().contains("back: 1.35.6-20260714"), "{found:?}");
     }
 
     #[test]

@@ -76,8 +76,9 @@ pub(super) const IMPOSSIBLE: &[fn(&Survey<'_>) -> Vec<Finding>] = &[version_skew
 /// What the group that nodes move into lacks by its security groups: asked for besides.
 pub(super) use group_network::find as group_network;
 /// Nodes whose image somebody does not want: asked for besides.
+pub use image_release::Images;
 pub(super) use image_release::find as image_releases;
-/// The nodes at which EKS' own update would give up: asked for besides.
+/// The nodes at which EKS's own update would give up: asked for besides.
 pub(super) use managed_update::find as managed_update;
 /// Whether what tells the cluster of instances that go is sufficient: asked for besides.
 pub(super) use termination_setup::find as termination_setup;

@@ -194,7 +194,7 @@ impl Region for Machines<'_> {
     }
 
     fn shape(&self, name: &str) -> Option<NodeShape> {
-        // What nodes of the type really offer is believed before what EKS' defaults say.
+        // What nodes of the type really offer is believed before what EKS's defaults say.
         let groups = self.0.view().groups();
         let known = groups
             .values()

@@ -32,7 +32,7 @@ pub struct Facts {
     pub kind: GroupKind,
     /// Bounds, and how many are wanted.
     pub size: Option<GroupSize>,
-    /// Zones, sorted; EKS' own answer names subnets and no zones.
+    /// Zones, sorted; EKS's own answer names subnets and no zones.
     pub zones: Vec<Zone>,
     /// Instance types, in the order of preference.
     pub types: Vec<Text>,

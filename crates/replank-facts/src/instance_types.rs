@@ -108,7 +108,7 @@ pub fn instance_type(name: &str) -> Option<&'static InstanceType> {
     TYPES.iter().find(|known| known.name == name)
 }
 
-/// kubelet's `evictionHard` for memory in EKS' images.
+/// kubelet's `evictionHard` for memory in EKS's images.
 const EVICTION_MIB: i64 = 100;
 
 impl InstanceType {

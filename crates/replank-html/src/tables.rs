@@ -77,7 +77,7 @@ pub(crate) fn events(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
     if all.is_empty() {
         return;
     }
-    page::section("events", "Besides", "what a script did, and what the run noticed of others", out);
+    page::section("events", "Other events", "what a script did, and what the run noticed of others", out);
     let rows: Vec<Vec<String>> = all.into_iter().map(|(_, row)| row).collect();
     table("Events", &["At ", "Source", "What"], &rows[..rows.len().min(ROWS_MAX)], out);
     more(rows.len(), ROWS_MAX, "event", out);

@@ -520,7 +520,7 @@ impl GroupEffect {
 
     /// The group whose Auto Scaling group it changes. It is never sent where EKS owns that ([`replank_model::object::cloud::GroupKind::EksManaged`]).
     ///
-    /// Tags of a managed node group are written on the node group itself (EKS TagResource), and actions of hooks that are not EKS' own are
+    /// Tags of a managed node group are written on the node group itself (EKS TagResource), and actions of hooks that are not EKS's own are
     /// regardless of whose hook it is. The autoscaler terminates instances of such a group as Cluster Autoscaler does, by their ids and once they are empty: the group
     /// wants one less, and EKS follows it.
     #[must_use]

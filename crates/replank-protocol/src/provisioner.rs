@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(
             provisioner("n", &auto),
             Provisioner::AutoMode,
-            "its pools are Karpenter's, and it is EKS' own"
+            "its pools are Karpenter's, and it is EKS's own"
         );
         let claimed = |kind: &str, api: &str| {
             provisioner(

@@ -264,7 +264,7 @@ pub enum Market {
 }
 
 impl Market {
-    /// From EKS' word.
+    /// From EKS's word.
     #[must_use]
     pub fn of_label(word: &str) -> Self {
         match word {
@@ -274,7 +274,7 @@ impl Market {
         }
     }
 
-    /// EKS' word.
+    /// EKS's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -100,7 +100,7 @@ impl AutoscalerArgs {
             value: match assumed {
                 scale::Assumed::Bounds(_) => {
                     format!(
-                        "bounds unknown, assuming 0 to {} nodes, EKS' quota ({hint})",
+                        "bounds unknown, assuming 0 to {} nodes, EKS's quota ({hint})",
                         scale::SIMULATED_MAX
                     )
                 }

@@ -196,7 +196,7 @@ pub(crate) const ENDS: &[Ends] = &[
         incomplete: true,
         ..NOTHING
     },
-    Ends { command: "report", passes: "told", ..NOTHING },
+    Ends { command: "report", passes: "reported", ..NOTHING },
     Ends {
         command: "diff",
         passes: "the two are alike",

@@ -20,7 +20,7 @@ use crate::setup::block;
 const SAME: [&str; 5] = ["subnets", "nodeRole", "capacityType", "updateConfig", "nodeRepairConfig"];
 /// Members that say nothing where a launch template is used: what they say stands there.
 const WITHOUT_TEMPLATE: [&str; 2] = ["diskSize", "remoteAccess"];
-/// Tags of others: AWS's own, EKS', and those of runs.
+/// Tags of others: AWS's own, EKS's, and those of runs.
 const FOREIGN_TAGS: [&str; 3] = ["aws:", "eks:", "replank.dev/"];
 /// The kind of an image that a launch template names.
 const CUSTOM: &str = "CUSTOM";

@@ -271,7 +271,7 @@ fn into_view(snapshot: Snapshot, question: Question, args: &ReadArgs) -> Result<
     Ok((view, coverage))
 }
 
-/// A label that somebody names and no node has is a mistake: without groups hardly anything would be found. EKS' own, which is the default, may be absent.
+/// A label that somebody names and no node has is a mistake: without groups hardly anything would be found. EKS's own, which is the default, may be absent.
 fn check_group_label(view: &View, label: &Text) -> Result<(), Failure> {
     let mut nodes = view.nodes.unordered().map(|(_, node)| node);
     if **label == *LABEL_EKS_NODEGROUP || nodes.any(|node| node.meta.labels.contains_key(label)) {

@@ -26,8 +26,8 @@ rules! {
     PdbSeveral = "pdb-several", "pods covered by several disruption budgets, which the eviction API never evicts";
     PdbUnready = "pdb-unready", "a disruption budget that allows no eviction now because pods are not ready";
     PdbWaitsForBatch = "pdb-waits-for-batch", "a disruption budget that blocks evictions until batch pods have finished";
-    PdbSlow = "pdb-slow", "a disruption budget that allows evictions so slowly that EKS' own update of a managed node group gives up";
-    EksEndsBatch = "eks-ends-batch", "batch pods that EKS' own update of a managed node group does not wait for";
+    PdbSlow = "pdb-slow", "a disruption budget that allows evictions so slowly that EKS's own update of a managed node group gives up";
+    EksEndsBatch = "eks-ends-batch", "batch pods that EKS's own update of a managed node group does not wait for";
     PdbWeak = "pdb-weak", "a disruption budget that allows most pods to be evicted at once";
     PdbSelectsNothing = "pdb-selects-nothing", "a disruption budget whose selector matches no pod";
     PdbSelectsAll = "pdb-selects-all", "a disruption budget that covers all pods of a namespace";
@@ -83,7 +83,7 @@ rules! {
     VersionSkew = "version-skew", "kubelets that are too new or too old for the control plane";
     ImageRelease = "image-release", "nodes with a machine image that is on the list of bad ones, or whose release was abandoned";
     TerminationSetup = "termination-setup", "a set-up that does not drain every node whose instance AWS takes away";
-    ManagedUpdate = "managed-update", "nodes at which EKS' own update of their managed group would give up";
+    ManagedUpdate = "managed-update", "nodes at which EKS's own update of their managed group would give up";
     StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, if no other finding explains it";
     Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, if no other finding explains it";
     BatchFailed = "batch-failed", "batch work that failed in the rehearsal because something else than the run ended its pod";

@@ -1,6 +1,6 @@
 //! Pods that talk to the Docker of their node: builders of images, agents, log shippers of old.
 //!
-//! Dockershim went with 1.24, and EKS' machine images of 1.24 and later run containerd alone ("Amazon EKS ended support for
+//! Dockershim went with 1.24, and EKS's machine images of 1.24 and later run containerd alone ("Amazon EKS ended support for
 //! Dockershim"): there is no socket any more. A mount without a type makes an empty directory of that name, with type Socket
 //! the pod does not start (core/v1 HostPathType).
 

@@ -1,7 +1,7 @@
 //! The ways that nodes can take: at which steps each group is rolled.
 //!
 //! Kubernetes lets kubelets be up to three minor versions behind (two before 1.25), so nodes can skip versions. Of managed node
-//! groups EKS' texts contradict each other: the API reference of `UpdateClusterVersion` asks that all of them match the control plane
+//! groups EKS's texts contradict each other: the API reference of `UpdateClusterVersion` asks that all of them match the control plane
 //! before it goes on; the user guide ("Update existing cluster to new Kubernetes version") asks to update them first, and lets
 //! kubelets of 1.25 and later lag three; the best practices guide (2026-05) recommends that they match, and allows three. Kubelets before 1.25 must match
 //! by all of them.

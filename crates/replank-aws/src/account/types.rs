@@ -13,7 +13,7 @@ use crate::input::Input;
 use crate::page::page;
 use crate::region::{InstanceType, Region};
 
-/// The account that publishes EKS' images.
+/// The account that publishes EKS's images.
 const OWNER: &str = "602401143452";
 const IMAGES: Known = &[
     ("architecture", "architecture"),

@@ -152,7 +152,7 @@ pub(crate) fn shown(update: &Update) -> Value {
     json!({"id": update.id, "status": update.status, "type": update.kind, "params": params, "createdAt": epoch(update.created), "errors": update.errors})
 }
 
-/// What an update of the region changes, in EKS' terms.
+/// What an update of the region changes, in EKS's terms.
 fn params_of(group: &NodeGroup, update: &NodegroupUpdate) -> (&'static str, Vec<(String, String)>) {
     match &update.change {
         NodegroupChange::Version { to } => {

@@ -6,7 +6,7 @@
 //!
 //! Nothing of what EKS does is done here: no cordon, no eviction, nothing to instances. What the plan allows besides is done as on nodes that the run drains itself:
 //! with `singletons: surge` a rolling restart moves a workload of which no pod can be spared, as soon as its node is cordoned, since EKS takes up the next node without
-//! saying so. A stuck pod is named with what is known: what `stuckTerminating` does elsewhere needs the instance, and that is EKS' to terminate.
+//! saying so. A stuck pod is named with what is known: what `stuckTerminating` does elsewhere needs the instance, and that is EKS's to terminate.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(super) fn surges(ctx: &Context<'_>) -> bool {
 pub(super) fn surge(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], works: &mut Works<'_>) {
     for node in cordoned(ctx, rolls) {
         for bound in NodePods::of(ctx.view, &ctx.scope.plan, &node.name).movers {
-            // Whatever else moves is EKS' to evict.
+            // Whatever else moves is EKS's to evict.
             let _is_moved = singleton::surge(ctx, works, &bound);
         }
     }

@@ -36,7 +36,7 @@
 //!
 //! # Managed node groups
 //!
-//! Their nodes are EKS' to replace: [`nodegroup`] starts an update, or follows one; [`eks_drain`] says what keeps a node that EKS drains, and does what the plan allows about it. All other modules are given the groups that are
+//! Their nodes are EKS's to replace: [`nodegroup`] starts an update, or follows one; [`eks_drain`] says what keeps a node that EKS drains, and does what the plan allows about it. All other modules are given the groups that are
 //! self-managed. [`external`] is a run over nodes that somebody else replaces. [`pool`] does the same for node pools of Karpenter. Nodes that leave a managed group for another one are drained like any others; [`departure`] ends their instances.
 //!
 //! # What ends a run

@@ -64,7 +64,7 @@ pub(super) fn is_held(ctx: &mut Context<'_>, member: &Member) -> bool {
     true
 }
 
-/// The groups of a roll whose Auto Scaling groups are not EKS': in those nothing is changed.
+/// The groups of a roll whose Auto Scaling groups are not EKS's: in those nothing is changed.
 fn own<'a>(roll: &GroupRoll<'a>) -> Vec<&'a NodeGroup> {
     let all = roll.group.into_iter().chain(roll.others().map(|(_, group)| group));
     all.filter(|group| group.kind == GroupKind::SelfManaged).collect()

@@ -13,7 +13,7 @@ use super::tags::BadTag;
 use replank_facts::group_facts::Facts;
 use replank_facts::groups::{GroupBy, LearntGroup};
 
-/// The maximum of a simulated group of which nobody told one: EKS' quota for nodes of a managed node group.
+/// The maximum of a simulated group of which nobody told one: EKS's quota for nodes of a managed node group.
 pub const SIMULATED_MAX: u32 = 450;
 
 /// What groups were given.

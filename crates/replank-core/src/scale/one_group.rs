@@ -11,7 +11,7 @@ use replank_protocol::scaling::Market;
 use super::ownership::RollOwnership;
 use super::tags::OwnOptions;
 
-/// EKS' label that says how a node was bought.
+/// EKS's label that says how a node was bought.
 pub(super) const LABEL_CAPACITY: &str = "eks.amazonaws.com/capacityType";
 
 /// The maximum of a group of which nothing is known.
@@ -33,7 +33,7 @@ pub enum Bounds {
 pub enum Origin {
     /// Nodes that the group has.
     Living,
-    /// Instance type, tags, EKS' labels and taints: the group has no node.
+    /// Instance type, tags, EKS's labels and taints: the group has no node.
     Computed,
 }
 

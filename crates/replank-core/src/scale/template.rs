@@ -1,7 +1,7 @@
 //! The node that a group would add in a zone: what it offers, what it is labelled with, which DaemonSet pods start on it.
 //!
 //! Of a group with nodes it is what these have in common ([`replank_facts::groups`]), without what belongs to the single node. Of one
-//! without nodes it is worked out from tags, EKS' labels and taints and the instance type, *less what EKS' images reserve*: Cluster
+//! without nodes it is worked out from tags, EKS's labels and taints and the instance type, *less what EKS's images reserve*: Cluster
 //! Autoscaler uses the capacity as allocatable there, expects too much, and adds nodes on which the pods do not fit.
 
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ fn gpus(name: &str) -> Option<i64> {
     }
 }
 
-/// A capacity less what EKS' images keep for the node: the formula of [`InstanceType::allocatable`], with the cores and pods that
+/// A capacity less what EKS's images keep for the node: the formula of [`InstanceType::allocatable`], with the cores and pods that
 /// the capacity tells.
 fn less_reserved(capacity: &Resources) -> Resources {
     let cores = capacity.get(CPU).map_or(0, Quantity::value);

@@ -149,7 +149,7 @@ impl Row {
 
 impl Calendar {
     /// Takes in rows: in the form of the file that is built in, where those of the same version are replaced; or what `aws
-    /// eks describe-cluster-versions` prints, which replaces EKS' own dates only. The number of rows taken in.
+    /// eks describe-cluster-versions` prints, which replaces EKS's own dates only. The number of rows taken in.
     ///
     /// # Errors
     /// Where the text is neither; nothing is taken in then.

@@ -41,7 +41,7 @@ fn support_by_day() {
         // The end of 1.35 and 1.36 is endoflife.date's reading of AWS' table.
         ("1.35", "2026-11-20", Support::Standard { until: day("2027-03-27") }),
         ("1.36", "2026-11-20", Support::Standard { until: day("2027-08-02") }),
-        // EKS' dates of 1.37 are not known: nothing is said of it.
+        // EKS's dates of 1.37 are not known: nothing is said of it.
         ("1.37", "2026-11-20", Support::Unknown),
         // The old user guide (doc_source/kubernetes-versions.md): there was no extended support.
         ("1.18", "2022-03-30", Support::Standard { until: day("2022-03-31") }),

@@ -67,7 +67,7 @@ pub struct NodeGroup {
     pub failures: Vec<LaunchFailure>,
     /// The last update of a managed node group that is known.
     pub update: Option<NodegroupUpdate>,
-    /// How many nodes EKS replaces at once in an update of a managed node group: `updateConfig.maxUnavailable`, or a percentage; EKS' default is 1.
+    /// How many nodes EKS replaces at once in an update of a managed node group: `updateConfig.maxUnavailable`, or a percentage; EKS's default is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_at_once: Option<IntOrString>,
     /// In which order it does: `updateConfig.updateStrategy`.
@@ -104,7 +104,7 @@ impl NodeGroup {
     /// The hook that EKS puts on the Auto Scaling group of a managed node group.
     pub const EKS_TERMINATION_HOOK: &str = "Terminate-LC-Hook";
 
-    /// Makes it a managed node group: EKS owns its Auto Scaling group, which has a name of EKS' making and EKS' hook.
+    /// Makes it a managed node group: EKS owns its Auto Scaling group, which has a name of EKS's making and EKS's hook.
     #[must_use]
     pub fn managed_by_eks(mut self) -> Self {
         if self.auto_scaling_group == *self.name.text() {
@@ -525,7 +525,7 @@ impl HookResult {
 }
 
 impl LifecycleHook {
-    /// Whether a hook is one that EKS puts on the groups that it manages: its actions are EKS' to complete, which drains the instance's node
+    /// Whether a hook is one that EKS puts on the groups that it manages: its actions are EKS's to complete, which drains the instance's node
     /// first. To complete one would end the instance in the middle of that.
     #[must_use]
     pub fn is_of_eks(name: &str) -> bool {

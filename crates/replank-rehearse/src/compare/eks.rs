@@ -1,4 +1,4 @@
-//! EKS' own update of managed node groups: it is asked for (UpdateNodegroupVersion), and followed until it is over. What EKS does in between is the simulated
+//! EKS's own update of managed node groups: it is asked for (UpdateNodegroupVersion), and followed until it is over. What EKS does in between is the simulated
 //! cloud's business, which a live roll meets, too: docs/managed-groups.md has its phases.
 
 use std::collections::BTreeMap;

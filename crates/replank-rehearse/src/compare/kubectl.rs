@@ -275,7 +275,7 @@ impl Actor for Kubectl {
     }
 }
 
-/// What a person does to groups whose Auto Scaling group is EKS'.
+/// What a person does to groups whose Auto Scaling group is EKS's.
 #[must_use]
 pub fn of_managed(view: &View, groups: &[GroupName]) -> Vec<String> {
     let managed = groups.iter().filter_map(|name| view.groups().get(name));

@@ -1,4 +1,4 @@
-//! What others would have done: the same nodes of the same cluster replaced by EKS' own update, by a person with kubectl, or by Replank.
+//! What others would have done: the same nodes of the same cluster replaced by EKS's own update, by a person with kubectl, or by Replank.
 //!
 //! Everything else is the same: the seed, the script, the faults, the load. What others do is what their documentation, or their source, says; every
 //! constant names where it is from.

@@ -16,7 +16,7 @@ use crate::rehearsal::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// EKS' own update of managed node groups.
+    /// EKS's own update of managed node groups.
     Eks,
     /// The same with `force`.
     EksForce,
@@ -77,7 +77,7 @@ pub struct WayResult {
     pub way: Way,
     /// How it came out.
     pub outcome: Come,
-    /// EKS' error code, where its update failed.
+    /// EKS's error code, where its update failed.
     pub code: Option<Text>,
     /// What came of it, or why there is no such way, in a sentence.
     pub said: String,
@@ -85,7 +85,7 @@ pub struct WayResult {
     pub blockers: Vec<Blocker>,
     /// What holds for this way and not for the others.
     pub notes: Vec<String>,
-    /// Of EKS' own update: each node beside the 15 minutes that it is given, sorted.
+    /// Of EKS's own update: each node beside the 15 minutes that it is given, sorted.
     pub drains: Vec<NodeDrain>,
     /// The figures; none where there is no such way.
     pub figures: Option<Figures>,

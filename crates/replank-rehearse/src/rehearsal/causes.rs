@@ -132,7 +132,7 @@ fn names(view: &View, kind: &str, object: &str, group: &Grouped) -> BTreeSet<Str
 /// The kind of a wait for a disruption budget whose pods are counted.
 const BUDGET: &str = "budget";
 
-/// The kind of an update of EKS' own that failed.
+/// The kind of an update of EKS's own that failed.
 const UPDATE_FAILED: &str = "updateFailed";
 
 /// The nodes that EKS could not empty in time, where that made its update fail.

@@ -14,7 +14,7 @@
 //!
 //! An update that fails gives the group its former launch template version back, and no more: sizes, cordons and new nodes stay as they are.
 //!
-//! Whatever ends an instance of such a group (scale-in, a lower desired number, an update), EKS' hook holds it: see [`super::eks`].
+//! Whatever ends an instance of such a group (scale-in, a lower desired number, an update), EKS's hook holds it: see [`super::eks`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -35,7 +35,7 @@ fn asked_of(effect: &Effect) -> Option<(&GroupName, &'static str)> {
             ..
         }) if marked_by.as_str() == "autoscaler" && remaining.is_empty() => None,
         Effect::Group(GroupEffect::Terminate { group, .. }) => Some((group, "a termination")),
-        // Only EKS' own hooks are EKS' to complete.
+        // Only EKS's own hooks are EKS's to complete.
         Effect::Group(GroupEffect::CompleteAction { action, .. } | GroupEffect::Heartbeat { action })
             if matches!(&*action.hook, "Terminate-LC-Hook" | "Launch-LC-Hook") =>
         {

@@ -26,7 +26,7 @@ pub enum Promise {
     S7,
     /// Nothing is begun with what blocks.
     S9,
-    /// What EKS owns is EKS' to change.
+    /// What EKS owns is EKS's to change.
     S10,
     /// Gates.
     H1,

@@ -299,7 +299,7 @@ impl Promised {
                 old.insert(node.name());
             }
             let group = &view.groups()[&instance.group];
-            // Capacity and sizes of a managed node group are EKS' to keep.
+            // Capacity and sizes of a managed node group are EKS's to keep.
             let is_ours = group.kind == GroupKind::SelfManaged;
             if is_chosen && is_ours && plan.target.group.is_none() {
                 groups.insert(instance.group.clone(), Limits::of(plan, group.size, group.zones.len()));

@@ -12,7 +12,8 @@ use crate::printer::Printer;
 
 /// How to get the answers.
 const HOW: &str = "save there what `aws autoscaling describe-auto-scaling-groups`, `aws autoscaling describe-lifecycle-hooks`, `aws events list-rules` and `aws sqs \
-                   get-queue-attributes --attribute-names All` print, with --output json; docs/termination.md lists them";
+                   get-queue-attributes --attribute-names All` print, or, for security groups, `aws ec2 describe-security-groups` and `aws ec2 describe-launch-template-versions`, with \
+                   --output json; docs/termination.md and docs/check.md list them";
 
 /// Reads every JSON file of a directory.
 ///

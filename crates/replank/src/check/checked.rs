@@ -37,7 +37,11 @@ pub(super) fn scope(checked: &Checked) -> String {
     match &checked.plan {
         Some(plan) => format!("{plan} replaces {nodes} of {}", checked.name),
         None => {
-            let all = if checked.nodes == 1 { "the only node".to_owned() } else { format!("all {nodes}") };
+            let all = match checked.nodes {
+                1 => "the only node".to_owned(),
+                2 => "both nodes".to_owned(),
+                _ => format!("all {nodes}"),
+            };
             format!("{all} of {}, as if every group were replaced by identical nodes", checked.name)
         }
     }

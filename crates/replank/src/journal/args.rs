@@ -32,7 +32,7 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "OTHER")]
     pub(crate) second: PathBuf,
 
-    /// By how many percent times may differ. Differences of two seconds are never told.
+    /// By how many percent times may differ. Differences of up to two seconds are never reported.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(0..=1_000))]
     pub(crate) tolerance: u16,
 

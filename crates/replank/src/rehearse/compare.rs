@@ -143,7 +143,7 @@ struct Compared<'a> {
 enum Owner {
     /// It is said to be managed.
     Eks,
-    /// Nobody says so, but its nodes have EKS' own label.
+    /// Nobody says so, but its nodes have EKS's own label.
     EksByLabel,
     /// It is not.
     Oneself,

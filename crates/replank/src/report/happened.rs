@@ -23,7 +23,7 @@ pub(super) fn write(page: &mut Page, events: &[ScriptEventEntry], start: Time) {
     let told = told.into_iter().filter(|(number, ..)| *number > 0);
     let told: Vec<String> =
         told.map(|(number, noun, of)| format!("{} of {of}", count(number, noun))).collect();
-    page.heading("Besides", &told.join(", "));
+    page.heading("Other events", &told.join(", "));
     for entry in events {
         let what = match &entry.refused {
             Some(why) => format!("{}: had no effect, {why}", entry.what),

@@ -74,7 +74,7 @@ fn what_happened_besides_and_what_clients_lose() {
          over target 4m15s (2.4%), 143% at most\n  \
          pending     up to 3 pods at once, for 2m7s; the longest waited 1m25s\n",
         "Interruptions  1 spot, 1 retired\n  3 pods lost, 1 of batch work\n",
-        "Besides  2 lines of the script\n  \
+        "Other events  2 lines of the script\n  \
          10m       somebody cordons ip-10-0-1-99.ec2.internal\n  \
          2h30m     pause: had no effect, the run had finished\n",
     ] {

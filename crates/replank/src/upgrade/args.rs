@@ -34,7 +34,7 @@ pub(crate) enum UpgradeCommand {
     #[command(after_help = ends::table("upgrade calendar"))]
     Calendar(CalendarArgs),
 
-    /// Shows the dates ahead of one cluster, and whether what is installed in it goes with its version; exits with code 3 if something needs attention. Changes nothing.
+    /// Lists the dates ahead for one cluster, and whether what is installed in it is compatible with its version; exits with code 3 if something needs attention. Changes nothing.
     ///
     /// Made for a job that runs once a month. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others
     /// print. docs/upgrade.md has examples.

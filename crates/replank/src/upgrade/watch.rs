@@ -1,4 +1,4 @@
-//! `replank upgrade watch`: the dates ahead of one cluster, and whether what is installed in it goes with its version: for a job that runs once a month.
+//! `replank upgrade watch`: the dates ahead for one cluster, and whether what is installed in it is compatible with its version: for a job that runs once a month.
 
 use replank_advice::upgrade::controllers::{Controller, Goes};
 use replank_advice::upgrade::finding::Severity;
@@ -25,7 +25,7 @@ use crate::report::{Look, Page, Tone};
 
 /// The version of the form of the JSON.
 const VERSION: &str = "replank.dev/watch/v1alpha1";
-/// Versions of which the time from Kubernetes' release to EKS' is taken.
+/// Versions of which the time from Kubernetes' release to EKS's is taken.
 const LAGS: usize = 5;
 const DAY: Span = Span::from_minutes(24 * 60);
 
@@ -103,7 +103,7 @@ impl<'p> Watched<'p> {
         let mut attention = Vec::new();
         match support {
             Support::Unknown => attention.push(format!(
-                "EKS' dates of {at} are not known: pass --calendar with the output of `aws eks describe-cluster-versions`"
+                "EKS's dates of {at} are not known: pass --calendar with the output of `aws eks describe-cluster-versions`"
             )),
             Support::Standard { .. } | Support::Extended { .. } | Support::Over { .. } | Support::ToCome { .. } => {
                 if support.ends_before(planned.now + within) {

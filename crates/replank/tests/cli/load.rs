@@ -36,7 +36,7 @@ fn load_and_interruptions_go_on_after_the_roll_and_are_counted() {
     for part in [
         "Elasticity  autoscalers under the load for 3h20m\n  shop/web  Deployment web, 4 to 24 replicas\n",
         "Interruptions  1 retired, 1 ended\n  ",
-        "Besides  3 rows of the interruptions\n",
+        "Other events  3 rows of the interruptions\n",
     ] {
         assert!(report.contains(part), "{part}: {report}");
     }

@@ -57,7 +57,7 @@ fn what_happened_is_in_the_result_with_what_came_of_it() {
 #[test]
 fn the_report_tells_what_happened_besides() {
     let report = replank_reading(&["rehearse", "--script", "-"], b"at 20m: somebody cordons web+1\n").stdout;
-    assert!(report.contains("Besides  1 line of the script\n"), "{report}");
+    assert!(report.contains("Other events  1 line of the script\n"), "{report}");
     assert!(report.contains("somebody cordons web+1\n"), "{report}");
 }
 

@@ -51,7 +51,7 @@ fn the_json_has_dates_modules_and_what_stands_before_the_next_version() {
 
 #[test]
 fn a_release_that_is_not_announced_is_expected_as_long_after_kubernetes_as_the_ones_before() {
-    // Kubernetes 1.37 came on 2026-08-26; EKS' day is not in the data.
+    // Kubernetes 1.37 came on 2026-08-26; EKS's day is not in the data.
     let value = watch(&["--eks", EKS, "--now", "2026-09-01T00:00:00Z", "-o", "json"]).json();
     let dates = value["dates"].as_array().expect("a list");
     let next =

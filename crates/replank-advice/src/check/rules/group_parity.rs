@@ -232,7 +232,7 @@ impl Parity<'_> {
                     // Images differ a little in what they reserve: less than a tenth is not worth a word.
                     if value(has) * 10 < value(had) * 9 && told.insert(name) {
                         let reason = format!(
-                            "not in the snapshot; with EKS' defaults a {} has {} {name}, a node of group {} has {}",
+                            "not in the snapshot; with EKS's defaults a {} has {} {name}, a node of group {} has {}",
                             known.name,
                             shown(name, value(has)),
                             source.name,
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(
             with(typed("110"), vec![], &json!({})),
             [
-                "info group-parity NodeGroup web-new: not in the snapshot; with EKS' defaults a m6i.xlarge has 58 pods, a node of group web has 110"
+                "info group-parity NodeGroup web-new: not in the snapshot; with EKS's defaults a m6i.xlarge has 58 pods, a node of group web has 110"
             ]
         );
         assert_eq!(with(typed("58"), vec![], &json!({})), [""; 0]);

@@ -1,4 +1,4 @@
-//! At which nodes EKS' own update of their managed group would give up, read off the snapshot without a simulation.
+//! At which nodes EKS's own update of their managed group would give up, read off the snapshot without a simulation.
 //!
 //! EKS drains a node by evictions for 15 minutes; with a pod left on it the update fails (`PodEvictionFailure`; EKS user guide, "Understand each phase of node
 //! updates"). Each pod of a node is held against that: what its budget lets go, how long its replacement takes to be Ready, how long it may take to stop.
@@ -92,9 +92,9 @@ fn of_node(survey: &Survey<'_>, node: &Node) -> Option<Finding> {
     }
     let (severity, head) = match worst.sure {
         Sure::Certain => {
-            (Severity::Blocking, "EKS' own update gives up at it after 15m (PodEvictionFailure)")
+            (Severity::Blocking, "EKS's own update gives up on it after 15m (PodEvictionFailure)")
         }
-        Sure::Possible => (Severity::Warning, "EKS' own update may give up at it after 15m"),
+        Sure::Possible => (Severity::Warning, "EKS's own update may give up on it after 15m"),
     };
     Some(Finding {
         rule: Rule::ManagedUpdate,
@@ -312,7 +312,7 @@ mod tests {
         };
         assert_eq!(
             with(2)[1],
-            "blocking managed-update Node n: EKS' own update gives up at it after 15m (PodEvictionFailure): pod shop/web-a of Deployment shop/web: disruption budget \
+            "blocking managed-update Node n: EKS's own update gives up on it after 15m (PodEvictionFailure): pod shop/web-a of Deployment shop/web: disruption budget \
              shop/web never allows an eviction (2 of 2 must stay)"
         );
         assert_eq!(with(2).len(), 2, "every node is named");
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(
             with(901),
             [
-                "warning managed-update Node n: EKS' own update may give up at it after 15m: pod shop/web-a of Deployment shop/web has a grace period of 15m1s"
+                "warning managed-update Node n: EKS's own update may give up on it after 15m: pod shop/web-a of Deployment shop/web has a grace period of 15m1s"
             ]
         );
         assert_eq!(with(900), [""; 0]);

@@ -1,4 +1,4 @@
-//! A budget that lets its pods go, but so slowly that EKS' own update of a managed node group gives up in between.
+//! A budget that lets its pods go, but so slowly that EKS's own update of a managed node group gives up in between.
 //!
 //! EKS drains a node by evictions for 15 minutes; with a pod left on it the update fails (`PodEvictionFailure`; EKS user guide, "Managed node group update
 //! behavior"). A pod that was evicted counts against its budget until the one in its place is Ready, on whatever node that is.
@@ -48,7 +48,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
             severity: severity(survey),
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "lets {} go at a time, and the next when its replacement is Ready, which took {ready_after}; {} on {} of managed node groups: EKS' own update \
+                "lets {} go at a time, and the next when its replacement is Ready, which took {ready_after}; {} on {} of managed node groups: EKS's own update \
                  gives up on a node after 15m (PodEvictionFailure)",
                 pods(slack),
                 pods(managed.len()),
@@ -123,7 +123,7 @@ mod tests {
             with(&["n", "m", "o"], 22, 1),
             [
                 "info pdb-slow PodDisruptionBudget shop/web: lets 1 pod go at a time, and the next when its replacement is Ready, which took 22m; 3 pods on 3 nodes \
-                 of managed node groups: EKS' own update gives up on a node after 15m (PodEvictionFailure)"
+                 of managed node groups: EKS's own update gives up on a node after 15m (PodEvictionFailure)"
             ]
         );
         assert_eq!(

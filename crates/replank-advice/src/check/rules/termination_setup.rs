@@ -150,7 +150,7 @@ fn longest(survey: &Survey<'_>, nodes: &[&Node]) -> Option<(Span, Key)> {
         .max_by(|(a, one), (b, other)| a.cmp(b).then_with(|| other.cmp(one)))
 }
 
-/// The groups that are not EKS' to look after.
+/// The groups that are not EKS's to look after.
 fn own_groups(account: &Account) -> impl Iterator<Item = &Group> {
     account.groups.iter().flatten().filter(|group| !group.is_managed)
 }

@@ -225,7 +225,7 @@ fn guessed(input: &Input<'_>, survey: &Survey) -> Option<Finding> {
     })
 }
 
-/// EKS' contradictory texts on nodes that are behind when the control plane goes on.
+/// EKS's contradictory texts on nodes that are behind when the control plane goes on.
 fn behind(survey: &Survey, at: &AtHop<'_>) -> Option<Finding> {
     let hop = at.hop;
     let running = |name: &str, oldest: Minor| {
@@ -441,7 +441,7 @@ pub(super) fn unknown(input: &Input<'_>, survey: &Survey, hops: &[Hop]) -> Vec<S
         Some(_) => {}
     }
     if input.facts.insights.is_empty() {
-        say("EKS' upgrade insights: aws eks list-insights, passed with --eks");
+        say("EKS's upgrade insights: aws eks list-insights, passed with --eks");
     }
     let no_arguments = survey
         .nodes

@@ -37,7 +37,7 @@ impl Options {
     }
 }
 
-/// One step of EKS' control plane: AWS says no figure ("several minutes"); users report 8 to 15 minutes since 2022, and up to 40 before.
+/// One step of EKS's control plane: AWS says no figure ("several minutes"); users report 8 to 15 minutes since 2022, and up to 40 before.
 pub const HOP: Span = Span::from_minutes(15);
 /// One update of an add-on: its pods restarted one after the other on all nodes. An assumption.
 pub const ADDON: Span = Span::from_minutes(5);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::object::node::Node;
 use crate::text::Text;
 
-/// The kind of a machine image in EKS' word (`amiType` of DescribeNodegroup), such as `AL2023_x86_64_STANDARD`; empty where it is not known.
+/// The kind of a machine image in EKS's word (`amiType` of DescribeNodegroup), such as `AL2023_x86_64_STANDARD`; empty where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AmiType(Text);

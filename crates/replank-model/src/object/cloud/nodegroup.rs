@@ -47,7 +47,7 @@ pub enum GroupKind {
     /// The cluster's owner: its template and sizes are changed there.
     #[default]
     SelfManaged,
-    /// EKS: a managed node group, which is changed by EKS' own calls only. A tool that changes its Auto Scaling group's launch template version
+    /// EKS: a managed node group, which is changed by EKS's own calls only. A tool that changes its Auto Scaling group's launch template version
     /// makes the node group DEGRADED ("Customize managed nodes with launch templates" in the EKS user guide).
     EksManaged,
 }
@@ -147,7 +147,7 @@ pub enum UpdateStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateError {
-    /// EKS' error code.
+    /// EKS's error code.
     pub code: Text,
     /// In its words.
     pub message: Text,

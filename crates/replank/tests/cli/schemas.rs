@@ -129,7 +129,7 @@ fn hold_to(name: &str, layout: Layout, words: &[&str], text: &str) {
 }
 
 /// Calls of which each prints a form of its own.
-const CALLS: [&str; 16] = [
+const CALLS: [&str; 17] = [
     "rehearse --as eks,kubectl,replank",
     "rehearse examples/upgrade/cluster.yaml --upgrade-to 1.34 --eks examples/upgrade/eks/cluster.json",
     "check --fix-preview",

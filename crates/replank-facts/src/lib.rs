@@ -26,6 +26,7 @@ pub mod node_pods;
 pub mod places;
 pub mod plan;
 pub mod pod_factory;
+pub mod pod_groups;
 pub mod release;
 pub mod remedy;
 pub mod restarts;

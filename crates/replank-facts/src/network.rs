@@ -38,12 +38,39 @@ struct Permission {
     with: String,
 }
 
-/// Traffic as it is told: `tcp 5432 of sg-1 (database)`.
+/// Traffic as it is told: `tcp 5432 to sg-1 (database)`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Traffic {
     protocol: String,
     ports: Option<(i64, i64)>,
+    /// The other side.
+    id: String,
+    /// `to` or `from`, and the other side with its name.
     with: String,
+}
+
+impl Traffic {
+    /// The other side: a security group, a range of addresses or a prefix list.
+    #[must_use]
+    pub fn other(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Why the security groups of a node group are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// No file names the group with a launch template.
+    Group,
+    /// No file has the launch template's version.
+    Template {
+        /// Its id.
+        id: String,
+        /// As the group names it: a number, `$Latest` or `$Default`.
+        version: String,
+    },
+    /// The launch template names none, and no file has those of the cluster.
+    Cluster,
 }
 
 impl fmt::Display for Traffic {
@@ -113,30 +140,48 @@ impl Network {
         }
     }
 
-    /// The security groups of a node group's nodes, where they are known.
-    #[must_use]
-    pub fn of(&self, group: &str) -> Option<BTreeSet<String>> {
-        let (id, version) = self.templates.get(group)?;
+    /// The security groups of a node group's nodes.
+    ///
+    /// # Errors
+    /// What no file says, so that they are not known.
+    pub fn of(&self, group: &str) -> Result<BTreeSet<String>, Unknown> {
+        let (id, version) = self.templates.get(group).ok_or(Unknown::Group)?;
+        let numbers = || self.versions.keys().filter(|(of, _)| of == id).map(|(_, number)| *number);
         let number = match &**version {
-            "$Latest" => self.versions.keys().filter(|(of, _)| of == id).map(|(_, number)| *number).max()?,
-            "$Default" => *self.defaults.get(id)?,
-            number => number.parse().ok()?,
+            "$Latest" => numbers().max(),
+            "$Default" => self.defaults.get(id).copied(),
+            number => number.parse().ok(),
         };
-        let named = self.versions.get(&(id.clone(), number))?;
+        let named = number.and_then(|number| self.versions.get(&(id.clone(), number)));
+        let named = named.ok_or_else(|| Unknown::Template { id: id.clone(), version: version.clone() })?;
         match named.is_empty() {
-            true => self.cluster.clone().map(|own| BTreeSet::from([own])),
-            false => Some(named.iter().cloned().collect()),
+            true => Ok(BTreeSet::from([self.cluster.clone().ok_or(Unknown::Cluster)?])),
+            false => Ok(named.iter().cloned().collect()),
         }
     }
 
-    /// What nodes with some security groups have that nodes with others lack.
+    /// The security group of the cluster, where a file has it.
+    #[must_use]
+    pub fn of_cluster(&self) -> Option<&str> {
+        self.cluster.as_deref()
+    }
+
+    /// Those of some security groups whose rules no file has.
+    #[must_use]
+    pub fn undescribed(&self, ids: &BTreeSet<String>) -> BTreeSet<String> {
+        ids.iter().filter(|id| !self.groups.contains_key(*id)).cloned().collect()
+    }
+
+    /// What nodes with some security groups have that nodes with others lack. Rules that no file has are not judged: of the new groups' own rules nothing is said unless all of
+    /// them are known.
     #[must_use]
     pub fn lacks(&self, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Lacks {
-        Lacks {
-            reached: self.reached(old, new),
-            reaching: self.of_own(old, new, |group| &group.lets_in),
-            sent: self.of_own(old, new, |group| &group.lets_out),
+        let mut lacks = Lacks { reached: self.reached(old, new), ..Lacks::default() };
+        if self.undescribed(new).is_empty() {
+            lacks.reaching = self.of_own(old, new, "from", |group| &group.lets_in);
+            lacks.sent = self.of_own(old, new, "to", |group| &group.lets_out);
         }
+        lacks
     }
 
     /// Ports of other security groups that let one in and not the other.
@@ -148,7 +193,7 @@ impl Network {
                     (new.contains(&other.with) || is_everybody(&other.with)) && other.covers(one)
                 };
                 if !group.lets_in.iter().any(is_let_in) {
-                    lost.insert(traffic(one, format!("of {}", self.told(id))));
+                    lost.insert(traffic(one, id, format!("to {}", self.told(id))));
                 }
             }
         }
@@ -159,6 +204,7 @@ impl Network {
         &self,
         old: &BTreeSet<String>,
         new: &BTreeSet<String>,
+        word: &str,
         of: impl Fn(&SecurityGroup) -> &Vec<Permission>,
     ) -> BTreeSet<Traffic> {
         let all = |ids: &BTreeSet<String>| -> Vec<Permission> {
@@ -175,7 +221,7 @@ impl Network {
         before
             .iter()
             .filter(is_lost)
-            .map(|one| traffic(one, format!("with {}", self.told(&one.with))))
+            .map(|one| traffic(one, &one.with, format!("{word} {}", self.told(&one.with))))
             .collect()
     }
 
@@ -188,8 +234,8 @@ impl Network {
     }
 }
 
-fn traffic(one: &Permission, with: String) -> Traffic {
-    Traffic { protocol: one.protocol.clone(), ports: one.ports, with }
+fn traffic(one: &Permission, id: &str, with: String) -> Traffic {
+    Traffic { protocol: one.protocol.clone(), ports: one.ports, id: id.to_owned(), with }
 }
 
 fn is_everybody(with: &str) -> bool {
@@ -284,9 +330,9 @@ mod tests {
     #[test]
     fn the_security_groups_of_a_group_are_those_of_its_template() {
         let network = network(&[]);
-        assert_eq!(network.of("old"), Some(BTreeSet::from(["sg-old".to_owned()])));
-        assert_eq!(network.of("new"), Some(BTreeSet::from(["sg-new".to_owned()])), "the latest");
-        assert_eq!(network.of("other"), None);
+        assert_eq!(network.of("old"), Ok(BTreeSet::from(["sg-old".to_owned()])));
+        assert_eq!(network.of("new"), Ok(BTreeSet::from(["sg-new".to_owned()])), "the latest");
+        assert_eq!(network.of("other"), Err(Unknown::Group));
     }
 
     #[test]
@@ -296,17 +342,21 @@ mod tests {
             "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}]});
         let version = json!({"LaunchTemplateVersions": [{"LaunchTemplateId": "lt-1", "VersionNumber": 1, "LaunchTemplateData": {}}]});
         assert!(network.read(&group) && network.read(&version));
-        assert_eq!(network.of("web"), None, "the cluster's is not known");
+        assert_eq!(network.of("web"), Err(Unknown::Cluster), "the cluster's is not known");
         assert!(
             network.read(&json!({"cluster": {"resourcesVpcConfig": {"clusterSecurityGroupId": "sg-eks"}}}))
         );
-        assert_eq!(network.of("web"), Some(BTreeSet::from(["sg-eks".to_owned()])));
+        assert_eq!(network.of("web"), Ok(BTreeSet::from(["sg-eks".to_owned()])));
+        let mut network = Network::default();
+        assert!(network.read(&group));
+        let template = Unknown::Template { id: "lt-1".to_owned(), version: "1".to_owned() };
+        assert_eq!(network.of("web"), Err(template));
     }
 
     #[test]
     fn what_lets_in_the_old_group_only_is_lacking() {
         let database = |from: &[&str]| json!([{"GroupId": "sg-db", "GroupName": "database", "IpPermissions": [permission(5432, from)]}]);
-        assert_eq!(words(&lacks(&database(&["sg-old"])).reached), ["tcp 5432 of sg-db (database)"]);
+        assert_eq!(words(&lacks(&database(&["sg-old"])).reached), ["tcp 5432 to sg-db (database)"]);
         assert_eq!(lacks(&database(&["sg-old", "sg-new"])), Lacks::default());
         assert_eq!(lacks(&database(&["sg-other"])), Lacks::default());
         let all = json!([{"GroupId": "sg-db", "IpPermissions": [permission(5432, &["sg-old"]), {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-new"}]}]}]);
@@ -321,9 +371,23 @@ mod tests {
                 {"GroupId": "sg-new", "IpPermissions": new, "IpPermissionsEgress": [permission(443, &["sg-db"])]}])
         };
         let few = lacks(&groups(json!([permission(10250, &["sg-new"])])));
-        assert_eq!(words(&few.reaching), ["tcp 8080 with sg-lb (balancer)"]);
-        assert_eq!(words(&few.sent), ["all traffic with 0.0.0.0/0"]);
+        assert_eq!(words(&few.reaching), ["tcp 8080 from sg-lb (balancer)"]);
+        assert_eq!(words(&few.sent), ["all traffic to 0.0.0.0/0"]);
         let both = lacks(&groups(json!([permission(10250, &["sg-new"]), permission(8080, &["sg-lb"])])));
         assert!(both.reaching.is_empty(), "{both:?}");
+    }
+
+    #[test]
+    fn of_a_group_that_no_file_describes_nothing_is_said() {
+        let described = |new: &[Value]| {
+            let old = json!({"GroupId": "sg-old", "IpPermissions": [permission(8080, &["sg-lb"])], "IpPermissionsEgress": [permission(443, &["sg-db"])]});
+            let groups = [&[old][..], new].concat();
+            let network = network(&[json!({"SecurityGroups": groups})]);
+            let (old, new) = (network.of("old").expect("known"), network.of("new").expect("known"));
+            (network.undescribed(&new).len(), network.lacks(&old, &new))
+        };
+        assert_eq!(described(&[]), (1, Lacks::default()));
+        let (unknown, lacks) = described(&[json!({"GroupId": "sg-new"})]);
+        assert_eq!((unknown, lacks.reaching.len(), lacks.sent.len()), (0, 1, 1), "it has no rule");
     }
 }

@@ -294,8 +294,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) image_releases: Option<PathBuf>,
 
-    /// A directory with output of the AWS command line (lifecycle hooks, EventBridge rules, queue): also finds what is missing for nodes to be drained whose instance
-    /// AWS takes away; docs/termination.md describes it.
+    /// A directory with output of the AWS command line: also compares the security groups of the group that nodes move into (docs/check.md), and finds what is missing
+    /// for nodes to be drained whose instance AWS takes away: lifecycle hooks, EventBridge rules, queue (docs/termination.md).
     #[arg(long, value_name = "DIR")]
     pub(crate) aws: Option<PathBuf>,
 
@@ -529,6 +529,10 @@ pub(crate) struct RehearseArgs {
     /// By default a drain never gives up, as kubectl's.
     #[arg(long, value_name = "DURATION", value_parser = limit, requires = "ways")]
     pub(crate) drain_timeout: Option<Span>,
+
+    /// A directory with output of the AWS command line: the findings that `replank check --aws` adds are among those of the rehearsal. docs/check.md describes the files.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["ways", "start_sweep", "upgrade_to", "on_cluster"])]
+    pub(crate) aws: Option<PathBuf>,
 
     /// Node groups, and whether an autoscaler scales them.
     #[command(flatten)]

@@ -114,7 +114,7 @@ pub(crate) fn section(coverage: &Coverage, look: Look) -> String {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use replank_facts::coverage::{Dangling, Skipped};
+    use replank_facts::coverage::{Dangling, Skipped, Unanswered};
     use serde_json::Value;
 
     use super::*;
@@ -151,6 +151,10 @@ mod tests {
                 first: vec!["cluster.json: items[3]: …".to_owned()],
             },
             data: data_end("1.50".parse().expect("a version")).into_iter().collect(),
+            aws: vec![Unanswered {
+                unseen: "sg-1: its rules are not compared".to_owned(),
+                command: "aws ec2 describe-security-groups --output json".to_owned(),
+            }],
             missing: vec!["there is no PodDisruptionBudget in the input".to_owned()],
             accepted: vec!["5 parts of the input could not be read".to_owned()],
         }

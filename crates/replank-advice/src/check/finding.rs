@@ -75,6 +75,7 @@ rules! {
     DaemonOnDelete = "daemon-on-delete", "DaemonSets with OnDelete and pods of an older template";
     Leftover = "leftover", "leftovers of another run on nodes and groups";
     GroupParity = "group-parity", "differences between the old node group and the one that nodes move into";
+    PodSecurityGroups = "pod-security-groups", "pods with security groups of their own, for which new nodes have no branch network interface, or whose probes fail there";
     SuspendedProcess = "suspended-process", "a suspended process of an Auto Scaling group that a roll needs";
     ImageVersion = "image-version", "an image with another kubelet version than the plan requires";
     TemplateVersion = "template-version", "a launch template version named `$Latest` or `$Default`, which a roll replaces by a number";

@@ -15,6 +15,7 @@ use replank_model::view::View;
 pub use finding::{Finding, ObjectName, Rule, Severity};
 pub use rules::Images;
 
+use replank_facts::coverage::Unanswered;
 use replank_facts::group_facts::Facts;
 use replank_facts::network::Network;
 use replank_facts::plan::Plan;
@@ -70,6 +71,21 @@ pub fn group_network(
     let mut findings = rules::group_network(&Survey::of(view, plan, options), network);
     Finding::sort(&mut findings);
     findings
+}
+
+/// What no file of an account says, and what is not judged for that reason.
+#[must_use]
+pub fn unanswered(
+    view: &View,
+    plan: Option<&Plan>,
+    options: &RunOptions,
+    account: &Account,
+    network: &Network,
+) -> Vec<Unanswered> {
+    let survey = Survey::of(view, plan, options);
+    let mut all = rules::network_unanswered(&survey, network);
+    all.extend(rules::termination_unanswered(&survey, account));
+    all
 }
 
 /// Nodes that run an image which is on a list, or a release that was abandoned, and what is wrong with the image that the plan names. It stands for what [`run`] finds of images.

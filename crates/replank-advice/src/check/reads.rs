@@ -94,6 +94,7 @@ impl Rule {
             Self::WebhookBackend => {
                 &[Kind::Pod, Kind::Service, Kind::Namespace, Kind::PodDisruptionBudget, Kind::ReplicaSet]
             }
+            Self::PodSecurityGroups => &[Kind::Node, Kind::Pod, Kind::DaemonSet],
             Self::DaemonMissing => &[Kind::Node, Kind::DaemonSet, Kind::Pod],
             Self::DaemonOnDelete => &[Kind::DaemonSet, Kind::Pod],
             Self::GroupParity => &[Kind::Node, Kind::Pod],

@@ -12,13 +12,17 @@ pub struct Allowed {
     pub read: bool,
     /// Data of the program that ends too early.
     pub data: bool,
+    /// What no file of an account says.
+    pub aws: bool,
     /// Kinds.
     kinds: BTreeSet<&'static str>,
 }
 
 /// A name that is none of those that can be accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a resource (such as poddisruptionbudgets, nodes, pods), `read` or `data`, found {0:?}")]
+#[error(
+    "expected a resource (such as poddisruptionbudgets, nodes, pods), `read`, `data` or `aws`, found {0:?}"
+)]
 pub struct UnknownName(String);
 
 /// kubectl's short names.
@@ -47,6 +51,7 @@ impl Allowed {
         for one in names {
             all.read |= one.read;
             all.data |= one.data;
+            all.aws |= one.aws;
             all.kinds.extend(&one.kinds);
         }
         all
@@ -65,6 +70,7 @@ impl FromStr for Allowed {
         match &*lower {
             "read" => return Ok(Self { read: true, ..Self::default() }),
             "data" => return Ok(Self { data: true, ..Self::default() }),
+            "aws" => return Ok(Self { aws: true, ..Self::default() }),
             _ => {}
         }
         let short = SHORT.iter().find(|(short, _)| *short == lower).map(|(_, kind)| *kind);

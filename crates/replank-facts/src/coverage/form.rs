@@ -46,6 +46,9 @@ pub struct Coverage {
     pub skipped: Skipped,
     /// Where what was asked for goes beyond the program's own data.
     pub data: Vec<DataEnd>,
+    /// What was asked of an account, and no file of it answers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aws: Vec<Unanswered>,
     /// What makes the answer incomplete, in words.
     pub missing: Vec<String>,
     /// What would make it incomplete, and was accepted by name.
@@ -94,6 +97,16 @@ pub struct DataEnd {
     pub asked: String,
 }
 
+/// Something that is judged by what AWS says, and no file has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unanswered {
+    /// What no file has, and what is not judged without it.
+    pub unseen: String,
+    /// The call of AWS's command line that prints it.
+    pub command: String,
+}
+
 /// Nothing was looked for, and nothing is missing.
 impl Default for Coverage {
     fn default() -> Self {
@@ -104,6 +117,7 @@ impl Default for Coverage {
             dangling: Vec::new(),
             skipped: Skipped::default(),
             data: Vec::new(),
+            aws: Vec::new(),
             missing: Vec::new(),
             accepted: Vec::new(),
         }
@@ -123,6 +137,14 @@ impl Coverage {
     #[must_use]
     pub fn beyond(mut self, data: impl IntoIterator<Item = DataEnd>, allowed: &Allowed) -> Self {
         self.data.extend(data);
+        self.judge(allowed);
+        self
+    }
+
+    /// The same where an account was asked about, and its files do not answer everything.
+    #[must_use]
+    pub fn without_answers(mut self, aws: impl IntoIterator<Item = Unanswered>, allowed: &Allowed) -> Self {
+        self.aws.extend(aws);
         self.judge(allowed);
         self
     }
@@ -161,6 +183,10 @@ impl Coverage {
                 "the built-in data on {what} ends with {until}, and {asked} was asked for (--allow-incomplete data)"
             );
             say(allowed.data, text);
+        }
+        for Unanswered { unseen, command } in &self.aws {
+            let text = format!("no file of --aws has {unseen}: {command} (or --allow-incomplete aws)");
+            say(allowed.aws, text);
         }
         self.complete = missing.is_empty();
         (self.missing, self.accepted) = (missing, accepted);

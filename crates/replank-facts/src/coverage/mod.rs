@@ -15,7 +15,7 @@ mod unseen;
 use replank_model::view::View;
 
 pub use allowed::{Allowed, UnknownName};
-pub use form::{AbsentKind, Coverage, Dangling, DataEnd, Read, Skipped};
+pub use form::{AbsentKind, Coverage, Dangling, DataEnd, Read, Skipped, Unanswered};
 pub use kinds::Question;
 pub use unseen::{Unseen, Why, not_seen};
 

@@ -125,6 +125,24 @@ fn what_could_not_be_read_is_missing_and_so_is_data_beyond_its_end() {
 }
 
 #[test]
+fn what_no_file_of_an_account_says_is_missing_unless_it_is_accepted() {
+    let view = view(vec![node(), pod(json!({})), budget()]);
+    let rules = || Unanswered {
+        unseen: "sg-1: its rules are not compared".to_owned(),
+        command: "aws ec2 describe-security-groups --output json".to_owned(),
+    };
+    let with = |names: &[&str]| roll(&view, names).without_answers([rules()], &allowed(names));
+    assert_eq!(
+        with(&[]).missing,
+        [
+            "no file of --aws has sg-1: its rules are not compared: aws ec2 describe-security-groups --output json (or --allow-incomplete aws)"
+        ]
+    );
+    assert!(!with(&["data"]).complete && with(&["aws"]).complete);
+    assert!(roll(&view, &[]).without_answers([], &allowed(&[])).complete);
+}
+
+#[test]
 fn a_name_that_is_none_is_refused() {
     let error = "budgets".parse::<Allowed>().expect_err("no such resource");
     assert!(error.to_string().contains("poddisruptionbudgets"), "{error}");

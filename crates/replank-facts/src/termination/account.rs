@@ -10,6 +10,8 @@ pub struct Account {
     pub groups: Option<Vec<Group>>,
     /// `aws autoscaling describe-lifecycle-hooks`, of one group each.
     pub hooks: Option<Vec<Hook>>,
+    /// How many of these answers have no hook. None of them says of which group it is.
+    pub without_hooks: usize,
     /// `aws events list-rules`.
     pub rules: Option<Vec<Rule>>,
     /// `aws events list-rule-names-by-target`: those that send to the queue.
@@ -89,6 +91,8 @@ pub struct Queue {
     pub policy: Option<Value>,
     /// How long a message is kept.
     pub kept: Option<Span>,
+    /// After how many receipts a message goes to another queue, where it does (`RedrivePolicy`).
+    pub receipts_max: Option<i64>,
 }
 
 impl Queue {
@@ -142,6 +146,7 @@ impl Account {
             self.groups.get_or_insert_default().extend(groups);
         } else if let Some(hooks) = list("LifecycleHooks") {
             let hooks = hooks.iter().map(hook).collect::<Result<Vec<_>, _>>()?;
+            self.without_hooks += usize::from(hooks.is_empty());
             self.hooks.get_or_insert_default().extend(hooks);
         } else if let Some(rules) = list("Rules") {
             let rules = rules.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
@@ -197,10 +202,14 @@ fn rule(value: &Value) -> Result<Rule, AccountError> {
 
 fn queue(value: &Value) -> Result<Queue, AccountError> {
     let seconds = |key: &str| value[key].as_str().and_then(|text| text.parse().ok()).map(Span::from_secs);
+    let redrive = value["RedrivePolicy"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    // SQS takes a number and a text, and prints it as it was given.
+    let whole = |value: &Value| value.as_i64().or_else(|| value.as_str()?.parse().ok());
     Ok(Queue {
         arn: text(value, "QueueArn")?,
         policy: value["Policy"].as_str().and_then(|text| serde_json::from_str(text).ok()),
         kept: seconds("MessageRetentionPeriod"),
+        receipts_max: redrive.and_then(|policy| whole(&policy["maxReceiveCount"])),
     })
 }
 
@@ -243,6 +252,7 @@ mod tests {
             arn: "arn:aws:sqs:x:1:q".to_owned(),
             policy: Some(json!({"Statement": statement})),
             kept: None,
+            receipts_max: None,
         };
         let events = json!([{"Effect": "Allow", "Principal": {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}, "Action": "sqs:SendMessage"}]);
         assert!(of(events.clone()).may_send("events.amazonaws.com"));

@@ -13,6 +13,10 @@ use serde_json::Value;
 const IMAGE: &str = "aws-node-termination-handler";
 /// How long it waits for the pods of a node, unless it is told (`nodeTerminationGracePeriodDefault`).
 const NODE_GRACE: Span = Span::from_secs(120);
+/// How long a message that it has received is hidden, unless it is told (`SqsMsgVisibilityTimeoutSecDefault`): the queue's own time does not matter.
+const HIDDEN: Span = Span::from_secs(20);
+/// How long it sends heartbeats, unless it is told (README.md, "Issuing Lifecycle Heartbeats").
+const HEARTBEAT_UNTIL: Span = Span::from_minutes(48 * 60);
 /// The tag that an instance must have, unless it is told otherwise (`managedTagDefault`).
 const TAG: &str = "aws-node-termination-handler/managed";
 
@@ -34,15 +38,17 @@ pub struct Handler {
     pub key: Key,
     /// How it learns of events.
     pub mode: Mode,
+    /// How many pods of it run.
+    pub replicas: i32,
     /// Settings by the names of their variables. A flag counts more than a variable.
     settings: BTreeMap<String, Option<String>>,
 }
 
 impl Handler {
-    fn of(kind: &'static str, key: Key, spec: &PodSpec) -> Option<Self> {
+    fn of(kind: &'static str, key: Key, replicas: i32, spec: &PodSpec) -> Option<Self> {
         let container = spec.containers.iter().find(|one| one.image.contains(IMAGE))?;
         let settings = settings(spec, &container.name);
-        let mut handler = Self { kind, key, mode: Mode::Metadata, settings };
+        let mut handler = Self { kind, key, mode: Mode::Metadata, replicas, settings };
         if handler.is_on("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true) {
             handler.mode = Mode::Queue;
         }
@@ -93,6 +99,29 @@ impl Handler {
         self.seconds("HEARTBEAT_INTERVAL", None)
     }
 
+    /// How long it tells a lifecycle hook so, if it does: `--heartbeat-until`, 48 hours unless it is told.
+    #[must_use]
+    pub fn heartbeat_until(&self) -> Option<Span> {
+        self.seconds("HEARTBEAT_UNTIL", Some(HEARTBEAT_UNTIL))
+    }
+
+    /// How long a message is hidden that it has received (`--sqs-msg-visibility-timeout-sec`). It is not hidden for longer while its drain goes on.
+    ///
+    /// # Errors
+    /// A value with which it does not start.
+    pub fn hidden(&self) -> Result<Option<Span>, String> {
+        match self.setting("SQS_MSG_VISIBILITY_TIMEOUT_SEC") {
+            None => Ok(Some(HIDDEN)),
+            Some(None) => Ok(None),
+            // What is no number is the default there, too.
+            Some(Some(text)) => match text.parse::<i64>() {
+                Err(_) => Ok(Some(HIDDEN)),
+                Ok(seconds @ 1..=119) => Ok(Some(Span::from_secs(seconds))),
+                Ok(_) => Err(text.to_owned()),
+            },
+        }
+    }
+
     /// Whether it looks, in metadata mode, for terminations by the Auto Scaling group.
     #[must_use]
     pub fn sees_groups(&self) -> Option<bool> {
@@ -110,13 +139,14 @@ impl Handler {
 #[must_use]
 pub fn handlers(view: &View) -> Vec<Handler> {
     let deployments = view.table::<Deployment>().sorted();
-    let deployments = deployments
-        .into_iter()
-        .filter_map(|(_, one)| Handler::of("Deployment", one.meta.key(), &one.spec.template.spec));
+    let deployments = deployments.into_iter().filter_map(|(_, one)| {
+        let replicas = one.spec.replicas.unwrap_or(1);
+        Handler::of("Deployment", one.meta.key(), replicas, &one.spec.template.spec)
+    });
     let sets = view.table::<DaemonSet>().sorted();
     let sets = sets
         .into_iter()
-        .filter_map(|(_, one)| Handler::of("DaemonSet", one.meta.key(), &one.spec.template.spec));
+        .filter_map(|(_, one)| Handler::of("DaemonSet", one.meta.key(), 1, &one.spec.template.spec));
     deployments.chain(sets).collect()
 }
 
@@ -209,6 +239,17 @@ mod tests {
             (flags.mode, flags.heartbeat(), flags.only_looks()),
             (Mode::Queue, Some(Span::from_secs(60)), true)
         );
+    }
+
+    #[test]
+    fn a_message_is_hidden_for_as_long_as_it_asks_for() {
+        let hidden = |pairs: &[(&str, &str)]| one("Deployment", env(pairs)).hidden();
+        const NAME: &str = "SQS_MSG_VISIBILITY_TIMEOUT_SEC";
+        assert_eq!(hidden(&[]), Ok(Some(HIDDEN)));
+        assert_eq!(hidden(&[(NAME, "90")]), Ok(Some(Span::from_secs(90))));
+        assert_eq!(hidden(&[(NAME, "120")]), Err("120".to_owned()), "it does not start");
+        let cut = one("Deployment", json!({"env": [{"name": NAME}]}));
+        assert_eq!(cut.hidden(), Ok(None), "the snapshot leaves it out");
     }
 
     #[test]

@@ -11,15 +11,25 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// How to get the answers.
-const HOW: &str = "save there what `aws autoscaling describe-auto-scaling-groups`, `aws autoscaling describe-lifecycle-hooks`, `aws events list-rules` and `aws sqs \
-                   get-queue-attributes --attribute-names All` print, or, for security groups, `aws ec2 describe-security-groups` and `aws ec2 describe-launch-template-versions`, with \
-                   --output json; docs/termination.md and docs/check.md list them";
+const HOW: &str = "save there, with --output json, what these print: `aws autoscaling describe-auto-scaling-groups`; for security groups `aws ec2 \
+                   describe-launch-template-versions`, `aws ec2 describe-security-groups` and `aws eks describe-cluster` (docs/check.md); for terminations `aws autoscaling \
+                   describe-lifecycle-hooks`, `aws events list-rules`, `aws events list-rule-names-by-target` and `aws sqs get-queue-attributes --attribute-names All` \
+                   (docs/termination.md)";
+
+/// What an account's files say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answers {
+    /// Hooks, rules and the queue.
+    pub(crate) account: Account,
+    /// Security groups and who has which.
+    pub(crate) network: Network,
+}
 
 /// Reads every JSON file of a directory.
 ///
 /// # Errors
 /// Where it cannot be read, or none of its files has an answer that is known.
-pub(super) fn read(directory: &Path, printer: &mut Printer) -> Result<(Account, Network), Failure> {
+pub(crate) fn read(directory: &Path, printer: &mut Printer) -> Result<Answers, Failure> {
     let (mut account, mut network) = (Account::default(), Network::default());
     let mut known = 0_usize;
     for path in files(directory)? {
@@ -46,7 +56,7 @@ pub(super) fn read(directory: &Path, printer: &mut Printer) -> Result<(Account, 
         let message = format!("{} has no file with an answer that is used", directory.display());
         return Err(Failure::usage_message(message).next(HOW));
     }
-    Ok((account, network))
+    Ok(Answers { account, network })
 }
 
 fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {

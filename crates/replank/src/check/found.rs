@@ -1,34 +1,76 @@
 //! What is found, and what is proved of its remedies.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use replank_advice::check::{self, Finding};
 use replank_core::scale;
-use replank_facts::coverage::Coverage;
+use replank_facts::coverage::{Allowed, Coverage};
 use replank_facts::groups::GroupBy;
 use replank_facts::images::{BadImage, Releases};
-use replank_facts::network::Network;
-use replank_facts::plan::RunOptions;
-use replank_facts::termination::account::Account;
+use replank_facts::plan::{Plan, RunOptions};
 use replank_model::delta::Delta;
 use replank_model::view::View;
 use replank_rehearse::FindingEntry;
 use replank_rehearse::proof::{Ground, Proofs, Trials, prove};
 
+use super::account::Answers;
+
 /// Pods up to which a roll is rehearsed again with the remedies of what blocks it.
 const REHEARSED_MAX: usize = 20_000;
 
 /// Questions that are asked only on request.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Besides {
     /// At which nodes EKS's own update of their managed group would give up.
     pub(crate) managed_update: bool,
     /// Whether what tells the cluster of instances that go is sufficient in this account, and what the group that nodes move into lacks by its security groups.
-    pub(crate) account: Option<(Account, Network)>,
+    pub(crate) account: Option<Arc<Answers>>,
     /// Which nodes have an image of this list.
     pub(crate) bad_images: Option<Vec<BadImage>>,
     /// Releases of images with rows of one's own, where there are some.
     pub(crate) releases: Option<Releases>,
+}
+
+impl Besides {
+    /// What is found.
+    pub(crate) fn find(&self, ground: &Ground, by: &GroupBy) -> Vec<Finding> {
+        let options = RunOptions { started: ground.now, group_by: by.clone() };
+        let (view, plan) = (grouped(ground, by), ground.plan.as_ref());
+        let mut found = Vec::new();
+        if self.managed_update {
+            found.extend(check::managed_update(&view, plan, &options));
+        }
+        if let Some(answers) = &self.account {
+            found.extend(check::termination_setup(&view, plan, &options, &answers.account));
+            found.extend(check::group_network(&view, plan, &options, &answers.network));
+        }
+        if self.is_of_images() {
+            let embedded = Releases::embedded();
+            let releases = self.releases.as_ref().unwrap_or(&embedded);
+            let images = check::Images { releases, bad: self.bad_images.as_deref() };
+            found.extend(check::image_releases(&view, plan, &options, &images));
+        }
+        found
+    }
+
+    /// Whether images are looked at with lists of one's own.
+    fn is_of_images(&self) -> bool {
+        self.bad_images.is_some() || self.releases.is_some()
+    }
+
+    /// What can be seen where an account's files do not say everything that is asked of them.
+    pub(crate) fn cover(
+        &self,
+        coverage: Coverage,
+        (view, plan): (&View, Option<&Plan>),
+        options: &RunOptions,
+        allowed: &Allowed,
+    ) -> Coverage {
+        let Some(answers) = &self.account else { return coverage };
+        let missing = check::unanswered(view, plan, options, &answers.account, &answers.network);
+        coverage.without_answers(missing, allowed)
+    }
 }
 
 /// Findings, the worst first, each with what was proved of its remedy.
@@ -54,23 +96,8 @@ impl Found {
     /// With what was asked for besides.
     pub(crate) fn with(self, by: &GroupBy, besides: &Besides) -> Self {
         let Self { ground, findings, proofs } = self;
-        let options = RunOptions { started: ground.now, group_by: by.clone() };
-        let (view, plan) = (grouped(&ground, by), ground.plan.as_ref());
-        let mut more = Vec::new();
-        if besides.managed_update {
-            more.extend(check::managed_update(&view, plan, &options));
-        }
-        if let Some((account, network)) = &besides.account {
-            more.extend(check::termination_setup(&view, plan, &options, account));
-            more.extend(check::group_network(&view, plan, &options, network));
-        }
-        let of_images = besides.bad_images.is_some() || besides.releases.is_some();
-        if of_images {
-            let embedded = Releases::embedded();
-            let releases = besides.releases.as_ref().unwrap_or(&embedded);
-            let images = check::Images { releases, bad: besides.bad_images.as_deref() };
-            more.extend(check::image_releases(&view, plan, &options, &images));
-        }
+        let more = besides.find(&ground, by);
+        let of_images = besides.is_of_images();
         let none = std::iter::repeat_with(Proofs::default);
         // What is found of images with the lists stands for what is found without them.
         let found = findings.into_iter().zip(proofs);

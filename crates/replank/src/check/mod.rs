@@ -1,6 +1,6 @@
 //! `replank check`: findings without a rehearsal.
 
-mod account;
+pub(crate) mod account;
 mod asked;
 mod checked;
 mod found;
@@ -15,14 +15,14 @@ use crate::output::CheckFormat;
 use crate::report::words::{count, grouped};
 pub(crate) use asked::Asked;
 use checked::{Checked, scope};
-use found::Besides;
-pub(crate) use found::{Found, find};
+pub(crate) use found::{Besides, Found, find};
 pub(crate) use gate::GateArgs;
 use gate::{Gate, Gated};
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use replank_advice::check;
 use replank_core::nodes_to_replace;
@@ -120,6 +120,9 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             gate.check_namespaces(&ground.view)?;
             let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
             let found = found.with(&by, &besides);
+            let options = RunOptions { started: now, group_by: by.clone() };
+            let seen = (&found.ground.view, None);
+            let coverage = besides.cover(coverage, seen, &options, &args.read.allowed());
             let gated = gate.apply(found.entries(&coverage), &today());
             let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));
             Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places, preview })
@@ -139,7 +142,9 @@ fn of_scene(
     let stops = |ground: &Ground| rehearse::stops(&scene, ground);
     let found = Found::proved(scene.ground(), &scene.group_by, &stops);
     let found = found.with(&scene.group_by, besides);
-    let gated = gate.apply(found.entries(&scene.coverage), &today());
+    let seen = (&scene.view, Some(&scene.plan));
+    let coverage = besides.cover(scene.coverage, seen, &options, &args.read.allowed());
+    let gated = gate.apply(found.entries(&coverage), &today());
     Checked {
         preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
         gated,
@@ -148,7 +153,7 @@ fn of_scene(
         sources,
         now: scene.now,
         plan: Some(scene.plan.name.to_string()),
-        coverage: scene.coverage,
+        coverage,
         places,
     }
 }
@@ -194,7 +199,7 @@ fn text(checked: &Checked, all: bool, look: Look) -> String {
 /// What is asked for besides.
 fn besides(args: &CheckArgs, printer: &mut Printer) -> Result<Besides, Failure> {
     let bad_images = args.bad_images.as_deref().map(bad_images).transpose()?;
-    let account = args.aws.as_deref().map(|path| account::read(path, printer)).transpose()?;
+    let account = args.aws.as_deref().map(|path| account::read(path, printer)).transpose()?.map(Arc::new);
     let releases = args.image_releases.as_deref().map(releases).transpose()?;
     Ok(Besides { managed_update: args.managed_update, account, bad_images, releases })
 }

@@ -13,7 +13,7 @@ use crate::snapshot;
 use crate::snapshot::{HOW_TO_SNAPSHOT, Keep, Origin, Places};
 use replank_facts::coverage::Question;
 use replank_facts::groups::group_of;
-use replank_facts::plan::{Plan, Target};
+use replank_facts::plan::{Plan, RunOptions, Target};
 use replank_rehearse::{RehearsalResult, Stop};
 pub(crate) use scene::Scene;
 #[cfg(test)]
@@ -33,6 +33,9 @@ mod script;
 mod seeds;
 mod sweep;
 
+use std::sync::Arc;
+
+use crate::check::account;
 use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -103,6 +106,12 @@ pub(crate) fn run(
     releases::unknown(&scene.plan, &groups, &scene.facts).iter().for_each(|one| printer.story(one));
     if scene.plan.target.release_version.is_some() {
         releases::ways_back(&scene.plan, &scene.groups, &chosen).iter().for_each(|way| printer.story(way));
+    }
+    if let Some(directory) = &args.aws {
+        scene.besides.account = Some(Arc::new(account::read(directory, printer)?));
+        let options = RunOptions { started: scene.now, group_by: scene.group_by.clone() };
+        let seen = (&scene.view, Some(&scene.plan));
+        scene.coverage = scene.besides.cover(scene.coverage.clone(), seen, &options, &args.read.allowed());
     }
     connections::check(&scene)?;
     besides.join(&mut scene)?;

@@ -100,12 +100,18 @@ impl Remedies {
             Self::Proved => {
                 let stops = |ground: &Ground| stops_until(scene, ground, is_over);
                 let found = Found::proved(ground, &scene.group_by, &stops);
+                let found = found.with(&scene.group_by, &scene.besides);
                 match is_over() {
                     true => untried(scene, &found.findings),
                     false => found.entries(&scene.coverage),
                 }
             }
-            Self::Untried => untried(scene, &check::find(&ground, &scene.group_by)),
+            Self::Untried => {
+                let mut found = check::find(&ground, &scene.group_by);
+                found.extend(scene.besides.find(&ground, &scene.group_by));
+                Finding::sort(&mut found);
+                untried(scene, &found)
+            }
             Self::Unasked => Vec::new(),
         }
     }

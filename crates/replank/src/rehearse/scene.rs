@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use super::groups;
 use super::groups::Grouped;
+use crate::check;
 use crate::cli::Require;
 use crate::failure::Failure;
 use crate::snapshot::Cluster;
@@ -69,6 +70,8 @@ pub(crate) struct Scene {
     pub(crate) autoscaler: Option<Autoscaler>,
     /// What keeps the roll from beginning.
     pub(crate) preflight: Preflight,
+    /// What is looked for besides what every rehearsal finds.
+    pub(crate) besides: check::Besides,
     /// Changes that were made first, as a person pastes them.
     pub(crate) remedies: Vec<String>,
     /// The run that is gone on with, and since when it runs, where one was begun.
@@ -108,6 +111,7 @@ impl Scene {
             assumptions: Vec::new(),
             autoscaler: None,
             preflight: preflight::blocking,
+            besides: check::Besides::default(),
             remedies: Vec::new(),
             begun: None,
         }

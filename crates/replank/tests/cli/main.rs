@@ -11,6 +11,7 @@ mod bad_way;
 mod batch;
 mod bound;
 mod check;
+mod check_aws;
 mod check_data;
 mod cluster;
 mod common;

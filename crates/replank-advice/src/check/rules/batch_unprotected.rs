@@ -32,12 +32,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         if rerun::is_unsafe(&subject.pod) && runs_again(survey, subject).is_some() {
             continue;
         }
-        let stake = match subject.batch_kind() {
-            Some(BatchKind::Job) => job_stake(survey, subject),
-            Some(BatchKind::Workflow) => workflow_stake(survey, subject),
-            Some(BatchKind::RunsOnce) => Some(custom_stake(survey, workload, subject)),
-            Some(BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected) | None => None,
-        };
+        let stake = stake(survey, workload, subject);
         // What costs nothing but a run, and may be run again, is as its author wants it.
         let is_wanted = |stake: &Stake| stake.severity == Severity::Info && is_safe(&subject.pod);
         let stake = stake.filter(|stake| !is_wanted(stake) && !is_protected(survey, subject));
@@ -60,10 +55,20 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
 }
 
 /// What an eviction does to the work.
-struct Stake {
-    severity: Severity,
-    text: String,
+pub(super) struct Stake {
+    pub(super) severity: Severity,
+    pub(super) text: String,
     remedy: Remedy,
+}
+
+/// What an eviction does to the work of a batch pod; none where nothing is known of it.
+pub(super) fn stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Option<Stake> {
+    match subject.batch_kind()? {
+        BatchKind::Job => job_stake(survey, subject),
+        BatchKind::Workflow => workflow_stake(survey, subject),
+        BatchKind::RunsOnce => Some(custom_stake(survey, workload, subject)),
+        BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => None,
+    }
 }
 
 fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
@@ -113,7 +118,7 @@ pub(super) fn is_protected(survey: &Survey<'_>, subject: &Subject) -> bool {
     })
 }
 
-fn is_safe(pod: &Pod) -> bool {
+pub(super) fn is_safe(pod: &Pod) -> bool {
     rerun::declared(pod) == Some(Ok(Rerun::Safe))
 }
 

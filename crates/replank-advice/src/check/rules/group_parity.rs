@@ -16,6 +16,7 @@ use super::super::survey::Survey;
 use replank_facts::finding::counted;
 use replank_facts::groups::GroupBy;
 use replank_facts::instance_types::instance_type;
+use replank_facts::pod_groups::POD_ENI;
 use replank_facts::remedy::{Edit, Remedy};
 use serde_json::json;
 
@@ -176,10 +177,11 @@ impl Parity<'_> {
 
     fn resources(&self, source: &GroupName, from: &NodeProfile, to: &NodeProfile) -> Vec<Finding> {
         let mut findings = Vec::new();
+        // Branch interfaces have a rule of their own.
         let special = |profile: &NodeProfile| -> BTreeSet<Text> {
             let shapes = profile.shapes.iter().flat_map(|shape| shape.allocatable.iter());
             shapes
-                .filter(|(name, quantity)| !is_ordinary(name) && !quantity.is_zero())
+                .filter(|(name, quantity)| !is_ordinary(name) && ***name != *POD_ENI && !quantity.is_zero())
                 .map(|(name, _)| name.clone())
                 .collect()
         };

@@ -45,6 +45,7 @@ mod pdb_weak;
 mod pending_before;
 mod pinned_to_group;
 mod placed_apart;
+mod pod_groups;
 mod preempts;
 mod proxy_drain;
 mod rerun_unsafe;
@@ -75,6 +76,8 @@ pub(super) const IMPOSSIBLE: &[fn(&Survey<'_>) -> Vec<Finding>] = &[version_skew
 
 /// What the group that nodes move into lacks by its security groups: asked for besides.
 pub(super) use group_network::find as group_network;
+/// What no file says of security groups.
+pub(super) use group_network::unanswered as network_unanswered;
 /// Nodes whose image somebody does not want: asked for besides.
 pub use image_release::Images;
 pub(super) use image_release::find as image_releases;
@@ -82,6 +85,8 @@ pub(super) use image_release::find as image_releases;
 pub(super) use managed_update::find as managed_update;
 /// Whether what tells the cluster of instances that go is sufficient: asked for besides.
 pub(super) use termination_setup::find as termination_setup;
+/// What no file says of it.
+pub(super) use termination_setup::unanswered as termination_unanswered;
 
 /// Every rule, as a function from what is looked at to what is found.
 pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
@@ -137,6 +142,7 @@ pub(super) const ALL: &[fn(&Survey<'_>) -> Vec<Finding>] = &[
     daemon_on_delete::find,
     leftover::find,
     group_parity::find,
+    pod_groups::find,
     suspended_process::find,
     image_release::planned,
     image_version::find,

@@ -3,8 +3,13 @@
 //! What it does in which mode, and its defaults: README.md and pkg/config/config.go of aws/aws-node-termination-handler. Instances of managed node groups are drained
 //! by EKS, and those of Karpenter by Karpenter: neither needs it.
 
+mod spot_work;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_facts::coverage::Unanswered;
 use replank_facts::daemon::is_eligible;
 use replank_facts::drain::is_daemon;
 use replank_facts::groups::instance_id_of;
@@ -24,6 +29,8 @@ use super::daemon_missing::named;
 
 /// Messages about an instance come within minutes; what is kept for less may be gone before the handler is up again (its README keeps them for 300 s).
 const KEPT: Span = Span::from_minutes(5);
+/// How long a lifecycle hook holds an instance at most (AWS, "Lifecycle hooks": the global timeout).
+const HELD_MAX: Span = Span::from_minutes(48 * 60);
 /// Events that are sent to a queue: source, type, what is missed without them, and whether the rest replaces it.
 const EVENTS: [(&str, &str, &str, Severity); 5] = [
     (
@@ -70,7 +77,7 @@ pub(in super::super) fn find(survey: &Survey<'_>, account: &Account) -> Vec<Find
         findings.extend(of_handler(survey, handler, &own));
         match handler.mode {
             Mode::Queue => {
-                findings.extend(hooks(account, handler));
+                findings.extend(hooks(account, handler, &own));
                 findings.extend(rules(survey, account, handler));
                 findings.extend(queue(account, handler));
             }
@@ -78,7 +85,49 @@ pub(in super::super) fn find(survey: &Survey<'_>, account: &Account) -> Vec<Find
         }
     }
     findings.extend(heartbeats(account, &handlers, &own, survey));
+    findings.extend(spot_work::find(survey, &own));
     findings
+}
+
+/// What no file says of it, and is not judged.
+pub(in super::super) fn unanswered(survey: &Survey<'_>, account: &Account) -> Vec<Unanswered> {
+    let own = own_nodes(survey);
+    let is_asked = account.hooks.is_some() || account.rules.is_some() || account.queue.is_some();
+    if own.is_empty() || !is_asked {
+        return Vec::new();
+    }
+    let has_queue = handlers(survey.view).iter().any(|handler| handler.mode == Mode::Queue);
+    let without_hooks = account.hooks.is_none() || hooks_unread(account, &own);
+    let parts = [
+        (
+            account.groups.is_none(),
+            "Auto Scaling groups: hooks and tags",
+            "autoscaling describe-auto-scaling-groups",
+        ),
+        (
+            without_hooks,
+            "the lifecycle hooks of every group: those of the others",
+            "autoscaling describe-lifecycle-hooks --auto-scaling-group-name GROUP",
+        ),
+        (has_queue && account.rules.is_none(), "EventBridge rules: they", "events list-rules"),
+        (
+            has_queue && account.sending.is_none(),
+            "rules that send to the queue: they",
+            "events list-rule-names-by-target --target-arn QUEUE_ARN",
+        ),
+        (
+            has_queue && account.queue.is_none(),
+            "attributes of the queue: they",
+            "sqs get-queue-attributes --queue-url QUEUE_URL --attribute-names All",
+        ),
+    ];
+    let missing = parts.into_iter().filter(|(is_missing, ..)| *is_missing);
+    missing
+        .map(|(_, what, call)| Unanswered {
+            unseen: format!("{what} are not judged"),
+            command: format!("aws {call} --output json"),
+        })
+        .collect()
 }
 
 /// Nodes whose end nobody else looks after: of no managed group, and not made by Karpenter or Fargate.
@@ -126,6 +175,9 @@ fn of_handler(survey: &Survey<'_>, handler: &Handler, own: &[&Node]) -> Vec<Find
             "set dryRun: false in its Helm values",
         ));
     }
+    if handler.mode == Mode::Queue {
+        findings.extend(hiding(handler));
+    }
     let Some(grace) = handler.node_grace() else { return findings };
     if let Some((longest, pod)) = longest(survey, own).filter(|(longest, _)| *longest > grace) {
         findings.push(finding(
@@ -138,6 +190,34 @@ fn of_handler(survey: &Survey<'_>, handler: &Handler, own: &[&Node]) -> Vec<Find
         ));
     }
     findings
+}
+
+/// How long it hides messages, beside how long it drains.
+fn hiding(handler: &Handler) -> Option<Finding> {
+    let hidden = match handler.hidden() {
+        Err(text) => {
+            return Some(finding(
+                object_of(handler),
+                Severity::Blocking,
+                format!(
+                    "SQS_MSG_VISIBILITY_TIMEOUT_SEC is {text}, and it starts only with 1 to 119: nothing is drained"
+                ),
+                "sqsMsgVisibilityTimeoutSec: 20 in its Helm values, the default",
+            ));
+        }
+        Ok(hidden) => hidden?,
+    };
+    let grace = handler.node_grace().filter(|grace| *grace > hidden && handler.replicas > 1)?;
+    Some(finding(
+        object_of(handler),
+        Severity::Info,
+        format!(
+            "{} replicas, and a message is hidden for {hidden} (SQS_MSG_VISIBILITY_TIMEOUT_SEC) while a drain takes up to {grace}: another replica receives it meanwhile and drains the same node, \
+             and webhooks are sent twice",
+            handler.replicas
+        ),
+        "replicas: 1 in its Helm values, if that matters",
+    ))
 }
 
 /// The pod that may take longest to stop.
@@ -159,11 +239,25 @@ fn ends<'a>(account: &'a Account, group: &'a str) -> impl Iterator<Item = &'a Ho
     account.hooks.iter().flatten().filter(move |hook| hook.at_termination && hook.group == group)
 }
 
+/// Whether there are fewer answers on hooks than groups: which group an empty one is of cannot be seen. Groups whose instances are elsewhere are not looked after here.
+fn hooks_unread(account: &Account, own: &[&Node]) -> bool {
+    let here: BTreeSet<String> = own.iter().map(|node| instance_id_of(node).to_string()).collect();
+    let is_here = |group: &&Group| {
+        group.instances.is_empty() || group.instances.iter().any(|instance| here.contains(instance))
+    };
+    let named = |group: &&Group| account.hooks.iter().flatten().any(|hook| hook.group == group.name);
+    own_groups(account).filter(is_here).filter(|group| !named(group)).count() > account.without_hooks
+}
+
 /// Groups without a hook, or without the tag that the handler asks for.
-fn hooks(account: &Account, handler: &Handler) -> Vec<Finding> {
+fn hooks(account: &Account, handler: &Handler, own: &[&Node]) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let are_read = account.hooks.is_some() && !hooks_unread(account, own);
     for group in own_groups(account) {
-        if account.hooks.is_some() && ends(account, &group.name).next().is_none() {
+        let is_held = ends(account, &group.name).next().is_some();
+        // Who has a hook for launches only was asked about.
+        let is_named = account.hooks.iter().flatten().any(|hook| hook.group == group.name);
+        if !is_held && (are_read || is_named) {
             findings.push(finding(
                 group_name(&group.name),
                 Severity::Warning,
@@ -246,6 +340,7 @@ fn queue(account: &Account, handler: &Handler) -> Vec<Finding> {
             "allow sqs:SendMessage to the service events.amazonaws.com, for the rules' ARNs (replank setup aws prints the policy)",
         ));
     }
+    let drain = handler.node_grace().unwrap_or(Span::ZERO);
     if let Some(kept) = queue.kept.filter(|kept| *kept < KEPT) {
         findings.push(finding(
             object(),
@@ -253,8 +348,37 @@ fn queue(account: &Account, handler: &Handler) -> Vec<Finding> {
             format!("keeps messages for {kept}: what comes while the handler restarts may be lost"),
             "set MessageRetentionPeriod to 300 or more",
         ));
+    } else if let Some(kept) = queue.kept.filter(|kept| *kept < drain) {
+        findings.push(finding(
+            object(),
+            Severity::Info,
+            format!(
+                "keeps messages for {kept}, and a drain may take {drain}: if the handler restarts after that, nobody goes on with it"
+            ),
+            format!("set MessageRetentionPeriod to more than {}", drain.as_secs()),
+        ));
     }
+    findings.extend(
+        receipts(queue.receipts_max, handler, drain)
+            .map(|(reason, remedy)| finding(object(), Severity::Warning, reason, remedy)),
+    );
     findings
+}
+
+/// Why messages go to a dead-letter queue while their drain goes on: the handler does not hide one for longer than at its receipt.
+fn receipts(limit: Option<i64>, handler: &Handler, drain: Span) -> Option<(String, String)> {
+    let (limit, hidden) = limit.zip(handler.hidden().ok().flatten())?;
+    let needed = 1 + drain.as_secs() / hidden.as_secs().max(1);
+    (limit < needed).then(|| {
+        (
+            format!(
+                "moves a message to its dead-letter queue after {}; {} {} hides one for {hidden} and drains for up to {drain}, in which it comes {needed} times: \
+                 if the handler restarts, nobody goes on with the drain",
+                counted(usize::try_from(limit).unwrap_or(0), "receipt"), handler.kind, handler.key
+            ),
+            format!("maxReceiveCount: {} or more in its RedrivePolicy", needed * 2),
+        )
+    })
 }
 
 /// What the handler does not see from the instances' metadata.
@@ -299,7 +423,9 @@ fn metadata(survey: &Survey<'_>, account: &Account, handler: &Handler, own: &[&N
 fn heartbeats(account: &Account, handlers: &[Handler], own: &[&Node], survey: &Survey<'_>) -> Vec<Finding> {
     let by_instance: BTreeMap<String, &Node> =
         own.iter().map(|node| (instance_id_of(node).to_string(), *node)).collect();
-    let renews = handlers.iter().filter(|handler| handler.mode == Mode::Queue).find_map(Handler::heartbeat);
+    let queued = || handlers.iter().filter(|handler| handler.mode == Mode::Queue);
+    let renews = queued().find_map(Handler::heartbeat);
+    let until = renews.and_then(|_| queued().find_map(Handler::heartbeat_until));
     let mut findings = Vec::new();
     for group in own_groups(account) {
         let nodes: Vec<&Node> =
@@ -317,171 +443,30 @@ fn heartbeats(account: &Account, handlers: &[Handler], own: &[&Node], survey: &S
                     "set the interval well below the hook's heartbeat timeout",
                 ));
             }
-            let Some((grace, pod)) =
-                longest.as_ref().filter(|(grace, _)| *grace > hook.heartbeat && renews.is_none())
-            else {
+            // A hook ends after 48 hours or a hundred timeouts, whatever it is told.
+            let held = match until {
+                Some(until) => (until + hook.heartbeat)
+                    .min(HELD_MAX)
+                    .min(Span::from_secs(hook.heartbeat.as_secs() * 100)),
+                None => hook.heartbeat,
+            };
+            let Some((grace, pod)) = longest.as_ref().filter(|(grace, _)| *grace > held) else {
                 continue;
+            };
+            let remedy = match until {
+                Some(_) => "raise heartbeatUntil in the Helm values of the handler, and the hook's HeartbeatTimeout: a hook ends after 48 hours or a hundred timeouts".to_owned(),
+                None => format!("raise its HeartbeatTimeout to more than {} s, or have the handler send heartbeats (heartbeatInterval)", grace.as_secs()),
             };
             findings.push(finding(
                 group_name(&group.name),
                 Severity::Warning,
                 format!(
-                    "hook {} holds an instance for {}, and pod {pod} may take {grace} to stop: the instance is terminated before",
-                    hook.name, hook.heartbeat
+                    "hook {} holds an instance for {held}, and pod {pod} may take {grace} to stop: the instance is terminated before",
+                    hook.name
                 ),
-                format!("raise its HeartbeatTimeout to more than {} s, or have the handler send heartbeats (heartbeatInterval)", grace.as_secs()),
+                remedy,
             ));
         }
     }
     findings
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::super::stage::{merge, node, options, service, view};
-    use super::*;
-
-    /// A node of no managed group, of the instance `i-n`.
-    fn own(name: &str) -> Value {
-        let mut node = node(name, "a");
-        node["metadata"]["labels"] = json!({"kubernetes.io/hostname": name});
-        node
-    }
-
-    fn handler(kind: &str, env: &[(&str, &str)]) -> Value {
-        let env: Vec<Value> = env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
-        json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "nth", "namespace": "kube-system", "uid": "nth"},
-            "spec": {"template": {"spec": {"containers": [{"name": "nth", "image": "public.ecr.aws/aws-ec2/aws-node-termination-handler:v1.25.6", "env": env}]}}}})
-    }
-
-    fn queue_mode(more: &[(&str, &str)]) -> Value {
-        handler("Deployment", &[&[("ENABLE_SQS_TERMINATION_DRAINING", "true")], more].concat())
-    }
-
-    /// An account where all is as it should be.
-    fn account() -> Vec<Value> {
-        let rule = |name: &str, source: &str, kind: &str| json!({"Name": name, "State": "ENABLED", "EventPattern": json!({"source": [source], "detail-type": [kind]}).to_string()});
-        let rules: Vec<Value> = EVENTS
-            .iter()
-            .enumerate()
-            .map(|(at, (source, kind, ..))| rule(&format!("r{at}"), source, kind))
-            .collect();
-        let policy = json!({"Statement": [{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage"}]});
-        vec![
-            json!({"AutoScalingGroups": [{"AutoScalingGroupName": "web", "Instances": [{"InstanceId": "i-n"}],
-                "Tags": [{"Key": TAG, "Value": "", "PropagateAtLaunch": true}]}]}),
-            json!({"LifecycleHooks": [{"LifecycleHookName": "drain", "AutoScalingGroupName": "web",
-                "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING", "HeartbeatTimeout": 300}]}),
-            json!({"Rules": rules}),
-            json!({"RuleNames": ["r0", "r1", "r2", "r3", "r4"]}),
-            json!({"Attributes": {"QueueArn": "arn:aws:sqs:eu-west-1:1:nth", "MessageRetentionPeriod": "300", "Policy": policy.to_string()}}),
-        ]
-    }
-
-    const TAG: &str = "aws-node-termination-handler/managed";
-
-    fn found(objects: Vec<Value>, answers: &[Value]) -> Vec<String> {
-        let mut account = Account::default();
-        answers.iter().for_each(|answer| account.read(answer).expect("an answer"));
-        let found = super::super::super::termination_setup(&view(objects), None, &options(), &account);
-        assert!(found.iter().all(|finding| !finding.remedy.is_empty()), "{found:?}");
-        found.iter().map(ToString::to_string).collect()
-    }
-
-    fn web(seconds: i64) -> Vec<Value> {
-        service("web", &["n"], &json!({"spec": {"terminationGracePeriodSeconds": seconds}}))
-    }
-
-    #[test]
-    fn what_is_sufficient_is_not_found() {
-        let all = [vec![own("n"), queue_mode(&[])], web(60)].concat();
-        assert_eq!(found(all, &account()), [""; 0]);
-        assert_eq!(found(vec![node("n", "a")], &account()), [""; 0], "EKS drains managed nodes");
-    }
-
-    #[test]
-    fn each_part_that_is_missing_is_found() {
-        let with = |change: &dyn Fn(&mut Vec<Value>)| {
-            let mut answers = account();
-            change(&mut answers);
-            let mut spot = own("n");
-            merge(&mut spot, json!({"metadata": {"labels": {"node.kubernetes.io/lifecycle": "spot"}}}));
-            found([vec![spot, queue_mode(&[])], web(60)].concat(), &answers)
-        };
-        let hookless = with(&|all| all[1]["LifecycleHooks"] = json!([]));
-        assert!(
-            hookless.len() == 1
-                && hookless[0]
-                    .starts_with("warning termination-setup AutoScalingGroup web: has no lifecycle hook"),
-            "{hookless:?}"
-        );
-        let untagged = with(&|all| all[0]["AutoScalingGroups"][0]["Tags"] = json!([]));
-        assert!(
-            untagged[0].contains("does not give its instances the tag aws-node-termination-handler/managed"),
-            "{untagged:?}"
-        );
-        let off = with(&|all| all[2]["Rules"][1]["State"] = json!("DISABLED"));
-        assert_eq!(
-            off,
-            [
-                "warning termination-setup Deployment kube-system/nth: no rule of EventBridge that is on matches \"EC2 Spot Instance Interruption Warning\": spot instances go without a drain"
-            ]
-        );
-        let elsewhere = with(&|all| all[3]["RuleNames"] = json!(["r1", "r2", "r3", "r4"]));
-        assert!(elsewhere[0].contains("the queue is no target of rule r0"), "{elsewhere:?}");
-        let closed = with(&|all| all[4]["Attributes"]["Policy"] = json!("{}"));
-        assert!(
-            closed[0].starts_with("blocking termination-setup Queue nth: its policy does not let events"),
-            "{closed:?}"
-        );
-    }
-
-    #[test]
-    fn a_grace_period_is_held_against_the_hook_and_the_handler() {
-        let with = |seconds: i64, env: &[(&str, &str)]| {
-            found([vec![own("n"), queue_mode(env)], web(seconds)].concat(), &account())
-        };
-        let long = with(600, &[]);
-        assert!(
-            long.iter()
-                .any(|one| one
-                    .contains("hook drain holds an instance for 5m, and pod shop/web-a may take 10m")),
-            "{long:?}"
-        );
-        assert!(long.iter().any(|one| one.contains("waits 2m for the pods of a node")), "{long:?}");
-        let told = [("NODE_TERMINATION_GRACE_PERIOD", "900"), ("HEARTBEAT_INTERVAL", "60")];
-        assert_eq!(with(600, &told), [""; 0]);
-        let late = with(60, &[("HEARTBEAT_INTERVAL", "300")]);
-        assert!(late[0].contains("gives up after 5m without a heartbeat"), "{late:?}");
-    }
-
-    #[test]
-    fn in_imds_mode_terminations_by_the_group_and_nodes_without_it_are_found() {
-        let set = |env: &[(&str, &str)]| handler("DaemonSet", env);
-        let blind = found([vec![own("n"), set(&[])], web(60)].concat(), &account());
-        assert!(blind.len() == 1 && blind[0].contains("without ENABLE_ASG_LIFECYCLE_DRAINING"), "{blind:?}");
-        let seeing = [("ENABLE_ASG_LIFECYCLE_DRAINING", "true")];
-        assert_eq!(found([vec![own("n"), set(&seeing)], web(60)].concat(), &account()), [""; 0]);
-        let mut tainted = own("m");
-        merge(&mut tainted, json!({"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}}));
-        let left = found([vec![own("n"), tainted, set(&seeing)], web(60)].concat(), &account());
-        assert!(left[0].contains("does not run on 1 node") && left[0].ends_with(": m"), "{left:?}");
-    }
-
-    #[test]
-    fn without_a_handler_nodes_of_no_managed_group_are_named() {
-        let none = found(vec![own("n")], &account());
-        assert_eq!(none.len(), 1);
-        assert!(none[0].ends_with("no aws-node-termination-handler is in the input: n"), "{none:?}");
-        let mut other = handler("Deployment", &[]);
-        other["spec"]["template"]["spec"]["containers"][0] = json!({"name": "c", "image": "registry.example.com/replank:1", "args": ["handle", "--queue-url=https://q"]});
-        assert_eq!(found(vec![own("n"), other], &account()), [""; 0], "replank handle does it");
-        assert_eq!(
-            found(vec![own("n")], &account()[..1]),
-            [""; 0],
-            "nothing was said of hooks, rules or a queue"
-        );
-    }
 }

@@ -74,6 +74,8 @@ fn ending(words: &str) -> Option<String> {
         " keeps pods unready",
         " slows starts by ",
         " restarts pods every ",
+        " gives nodes ",
+        " breaks DNS",
     ] {
         if let Some((which, _)) = words.split_once(image) {
             return Some(format!("{which} recovers"));
@@ -185,6 +187,8 @@ mod tests {
         assert_eq!(ends("new image crashes pods"), "new image recovers");
         assert_eq!(ends("new image slows starts by 6m"), "new image recovers");
         assert_eq!(ends("image ami-1 restarts pods every 15m"), "image ami-1 recovers");
+        assert_eq!(ends("image ami-1 gives nodes DiskPressure after 2h"), "image ami-1 recovers");
+        assert_eq!(ends("new image breaks DNS"), "new image recovers");
         assert_eq!(ends("spot capacity of any in any runs out"), "spot capacity of any in any is back");
         assert_eq!(
             ends("spot instances of any in any are taken back at 5% an hour"),
@@ -207,6 +211,7 @@ mod tests {
                 "OBJECT" | "POD" => "a/b".to_owned(),
                 "DURATION" => "1h".to_owned(),
                 "MARKET" => "spot".to_owned(),
+                "CONDITION" => "DiskPressure".to_owned(),
                 "RATE" => "5%".to_owned(),
                 "COUNT" | "CODE" => "1".to_owned(),
                 word if word.chars().all(|letter| letter.is_ascii_uppercase()) => "any".to_owned(),

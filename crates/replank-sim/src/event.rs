@@ -17,6 +17,8 @@ pub(crate) enum Event {
     Resume(Controller, u32),
     /// A kubelet does the next thing for a pod.
     Kubelet(KubeletDue),
+    /// A kubelet looks at what its node is short of.
+    NodePressure(u32),
     /// The scheduler does its next thing.
     Schedule(ScheduleDue),
     /// The cloud does its next thing for an instance or a group.

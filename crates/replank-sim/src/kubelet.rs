@@ -5,17 +5,21 @@ mod containers;
 mod crash;
 mod deadline;
 mod delays;
+mod dns;
 mod fake;
 mod faults;
 mod init;
 mod learnt;
 mod model;
 mod pod_delays;
+mod pressure;
 mod record;
 mod report;
 mod told;
+mod trouble;
 
 pub use model::KubeletModel;
+pub use trouble::NodeTrouble;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +28,7 @@ use std::sync::Arc;
 
 use replank_model::object::Object;
 use replank_model::object::condition;
+use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, PodPhase};
 use replank_model::text::NodeName;
 use replank_model::time::Span;
@@ -40,6 +45,7 @@ pub(crate) use fake::STUCK;
 pub(crate) use faults::ImageFaults;
 pub use faults::{ImageFault, ImageName};
 use init::Progress;
+use pressure::Looks;
 use record::{Record, Records};
 use replank_apiserver::DeleteOptions;
 
@@ -65,6 +71,7 @@ pub(crate) struct Kubelets {
     /// Pods whose volumes are not yet attached, by node.
     without_volumes: BTreeMap<NodeName, Vec<Due>>,
     faults: ImageFaults,
+    looks: Looks,
 }
 
 impl Kubelets {
@@ -76,6 +83,7 @@ impl Kubelets {
             silent: FxHashSet::default(),
             without_volumes: BTreeMap::new(),
             faults: ImageFaults::default(),
+            looks: Looks::default(),
         }
     }
 
@@ -95,7 +103,10 @@ impl Kubelets {
         }
         let Change::Object { slot, old, new } = change else { return };
         match (old, new) {
-            (_, Some(Object::Pod(pod))) if pod.node.is_some() => self.see(ctx, *slot, pod),
+            (_, Some(Object::Pod(pod))) if pod.node.is_some() => {
+                self.see(ctx, *slot, pod);
+                self.looks.pod_comes(ctx, &self.faults, pod);
+            }
             (Some(Object::Pod(_)), None) => self.records.forget(*slot),
             (old, Some(Object::Node(node))) => {
                 let old = match old {
@@ -108,6 +119,13 @@ impl Kubelets {
                 if !self.without_volumes.is_empty() {
                     self.volumes_changed(ctx, &node.name());
                 }
+                if self.faults.trouble_nodes() {
+                    self.looks.at_node(ctx, *slot, Span::ZERO);
+                }
+            }
+            (Some(Object::Node(node)), None) => {
+                self.faults.pressed.remove(&node.name());
+                self.looks.forget(*slot);
             }
             (_, Some(Object::PersistentVolumeClaim(_))) => {
                 for node in self.without_volumes.keys().cloned().collect::<Vec<_>>() {
@@ -131,6 +149,7 @@ impl Kubelets {
     /// The machine is on again: its kubelet takes up what the pods on it wait for.
     pub(crate) fn speak_again(&mut self, ctx: &mut Ctx<'_>, node: &NodeName) {
         self.silent.remove(node);
+        self.looks.at_nodes(ctx, &self.faults);
         let mut pods = ctx.view().pods_on(node).to_vec();
         pods.sort_by(|a, b| ctx.view().pods[*a].meta.key().cmp(&ctx.view().pods[*b].meta.key()));
         for ix in pods {
@@ -154,6 +173,7 @@ impl Kubelets {
     /// Nodes of an image misbehave from now on, or do no longer.
     pub(crate) fn image_fault(&mut self, ctx: &mut Ctx<'_>, image: &ImageName, fault: Option<ImageFault>) {
         self.faults.set(image, fault);
+        self.looks.at_nodes(ctx, &self.faults);
         let pods: Vec<(u32, Arc<Pod>)> =
             ctx.view().pods.sorted().into_iter().map(|(ix, pod)| (ix.raw(), pod.clone())).collect();
         for (slot, pod) in pods {
@@ -169,15 +189,35 @@ impl Kubelets {
                     set_ready(ctx, slot, false);
                     self.miss(slot, Step::Ready);
                 }
+                // What runs has the names that it needs.
                 Some(
-                    ImageFault::KeepsUnready | ImageFault::CannotStop { .. } | ImageFault::SlowsStarts { .. },
+                    ImageFault::KeepsUnready
+                    | ImageFault::CannotStop { .. }
+                    | ImageFault::SlowsStarts { .. }
+                    | ImageFault::Troubles { .. }
+                    | ImageFault::BreaksDns,
                 )
                 | None => {}
             }
         }
     }
 
-    /// Whether a pod has felt a fault of this image.
+    /// Kubelets look at their nodes, if there is anything to see.
+    pub(crate) fn look_at_nodes(&mut self, ctx: &mut Ctx<'_>) {
+        self.looks.at_nodes(ctx, &self.faults);
+    }
+
+    /// A kubelet looks at what its node is short of.
+    pub(crate) fn node_pressure(&mut self, ctx: &mut Ctx<'_>, slot: u32) {
+        let node = ctx.view().nodes.get(Ix::<Node>::new(slot)).map(|node| node.name());
+        if node.is_none_or(|name| self.silent.contains(&name)) {
+            self.looks.forget(slot);
+        } else {
+            self.looks.look(ctx, &mut self.faults, slot);
+        }
+    }
+
+    /// Whether a pod or node has felt a fault of this image.
     pub(crate) fn image_was_met(&self, image: &ImageName) -> bool {
         self.faults.was_met(image)
     }
@@ -196,9 +236,7 @@ impl Kubelets {
     fn is_kept_from(&mut self, ctx: &Ctx<'_>, pod: &Pod, step: Step) -> bool {
         match step {
             Step::Stopped => matches!(self.fault(ctx, pod), Some(ImageFault::CannotStop { .. })),
-            Step::Ready => {
-                matches!(self.fault(ctx, pod), Some(ImageFault::Crashes | ImageFault::KeepsUnready))
-            }
+            Step::Ready => self.fault(ctx, pod).is_some_and(|fault| fault.is_never_ready(pod)),
             Step::Observe
             | Step::Deadline
             | Step::InitEnd
@@ -374,7 +412,8 @@ impl Kubelets {
         let fault = self.fault(ctx, pod);
         let ready = delays.ready.filter(|_| !pod.is_ready()).map(|ready| left(ready + lateness(fault)));
         let run = delays.run.map(left);
-        let crash = fault.and_then(ImageFault::crashes_after).filter(|_| !crash::is_waiting(pod)).map(left);
+        let crash =
+            fault.and_then(|fault| fault.crashes_after(pod)).filter(|_| !crash::is_waiting(pod)).map(left);
         if let Some(crash) = crash {
             self.after(ctx, crash, slot, Step::Crash);
         }
@@ -399,7 +438,7 @@ impl Kubelets {
         let readiness = self.records.get(slot).map_or(Readiness::Open, |record| record.readiness);
         let (ready, run) = delays::started(&self.model, ctx, pod, readiness);
         let fault = self.fault(ctx, pod);
-        let is_well = !matches!(fault, Some(ImageFault::Crashes | ImageFault::KeepsUnready));
+        let is_well = !fault.is_some_and(|fault| fault.is_never_ready(pod));
         let ready = ready.map(|ready| ready + lateness(fault));
         let is_ready = ready == Some(Span::ZERO) && is_well;
         let (now, number) = (ctx.api.timestamp(), self.next_address(slot));
@@ -413,7 +452,7 @@ impl Kubelets {
         debug_assert!(started.is_some(), "the pod was just read");
         told::started(ctx, pod);
         self.await_deadline(ctx, slot, pod);
-        if let Some(after) = fault.and_then(ImageFault::crashes_after) {
+        if let Some(after) = fault.and_then(|fault| fault.crashes_after(pod)) {
             self.after(ctx, after, slot, Step::Crash);
         }
         let awaits = !is_ready && fault != Some(ImageFault::Crashes);
@@ -507,14 +546,15 @@ impl Kubelets {
         let delays = Delays::of(&self.model, ctx, pod);
         let fault = self.fault(ctx, pod);
         let ready = delays.ready.map(|ready| ready + lateness(fault));
-        let is_ready = ready == Some(Span::ZERO);
+        let is_resolved = fault != Some(ImageFault::BreaksDns) || !dns::is_waited_for(pod);
+        let is_ready = ready == Some(Span::ZERO) && is_resolved;
         let restarted = report::write(ctx, slot, |pod| {
             containers::run_again(pod, now, is_ready);
             set_condition(&mut pod.status.conditions, "Ready", is_ready, "", now);
         });
         debug_assert!(restarted.is_some(), "the pod was just read");
         told::started(ctx, pod);
-        if let Some(after) = fault.and_then(ImageFault::crashes_after) {
+        if let Some(after) = fault.and_then(|fault| fault.crashes_after(pod)) {
             self.after(ctx, after, slot, Step::Crash);
         }
         if let Some(ready) = ready.filter(|_| !is_ready) {
@@ -528,7 +568,7 @@ impl Kubelets {
     /// The containers end because of their node's image; the kubelet starts them again, ever more slowly.
     fn crash(&mut self, ctx: &mut Ctx<'_>, slot: u32, pod: &Pod) {
         let fault = self.fault(ctx, pod);
-        let still = fault.and_then(ImageFault::crashes_after).is_some();
+        let still = fault.and_then(|fault| fault.crashes_after(pod)).is_some();
         if !still || pod.status.phase != PodPhase::Running || self.is_stopping(slot) {
             return;
         }
@@ -567,7 +607,7 @@ impl Kubelets {
             record.back_off = Some(BackOff::next(record.back_off, now));
         }
         let fault = self.fault(ctx, pod);
-        if let Some(after) = fault.and_then(ImageFault::crashes_after) {
+        if let Some(after) = fault.and_then(|fault| fault.crashes_after(pod)) {
             self.after(ctx, after, slot, Step::Crash);
         }
         if fault != Some(ImageFault::Crashes)

@@ -39,7 +39,7 @@ pub use controllers::{
 };
 pub use driver::{DriverBug, Fate, LATE_DELIVERY_MAX, Mishaps, Network, Sent};
 pub use durations::{Assumption, Durations, Source, Workload, ends_by_itself, workload_of};
-pub use kubelet::{ImageFault, ImageName, KubeletModel, PodAct};
+pub use kubelet::{ImageFault, ImageName, KubeletModel, NodeTrouble, PodAct};
 pub use memory::Memory;
 pub use replank_apiserver::draw::{Draw, Draws, Purpose};
 pub use ties::TieBreaker;

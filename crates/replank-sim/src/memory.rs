@@ -48,6 +48,7 @@ pub(crate) fn due(agenda: &Agenda<Event>) -> Vec<(i64, CloudDue)> {
         | Event::SyncLater(..)
         | Event::Resume(..)
         | Event::Kubelet(_)
+        | Event::NodePressure(_)
         | Event::Schedule(_)
         | Event::Driver(_) => None,
     };

@@ -6,7 +6,7 @@
 //!
 //! Pods that restart again and again are counted on new nodes alone, at all times. In a large cluster some pod or other restarts at any time, and it would not
 //! always be the same number; what restarts on new nodes has done so since the run began. Of these, too, as many may be as did in the whole cluster
-//! before: they move there.
+//! before: they move there. So are nodes counted of which a condition says that they are in a bad way: of old ones, and of others, it is not the run's doing.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +20,13 @@ use super::prepare::{LATE_AFTER, tag, untag};
 use super::stage;
 use replank_facts::plan::NOT_READY_AFTER;
 use replank_protocol::mark::{self, Ailment, Before, Illness, Whose};
-use replank_protocol::waiting::{PodEnd, Subject, WaitingOn};
+use replank_protocol::waiting::{PodEnd, RollWait, Subject, WaitingOn};
 
+use super::vitals::bad_conditions;
 pub(super) use super::vitals::{Counts, Vitals, narrow};
+
+/// How many pods or nodes are named for which a run has halted.
+const NAMED_MAX: usize = 10;
 
 /// Writes down how things are before a group is begun; whether that is still to be written.
 pub(super) fn write_before(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
@@ -54,10 +58,10 @@ pub(super) fn write_before(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool 
 pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
     let vitals = ctx.vitals?;
     let stuck_after = ctx.scope.plan.care.stuck.after;
-    let restarting = restarting(ctx, vitals, rolls);
+    let (restarting, bad_nodes) = (restarting(ctx, vitals, rolls), bad_nodes(ctx, vitals, rolls));
     if let (Some(health), Some(before)) = (ctx.scope.plan.care.health, before(rolls)) {
         let (counts, next) = vitals.count(ctx.now, stuck_after, |_| true);
-        let counts = Counts { restarting, ..counts };
+        let counts = Counts { restarting, bad_nodes, ..counts };
         if let Some(ailment) = counts.beyond(Whose::All, &health, &before) {
             return Some(ailment);
         }
@@ -68,7 +72,7 @@ pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<
     let view = ctx.view;
     let is_new = |key: &Key| is_on(view, &new, key);
     let (counts, next) = vitals.count(ctx.now, stuck_after, is_new);
-    let counts = Counts { restarting, ..counts };
+    let counts = Counts { restarting, bad_nodes, ..counts };
     if let Some(ailment) = counts.beyond(Whose::New, &health, &Counts::default()) {
         return Some(ailment);
     }
@@ -78,7 +82,6 @@ pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<
 
 /// Names pods that are in the bad way for which the run has halted.
 pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailment) {
-    const NAMED_MAX: usize = 10;
     let Some(vitals) = ctx.vitals else { return };
     let after = ctx.scope.plan.care.stuck.after;
     let (now, view) = (ctx.now, ctx.view);
@@ -95,11 +98,32 @@ pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailm
             let unready = vitals.unready.iter().filter(|(_, since)| **since + NOT_READY_AFTER <= now);
             unready.map(|(key, _)| key).filter(counts).cloned().collect()
         }
+        Illness::NodeCondition => return name_nodes(ctx, &new),
         Illness::NodeNotReady => Vec::new(),
     };
     for key in ill.into_iter().take(NAMED_MAX) {
         ctx.wait(Subject::Pod(key), WaitingOn::PodEnd(PodEnd::Ailing { illness: ailment.illness }));
     }
+}
+
+/// Says of new nodes in which bad way they are.
+fn name_nodes(ctx: &mut Context<'_>, new: &BTreeSet<&NodeName>) {
+    let view = ctx.view;
+    let nodes = new.iter().filter_map(|name| view.node(name));
+    let bad = nodes.filter_map(|node| Some((node.name(), bad_conditions(node).next()?)));
+    for (name, condition) in bad.take(NAMED_MAX).collect::<Vec<_>>() {
+        let condition = Text::from(condition);
+        ctx.wait(Subject::Node(name), WaitingOn::Roll(RollWait::BadCondition { condition }));
+    }
+}
+
+/// New nodes of which a condition says that they are in a bad way.
+fn bad_nodes(ctx: &Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) -> u32 {
+    if vitals.bad_nodes.is_empty() {
+        return 0;
+    }
+    let new = new_nodes(ctx, rolls);
+    narrow(new.into_iter().filter(|name| vitals.bad_nodes.contains(*name)).count())
 }
 
 /// Pods on new nodes that restart again and again.
@@ -131,12 +155,15 @@ fn before(rolls: &[GroupRoll<'_>]) -> Option<Counts> {
         restarting: before.restarting,
         stuck_terminating: before.stuck_terminating,
         not_ready: before.not_ready,
+        // New nodes are not there yet.
+        bad_nodes: 0,
     });
     counts.reduce(|a, b| Counts {
         crash_looping: a.crash_looping.min(b.crash_looping),
         restarting: a.restarting.min(b.restarting),
         stuck_terminating: a.stuck_terminating.min(b.stuck_terminating),
         not_ready: a.not_ready.min(b.not_ready),
+        bad_nodes: 0,
     })
 }
 

@@ -5,13 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use replank_facts::plan::{Health, NOT_READY_AFTER};
 use replank_facts::restarts::restarting_until;
 use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::object::{Object, condition};
+use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_model::time::Time;
 use replank_model::view::Change;
 use replank_model::view::View;
 use replank_protocol::mark::{Ailment, Illness, Whose};
+
+/// Conditions of a node that are bad while they hold (k8s.io/api/core/v1 `NodeConditionType`): those that the control plane makes a taint of, as it does of `Ready`
+/// (pkg/controller/nodelifecycle `nodeConditionToTaintKeyStatusMap`).
+const BAD_CONDITIONS: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
+
+/// The conditions of a node that say that it is in a bad way.
+pub(super) fn bad_conditions(node: &Node) -> impl Iterator<Item = &'static str> + '_ {
+    BAD_CONDITIONS.into_iter().filter(|name| condition::is_true(&node.status.conditions, name))
+}
 
 /// Pods in a bad way, kept up to date change by change; a cache.
 #[derive(Debug, Default)]
@@ -23,6 +34,8 @@ pub(super) struct Vitals {
     pub(super) leaving: BTreeMap<Key, Time>,
     /// Since when.
     pub(super) unready: BTreeMap<Key, Time>,
+    /// Nodes of which a condition says that they are in a bad way.
+    pub(super) bad_nodes: BTreeSet<NodeName>,
 }
 
 impl Vitals {
@@ -30,6 +43,9 @@ impl Vitals {
         let mut vitals = Self::default();
         for (_, pod) in view.pods.unordered() {
             vitals.add(pod);
+        }
+        for (_, node) in view.nodes.unordered() {
+            vitals.add_node(node);
         }
         vitals
     }
@@ -47,6 +63,20 @@ impl Vitals {
         }
         if let Some(Object::Pod(new)) = new {
             self.add(new);
+        }
+        if let Some(Object::Node(old)) = old
+            && !self.bad_nodes.is_empty()
+        {
+            self.bad_nodes.remove(&old.name());
+        }
+        if let Some(Object::Node(new)) = new {
+            self.add_node(new);
+        }
+    }
+
+    fn add_node(&mut self, node: &Node) {
+        if bad_conditions(node).next().is_some() {
+            self.bad_nodes.insert(node.name());
         }
     }
 
@@ -121,6 +151,8 @@ pub(super) struct Counts {
     pub(super) restarting: u32,
     pub(super) stuck_terminating: u32,
     pub(super) not_ready: u32,
+    /// New nodes in a bad way.
+    pub(super) bad_nodes: u32,
 }
 
 impl Counts {
@@ -143,6 +175,7 @@ impl Counts {
                 health.stuck_terminating_max,
                 before.stuck_terminating,
             ),
+            (Illness::NodeCondition, Whose::New, self.bad_nodes, health.bad_nodes_max, before.bad_nodes),
             (Illness::NotReady, whose, self.not_ready, health.not_ready_max, before.not_ready),
         ];
         let worse = rows.into_iter().find(|(_, _, found, max, before)| *found > max.saturating_add(*before));

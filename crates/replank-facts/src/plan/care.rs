@@ -6,7 +6,7 @@ use replank_protocol::policy::StuckAction;
 
 use super::windows::Windows;
 
-/// How much worse things may get, counted in pods. Everything that was so before the run is nobody's fault of the run's: it is
+/// How much worse things may get, counted in pods and nodes. Everything that was so before the run is nobody's fault of the run's: it is
 /// written down when the run begins ([`replank_protocol::mark::HEALTH`]), and increases over that count. New nodes begin with nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {
@@ -18,6 +18,8 @@ pub struct Health {
     pub stuck_terminating_max: u32,
     /// Pods that are kept up and have not been Ready for [`crate::plan::NOT_READY_AFTER`].
     pub not_ready_max: u32,
+    /// New nodes of which the condition `MemoryPressure`, `DiskPressure`, `PIDPressure` or `NetworkUnavailable` is `True`.
+    pub bad_nodes_max: u32,
 }
 
 /// Shares of the nodes after each of which the run stands still.

@@ -17,7 +17,7 @@
 //!   canary: {nodes: 1, soak: 10m}
 //!   pace: {betweenNodes: 30s, parallel: 4}
 //!   batch: {selector: {matchLabels: {tier: batch}}, wait: 6h, onDeadline: pause}   # pause | evict | skip
-//!   health: {maxCrashLooping: 0, maxRestarting: 0, maxStuckTerminating: 0, maxNotReady: 0}   # increases over the start; more: halt
+//!   health: {maxCrashLooping: 0, maxRestarting: 0, maxStuckTerminating: 0, maxNotReady: 0, maxBadNodes: 0}   # increases over the start; more: halt
 //!   waves: [1, "10%", "50%", "100%"]   # instead of a canary: shares of the nodes after each of which the run stands still
 //!   bake: 24h
 //!   windows: [{start: "Mon-Fri 01:00", duration: 4h, timeZone: Asia/Tokyo}]        # when pods may be moved

@@ -15,7 +15,7 @@ fn whole() -> Value {
         "canary": {"nodes": 1, "soak": "10m"},
         "pace": {"betweenNodes": "30s", "parallel": 4},
         "batch": {"selector": {"matchLabels": {"tier": "batch"}}, "wait": "6h", "onDeadline": "skip"},
-        "health": {"maxCrashLooping": 1, "maxRestarting": 2, "maxNotReady": 3}, "retain": {"capacity": "cordoned", "for": "72h"},
+        "health": {"maxCrashLooping": 1, "maxRestarting": 2, "maxNotReady": 3, "maxBadNodes": 4}, "retain": {"capacity": "cordoned", "for": "72h"},
         "windows": [{"start": "Mon-Fri 01:00", "duration": "4h", "timeZone": "Asia/Tokyo"}],
         "stuckTerminating": {"after": "10m", "action": "replaceNode"}, "singletons": "surge", "spread": "lastPending",
         "deadNodes": {"after": "15m", "action": "leave"},
@@ -66,8 +66,13 @@ fn every_field_is_read() {
     assert_eq!(web.zones, ["a", "b"]);
     let tags: Vec<(&str, &str)> = web.tags.iter().map(|(key, value)| (&**key, &**value)).collect();
     assert_eq!(tags, [("empty", ""), ("team", "shop")]);
-    let health =
-        Health { crash_looping_max: 1, restarting_max: 2, stuck_terminating_max: 0, not_ready_max: 3 };
+    let health = Health {
+        crash_looping_max: 1,
+        restarting_max: 2,
+        stuck_terminating_max: 0,
+        not_ready_max: 3,
+        bad_nodes_max: 4,
+    };
     assert_eq!(plan.care.health, Some(health));
     assert_eq!(plan.care.windows.0[0].to_string(), "Mon,Tue,Wed,Thu,Fri 01:00 for 4h (Asia/Tokyo)");
     assert_eq!(plan.care.retain, Retain { capacity: Retained::Cordoned, span: Span::from_minutes(72 * 60) });
@@ -433,6 +438,7 @@ fn what_is_wrong_with_waves_windows_and_the_like() {
         ("retain.capacity", json!("all"), "expected cordoned, template or none"),
         ("health.maxCrashLooping", json!(-1), "a whole number, 0 or more"),
         ("health.maxRestarting", json!("many"), "a whole number, 0 or more"),
+        ("health.maxBadNodes", json!(0.5), "a whole number, 0 or more"),
         ("loadBalancer.exclude", json!("yes"), "expected true or false"),
     ] {
         let told = errors_of(field, &value);

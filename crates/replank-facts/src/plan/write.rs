@@ -133,6 +133,7 @@ impl Plan {
                 "maxRestarting": health.restarting_max,
                 "maxStuckTerminating": health.stuck_terminating_max,
                 "maxNotReady": health.not_ready_max,
+                "maxBadNodes": health.bad_nodes_max,
             });
         }
         if let Some(waves) = &care.waves {

@@ -129,6 +129,8 @@ pub enum Illness {
     StuckTerminating,
     /// A pod that is kept up is not Ready for long.
     NotReady,
+    /// A condition of a new node says that it is in a bad way.
+    NodeCondition,
     /// A new node is not of use for long.
     NodeNotReady,
 }
@@ -143,11 +145,12 @@ pub enum Whose {
     All,
 }
 
-const ILLNESSES: [(Illness, &str, &str); 5] = [
+const ILLNESSES: [(Illness, &str, &str); 6] = [
     (Illness::CrashLooping, "crashLooping", "pods in CrashLoopBackOff"),
     (Illness::Restarting, "restarting", "pods restarting again and again"),
     (Illness::StuckTerminating, "stuckTerminating", "pods stuck in Terminating"),
     (Illness::NotReady, "notReady", "pods not Ready"),
+    (Illness::NodeCondition, "nodeCondition", "nodes with a bad condition"),
     (Illness::NodeNotReady, "nodeNotReady", "nodes not Ready"),
 ];
 
@@ -176,7 +179,7 @@ impl fmt::Display for Ailment {
         let Self { illness, whose, found, max } = self;
         let what = illness.row().2;
         let of = match (illness, whose) {
-            (Illness::NodeNotReady, Whose::New) => "among the new nodes",
+            (Illness::NodeCondition | Illness::NodeNotReady, Whose::New) => "among the new nodes",
             (
                 Illness::CrashLooping | Illness::Restarting | Illness::StuckTerminating | Illness::NotReady,
                 Whose::New,

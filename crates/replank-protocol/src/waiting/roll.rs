@@ -105,6 +105,11 @@ pub enum RollWait {
         /// The run.
         run: RunId,
     },
+    /// A condition says that a new node is in a bad way, which is why the run has halted.
+    BadCondition {
+        /// Its name, such as `MemoryPressure`.
+        condition: Text,
+    },
     /// An old node is not Ready: it may become so again, or is replaced for that.
     NotReady {
         /// Since when.
@@ -206,6 +211,7 @@ impl RollWait {
             Self::Available { .. } => ("available", "more Ready nodes"),
             Self::ZoneMinimum { .. } => ("zoneMinimum", "more Ready nodes in a zone"),
             Self::Leftover { .. } => ("leftover", "leftovers of another run to be removed"),
+            Self::BadCondition { .. } => ("badCondition", "new nodes with a bad condition"),
             Self::NotReady { .. } => ("notReady", "an old node to become Ready again"),
             Self::NoInstance => ("noInstance", "the cloud to list an instance"),
             Self::Leaving { .. } => ("leaving", "instances to terminate"),
@@ -248,7 +254,7 @@ impl RollWait {
             | Self::NotReady { until: None, .. }
             | Self::NoInstance => Hope::Possible,
             // What keeps it from being removed, or what is waited for on the instance, has a reason of its own.
-            Self::Leftover { .. } | Self::Unprotected { .. } => Hope::None,
+            Self::BadCondition { .. } | Self::Leftover { .. } | Self::Unprotected { .. } => Hope::None,
         }
     }
 }
@@ -285,6 +291,7 @@ impl fmt::Display for RollWait {
                 write!(f, "more Ready nodes in zone {zone}: {ready} Ready, {needed} must stay Ready")
             }
             Self::Leftover { run } => write!(f, "leftovers of run {run} to be removed"),
+            Self::BadCondition { condition } => write!(f, "the new node has the condition {condition}"),
             Self::NotReady { since, until: Some(until) } => {
                 write!(
                     f,

@@ -137,6 +137,7 @@ fn roll() -> Vec<WaitingOn> {
         RollWait::ZoneMinimum { zone: "eu-west-1a".into(), ready: 1, needed: 1 }.into(),
         RollWait::Leftover { run: "other".into() }.into(),
         RollWait::NoInstance.into(),
+        RollWait::BadCondition { condition: "DiskPressure".into() }.into(),
         RollWait::Leaving { instances: 1 }.into(),
         RollWait::Suspended { process: ScalingProcess::Launch, auto_scaling_group: "eks-web-1".into() }
             .into(),

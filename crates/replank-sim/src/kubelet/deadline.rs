@@ -9,7 +9,7 @@ use super::{containers, init, report};
 use crate::context::Ctx;
 
 /// What containers end with that are killed.
-const KILLED: i32 = 137;
+pub(super) const KILLED: i32 = 137;
 
 /// How long a pod may still be active; `None` where it may be for ever, or nobody looks.
 pub(super) fn left(ctx: &Ctx<'_>, pod: &Pod) -> Option<Span> {

@@ -10,6 +10,9 @@ use replank_model::time::{Span, Time};
 use replank_model::view::View;
 use serde::{Deserialize, Serialize};
 
+use super::dns;
+use super::trouble::{NodeTrouble, Pressed};
+
 /// Which machines a fault is about, by their image.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ImageName {
@@ -45,15 +48,40 @@ pub enum ImageFault {
         /// How long they run.
         every: Span,
     },
+    /// The node itself is in a bad way, which its conditions say.
+    Troubles {
+        /// In which.
+        with: NodeTrouble,
+        /// From this age of the node on.
+        after: Span,
+    },
+    /// No name is resolved on the node: what starts there does not come up; pods of DaemonSets aside.
+    BreaksDns,
 }
 
 impl ImageFault {
-    /// How long containers run until they end because of it.
-    pub(super) fn crashes_after(self) -> Option<Span> {
+    /// How long the containers of a pod run until they end because of it.
+    pub(super) fn crashes_after(self, pod: &Pod) -> Option<Span> {
         match self {
             Self::Crashes => Some(super::crash::CRASH),
             Self::RestartsPods { every } => Some(every),
-            Self::CannotStop { .. } | Self::KeepsUnready | Self::SlowsStarts { .. } => None,
+            Self::BreaksDns => (!dns::is_waited_for(pod)).then_some(dns::GIVES_UP),
+            Self::CannotStop { .. }
+            | Self::KeepsUnready
+            | Self::SlowsStarts { .. }
+            | Self::Troubles { .. } => None,
+        }
+    }
+
+    /// Whether a pod whose containers have been started does not become Ready for it.
+    pub(super) fn is_never_ready(self, pod: &Pod) -> bool {
+        match self {
+            Self::Crashes | Self::KeepsUnready => true,
+            Self::BreaksDns => dns::is_waited_for(pod),
+            Self::CannotStop { .. }
+            | Self::SlowsStarts { .. }
+            | Self::RestartsPods { .. }
+            | Self::Troubles { .. } => false,
         }
     }
 
@@ -61,9 +89,12 @@ impl ImageFault {
     pub(super) fn lateness(self) -> Span {
         match self {
             Self::SlowsStarts { by } => by,
-            Self::CannotStop { .. } | Self::Crashes | Self::KeepsUnready | Self::RestartsPods { .. } => {
-                Span::ZERO
-            }
+            Self::CannotStop { .. }
+            | Self::Crashes
+            | Self::KeepsUnready
+            | Self::RestartsPods { .. }
+            | Self::Troubles { .. }
+            | Self::BreaksDns => Span::ZERO,
         }
     }
 }
@@ -77,6 +108,9 @@ pub(crate) struct ImageFaults {
     first: BTreeMap<GroupName, LaunchTemplateRef>,
     /// Images of which a pod has felt the fault.
     met: BTreeSet<ImageName>,
+    /// Nodes with a condition that a fault has given them.
+    #[serde(default)]
+    pub(super) pressed: BTreeMap<NodeName, Pressed>,
 }
 
 impl ImageFaults {
@@ -112,12 +146,42 @@ impl ImageFaults {
             ImageFault::Crashes
             | ImageFault::KeepsUnready
             | ImageFault::SlowsStarts { .. }
-            | ImageFault::RestartsPods { .. } => !is_daemon,
+            | ImageFault::RestartsPods { .. }
+            | ImageFault::BreaksDns => !is_daemon,
+            // Its node has it, and pods feel it through that.
+            ImageFault::Troubles { .. } => false,
         };
         if holds {
             self.met.insert(image);
         }
         holds.then_some(fault)
+    }
+
+    /// Whether a node may get a condition from one of these, or lose one.
+    pub(super) fn trouble_nodes(&self) -> bool {
+        let mut faults = self.faults.values();
+        faults.any(|fault| matches!(fault, ImageFault::Troubles { .. })) || !self.pressed.is_empty()
+    }
+
+    /// In what way a node is, by its image, and from which age on.
+    pub(super) fn trouble_of(&self, view: &View, node: &NodeName) -> Option<(ImageName, NodeTrouble, Span)> {
+        match self.on(view, node)? {
+            (image, ImageFault::Troubles { with, after }) => Some((image, with, after)),
+            (
+                _,
+                ImageFault::CannotStop { .. }
+                | ImageFault::Crashes
+                | ImageFault::KeepsUnready
+                | ImageFault::SlowsStarts { .. }
+                | ImageFault::RestartsPods { .. }
+                | ImageFault::BreaksDns,
+            ) => None,
+        }
+    }
+
+    /// A node has felt the fault of its image.
+    pub(super) fn meet(&mut self, image: ImageName) {
+        self.met.insert(image);
     }
 
     /// The fault of a node's image.

@@ -294,3 +294,117 @@ fn a_node_of_a_machine_that_is_off_stays_silent() {
     let is_ready = world.view().node(&NodeName::from("new")).is_some_and(|node| node.is_ready());
     assert!(!is_ready, "the node is lost");
 }
+
+/// What a node's condition says, and the taints that it has.
+fn state(world: &World, name: &str, condition: &str) -> Value {
+    let Some(Object::Node(node)) = world.get(Kind::Node, name) else { panic!("no node {name}") };
+    let taints: Vec<String> = node.spec.taints.iter().map(|taint| taint.key.to_string()).collect();
+    json!([replank_model::object::condition::is_true(&node.status.conditions, condition), taints])
+}
+
+/// Phase and reason.
+fn end(world: &World, name: &str) -> Value {
+    let pod = pod(world, name).expect("it is there");
+    json!([format!("{:?}", pod.status.phase), pod.status.reason.to_string()])
+}
+
+#[test]
+fn a_node_under_pressure_is_tainted_and_its_kubelet_evicts_a_pod_every_ten_seconds() {
+    let mut world = stage();
+    let image = ImageName::Named("ami-new".into());
+    let high = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
+        "value": 1000});
+    world.request(|api| api.apply_json(high)).expect("it is accepted");
+    let put = |world: &mut World, name: &str, node: &str, more: Value| {
+        let mut spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i",
+            "resources": {"requests": {"memory": "1Gi"}}}]});
+        for (key, value) in more.as_object().expect("fields") {
+            spec[key] = value.clone();
+        }
+        world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}));
+    };
+    put(&mut world, "important", "new", json!({"priorityClassName": "high"}));
+    put(&mut world, "asks", "new", json!({}));
+    make(&mut world, "takes", "new");
+    put(&mut world, "critical", "new", json!({"priorityClassName": "system-cluster-critical"}));
+    make(&mut world, "old", "old");
+    world.pass(Span::from_secs(30));
+    let fault = ImageFault::Troubles { with: super::NodeTrouble::Memory, after: Span::ZERO };
+    world.image_fault(&image, Some(fault));
+    world.pass(Span::from_secs(5));
+    assert_eq!(state(&world, "new", "MemoryPressure"), json!([true, ["node.kubernetes.io/memory-pressure"]]));
+    assert_eq!(state(&world, "old", "MemoryPressure"), json!([false, []]));
+    assert!(world.image_was_met(&image));
+    // One that requests nothing goes first, then the one of the least priority.
+    assert_eq!(end(&world, "takes"), json!(["Failed", "Evicted"]));
+    assert_eq!(end(&world, "asks"), json!(["Running", ""]));
+    world.pass(Span::from_secs(10));
+    assert_eq!(end(&world, "asks"), json!(["Failed", "Evicted"]));
+    assert_eq!(end(&world, "important"), json!(["Running", ""]));
+    world.pass(Span::from_secs(10));
+    assert_eq!(end(&world, "important"), json!(["Failed", "Evicted"]));
+    make(&mut world, "late", "new");
+    world.pass(Span::from_minutes(2));
+    assert_eq!(end(&world, "late"), json!(["Failed", "Evicted"]));
+    assert_eq!(end(&world, "critical"), json!(["Running", ""]));
+    assert_eq!(end(&world, "old"), json!(["Running", ""]));
+    world.image_fault(&image, None);
+    world.pass(Span::from_minutes(4));
+    assert_eq!(state(&world, "new", "MemoryPressure")[0], json!(true), "it stays for five minutes");
+    world.pass(Span::from_minutes(2));
+    assert_eq!(state(&world, "new", "MemoryPressure"), json!([false, []]));
+}
+
+#[test]
+fn pressure_begins_at_an_age_and_a_missing_network_evicts_nobody() {
+    let mut world = stage();
+    make(&mut world, "app", "new");
+    world.pass(Span::from_secs(30));
+    // The node is of 2026-01-01T00:00:00Z.
+    let born: replank_model::time::Time = "2026-01-01T00:00:00Z".parse().expect("a time");
+    let age = world.now() - born;
+    let after = age + Span::from_minutes(20);
+    let fault = |with| Some(ImageFault::Troubles { with, after });
+    world.image_fault(&ImageName::New, fault(super::NodeTrouble::Network));
+    world.pass(Span::from_minutes(19));
+    assert_eq!(state(&world, "new", "NetworkUnavailable"), json!([false, []]));
+    world.pass(Span::from_minutes(2));
+    assert_eq!(
+        state(&world, "new", "NetworkUnavailable"),
+        json!([true, ["node.kubernetes.io/network-unavailable"]])
+    );
+    world.pass(Span::from_minutes(5));
+    assert_eq!(end(&world, "app"), json!(["Running", ""]));
+    world.image_fault(&ImageName::New, fault(super::NodeTrouble::Pid));
+    world.pass(Span::from_secs(5));
+    assert_eq!(state(&world, "new", "PIDPressure"), json!([true, ["node.kubernetes.io/pid-pressure"]]));
+    assert_eq!(end(&world, "app"), json!(["Failed", "Evicted"]));
+}
+
+#[test]
+fn without_dns_what_starts_waits_or_ends_and_what_runs_goes_on() {
+    let mut world = stage();
+    let put = |world: &mut World, name: &str, node: &str, labels: Value| {
+        world.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels},
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i", "readinessProbe": {"tcpSocket": {"port": 80}}}]}}));
+    };
+    put(&mut world, "before", "new", json!({}));
+    world.pass(Span::from_minutes(1));
+    world.image_fault(&ImageName::New, Some(ImageFault::BreaksDns));
+    put(&mut world, "probed", "new", json!({}));
+    put(&mut world, "coredns", "new", json!({"k8s-app": "kube-dns"}));
+    make(&mut world, "plain", "new");
+    make(&mut world, "old", "old");
+    world.pass(Span::from_minutes(2));
+    assert_eq!(waiting(&world, "before"), json!([null, 0, true]));
+    assert_eq!(waiting(&world, "probed"), json!([null, 0, false]));
+    assert_eq!(waiting(&world, "old"), json!([null, 0, true]));
+    for name in ["coredns", "plain"] {
+        let pod = pod(&world, name).expect("it is there");
+        assert!(pod.status.container_statuses[0].restart_count >= 3, "{name}: {}", waiting(&world, name));
+    }
+    world.image_fault(&ImageName::New, None);
+    world.pass(Span::from_minutes(6));
+    assert_eq!(waiting(&world, "probed"), json!([null, 0, true]));
+    assert!(pod(&world, "plain").is_some_and(|pod| pod.is_ready()));
+}

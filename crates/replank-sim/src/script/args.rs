@@ -10,6 +10,7 @@ use replank_model::time::Span;
 use serde_json::Value;
 
 use crate::cloud::{Capacity, Rate};
+use crate::kubelet::NodeTrouble;
 use replank_model::object::cloud::ScalingProcess;
 
 /// Why taking an argument cannot fail.
@@ -34,6 +35,7 @@ pub(super) enum Arg {
     Rate(Rate),
     Process(ScalingProcess),
     Policies(Vec<TerminationPolicy>),
+    Trouble(NodeTrouble),
 }
 
 impl Args {
@@ -88,6 +90,13 @@ impl Args {
     pub(super) fn span(&mut self) -> Span {
         match self.0.pop_front() {
             Some(Arg::Span(span)) => span,
+            other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
+        }
+    }
+
+    pub(super) fn trouble(&mut self) -> NodeTrouble {
+        match self.0.pop_front() {
+            Some(Arg::Trouble(trouble)) => trouble,
             other => panic!("{AS_THE_FORM_SAYS}: {other:?}"),
         }
     }

@@ -1,6 +1,7 @@
 //! The forms that a line can have, each once: what is read, what a wrong line is told, and what docs/script.md explains.
 
 use replank_model::object::cloud::{HealthStatus, Transition, VersionWord};
+use replank_model::time::Span;
 use replank_protocol::intent::Intent;
 
 use super::read::Args;
@@ -86,6 +87,28 @@ static FAULTS: &[Form] = &[
             What::Image(ImageName::Named(args.text()), Some(ImageFault::RestartsPods { every: args.span() }))
         },
     ),
+    form(
+        "image IMAGE gives nodes CONDITION",
+        "nodes with this image have this condition: `MemoryPressure`, `DiskPressure`, `PIDPressure` or `NetworkUnavailable`. It brings the taint of this name; and under pressure the kubelet evicts a pod every 10 seconds, whatever budgets say (below)",
+        |args| {
+            let image = ImageName::Named(args.text());
+            What::Image(image, Some(ImageFault::Troubles { with: args.trouble(), after: Span::ZERO }))
+        },
+    ),
+    form(
+        "image IMAGE gives nodes CONDITION after DURATION",
+        "the same, once a node has existed for this long",
+        |args| {
+            let image = ImageName::Named(args.text());
+            let with = args.trouble();
+            What::Image(image, Some(ImageFault::Troubles { with, after: args.span() }))
+        },
+    ),
+    form(
+        "image IMAGE breaks DNS",
+        "no name is resolved on such nodes: pods that start there, except those of DaemonSets, do not become Ready, or exit with code 1 after 10 seconds (below)",
+        |args| What::Image(ImageName::Named(args.text()), Some(ImageFault::BreaksDns)),
+    ),
     form("image IMAGE recovers", "nodes with this image behave normally", |args| {
         What::Image(ImageName::Named(args.text()), None)
     }),
@@ -107,6 +130,14 @@ static FAULTS: &[Form] = &[
     form("new image restarts pods every DURATION", "likewise", |args| {
         What::Image(ImageName::New, Some(ImageFault::RestartsPods { every: args.span() }))
     }),
+    form("new image gives nodes CONDITION", "likewise", |args| {
+        What::Image(ImageName::New, Some(ImageFault::Troubles { with: args.trouble(), after: Span::ZERO }))
+    }),
+    form("new image gives nodes CONDITION after DURATION", "likewise", |args| {
+        let with = args.trouble();
+        What::Image(ImageName::New, Some(ImageFault::Troubles { with, after: args.span() }))
+    }),
+    form("new image breaks DNS", "likewise", |_| What::Image(ImageName::New, Some(ImageFault::BreaksDns))),
     form("new image recovers", "likewise", |_| What::Image(ImageName::New, None)),
     form("pod POD ready", "its readiness probe succeeds", |args| What::Pod(args.key(), PodDoes::Ready)),
     form("pod POD unready", "its readiness probe fails", |args| What::Pod(args.key(), PodDoes::Unready)),

@@ -11,6 +11,7 @@ use super::form::{Form, forms};
 use super::time::{When, span};
 use super::what::What;
 use crate::cloud::Rate;
+use crate::kubelet::NodeTrouble;
 use replank_model::object::cloud::ScalingProcess;
 
 use super::args::Arg;
@@ -134,6 +135,7 @@ fn wanted(part: &str, kind: Option<Kind>) -> String {
         "IMAGE" => "an image such as ami-0abc".to_owned(),
         "BODY" => "a message".to_owned(),
         "MARKET" => "`spot`, `on-demand` or `any`".to_owned(),
+        "CONDITION" => "`MemoryPressure`, `DiskPressure`, `PIDPressure` or `NetworkUnavailable`".to_owned(),
         "TYPE" => "an instance type or `any`".to_owned(),
         "ZONE" => "a zone or `any`".to_owned(),
         "RATE" => "a share such as 5% or 0.5%".to_owned(),
@@ -166,6 +168,7 @@ fn placeholder(part: &str, word: &str, kind: Option<Kind>) -> Option<Arg> {
         "COUNT" => word.parse().ok().map(Arg::Count),
         "CODE" => word.parse().ok().map(Arg::Code),
         "MARKET" => market(word).map(Arg::Market),
+        "CONDITION" => NodeTrouble::of(word).map(Arg::Trouble),
         "RATE" => Rate::read(word).map(Arg::Rate),
         "PROCESS" => ScalingProcess::of(word).map(Arg::Process),
         "POLICIES" => word.split(',').map(TerminationPolicy::of).collect::<Option<_>>().map(Arg::Policies),

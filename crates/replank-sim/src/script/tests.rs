@@ -7,7 +7,7 @@ use replank_model::time::{Span, Time};
 use replank_protocol::intent::Intent;
 
 use super::{Act, Capacity, Hand, Hazard, Meta, PodDoes, Rate, Script, Supply, Way, What, When, forms};
-use crate::kubelet::{ImageFault, ImageName};
+use crate::kubelet::{ImageFault, ImageName, NodeTrouble};
 
 fn what(line: &str) -> What {
     let script = Script::read(line).unwrap_or_else(|flaws| panic!("{flaws}"));
@@ -44,6 +44,21 @@ fn words_become_what_they_say() {
         ("at 1m: image ami-9 cannot stop pods", What::Image(image("ami-9"), after(0))),
         ("at 1m: image ami-9 cannot stop pods after 2h", What::Image(image("ami-9"), after(7200))),
         ("at 1m: image ami-9 recovers", What::Image(image("ami-9"), None)),
+        (
+            "at 1m: image ami-9 gives nodes MemoryPressure after 20m",
+            What::Image(
+                image("ami-9"),
+                Some(ImageFault::Troubles { with: NodeTrouble::Memory, after: Span::from_secs(1200) }),
+            ),
+        ),
+        (
+            "at 1m: new image gives nodes NetworkUnavailable",
+            What::Image(
+                ImageName::New,
+                Some(ImageFault::Troubles { with: NodeTrouble::Network, after: Span::ZERO }),
+            ),
+        ),
+        ("at 1m: image ami-9 breaks DNS", What::Image(image("ami-9"), Some(ImageFault::BreaksDns))),
         ("at 1m: new image crashes pods", What::Image(ImageName::New, Some(ImageFault::Crashes))),
         (
             "at 1m: image ami-9 slows starts by 6m",
@@ -199,6 +214,7 @@ fn every_form_is_read_as_itself() {
             "NODE" | "GROUP" => "web-1",
             "NODES" => "web-1,web-2",
             "MARKET" => "spot",
+            "CONDITION" => "DiskPressure",
             "TYPE" => "m6i.large",
             "ZONE" => "z-a",
             "RATE" => "5%",

@@ -144,6 +144,7 @@ impl World {
             draws: &world.draws,
         };
         world.control.start(&mut ctx);
+        world.kubelets.look_at_nodes(&mut ctx);
         world.settle();
         for node in world.unheard() {
             world.silence(&node);
@@ -410,6 +411,7 @@ impl World {
                 self.workloads.pause_is_over(&mut ctx, controller, slot);
             }
             Event::Kubelet(due) => self.kubelets.handle(&mut ctx, due),
+            Event::NodePressure(slot) => self.kubelets.node_pressure(&mut ctx, slot),
             Event::Schedule(due) => self.scheduling.handle(&mut ctx, due),
             Event::Cloud(due) => {
                 self.touched += 1;

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use replank_facts::plan::Health;
 use replank_model::object::Object;
-use replank_model::object::condition::Condition;
+use replank_model::object::condition::{Condition, ConditionStatus};
 use replank_model::object::meta::Key;
+use replank_model::object::node::Node;
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::text::{GroupName, NodeName};
 use replank_model::time::{Span, Time};
@@ -30,6 +31,8 @@ const NOT_READY_AFTER: Span = Span::from_minutes(5);
 /// ended no longer ago.
 const RAN_MIN: Span = Span::from_minutes(10);
 const RAN_MAX: Span = Span::from_minutes(60);
+/// A node is in a bad way while one of these holds.
+const BAD: [&str; 4] = ["DiskPressure", "MemoryPressure", "NetworkUnavailable", "PIDPressure"];
 const BEFORE: &str = "replank.dev/health-before";
 const STAGE: &str = "replank.dev/stage-";
 const ROLE: &str = "replank.dev/role";
@@ -44,6 +47,8 @@ struct Counts {
     not_ready: u32,
     /// However short a time they have been so.
     unready: u32,
+    /// New nodes with a bad condition.
+    bad_nodes: u32,
 }
 
 /// What there was at a moment.
@@ -105,6 +110,10 @@ impl Gate {
         sights: &mut Sights,
     ) {
         let Change::Object { old, new, .. } = change else { return };
+        if let Some(Object::Node(_)) = new.as_ref().or(old.as_ref()) {
+            self.look(at, promised, truth, sights);
+            return;
+        }
         let (Some(Object::Pod(pod)), new) = (new.as_ref().or(old.as_ref()), new.is_some()) else { return };
         self.look(at, promised, truth, sights);
         match illness(pod).filter(|_| new) {
@@ -126,6 +135,8 @@ impl Gate {
         if promised.health.is_none() && promised.stage_health.is_none() {
             return;
         }
+        let bad_nodes = bad_nodes(promised, truth);
+        let counts = Counts { bad_nodes, ..counts };
         let seen_late = count(self.ill.values(), at + truth.seen_within, promised.stuck_after);
         let elsewhere = self.ill.values().filter(|ill| is_elsewhere(promised, ill));
         let restarting_elsewhere = count(elsewhere, at, promised.stuck_after).restarting;
@@ -135,7 +146,7 @@ impl Gate {
         }
         let before = self.before.values().map(|(_, most)| *most).reduce(least);
         let on_new = self.ill.values().filter(|ill| is_on_new(promised, truth, ill));
-        let on_new = count(on_new, at, promised.stuck_after);
+        let on_new = Counts { bad_nodes, ..count(on_new, at, promised.stuck_after) };
         // Those on other nodes do not count.
         let in_all = Counts { restarting: on_new.restarting, ..counts };
         let all = promised.health.zip(before).and_then(|(health, before)| excess(in_all, &health, before));
@@ -204,6 +215,12 @@ impl Gate {
             let health = promised.health.or(promised.stage_health).unwrap_or_default();
             let mut lately = self.lately.iter();
             if !lately.any(|(_, lately)| lately.restarting_elsewhere > health.restarting_max) {
+                found.broken(Promise::H1, format!("the run halts without a cause: {value}"));
+            }
+        }
+        if value.contains("why=unhealthy of=new nodeCondition=") {
+            let health = promised.health.or(promised.stage_health).unwrap_or_default();
+            if !self.lately.iter().any(|(_, lately)| lately.counts.bad_nodes > health.bad_nodes_max) {
                 found.broken(Promise::H1, format!("the run halts without a cause: {value}"));
             }
         }
@@ -309,6 +326,20 @@ fn is_on_new(promised: &Promised, truth: &Truth, ill: &Ill) -> bool {
     instance.is_some_and(|one| promised.is_launched(one))
 }
 
+/// Nodes that came up during the run and take pods, and of which a condition says that they are in a bad way.
+fn bad_nodes(promised: &Promised, truth: &Truth) -> u32 {
+    let is_bad = |node: &Node| {
+        let mut all = node.status.conditions.iter();
+        all.any(|one| BAD.contains(&&*one.r#type) && one.status == ConditionStatus::True)
+    };
+    let bad = truth.nodes.values().filter(|node| is_bad(node) && !node.spec.unschedulable);
+    let new = bad.filter(|node| {
+        let is_launched = truth.instance_of(node).is_some_and(|one| promised.is_launched(one));
+        is_launched && !promised.old.contains(&node.name())
+    });
+    u32::try_from(new.count()).expect("few nodes")
+}
+
 /// Whether a pod is on a node that the run does not replace.
 fn is_elsewhere(promised: &Promised, ill: &Ill) -> bool {
     ill.node.as_ref().is_some_and(|name| !promised.old.contains(name))
@@ -317,13 +348,14 @@ fn is_elsewhere(promised: &Promised, ill: &Ill) -> bool {
 /// The first count above its limit; pods that were not Ready before do not count.
 fn excess(counts: Counts, health: &Health, before: Counts) -> Option<String> {
     let rows = [
-        ("in crash loops", counts.crash_looping, health.crash_looping_max + before.crash_looping),
-        ("restarting on new nodes", counts.restarting, health.restarting_max + before.restarting),
-        ("stuck in Terminating", counts.stuck, health.stuck_terminating_max + before.stuck),
-        ("not Ready", counts.not_ready, health.not_ready_max + before.unready),
+        ("pods in crash loops", counts.crash_looping, health.crash_looping_max + before.crash_looping),
+        ("pods restarting on new nodes", counts.restarting, health.restarting_max + before.restarting),
+        ("pods stuck in Terminating", counts.stuck, health.stuck_terminating_max + before.stuck),
+        ("pods not Ready", counts.not_ready, health.not_ready_max + before.unready),
+        ("new nodes with a bad condition", counts.bad_nodes, health.bad_nodes_max),
     ];
     let more = rows.into_iter().find(|(_, found, max)| found > max);
-    more.map(|(what, found, max)| format!("{found} pods {what}; {max} are allowed"))
+    more.map(|(what, found, max)| format!("{found} {what}; {max} are allowed"))
 }
 
 fn least(a: Counts, b: Counts) -> Counts {
@@ -341,5 +373,6 @@ fn pairwise(a: Counts, b: Counts, of: fn(u32, u32) -> u32) -> Counts {
         stuck: of(a.stuck, b.stuck),
         not_ready: of(a.not_ready, b.not_ready),
         unready: of(a.unready, b.unready),
+        bad_nodes: of(a.bad_nodes, b.bad_nodes),
     }
 }

@@ -111,6 +111,7 @@ fn calm(cluster: &mut Cluster) {
         restarting_max: 1_000,
         stuck_terminating_max: 1_000,
         not_ready_max: 1_000,
+        bad_nodes_max: 1_000,
     });
 }
 

@@ -85,6 +85,7 @@ fn bear(random: &mut Random, plan: &mut Plan, is_new_bad: bool) {
             restarting_max: crash_looping_max,
             stuck_terminating_max: random.one(&[0, 0, 1, 3]),
             not_ready_max: random.one(&[0, 1, 3, 12, 12]),
+            bad_nodes_max: crash_looping_max,
         });
     }
     let goes_back = if is_new_bad { 75 } else { GOES_BACK };

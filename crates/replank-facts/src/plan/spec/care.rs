@@ -90,6 +90,7 @@ fn health(at: At<'_>, errors: &mut Errors) -> Option<Health> {
         restarting_max: read("maxRestarting"),
         stuck_terminating_max: read("maxStuckTerminating"),
         not_ready_max: read("maxNotReady"),
+        bad_nodes_max: read("maxBadNodes"),
     };
     fields.finish(errors);
     Some(health)

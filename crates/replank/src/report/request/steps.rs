@@ -88,14 +88,27 @@ fn stages(plan: &Plan, result: &RehearsalResult) -> Option<String> {
         (None, None) => return None,
     };
     let health = plan.stage_health().map_or_else(String::new, |health| {
-        format!(" Until then it halts with {} on new nodes.", more_than(&health))
+        format!(
+            " Until then it halts with {} on new nodes, and with {}.",
+            more_than(&health),
+            bad_nodes(&health)
+        )
     });
     Some(format!("{after} the run pauses for {}.{health}", span(first.pause)))
 }
 
-/// What is more than a plan allows.
+/// More new nodes in a bad way than a plan allows.
+fn bad_nodes(health: &Health) -> String {
+    match health.bad_nodes_max {
+        0 => "any new node under pressure or without network".to_owned(),
+        max => format!("more than {max} new nodes under pressure or without network"),
+    }
+}
+
+/// More pods in a bad way than a plan allows.
 fn more_than(health: &Health) -> String {
-    let Health { crash_looping_max, restarting_max, stuck_terminating_max, not_ready_max } = health;
+    let Health { crash_looping_max, restarting_max, stuck_terminating_max, not_ready_max, bad_nodes_max: _ } =
+        health;
     match (crash_looping_max, restarting_max, stuck_terminating_max, not_ready_max) {
         (0, 0, 0, 0) => {
             "any pod that crashes, keeps restarting, is stuck in Terminating or is not Ready".to_owned()

@@ -22,9 +22,12 @@ use replank_sim::takes_share;
 use replank_sim::{Settings, World};
 
 mod figures;
+mod hours;
 mod moment;
 
 pub use figures::{Figures, figures};
+use hours::Hours;
+pub use hours::{Rule, Says};
 
 pub use moment::{Moment, TargetMoment};
 
@@ -34,6 +37,7 @@ pub struct Replay {
     loads: Vec<Load>,
     autoscalers: Vec<Key>,
     assumptions: Vec<Assumption>,
+    hours: Option<Hours>,
 }
 
 /// Something that an autoscaler told.
@@ -67,13 +71,22 @@ impl Replay {
         let mut world = World::new(settings, view);
         world.assume_operators();
         world.load(loads.clone());
-        Self { world, loads, autoscalers, assumptions }
+        Self { world, loads, autoscalers, assumptions, hours: None }
     }
 
     /// Has an autoscaler keep the number of nodes to what is needed.
     #[must_use]
     pub fn with_autoscaler(mut self, settings: Autoscaler) -> Self {
         self.world.put_in_charge(Box::new(Core::without_run().with_autoscaler(settings)));
+        self
+    }
+
+    /// Has the autoscalers be told something at certain hours, from now on.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Vec<Rule>) -> Self {
+        let hours = Hours::of(rules, self.world.view(), &self.autoscalers);
+        hours.tell(&mut self.world);
+        self.hours = Some(hours);
         self
     }
 
@@ -96,6 +109,12 @@ impl Replay {
 
     /// Lets everything happen until a moment, and tells how things are then.
     pub fn advance(&mut self, to: Time) -> Moment {
+        if let Some(hours) = &self.hours {
+            while let Some(at) = hours.next(self.world.now()).filter(|at| *at <= to) {
+                self.world.run_until(at);
+                hours.tell(&mut self.world);
+            }
+        }
         self.world.run_until(to);
         let view = self.world.view();
         let target = |key| TargetMoment::of(view, to, key, &self.loads);
@@ -245,6 +264,7 @@ mod tests {
 
     use super::*;
     use crate::testing::start;
+    use replank_facts::plan::Window;
     use replank_sim::load::Curve;
     use replank_sim::{CloudTimings, KubeletModel};
 
@@ -327,6 +347,29 @@ mod tests {
         assert_eq!(after(&mut replay, 7200).replicas, 5);
         assert_eq!(after(&mut replay, 7200 + 280).replicas, 5);
         assert_eq!(after(&mut replay, 7200 + 400).replicas, 2);
+    }
+
+    fn two_hours_from(hour: &str, says: Says) -> Rule {
+        let zone = replank_facts::plan::zone("UTC").unwrap();
+        let window = Window { start: hour.parse().unwrap(), duration: Span::from_minutes(120), zone };
+        Rule { window, says }
+    }
+
+    /// An hour before the window, in it, and after it.
+    fn around(rule: Option<Rule>) -> [i32; 3] {
+        // Five pods are wanted until 11:30 and two then.
+        let mut replay = replay(&Value::Null, &[(0, 2.4), (690, 2.4), (690, 0.5)]);
+        replay = replay.with_rules(rule.into_iter().collect());
+        [11 * 60, 12 * 60 + 50, 14 * 60 + 30].map(|minute| after(&mut replay, minute * 60).replicas)
+    }
+
+    #[test]
+    fn rules_hold_in_their_windows_and_not_outside() {
+        assert_eq!(around(None), [5, 2, 2]);
+        assert_eq!(around(Some(two_hours_from("11:00", Says::NoScaleDown))), [5, 5, 2]);
+        assert_eq!(around(Some(two_hours_from("15:00", Says::NoScaleDown))), [5, 2, 2], "it opens too late");
+        assert_eq!(around(Some(two_hours_from("12:00", Says::MinReplicas(4)))), [5, 4, 2]);
+        assert_eq!(around(Some(two_hours_from("12:00", Says::MinReplicas(1)))), [5, 2, 2], "its own is more");
     }
 
     #[test]

@@ -108,7 +108,13 @@ const EXAMPLES: &[Rows] = &[
         ],
     ),
     ("hpa explain", &["replank hpa explain shop/web cluster.json"]),
-    ("hpa simulate", &["replank hpa simulate -f hpa.yaml --load load.csv --try calm.yaml"]),
+    (
+        "hpa simulate",
+        &[
+            "replank hpa simulate -f hpa.yaml --load load.csv --try calm.yaml",
+            "replank hpa simulate -f hpa.yaml --load load.csv --no-scale-down 09:00,9h,Europe/Dublin",
+        ],
+    ),
     (
         "cluster up",
         &["replank cluster up cluster.json --speed 10", "replank cluster up --nodes 6 --zones 3 --aws"],

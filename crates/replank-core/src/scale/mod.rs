@@ -52,7 +52,7 @@ pub use expander::{Choice, Decided, Expander, choose};
 pub use found::{OwnAutoscaler, own_autoscaler, priorities_text};
 pub use group::{Assumed, Bounds, Group, Groups, LeftOut, Origin, UNKNOWN_MAX};
 pub use in_flight::InFlight;
-pub use options::{DownOptions, FLAGS, Flag, FlagError, Limits, NodesFlag, Options};
+pub use options::{DownOptions, FLAGS, Flag, FlagError, Limits, NodesFlag, Options, window};
 pub use ownership::RollOwnership;
 pub use pending::NotAsked;
 pub use prices::{Price, Prices, PricesError};

@@ -490,7 +490,10 @@ pub(super) fn share(value: &str) -> Result<i64, String> {
 }
 
 /// `Mon-Fri 09:00,8h,Asia/Tokyo`: the last two parts end it, since days may have commas, too.
-fn window(value: &str) -> Result<Window, String> {
+///
+/// # Errors
+/// What was expected instead.
+pub fn window(value: &str) -> Result<Window, String> {
     let wrong = || "expected START,DURATION,ZONE such as Mon-Fri 09:00,8h,Asia/Tokyo".to_owned();
     let mut parts = value.rsplitn(3, ',');
     let (Some(name), Some(length), Some(start)) = (parts.next(), parts.next(), parts.next()) else {

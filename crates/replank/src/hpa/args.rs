@@ -13,6 +13,8 @@ use crate::ends;
 use crate::live::LiveArgs;
 use crate::output::{AnswerFormat, LoadFormat};
 use crate::snapshot::ReadArgs;
+use replank_core::scale::window;
+use replank_rehearse::replay::{Rule, Says};
 
 /// Arguments of `hpa`.
 #[derive(Args, Debug)]
@@ -104,6 +106,16 @@ pub(crate) struct HpaSimulateArgs {
     #[arg(long = "try", value_name = "FILE")]
     pub(crate) tries: Vec<PathBuf>,
 
+    /// Adds a variant whose autoscalers do not scale down in this window, such as `Mon-Fri 09:00,9h,Europe/Dublin`. May be given
+    /// several times.
+    #[arg(long, value_name = "START,DURATION,ZONE", value_parser = no_scale_down)]
+    pub(crate) no_scale_down: Vec<Rule>,
+
+    /// Adds a variant with at least this many replicas in this window, such as `6,Mon-Fri 09:00,9h,Europe/Dublin`. May be given
+    /// several times; one variant has these rules and those of --no-scale-down.
+    #[arg(long, value_name = "COUNT,START,DURATION,ZONE", value_parser = min_replicas)]
+    pub(crate) min_replicas: Vec<Rule>,
+
     /// Time between two rows, such as 5m. By default there are 24 rows.
     #[arg(long, value_name = "DURATION", value_parser = limit)]
     pub(crate) every: Option<Span>,
@@ -120,7 +132,7 @@ pub(crate) struct HpaSimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot.
+    /// When the load begins, such as 2026-11-20T09:52:00Z. By default at the time of the snapshot.
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
 
@@ -135,4 +147,15 @@ pub(crate) struct HpaSimulateArgs {
     /// Output format; docs/hpa.md describes CSV and JSON.
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT", default_value_t = LoadFormat::Text)]
     pub(crate) output: LoadFormat,
+}
+
+fn no_scale_down(value: &str) -> Result<Rule, String> {
+    Ok(Rule { window: window(value)?, says: Says::NoScaleDown })
+}
+
+fn min_replicas(value: &str) -> Result<Rule, String> {
+    let wrong = || "expected COUNT,START,DURATION,ZONE such as 6,Mon-Fri 09:00,8h,Asia/Tokyo".to_owned();
+    let (count, rest) = value.split_once(',').ok_or_else(wrong)?;
+    let count = count.parse().ok().filter(|count| *count >= 1).ok_or_else(wrong)?;
+    Ok(Rule { window: window(rest)?, says: Says::MinReplicas(count) })
 }

@@ -14,6 +14,7 @@ use replank_model::object::autoscaling::HorizontalPodAutoscaler;
 use replank_model::object::{Object, render};
 use replank_model::text::Namespace;
 use replank_model::validation::validate;
+use replank_rehearse::replay::Rule;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -24,6 +25,17 @@ pub(super) struct Attempt {
     /// What it is called.
     pub(super) name: String,
     fields: Map<String, Value>,
+}
+
+/// What a variant has instead of what is there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Tried<'a> {
+    /// Nothing.
+    AsItIs,
+    /// Other fields.
+    Fields(&'a Attempt),
+    /// Rules that hold at certain hours.
+    Rules(&'a [Rule]),
 }
 
 /// Fields that may be tried.

@@ -14,13 +14,13 @@ use replank_model::object::meta::Key;
 use replank_model::object::{Object, render};
 use replank_model::time::{Span, Time};
 use replank_model::view::View;
-use replank_rehearse::replay::{Moment, Replay, Told, steps};
+use replank_rehearse::replay::{Moment, Replay, Rule, Says, Told, steps};
 use replank_sim::load::Load;
 use replank_sim::{CloudTimings, Durations, KubeletModel, Settings, World};
 use serde_json::json;
 
 use super::args::HpaSimulateArgs;
-use super::input::{self, Attempt};
+use super::input::{self, Tried};
 use super::trace::Trace;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -93,7 +93,7 @@ impl Stage {
             }
             assumed
                 .push("no snapshot: pods are scheduled at once, on one node with unlimited room".to_owned());
-            Self::bare(args.manifest.as_deref().map(input::name).unwrap_or_default())
+            Self::bare(args.manifest.as_deref().map(input::name).unwrap_or_default(), args.now)
         };
         let named: Vec<Key> =
             objects.iter().filter(|object| is_autoscaler(object)).map(|object| object.meta().key()).collect();
@@ -122,18 +122,18 @@ impl Stage {
     }
 
     /// A cluster without end.
-    fn bare(name: String) -> Self {
+    fn bare(name: String, now: Option<Time>) -> Self {
         let node = json!({"apiVersion": "v1", "kind": "Node",
             "metadata": {"name": "node", "uid": "node", "labels": {"kubernetes.io/hostname": "node"}},
             "status": {"allocatable": {"cpu": "1000000", "memory": "1Pi", "ephemeral-storage": "1Pi", "pods": "1000000"},
                 "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}});
         let node = Object::from_json(node).expect("it is written out above");
         let view = std::iter::once(Delta::Put(node)).collect();
-        let start = BEGINNING + WARM_UP;
+        let start = now.unwrap_or(BEGINNING + WARM_UP);
         Self {
             view,
             name,
-            begin: BEGINNING,
+            begin: start - WARM_UP,
             start,
             length: Span::ZERO,
             loads: Vec::new(),
@@ -210,6 +210,22 @@ impl Stage {
         found.map(|hpa| HorizontalPodAutoscaler::clone(hpa)).collect()
     }
 
+    /// Whether rules can be told to the autoscalers.
+    pub(super) fn bears(&self, rules: &[Rule]) -> Result<(), Failure> {
+        for (rule, hpa) in
+            rules.iter().flat_map(|rule| self.autoscalers().into_iter().map(move |hpa| (rule, hpa)))
+        {
+            let (most, name) = (hpa.spec.max_replicas, hpa.meta.key());
+            if matches!(rule.says, Says::MinReplicas(count) if count > most) {
+                return Err(Failure::usage_message(format!(
+                    "--min-replicas: {rule}, but {name} has maxReplicas {most}"
+                ))
+                .next("pass fewer replicas, or raise maxReplicas"));
+            }
+        }
+        Ok(())
+    }
+
     /// The loads of an autoscaler.
     pub(super) fn loads_of<'a>(&'a self, key: &'a Key) -> impl Iterator<Item = &'a Load> {
         self.loads.iter().filter(move |load| load.hpa == *key)
@@ -223,13 +239,13 @@ impl Stage {
     /// Replays the load on the autoscalers as they are, or with what is tried. Nothing if somebody wants no more of it.
     pub(super) fn replay(
         &self,
-        attempt: Option<&Attempt>,
+        tried: Tried<'_>,
         seed: u64,
         interrupt: &Interrupt,
     ) -> Result<Option<Variant>, Failure> {
         let mut view = self.view.clone();
         let mut autoscalers = self.autoscalers();
-        if let Some(attempt) = attempt {
+        if let Tried::Fields(attempt) = tried {
             for hpa in &mut autoscalers {
                 *hpa = attempt.on(hpa)?;
                 view.apply(Delta::from(hpa.clone()));
@@ -242,6 +258,9 @@ impl Stage {
         if let Some(autoscaler) = &self.autoscaler {
             replay = replay.with_autoscaler(autoscaler.clone());
         }
+        if let Tried::Rules(rules) = tried {
+            replay = replay.with_rules(rules.to_vec());
+        }
         let mut moments = Vec::new();
         for at in steps(self.start, self.start + self.length, STEP) {
             if interrupt.is_pressed() {
@@ -251,7 +270,11 @@ impl Stage {
         }
         let mut told = replay.told();
         told.retain(|told| told.last >= self.start);
-        let name = attempt.map_or_else(|| "as it is".to_owned(), |attempt| attempt.name.clone());
+        let name = match tried {
+            Tried::AsItIs => "as it is".to_owned(),
+            Tried::Fields(attempt) => attempt.name.clone(),
+            Tried::Rules(_) => "with rules by the hour".to_owned(),
+        };
         let view = replay.world().view();
         let status = |hpa: &HorizontalPodAutoscaler| view.find::<HorizontalPodAutoscaler>(&hpa.meta.key());
         let statuses = autoscalers.iter().filter_map(status).map(|hpa| hpa.status.clone()).collect();

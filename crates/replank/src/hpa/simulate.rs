@@ -6,11 +6,11 @@ use anyhow::Context;
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
 use replank_rehearse::failing;
-use replank_rehearse::replay::figures;
+use replank_rehearse::replay::{Rule, figures};
 use serde_json::{Value, json};
 
 use super::args::HpaSimulateArgs;
-use super::input;
+use super::input::{self, Tried};
 use super::replay::{STEP, Stage};
 use super::{svg, text};
 use crate::coverage;
@@ -40,9 +40,14 @@ pub(super) fn run(
     let attempts = args.tries.iter().map(|path| input::attempt(path)).collect::<Result<Vec<_>, Failure>>()?;
     let stage = Stage::set(args, printer)?;
     interrupt.hold();
+    let rules: Vec<Rule> = args.no_scale_down.iter().chain(&args.min_replicas).cloned().collect();
+    stage.bears(&rules)?;
+    let mut tried = vec![Tried::AsItIs];
+    tried.extend((!rules.is_empty()).then_some(Tried::Rules(&rules)));
+    tried.extend(attempts.iter().map(Tried::Fields));
     let mut variants = Vec::new();
-    for attempt in std::iter::once(None).chain(attempts.iter().map(Some)) {
-        match stage.replay(attempt, args.seed, interrupt)? {
+    for tried in tried {
+        match stage.replay(tried, args.seed, interrupt)? {
             Some(variant) => variants.push(variant),
             None => return Ok(Exit::Interrupted),
         }
@@ -52,6 +57,7 @@ pub(super) fn run(
         every: args.every.unwrap_or(usual).max(STEP),
         load: args.load.display().to_string(),
         seed: args.seed,
+        rules,
         stage,
         variants,
     };
@@ -136,6 +142,7 @@ fn json(simulation: &Simulation) -> Result<String, Failure> {
         "lengthMs": simulation.stage.length.as_millis(),
         "rowMs": simulation.every.as_millis(),
         "assumptions": simulation.stage.assumed,
+        "rules": simulation.rules.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "autoscalers": autoscalers,
     });
     let mut text = serde_json::to_string_pretty(&value).map_err(Failure::internal)?;

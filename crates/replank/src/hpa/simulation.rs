@@ -2,6 +2,7 @@
 
 use replank_model::object::meta::Key;
 use replank_model::time::Span;
+use replank_rehearse::replay::Rule;
 
 use super::figures::{Bucket, buckets};
 use super::replay::{Stage, Variant};
@@ -13,6 +14,8 @@ pub(super) struct Simulation {
     /// What the load is called.
     pub(super) load: String,
     pub(super) seed: u64,
+    /// What autoscalers are told at certain hours, in the variant of that name.
+    pub(super) rules: Vec<Rule>,
     /// Between two rows.
     pub(super) every: Span,
     /// As it is, then what was tried; all of the same autoscalers.

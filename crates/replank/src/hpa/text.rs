@@ -27,6 +27,9 @@ pub(super) fn text(simulation: &Simulation, look: Look) -> String {
     for assumed in &stage.assumed {
         page.wrapped(2, assumed, Tone::Faint);
     }
+    for rule in &simulation.rules {
+        page.wrapped(2, &format!("rule by the hour: {rule}"), Tone::Faint);
+    }
     for (target, key) in simulation.keys().iter().enumerate() {
         autoscaler(&mut page, simulation, key, target);
     }

@@ -201,3 +201,54 @@ fn a_direction_that_is_disabled_is_named() {
     let plain = replank(&["hpa", "explain", "web", SNAPSHOT, "-n", "shop", "--now", NOW]).stdout;
     assert!(!plain.contains("Disabled"), "{plain}");
 }
+
+const DAY: &str = "examples/questions/day/cluster.yaml";
+const DAYS_LOAD: &str = "examples/questions/day/load.csv";
+
+/// A day replayed, with rules: `(as it is, with rules)`.
+fn day(rules: &[&str]) -> (Value, Value) {
+    let words = ["hpa", "simulate", DAY, "--load", DAYS_LOAD, "--now", "2026-11-20T00:00:00Z", "-o", "json"];
+    let nodes = ["--groups", "examples/questions/day/groups.json", "--autoscaler"];
+    let ran = replank(&[&words, &nodes[..], rules].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let value = ran.json();
+    let (plain, ruled) = variants(&value);
+    assert_eq!(ruled["name"], "with rules by the hour");
+    (plain.clone(), ruled.clone())
+}
+
+/// The replicas of a variant at an hour of the day.
+fn at(variant: &Value, hour: i64) -> i64 {
+    let rows = variant["rows"].as_array().unwrap();
+    let row =
+        rows.iter().find(|row| row["sinceMs"] == hour * 3_600_000).expect("there is a row for each hour");
+    row["replicas"].as_i64().unwrap()
+}
+
+#[test]
+fn rules_by_the_hour_hold_in_their_windows() {
+    let (plain, ruled) = day(&["--no-scale-down", "09:00,9h,Europe/Dublin"]);
+    assert_eq!((at(&plain, 11), at(&plain, 13), at(&plain, 15)), (9, 4, 9));
+    assert_eq!((at(&ruled, 11), at(&ruled, 13), at(&ruled, 15)), (9, 9, 9));
+    assert_eq!(at(&ruled, 23), at(&plain, 23), "after the window it goes down");
+    // In the evening nothing goes down that would not stay anyway.
+    let (plain, ruled) = day(&["--no-scale-down", "15:00,2h,Europe/Dublin"]);
+    assert_eq!(plain["rows"], ruled["rows"]);
+    // 13:00 in Dublin is 08:00 in New York.
+    let (_, ruled) = day(&["--min-replicas", "6,08:00,1h,America/New_York"]);
+    assert_eq!((at(&ruled, 13), at(&ruled, 16), at(&ruled, 23)), (6, 9, 2));
+}
+
+#[test]
+fn a_rule_by_the_hour_that_cannot_be_is_refused() {
+    let words = ["hpa", "simulate", DAY, "--load", DAYS_LOAD];
+    for (rule, expected) in [
+        (["--no-scale-down", "09:00,9h"], "expected START,DURATION,ZONE"),
+        (["--no-scale-down", "09:00,9h,Mars/Base"], "unknown time zone"),
+        (["--min-replicas", "09:00,9h,UTC"], "expected COUNT,START,DURATION,ZONE"),
+        (["--min-replicas", "13,09:00,9h,UTC"], "shop/web has maxReplicas 12"),
+    ] {
+        let error = replank(&[&words[..], &rule].concat()).usage_error();
+        assert!(error.contains(expected), "{error}");
+    }
+}

@@ -156,7 +156,7 @@ mod tests {
         policy
     }
 
-    fn account(labels: Value) -> Value {
+    fn account(labels: &Value) -> Value {
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "cart", "namespace": "shop", "uid": "a", "labels": labels}})
     }
 
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(own(vec![pod(json!({})), policy(json!({}))]), None, "it has no selector");
         assert_eq!(own(vec![pod(json!({})), policy(json!({"podSelector": {}}))]), both(), "it selects all");
         let by_account = || policy(json!({"serviceAccountSelector": {"matchLabels": {"tier": "money"}}}));
-        assert_eq!(own(vec![pod(json!({})), by_account(), account(json!({"tier": "money"}))]), both());
-        assert_eq!(own(vec![pod(json!({})), by_account(), account(json!({"tier": "shop"}))]), None);
+        assert_eq!(own(vec![pod(json!({})), by_account(), account(&json!({"tier": "money"}))]), both());
+        assert_eq!(own(vec![pod(json!({})), by_account(), account(&json!({"tier": "shop"}))]), None);
         assert_eq!(own(vec![pod(json!({})), by_account()]), None, "its account is not in the input");
         let asking = || pod(serde_json::from_str(ENI).expect("JSON"));
         assert_eq!(own(vec![asking(), by_account()]), both(), "its request tells that it was selected");

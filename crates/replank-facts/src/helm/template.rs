@@ -89,7 +89,7 @@ fn act(action: &str, values: &Value, blocks: &mut Vec<Block>, is_around: bool) -
         }
         // The dot is another one within: nothing of it is understood.
         "range" | "with" | "define" | "block" => {
-            blocks.push(Block { was_taken: None, holds: None, is_around: false })
+            blocks.push(Block { was_taken: None, holds: None, is_around: false });
         }
         "else" => {
             let block = blocks.last_mut()?;

@@ -69,12 +69,11 @@ fn leaves(body: &Value) -> Option<Vec<(Vec<&str>, &Value)>> {
     Some(all)
 }
 
+/// Where a member of an object stands, and its text.
+type Member<'r> = (Vec<&'r str>, &'r str);
+
 /// The template that has made an object, by the comment that Helm writes before what it renders, and the members of the object.
-fn rendered<'r>(
-    release: &'r Release,
-    kind: &str,
-    name: &str,
-) -> Option<(&'r str, Vec<(Vec<&'r str>, &'r str)>)> {
+fn rendered<'r>(release: &'r Release, kind: &str, name: &str) -> Option<(&'r str, Vec<Member<'r>>)> {
     let mut found = None;
     let mut sources = Vec::new();
     for document in release.manifest.split("\n---") {
@@ -94,7 +93,7 @@ fn rendered<'r>(
 }
 
 /// What an object has at a path, without quotes.
-fn at(members: &[(Vec<&str>, &str)], path: &[&str]) -> Option<String> {
+fn at(members: &[Member<'_>], path: &[&str]) -> Option<String> {
     let (_, text) = members.iter().find(|(own, _)| own == path)?;
     Some(text.trim_matches(['"', '\'']).to_owned())
 }
@@ -109,7 +108,7 @@ fn source_of(text: &str) -> Option<(Vec<&str>, Option<&str>)> {
     for part in parts {
         match part.split_once(' ') {
             Some(("default", value)) if !value.contains(['(', '.', ' ']) => {
-                default = Some(value.trim_matches('"'))
+                default = Some(value.trim_matches('"'));
             }
             None if matches!(part, "quote" | "int" | "toYaml" | "toString") => {}
             Some(_) | None => return None,

@@ -134,7 +134,7 @@ fn every_bar_has_its_words() {
 
 #[test]
 fn work_that_failed_comes_before_work_that_is_retried_and_says_who_is_told() {
-    let page = rehearsal(&of("alert KubeJobFailed"), &About::default());
+    let page = rehearsal(&of("alert KubeJobFailed"), None);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing in {page}"));
     let failed = "<td>ml/pay-1</td><td>something else</td><td>Job ml/pay</td><td>Failed</td><td>alert KubeJobFailed</td>";
     assert!(place(failed) < place("<td>the run</td>"));

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use replank_facts::coverage::{Allowed, Coverage, Question, Read};
-use replank_html::{About, Rehearsal};
+use replank_html::Rehearsal;
 use replank_model::object::Kind;
 use replank_model::view::View;
 use replank_oracle::sched_random::setting;
@@ -36,7 +36,7 @@ fn has_page(seed: u64, one: &Agreement) {
             result.cover(coverage);
         }
         let document = Rehearsal::of(&result).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let page = replank_html::rehearsal(&document, &About::default());
+        let page = replank_html::rehearsal(&document, None);
         for finding in &result.findings {
             let object = finding.object.rsplit('/').next().unwrap_or_default();
             assert!(page.contains(object), "seed {seed}: the page lacks {}", finding.object);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use replank_facts::pod_groups::{self, POD_ENI, Plugin};
 use replank_model::object::meta::Key;
 use replank_model::object::node::{LABEL_INSTANCE_TYPE, Node};
+use replank_model::quantity::Quantity;
 use replank_model::text::GroupName;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, counted, pods};
@@ -96,7 +97,7 @@ fn room(survey: &Survey<'_>, group: &GroupName, takes_all: bool, all: &[Own<'_>]
 
 /// What the nodes of a group show, the smallest of them; nothing where the group shows none, or its types are not known.
 fn offer(shown: &[&Node]) -> Option<Offer> {
-    let offered = |node: &Node| node.status.allocatable.get(POD_ENI).map(|number| number.value());
+    let offered = |node: &Node| node.status.allocatable.get(POD_ENI).map(Quantity::value);
     if let Some(least) = shown.iter().filter_map(|node| offered(node)).filter(|number| *number > 0).min() {
         return Some(Offer::Each(least));
     }
@@ -114,7 +115,7 @@ fn offer(shown: &[&Node]) -> Option<Offer> {
 
 /// Branch interfaces of a node that no pod has.
 fn free(survey: &Survey<'_>, node: &Node) -> i64 {
-    let has = node.status.allocatable.get(POD_ENI).map_or(0, |number| number.value());
+    let has = node.status.allocatable.get(POD_ENI).map_or(0, Quantity::value);
     let pods = survey.view.sorted_pods_on(&node.name());
     let own = pods.iter().filter(|pod| !pod.is_terminal() && pod_groups::of(survey.view, pod).is_some());
     (has - i64::try_from(own.count()).unwrap_or(0)).max(0)
@@ -197,7 +198,7 @@ mod tests {
             "spec": {"podSelector": {"matchLabels": {"app": app}}, "securityGroups": {"groupIds": ["sg-cart"]}}})
     }
 
-    fn plugin(env: Value, init: Value) -> Value {
+    fn plugin(env: &Value, init: &Value) -> Value {
         json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "aws-node", "namespace": "kube-system", "uid": "d"},
             "spec": {"template": {"spec": {"containers": [{"name": "aws-node", "env": env}], "initContainers": [{"name": "aws-vpc-cni-init", "env": init}]}}}})
     }
@@ -252,7 +253,7 @@ mod tests {
         let on = json!({"name": "ENABLE_POD_ENI", "value": "true"});
         let with = |env: Value, init: Value, probe: Value| {
             let probed = json!({"spec": {"containers": [{"name": "c", "readinessProbe": probe}]}});
-            let nodes = vec![of_type("n", "web", "m5.large", Some("9")), policy("cart"), plugin(env, init)];
+            let nodes = vec![of_type("n", "web", "m5.large", Some("9")), policy("cart"), plugin(&env, &init)];
             found(Rule::PodSecurityGroups, [nodes, service("cart", &["n"], &probed)].concat())
         };
         let http = || json!({"httpGet": {"port": 8080}});

@@ -10,7 +10,7 @@ use replank_model::time::Span;
 
 use super::super::super::finding::{Finding, ObjectName, Severity};
 use super::super::super::survey::{Subject, Survey};
-use super::super::batch_unprotected::{is_safe, job_runs_again, stake, workflow_runs_again};
+use super::super::batch_unprotected::{is_safe, runs_again, stake};
 use super::{finding, is_spot};
 
 /// The notice of a spot interruption.
@@ -34,7 +34,7 @@ pub(super) fn find(survey: &Survey<'_>, own: &[&Node]) -> Vec<Finding> {
 
 fn lost(survey: &Survey<'_>, workload: &Workload, subject: &Subject, node: &Node) -> Option<Finding> {
     let stake = stake(survey, workload, subject)?;
-    let again = || job_runs_again(survey, subject).or_else(|| workflow_runs_again(survey, subject));
+    let again = || runs_again(survey, subject);
     let twice = rerun::is_unsafe(&subject.pod).then(again).flatten();
     let severity = if twice.is_some() { Severity::Warning } else { stake.severity };
     // What costs nothing but a run, and may be run again, is as its author wants it.

@@ -12,12 +12,10 @@ use anyhow::{Context, Result, ensure};
 use crate::judged::replank;
 use crate::root;
 use browser::{Browser, Scheme, View};
-use samples::{Kind, Sample};
+use samples::{Kind, NODES, Sample};
 
 /// What a page of 5,000 nodes may weigh.
 const BYTES_MAX: u64 = 5_000_000;
-/// Nodes that such a page has.
-pub(super) const NODES: usize = 5_000;
 /// Milliseconds until something is painted, of the clock on the wall. A busy machine delays it: the fastest of a few openings counts.
 const PAINT_MS_MAX: u64 = 1_000;
 const OPENINGS: usize = 5;

@@ -7,9 +7,11 @@ use anyhow::{Context, Result, ensure};
 use replank_testkit::big::BigCluster;
 use serde_json::{Value, json};
 
-use super::NODES;
 use crate::bench_files::{Files, files};
 use crate::root;
+
+/// Nodes of a page that is as large as one may be.
+pub(super) const NODES: usize = 5_000;
 
 /// A page to look at.
 #[derive(Debug)]

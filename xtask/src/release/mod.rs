@@ -1,6 +1,7 @@
 //! What is published of a version: the program of the profile `dist`, its size and how fast it starts, an archive, an SBOM, and the manifest of a kubectl plugin.
 
 mod archive;
+mod build;
 mod elf;
 mod krew;
 mod sbom;
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let platform = krew::platform(target)?;
     let binary = match &args.binary {
         Some(binary) => binary.clone(),
-        None => build(target, &root().join("target"), &flags(target, &host, args.untrained)?)?,
+        None => build::build(target, &root().join("target"), &flags(target, &host, args.untrained)?)?,
     };
     let bytes = std::fs::read(&binary).with_context(|| format!("{} cannot be read", binary.display()))?;
     println!("{}: {} bytes, {}", binary.display(), bytes.len(), elf::linking(&bytes));
@@ -113,21 +114,6 @@ fn flags(target: &str, host: &str, untrained: bool) -> Result<Vec<String>> {
     }
     let profile = trained::profile(target, host)?;
     Ok(vec![format!("-Cprofile-use={}", profile.display())])
-}
-
-/// Builds the program with the profile `dist`: optimised over all crates, and without symbols.
-fn build(target: &str, dir: &Path, flags: &[String]) -> Result<PathBuf> {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "--profile", "dist", "-p", "replank", "--target", target]);
-    cargo.arg("--target-dir").arg(dir);
-    // Parted as cargo wants it where a flag may hold a blank.
-    let own = std::env::var("RUSTFLAGS").unwrap_or_default();
-    let all: Vec<&str> = own.split_whitespace().chain(flags.iter().map(String::as_str)).collect();
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", all.join("\u{1f}"));
-    let status = cargo.current_dir(root()).status().context("cargo cannot be started")?;
-    ensure!(status.success(), "cargo build ended with {status}");
-    let name = if target.contains("windows") { "replank.exe" } else { "replank" };
-    Ok(dir.join(target).join("dist").join(name))
 }
 
 /// The target of this machine.

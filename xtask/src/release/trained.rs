@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use replank_testkit::big::BigCluster;
 
+use super::build::build;
 use crate::bench_files::{Files, files};
 use crate::root;
 
@@ -30,7 +31,7 @@ const RUNS: [&[&str]; 6] = [
 pub(super) fn profile(target: &str, host: &str) -> Result<PathBuf> {
     let merge = merger(host)?;
     let dir = root().join("target").join("trained");
-    let binary = super::build(target, &dir, &["-Cprofile-generate".to_owned()])?;
+    let binary = build(target, &dir, &["-Cprofile-generate".to_owned()])?;
     let counts = dir.join("counts");
     if counts.exists() {
         std::fs::remove_dir_all(&counts)

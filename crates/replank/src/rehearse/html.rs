@@ -4,14 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use replank_html::SeedRun;
-use replank_rehearse::RehearsalResult;
+use replank_rehearse::{RehearsalResult, Stop};
 
 use super::Scene;
 use super::document::{Among, Document};
-use super::seeds;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report::About;
+use crate::report::{About, Timeline};
 
 /// The worst of many rehearsals, and all of them in short.
 #[derive(Default)]
@@ -35,7 +34,7 @@ impl Worst {
     pub(super) fn write(mut self, path: &Path, scene: &Scene, printer: &mut Printer) -> Result<(), Failure> {
         let Some(worst) = self.worst else { return Ok(()) };
         self.runs.sort_by_key(|run| run.seed);
-        let (document, word) = Document::of(&worst, &seeds::about(scene), Among::Seeds);
+        let (document, word) = Document::of(&worst, &about(scene), Among::Seeds);
         let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
         save(path, &replank_html::rehearsals(&document, &self.runs, Some(word)), printer)
     }
@@ -76,4 +75,15 @@ pub(crate) fn save(path: &Path, page: &str, printer: &mut Printer) -> Result<(),
     })?;
     printer.story(&format!("wrote {name}: open it in a browser"));
     Ok(())
+}
+
+/// What is said of each of many.
+pub(super) fn about(scene: &Scene) -> About<'_> {
+    About {
+        plan: &scene.plan.name,
+        snapshot: &scene.name,
+        stop: Stop::Ended,
+        timeline: Timeline::Shown,
+        spread: None,
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use replank_rehearse::{RehearsalResult, Stop};
+use replank_rehearse::RehearsalResult;
 use serde::Serialize;
 
 use super::document::{Among, Document};
@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::output::RehearseFormat;
 use crate::printer::Printer;
 use crate::progress;
-use crate::report::{self, About, Rows, Run, Summary, Tally, Timeline};
+use crate::report::{self, Rows, Run, Summary, Tally};
 use crate::snapshot::Places;
 
 /// The version of the form of many rehearsals.
@@ -27,17 +27,6 @@ const SEEDS_VERSION: &str = "replank.dev/rehearsals/v1alpha1";
 pub(super) fn one_rehearsal_only() -> Failure {
     Failure::usage_message("a change request covers one rehearsal")
         .next("omit --seeds, or use -o text for the spread")
-}
-
-/// What is said of each of many.
-pub(super) fn about(scene: &Scene) -> About<'_> {
-    About {
-        plan: &scene.plan.name,
-        snapshot: &scene.name,
-        stop: Stop::Ended,
-        timeline: Timeline::Shown,
-        spread: None,
-    }
 }
 
 /// Rehearses with the seeds from 1 on, and reports the spread.
@@ -80,7 +69,7 @@ pub(super) fn many(
             let mut growing = Growing::new(printer);
             run::many(scene, 1..=seeds, args.limit, Remedies::Proved, interrupt, |result| {
                 each(&result);
-                growing.add(&Document::of(&result, &about(scene), Among::Seeds).0)
+                growing.add(&Document::of(&result, &html::about(scene), Among::Seeds).0)
             });
             growing.end(&tally.summary())?;
         }

@@ -153,12 +153,12 @@ fn more(all: usize, shown: usize) -> String {
     }
 }
 
-/// A command is to be pasted and never broken; everything else (words, YAML) may be.
+/// A command is to be pasted and never broken, and indented lines of a file keep their indentation; everything else may be broken.
 fn remedy(page: &mut Page, text: &str) {
     const INDENT: usize = 6;
     for line in text.lines() {
         // What is pasted stays on its line.
-        match ["kubectl ", "aws ", "# ", "- patch: ", "{"].iter().any(|start| line.starts_with(start)) {
+        match ["kubectl ", "aws ", "# ", "- patch: ", "{", " "].iter().any(|start| line.starts_with(start)) {
             true => page.verbatim(INDENT, line, Tone::Note),
             false => page.wrapped(INDENT, line, Tone::Note),
         }

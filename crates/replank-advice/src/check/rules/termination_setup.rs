@@ -3,6 +3,7 @@
 //! What it does in which mode, and its defaults: README.md and pkg/config/config.go of aws/aws-node-termination-handler. Instances of managed node groups are drained
 //! by EKS, and those of Karpenter by Karpenter: neither needs it.
 
+mod part;
 mod spot_work;
 #[cfg(test)]
 mod tests;
@@ -23,9 +24,10 @@ use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_protocol::provisioner::Provisioner;
 
-use super::super::finding::{Finding, ObjectName, Rule, Severity, counted};
+use super::super::finding::{Finding, ObjectName, Severity, counted};
 use super::super::survey::Survey;
 use super::daemon_missing::named;
+use part::{finding, is_spot};
 
 /// Messages about an instance come within minutes; what is kept for less may be gone before the handler is up again (its README keeps them for 300 s).
 const KEPT: Span = Span::from_minutes(5);
@@ -136,10 +138,6 @@ fn own_nodes<'a>(survey: &'a Survey<'_>) -> Vec<&'a Node> {
         !node.meta.labels.contains_key(LABEL_EKS_NODEGROUP) && !Provisioner::of(node).keeps_its_nodes()
     };
     survey.node_objects().map(|node| &**node).filter(is_own).collect()
-}
-
-fn finding(object: ObjectName, severity: Severity, reason: String, remedy: impl Into<String>) -> Finding {
-    Finding { rule: Rule::TerminationSetup, severity, object, reason, remedy: remedy.into().into() }
 }
 
 fn object_of(handler: &Handler) -> ObjectName {
@@ -315,13 +313,6 @@ fn rules(survey: &Survey<'_>, account: &Account, handler: &Handler) -> Vec<Findi
         ));
     }
     findings
-}
-
-fn is_spot(node: &Node) -> bool {
-    let labels = &node.meta.labels;
-    labels.value("eks.amazonaws.com/capacityType") == Some("SPOT")
-        || labels.value("karpenter.sh/capacity-type") == Some("spot")
-        || labels.value("node.kubernetes.io/lifecycle") == Some("spot")
 }
 
 fn queue(account: &Account, handler: &Handler) -> Vec<Finding> {

@@ -3,6 +3,7 @@
 //! A look works on a copy of the Deployment as upstream does: a second write of its status in one look meets the version
 //! of the first, fails, and the look is repeated. Times and intermediate states then come out as recorded.
 
+mod conditions;
 mod look;
 mod memory;
 mod recreate;
@@ -26,11 +27,11 @@ use super::owners::Owners;
 use super::{Controller, Ctx, pods};
 use replank_apiserver::ApiError;
 
+use conditions::has_nothing_to_say_of_progress;
 use look::{Look, Split};
 pub(super) use memory::Memory;
 use revision::present;
 use settled::Settled;
-use status::has_nothing_to_say_of_progress;
 
 /// Repetitions after failures, then the Deployment waits for a change (`maxRetries`).
 pub(super) const RETRIES_MAX: u32 = 15;

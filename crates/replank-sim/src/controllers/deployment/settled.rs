@@ -17,8 +17,8 @@ use replank_model::time::Time;
 use replank_model::view::{Ix, View};
 
 use super::Split;
+use super::conditions::has_nothing_to_say_of_progress;
 use super::sets::{size, total_size};
-use super::status::has_nothing_to_say_of_progress;
 use super::words::Words;
 use crate::controllers::index::Index;
 

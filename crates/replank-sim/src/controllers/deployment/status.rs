@@ -10,16 +10,12 @@ use replank_model::text::Text;
 use replank_model::time::Span;
 use replank_model::view::Ix;
 
+use super::conditions::{DONE, FAILURE, PROGRESSING, deadline, progress, set};
 use super::sets::{total_available, total_size};
 use super::{Look, Split};
 use crate::controllers::Controller;
 use replank_apiserver::ApiError;
 
-pub(super) const AVAILABLE: &str = "Available";
-pub(super) const PROGRESSING: &str = "Progressing";
-pub(super) const FAILURE: &str = "ReplicaFailure";
-/// Reason of a rollout that is done.
-const DONE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 const PAUSED: &str = "DeploymentPaused";
 /// How long after its deadline a rollout is found late: the first pause of a work queue.
@@ -227,33 +223,6 @@ impl Look<'_, '_> {
         let pause = if rest < second { rest.max(Span::ZERO) + RETRY } else { rest + second };
         self.ctx.enqueue_after(Controller::Deployment, self.slot, pause);
     }
-}
-
-pub(super) fn deadline(deployment: &Deployment) -> Option<i32> {
-    deployment.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
-}
-
-fn progress(deployment: &Deployment) -> Option<&Condition> {
-    condition::find(&deployment.status.conditions, PROGRESSING)
-}
-
-/// Whether a Deployment says that its rollout is done, or does not say how it goes.
-pub(super) fn has_nothing_to_say_of_progress(deployment: &Deployment) -> bool {
-    deadline(deployment).is_none() || progress(deployment).is_some_and(|progress| &*progress.reason == DONE)
-}
-
-/// Sets a condition; one with the same status and reason stays as it is (`SetDeploymentCondition`).
-pub(super) fn set(conditions: &mut List<Condition>, mut new: Condition) {
-    if let Some(known) = condition::find(conditions, &new.r#type) {
-        if known.status == new.status && known.reason == new.reason {
-            return;
-        }
-        if known.status == new.status {
-            new.last_transition_time = known.last_transition_time;
-        }
-    }
-    conditions.retain(|known| known.r#type != new.r#type);
-    conditions.push(new);
 }
 
 /// Leaves a condition out, if it is there: the list of a status is its predecessor's as long as nothing changes.

@@ -6,7 +6,7 @@ use replank_model::object::workload::Deployment;
 use replank_model::text::Text;
 use replank_model::time::Time;
 
-use super::status::{AVAILABLE, FAILURE, PROGRESSING, deadline, has_nothing_to_say_of_progress, set};
+use super::conditions::{AVAILABLE, FAILURE, PROGRESSING, deadline, has_nothing_to_say_of_progress, set};
 
 /// The words.
 #[derive(Debug)]

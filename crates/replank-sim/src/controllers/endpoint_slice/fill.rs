@@ -6,7 +6,7 @@ use replank_model::object::network::{Endpoint, EndpointSlice, Service};
 use replank_model::text::{Name, Text};
 use rustc_hash::FxHashMap;
 
-use super::{HEADLESS, MANAGED_BY, Plan, SERVICE_NAME, labels};
+use super::plan::{HEADLESS, MANAGED_BY, Plan, SERVICE_NAME, labels};
 
 /// Endpoints in a slice at most (flag `--max-endpoints-per-slice`).
 const SLICE_MAX: usize = 100;

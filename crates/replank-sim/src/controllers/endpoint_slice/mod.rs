@@ -24,9 +24,8 @@ use desired::{Desired, Group, PortsKey, families, ports_key};
 use replank_apiserver::{ApiError, DeleteOptions};
 
 pub use plan::SERVICE_NAME;
-use plan::{HEADLESS, MANAGED_BY, Plan};
+use plan::{MANAGED_BY, MANAGER, Plan, labels};
 use trigger::Triggers;
-const MANAGER: &str = "endpointslice-controller.k8s.io";
 /// After what time a Service is looked at whose slices somebody else changed (`endpointSliceChangeMinSyncDelay`).
 const OTHERS_CHANGES: Span = Span::from_secs(1);
 /// Failures in a row after which a Service waits for a change (`maxRetries`).
@@ -271,13 +270,6 @@ fn new_slice(service: &Service, family: &str, ports: Vec<EndpointPort>) -> Endpo
         endpoints: Vec::new(),
         ports,
     }
-}
-
-/// The labels of a Service's slices: its own, and those that say whose they are.
-fn labels(service: &Service) -> Labels {
-    let own = service.meta.labels.without(HEADLESS);
-    let own = if &*service.spec.cluster_ip == "None" { own.with(HEADLESS, "") } else { own };
-    own.with(SERVICE_NAME, service.meta.name.text().clone()).with(MANAGED_BY, MANAGER)
 }
 
 /// Whether a slice is the empty one already.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use replank_model::labels::Labels;
 use replank_model::object::meta::Meta;
-use replank_model::object::network::EndpointSlice;
+use replank_model::object::network::{EndpointSlice, Service};
 
 /// Label with the Service's name.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -31,4 +32,14 @@ impl Plan {
             self.update.push(EndpointSlice { meta, ..new });
         }
     }
+}
+
+/// Who manages them.
+pub(super) const MANAGER: &str = "endpointslice-controller.k8s.io";
+
+/// The labels of a Service's slices: its own, and those that say whose they are.
+pub(super) fn labels(service: &Service) -> Labels {
+    let own = service.meta.labels.without(HEADLESS);
+    let own = if &*service.spec.cluster_ip == "None" { own.with(HEADLESS, "") } else { own };
+    own.with(SERVICE_NAME, service.meta.name.text().clone()).with(MANAGED_BY, MANAGER)
 }

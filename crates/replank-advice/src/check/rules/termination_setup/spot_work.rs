@@ -11,7 +11,7 @@ use replank_model::time::Span;
 use super::super::super::finding::{Finding, ObjectName, Severity};
 use super::super::super::survey::{Subject, Survey};
 use super::super::batch_unprotected::{is_safe, runs_again, stake};
-use super::{finding, is_spot};
+use super::part::{finding, is_spot};
 
 /// The notice of a spot interruption.
 const NOTICE: Span = Span::from_minutes(2);

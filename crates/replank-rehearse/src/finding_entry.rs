@@ -183,7 +183,8 @@ impl FindingEntry {
 
     /// As [`Self::seen`], with what to do about it.
     pub(crate) fn advised(id: &'static str, object: &str, reason: &str, remedy: String) -> Self {
-        Self { remedy, ..Self::seen(id, object, reason) }
+        let remedy_blocks = blocks(&remedy);
+        Self { remedy, remedy_blocks, ..Self::seen(id, object, reason) }
     }
 
     fn rehearsed(id: &'static str, severity: Severity, object: &str, reason: &str) -> Self {

@@ -108,6 +108,16 @@ fn what_is_not_proved_is_not_given() {
     assert_eq!(of(&versions, values(), MANIFEST), None, "a condition that is not known");
     let missing = BUDGET.replace("maxUnavailable: {{ .Values.pdb.maxUnavailable }}", "other: x");
     assert_eq!(of(&missing, values(), MANIFEST), None, "the chart has no such value");
+    for shown in ["{{ .Values.pdb.maxUnavailable | quote }}", "\"{{ .Values.pdb.maxUnavailable }}\""] {
+        let text = BUDGET
+            .replace("maxUnavailable: {{ .Values.pdb.maxUnavailable }}", &format!("maxUnavailable: {shown}"));
+        assert_eq!(of(&text, values(), MANIFEST), None, "{shown}: the API refuses 1 as a text");
+    }
+    let whole = BUDGET.replace("{{ .Values.pdb.maxUnavailable }}", "{{ .Values.pdb.maxUnavailable | int }}");
+    assert!(of(&whole, values(), MANIFEST).is_some());
+    let release = release(&[("templates/pdb.yaml", &whole)], values(), MANIFEST);
+    let share = json!({"spec": {"maxUnavailable": "25%", "minAvailable": null}});
+    assert_eq!(setting(&release, WEB, &share), None, "a percentage would become 0");
     let twice = format!("{MANIFEST}{MANIFEST}");
     assert_eq!(of(BUDGET, values(), &twice), None, "a template that makes several");
     let below = MANIFEST.replace("web/templates", "web/charts/db/templates");

@@ -30,6 +30,9 @@ pub fn setting(release: &Release, (kind, name): (&str, &str), body: &Value) -> O
             all.map(|line| Some(source_of(line.text)?.0)).collect::<Option<_>>()?;
         from.dedup();
         let [from] = from.as_slice() else { return None };
+        if !before.iter().filter(|line| line.path == *path).all(|line| keeps(line.text, value)) {
+            return None;
+        }
         insert(&mut wanted, from, (*value).clone());
         of_values.push(from.join("."));
         if shown(&before, path, &release.values)? != at(&document, path) {
@@ -115,6 +118,19 @@ fn source_of(text: &str) -> Option<(Vec<&str>, Option<&str>)> {
         }
     }
     Some((path, default))
+}
+
+/// Whether a line shows a value as it is: in quotes a number would become a text, which the API refuses, and as a number a percentage would become 0.
+fn keeps(text: &str, value: &Value) -> bool {
+    let is_quoted = text.starts_with(['"', '\'']);
+    let filters = inner(text.trim_matches(['"', '\''])).split('|').skip(1).map(str::trim);
+    value.is_null()
+        || (!is_quoted || value.is_string())
+            && filters.into_iter().all(|filter| match filter {
+                "quote" | "toString" => value.is_string(),
+                "int" => value.is_i64() || value.is_u64(),
+                _ => true,
+            })
 }
 
 /// What the template shows of a member; the outer is `None` where that is not known, the inner where it does not show it.

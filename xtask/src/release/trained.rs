@@ -66,7 +66,7 @@ fn merger(host: &str) -> Result<PathBuf> {
     let merger = sysroot.join("lib/rustlib").join(host).join("bin").join(name);
     if !merger.exists() {
         bail!(
-            "{} is not there: `rustup component add llvm-tools` installs it, and --untrained builds without it",
+            "{} is not there: `rustup component add llvm-tools` installs it; without --trained it is not needed",
             merger.display()
         );
     }

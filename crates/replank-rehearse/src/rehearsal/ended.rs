@@ -183,7 +183,7 @@ impl Ended {
         for (one, told) in self.told(view, By::Others) {
             let failed = one.owner_uid.as_ref().and_then(|uid| self.failed.get(uid));
             let is_reason = failed.is_none_or(|failed| one.at < *failed);
-            if told.outcome.is_failure() && is_reason {
+            if told.outcome.is_failure() && is_reason && !is_shut_down(view, one.owner.as_ref()) {
                 by_object.entry(&one.object).or_default().push((one, told));
             }
         }
@@ -262,6 +262,16 @@ impl Ended {
             _ => Outcome::Unknown,
         }
     }
+}
+
+/// Whether somebody wanted a Workflow to end: a person, or its CronWorkflow for the next run (`concurrencyPolicy: Replace`).
+fn is_shut_down(view: &View, owner: Option<&(String, Key)>) -> bool {
+    let Some((kind, key)) = owner else { return false };
+    let workflow = (kind == "Workflow").then(|| view.other("argoproj.io", "Workflow", key)).flatten();
+    workflow.is_some_and(|workflow| {
+        let shutdown = &render(&Object::Other(workflow.clone()))["spec"]["shutdown"];
+        shutdown.as_str().is_some_and(|how| !how.is_empty())
+    })
 }
 
 /// What would have kept the work: it is done again by itself, where its author does not forbid that, or no drain comes near it. And who would hear of it.

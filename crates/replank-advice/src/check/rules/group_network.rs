@@ -23,36 +23,48 @@ pub(in super::super) fn find(survey: &Survey<'_>, network: &Network) -> Vec<Find
     for source in survey.groups_touched().iter().filter(|source| *source != landing) {
         let Ok(old) = network.of(source.as_str()) else { continue };
         let mut lacks = network.lacks(&old, &new);
+        let mut of_nodes_alone = BTreeSet::new();
         if let Some(own) = own_alone(survey, source) {
-            // What pods with security groups of their own reach does not change. Their nodes must reach them (probes), each other and the control plane.
+            // What pods with security groups of their own reach does not change. Their nodes must reach them (probes), each other and the control plane, and may
+            // need more: nobody knows whether a security group is that of a database or of an endpoint that images come from.
             let matters = |id: &str| own.contains(id) || old.contains(id) || network.of_cluster() == Some(id);
-            lacks.reached.retain(|traffic| matters(traffic.other()));
+            (lacks.reached, of_nodes_alone) =
+                lacks.reached.into_iter().partition(|traffic| matters(traffic.other()));
         }
         let parts = [
             (
+                Severity::Warning,
                 &lacks.reached,
                 "its nodes are not let in where those of group",
                 "add its security group as a source",
             ),
             (
+                Severity::Info,
+                &of_nodes_alone,
+                "the pods that move have security groups of their own; if the nodes themselves need it (images, AWS endpoints, file systems), its nodes are not let in where those of group",
+                "add its security group as a source",
+            ),
+            (
+                Severity::Warning,
                 &lacks.reaching,
                 "its nodes do not let in what those of group",
                 "allow it in its security group",
             ),
             (
+                Severity::Warning,
                 &lacks.sent,
                 "its nodes may not send what those of group",
                 "allow it in the outbound rules of its security group",
             ),
         ];
-        for (lost, head, remedy) in parts.into_iter().filter(|(lost, ..)| !lost.is_empty()) {
+        for (severity, lost, head, remedy) in parts.into_iter().filter(|(_, lost, ..)| !lost.is_empty()) {
             let verb = match head.contains("where") {
                 true => "are",
                 false => "do",
             };
             findings.push(Finding {
                 rule: Rule::GroupParity,
-                severity: Severity::Warning,
+                severity,
                 object: ObjectName::new("NodeGroup", Key::cluster(landing.as_str())),
                 reason: format!(
                     "{head} {source} {verb}: {} (security groups {}, before {})",
@@ -225,12 +237,19 @@ mod tests {
             json!({"apiVersion": "vpcresources.k8s.aws/v1beta1", "kind": "SecurityGroupPolicy", "metadata": {"name": app, "namespace": "shop", "uid": app},
             "spec": {"podSelector": {"matchLabels": {"app": app}}, "securityGroups": {"groupIds": ["sg-cart"]}}})
         };
-        let with = |more: Vec<Value>| judged_with(more, Some("web-new"), &["sg-old"], "").0.len();
+        let with = |more: Vec<Value>| {
+            let found = judged_with(more, Some("web-new"), &["sg-old"], "").0;
+            found.iter().map(|one| one.split_once(' ').expect("words").0.to_owned()).collect::<Vec<_>>()
+        };
         let cart = || service("cart", &["n"], &json!({}));
-        assert_eq!(with(cart()), 1, "it shares those of its node");
-        assert_eq!(with([cart(), vec![policy("cart")]].concat()), 0);
+        assert_eq!(with(cart()), ["warning"], "it shares those of its node");
+        assert_eq!(with([cart(), vec![policy("cart")]].concat()), ["info"], "its nodes may");
         let search = service("search", &["n"], &json!({}));
-        assert_eq!(with([cart(), search, vec![policy("cart")]].concat()), 1, "another one shares them");
+        assert_eq!(
+            with([cart(), search, vec![policy("cart")]].concat()),
+            ["warning"],
+            "another one shares them"
+        );
     }
 
     #[test]

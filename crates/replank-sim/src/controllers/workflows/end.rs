@@ -21,7 +21,12 @@ impl Workflows {
     pub(super) fn end(&mut self, ctx: &mut Ctx<'_>, id: &Id, spec: &Value, is_good: bool) {
         let now = ctx.api.timestamp();
         let phase = if is_good { "Succeeded" } else { "Failed" };
+        let is_replaced = self.runs.get(&id.uid).is_some_and(|run| run.stop == Some(Stop::Terminated));
         write(ctx, "Workflow", &id.key, |raw| {
+            if is_replaced {
+                // Whoever reads it knows that nothing went wrong (argo-workflows `util.TerminateWorkflow`).
+                raw["spec"]["shutdown"] = "Terminate".into();
+            }
             raw["metadata"]["labels"]["workflows.argoproj.io/phase"] = phase.into();
             raw["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true".into();
             raw["status"]["phase"] = phase.into();

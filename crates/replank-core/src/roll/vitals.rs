@@ -19,9 +19,11 @@ use replank_protocol::mark::{Ailment, Illness, Whose};
 /// (pkg/controller/nodelifecycle `nodeConditionToTaintKeyStatusMap`).
 const BAD_CONDITIONS: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
 
-/// The conditions of a node that say that it is in a bad way.
+/// The conditions of a node that say that it is in a bad way, once it is Ready: until their network is set up, new nodes of some network plugins say that it is
+/// unavailable.
 pub(super) fn bad_conditions(node: &Node) -> impl Iterator<Item = &'static str> + '_ {
-    BAD_CONDITIONS.into_iter().filter(|name| condition::is_true(&node.status.conditions, name))
+    let conditions = if node.is_ready() { &BAD_CONDITIONS[..] } else { &[] };
+    conditions.iter().copied().filter(|name| condition::is_true(&node.status.conditions, name))
 }
 
 /// Pods in a bad way, kept up to date change by change; a cache.
@@ -185,4 +187,25 @@ impl Counts {
 
 pub(super) fn narrow(count: usize) -> u32 {
     u32::try_from(count).expect("fewer than 2^32 pods fit in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_node_that_is_not_ready_yet_is_in_no_bad_way() {
+        let bad = |ready: &str| -> Vec<&str> {
+            let conditions =
+                json!([{"type": "Ready", "status": ready}, {"type": "NetworkUnavailable", "status": "True"}]);
+            let value: Value = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"conditions": conditions}});
+            let Ok(Object::Node(node)) = Object::from_json(value) else { panic!("a node") };
+            bad_conditions(&node).collect()
+        };
+        assert_eq!(bad("True"), ["NetworkUnavailable"]);
+        assert_eq!(bad("False"), [""; 0]);
+        assert_eq!(bad("Unknown"), [""; 0]);
+    }
 }

@@ -31,7 +31,7 @@ const NOT_READY_AFTER: Span = Span::from_minutes(5);
 /// ended no longer ago.
 const RAN_MIN: Span = Span::from_minutes(10);
 const RAN_MAX: Span = Span::from_minutes(60);
-/// A node is in a bad way while one of these holds.
+/// A Ready node is in a bad way while one of these holds.
 const BAD: [&str; 4] = ["DiskPressure", "MemoryPressure", "NetworkUnavailable", "PIDPressure"];
 const BEFORE: &str = "replank.dev/health-before";
 const STAGE: &str = "replank.dev/stage-";
@@ -332,7 +332,7 @@ fn bad_nodes(promised: &Promised, truth: &Truth) -> u32 {
         let mut all = node.status.conditions.iter();
         all.any(|one| BAD.contains(&&*one.r#type) && one.status == ConditionStatus::True)
     };
-    let bad = truth.nodes.values().filter(|node| is_bad(node) && !node.spec.unschedulable);
+    let bad = truth.nodes.values().filter(|node| node.is_ready() && is_bad(node) && !node.spec.unschedulable);
     let new = bad.filter(|node| {
         let is_launched = truth.instance_of(node).is_some_and(|one| promised.is_launched(one));
         is_launched && !promised.old.contains(&node.name())

@@ -6,6 +6,7 @@ use replank_facts::batch::past;
 use replank_facts::batch::rerun;
 use replank_facts::workload::Workload;
 use replank_model::object::node::Node;
+use replank_model::text::NodeName;
 use replank_model::time::Span;
 
 use super::super::super::finding::{Finding, ObjectName, Severity};
@@ -19,9 +20,10 @@ const NOTICE: Span = Span::from_minutes(2);
 /// Work that an interruption would cost.
 pub(super) fn find(survey: &Survey<'_>, own: &[&Node]) -> Vec<Finding> {
     let mut findings: BTreeMap<Workload, Finding> = BTreeMap::new();
+    let spot: BTreeMap<NodeName, &Node> =
+        own.iter().filter(|node| is_spot(node)).map(|node| (node.name(), *node)).collect();
     for subject in &survey.subjects {
-        let node = subject.pod.node.as_ref();
-        let node = own.iter().find(|one| Some(&one.name()) == node && is_spot(one));
+        let node = subject.pod.node.as_ref().and_then(|name| spot.get(name));
         let Some((workload, node)) = subject.workload.as_ref().zip(node) else { continue };
         let Some(found) = lost(survey, workload, subject, node) else { continue };
         let known = findings.entry(workload.clone()).or_insert_with(|| found.clone());

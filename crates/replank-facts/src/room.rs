@@ -13,7 +13,7 @@ use replank_model::object::pod::{Pod, PodPhase, PodStatus};
 use replank_model::text::{Name, NodeName, Text, Uid};
 use replank_model::view::{Change, View};
 
-use replank_schedule::{Assurances, Assured, Mark, Nomination, Scheduler, Trial};
+use replank_schedule::{CertainFit, CertainFits, Mark, Nomination, Scheduler, Trial};
 
 /// The scheduler, and the nodes that are left out.
 #[derive(Clone, Debug)]
@@ -67,7 +67,12 @@ impl Room {
 
     /// Begins to try pods in places. Everything is taken back when the search is dropped.
     pub fn search<'r>(&'r mut self, view: &'r View) -> Search<'r> {
-        Search { trial: self.scheduler.trial(), view, tried: Vec::new(), assurances: Assurances::default() }
+        Search {
+            trial: self.scheduler.trial(),
+            view,
+            tried: Vec::new(),
+            certain_fits: CertainFits::default(),
+        }
     }
 }
 
@@ -79,7 +84,7 @@ pub struct Search<'r> {
     /// Pods for which there was a place, in order.
     tried: Vec<Tried>,
     /// Those of them that have not been put there.
-    assurances: Assurances,
+    certain_fits: CertainFits,
 }
 
 /// A pod for which there was a place.
@@ -89,7 +94,7 @@ struct Tried {
     /// Which one more pod like this it is; `None` if it is the pod itself.
     another: Option<usize>,
     /// That it was sure of one, if it was.
-    assured: Option<Assured>,
+    certain: Option<CertainFit>,
     /// How far the trial was before it was put there, if it was.
     placed: Option<Mark>,
 }
@@ -104,7 +109,7 @@ impl Search<'_> {
     /// # Errors
     /// The scheduler's words, if there is none; the pod stays where it was.
     pub fn fits(&mut self, pod: &Arc<Pod>) -> Result<(), Text> {
-        if self.assure(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
+        if self.is_certain(pod, None) { Ok(()) } else { self.find(pod).map(drop) }
     }
 
     /// Finds a place for a pod other than its present one, and takes it.
@@ -117,7 +122,7 @@ impl Search<'_> {
 
     /// Whether there is a place for one more pod like this one; it is taken.
     pub fn find_for_another(&mut self, pod: &Arc<Pod>, number: usize) -> bool {
-        self.assure(pod, Some(number)) || self.find_beside(pod, number).is_ok()
+        self.is_certain(pod, Some(number)) || self.find_beside(pod, number).is_ok()
     }
 
     /// Finds a place for one more pod like this one, which stays where it is, and takes it.
@@ -136,44 +141,44 @@ impl Search<'_> {
     /// Takes back everything that was tried since a point.
     pub fn rewind(&mut self, Step(to): Step) {
         let mut first: Option<Mark> = None;
-        for Tried { assured, placed, .. } in self.tried.drain(to.min(self.tried.len())..) {
+        for Tried { certain, placed, .. } in self.tried.drain(to.min(self.tried.len())..) {
             first = placed.into_iter().chain(first).min();
-            assured.filter(|_| placed.is_none()).into_iter().for_each(|one| self.assurances.take_back(one));
+            certain.filter(|_| placed.is_none()).into_iter().for_each(|one| self.certain_fits.take_back(one));
         }
         let Some(first) = first else { return };
         self.trial.revert_to(first);
         // Those that were tried before and put somewhere later have a promise again.
-        let later = |one: &&mut Tried| one.assured.is_some() && one.placed.is_some_and(|mark| mark >= first);
+        let later = |one: &&mut Tried| one.certain.is_some() && one.placed.is_some_and(|mark| mark >= first);
         for one in self.tried.iter_mut().filter(later) {
             one.placed = None;
-            one.assured.into_iter().for_each(|assured| self.assurances.add(assured));
+            one.certain.into_iter().for_each(|certain| self.certain_fits.add(certain));
         }
     }
 
-    fn assure(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
-        let assured = self.trial.assure(self.view, pod, &self.assurances);
-        if let Some(one) = assured {
-            self.assurances.add(one);
-            self.tried.push(Tried { pod: pod.clone(), another, assured, placed: None });
+    fn is_certain(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> bool {
+        let certain = self.trial.certain_fit(self.view, pod, &self.certain_fits);
+        if let Some(one) = certain {
+            self.certain_fits.add(one);
+            self.tried.push(Tried { pod: pod.clone(), another, certain, placed: None });
         }
-        assured.is_some()
+        certain.is_some()
     }
 
     fn place(&mut self, pod: &Arc<Pod>, another: Option<usize>) -> Result<NodeName, Text> {
-        if self.trial.depends_on(self.view, pod, &self.assurances) {
+        if self.trial.depends_on(self.view, pod, &self.certain_fits) {
             self.settle();
         }
         let before = self.trial.mark();
         let found = self.put(pod, another);
         if found.is_ok() {
-            self.tried.push(Tried { pod: pod.clone(), another, assured: None, placed: Some(before) });
+            self.tried.push(Tried { pod: pod.clone(), another, certain: None, placed: Some(before) });
         }
         found
     }
 
     /// Puts those in their places that were promised one.
     fn settle(&mut self) {
-        self.assurances = Assurances::default();
+        self.certain_fits = CertainFits::default();
         let mut tried = std::mem::take(&mut self.tried);
         for Tried { pod, another, placed, .. } in tried.iter_mut().filter(|one| one.placed.is_none()) {
             *placed = Some(self.trial.mark());

@@ -6,10 +6,10 @@
 
 mod amounts;
 mod assumed;
-mod assured;
 mod attempt;
 mod base;
 mod bits;
+mod certain_fit;
 mod compile;
 mod counters;
 mod counts;
@@ -52,8 +52,8 @@ use replank_model::object::pod::Pod;
 use replank_model::view::View;
 use std::sync::Arc;
 
-pub use assured::{Assurances, Assured};
 pub use attempt::Unplaced;
+pub use certain_fit::{CertainFit, CertainFits};
 pub use cycle::Rejection;
 pub use detail::{Detail, HostPort, Shortage, Skew};
 pub use explain::{Explanation, Scores, Verdict};

@@ -144,7 +144,7 @@ pub(super) struct Plan {
     pub(super) siblings: Option<Siblings>,
     /// Generations of the namespace's services and of all owners at that time.
     pub(super) seen: (u64, u64),
-    /// Whether nodes decide each by itself about its pods, their volumes aside ([`super::assured`]).
+    /// Whether nodes decide each by itself about its pods, their volumes aside ([`super::certain_fit`]).
     pub(super) is_by_node: bool,
     /// What its pods' volumes ask for, where that is known.
     pub(super) volumes: Option<KnownVolumes>,

@@ -10,7 +10,7 @@ use replank_model::text::NodeName;
 use replank_model::view::View;
 
 use super::Scheduler;
-use super::assured::{Assurances, Assured};
+use super::certain_fit::{CertainFit, CertainFits};
 use super::detail::Detail;
 use super::explain::Explanation;
 use super::nodes::Touched;
@@ -48,7 +48,7 @@ impl Scheduler {
         true
     }
 
-    /// An assumed pod was observed on a node: it counts there, and its assurances stand until they are observed too.
+    /// An assumed pod was observed on a node: it counts there, and what it was promised stands until that is observed, too.
     pub(super) fn confirm(&mut self, pod: &Key) {
         if let Some(assumed) = self.world.pods.assumed.remove(pod) {
             self.world.remove_pod(assumed.id);
@@ -115,15 +115,15 @@ impl Trial<'_> {
     /// Promises a pod a place on a node other than its own, where it is sure of one: it can be placed after those that were promised one before, in this order, wherever
     /// they are placed. `None` where it is not, or that takes a closer look. What is placed then must be the pod without its status: resizes and nominations are not looked at.
     #[must_use]
-    pub fn assure(&mut self, view: &View, pod: &Arc<Pod>, before: &Assurances) -> Option<Assured> {
-        self.scheduler.assure(view, pod, before)
+    pub fn certain_fit(&mut self, view: &View, pod: &Arc<Pod>, before: &CertainFits) -> Option<CertainFit> {
+        self.scheduler.certain_fit(view, pod, before)
     }
 
     /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put. If not, it can be placed before they
     /// are.
     #[must_use]
-    pub fn depends_on(&mut self, view: &View, pod: &Arc<Pod>, assurances: &Assurances) -> bool {
-        self.scheduler.depends_on(view, pod, assurances)
+    pub fn depends_on(&mut self, view: &View, pod: &Arc<Pod>, certain_fits: &CertainFits) -> bool {
+        self.scheduler.depends_on(view, pod, certain_fits)
     }
 
     /// As [`Scheduler::best`].

@@ -25,7 +25,7 @@ use super::world::World;
 
 /// A pod that is sure of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Assured {
+pub struct CertainFit {
     class: u32,
     /// The epoch that the class belongs to.
     epoch: u32,
@@ -36,7 +36,7 @@ pub struct Assured {
 
 /// Pods that are sure of a place each, and have not been put there.
 #[derive(Clone, Debug, Default)]
-pub struct Assurances {
+pub struct CertainFits {
     pods: u64,
     /// None is larger.
     size: Size,
@@ -46,9 +46,9 @@ pub struct Assurances {
     classes: FxHashMap<(u32, u32), u32>,
 }
 
-impl Assurances {
+impl CertainFits {
     /// One more.
-    pub fn add(&mut self, one: Assured) {
+    pub fn add(&mut self, one: CertainFit) {
         self.pods += 1;
         self.size = self.size.max(one.size);
         self.volumes = self.volumes.max(one.volumes);
@@ -56,7 +56,7 @@ impl Assurances {
     }
 
     /// One less. The largest counts for as long as any are left.
-    pub fn take_back(&mut self, one: Assured) {
+    pub fn take_back(&mut self, one: CertainFit) {
         self.pods -= 1;
         let key = (one.class, one.epoch);
         let left = self.classes.get(&key).copied().unwrap_or(0);
@@ -128,7 +128,12 @@ impl Plan {
 impl Scheduler {
     /// Whether a pod is sure of a place on a node other than its own, which is left out, wherever those are put that were promised one; `None` where it is not, or that
     /// takes a closer look.
-    pub(super) fn assure(&mut self, view: &View, pod: &Arc<Pod>, before: &Assurances) -> Option<Assured> {
+    pub(super) fn certain_fit(
+        &mut self,
+        view: &View,
+        pod: &Arc<Pod>,
+        before: &CertainFits,
+    ) -> Option<CertainFit> {
         self.tidy();
         let class = self.class_that_moves(view, pod)?;
         let Self { world, classes, bases, epoch, .. } = self;
@@ -160,7 +165,7 @@ impl Scheduler {
             // Whom they mean is to be known.
             world.carried(plan.key.spec, plan.key.labels);
         }
-        Some(Assured { class, epoch: *epoch, size, volumes })
+        Some(CertainFit { class, epoch: *epoch, size, volumes })
     }
 
     /// The class of a pod that may go anywhere but to its own node, which is left out; `None` for any other. One that is on a node and has not changed is asked once.
@@ -189,14 +194,14 @@ impl Scheduler {
     }
 
     /// Whether it may matter to a pod, or to what it is told, where those are put that were promised a place, or to them where it is put.
-    pub(super) fn depends_on(&mut self, view: &View, pod: &Arc<Pod>, assurances: &Assurances) -> bool {
-        if assurances.is_empty() {
+    pub(super) fn depends_on(&mut self, view: &View, pod: &Arc<Pod>, certain_fits: &CertainFits) -> bool {
+        if certain_fits.is_empty() {
             return false;
         }
         self.tidy();
         let Some(class) = self.class_that_moves(view, pod) else { return true };
         let Self { world, classes, bases, epoch, .. } = self;
-        if assurances.classes.keys().any(|(_, of)| of != epoch) {
+        if certain_fits.classes.keys().any(|(_, of)| of != epoch) {
             return true;
         }
         bring_up_to_date(world, classes.get_mut(class), bases, view);
@@ -204,18 +209,19 @@ impl Scheduler {
         if !plan.is_apart_from_others(world) || world.meant_by(plan).next().is_some() {
             return true;
         }
-        let sortings = assurances.classes.keys().map(|(class, _)| bases.sorting_of(classes.get(*class).base));
+        let sortings =
+            certain_fits.classes.keys().map(|(class, _)| bases.sorting_of(classes.get(*class).base));
         let sortings: FxHashSet<_> = sortings.collect();
         let own = bases.sorting_of(plan.base);
         if sortings.into_iter().any(|other| bases.share_nodes(own, other, world)) {
             return true;
         }
-        for (other, _) in assurances.classes.keys() {
+        for (other, _) in certain_fits.classes.keys() {
             bring_up_to_date(world, classes.get_mut(*other), bases, view);
         }
         let plan = classes.get(class);
         let counted = plan.counted_beyond_nodes(world);
-        let mut others = assurances.classes.keys().map(|(other, _)| classes.get(*other));
+        let mut others = certain_fits.classes.keys().map(|(other, _)| classes.get(*other));
         others.any(|other| {
             let is_counted = |(id, of): (_, &Plan)| world.labels.is_counted(of.key.labels, id);
             counted.iter().any(|id| is_counted((*id, other)))

@@ -298,6 +298,19 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_is_over_stays_so_where_a_look_is_put_down_at_its_moment() {
+        let at = Time::from_millis;
+        let mut agenda = Agenda::new(Clock::new(at(0)));
+        let kept = agenda.keep(at(5));
+        agenda.at(at(5), 'a');
+        assert_eq!(agenda.pop_until(at(9)), Some('a'));
+        assert!(!agenda.is_to_come(kept));
+        agenda.look_at(at(5), 'b');
+        assert_eq!(agenda.pop_until(at(9)), Some('b'));
+        assert!(!agenda.is_to_come(kept), "what came after it has come");
+    }
+
+    #[test]
     fn what_is_put_down_before_what_was_looked_for_comes_first() {
         let at = Time::from_millis;
         let mut agenda = Agenda::new(Clock::new(at(-200)));

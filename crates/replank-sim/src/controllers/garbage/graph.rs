@@ -9,7 +9,7 @@ use replank_model::object::meta::{Key, Meta, OwnerReference};
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
 use replank_model::text::{Text, Uid};
-use replank_model::view::View;
+use replank_model::view::{Ix, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -199,9 +199,12 @@ impl Graph {
         id
     }
 
-    /// The pod in a slot is gone.
-    pub(super) fn forget_pod(&mut self, slot: u32) {
-        self.pods.remove(slot);
+    /// The pod in a slot is gone. The View is ahead: the next pod in its slot may have been drawn in already.
+    pub(super) fn forget_pod(&mut self, view: &View, slot: u32) {
+        let next = view.pods.get(Ix::new(slot));
+        if !next.is_some_and(|next| self.by_uid.contains_key(&next.meta.uid)) {
+            self.pods.remove(slot);
+        }
     }
 
     /// Forgets an object. Returns its owners' nodes and its dependents'.

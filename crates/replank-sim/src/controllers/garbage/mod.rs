@@ -116,7 +116,14 @@ impl GarbageCollector {
     fn lose(&mut self, ctx: &mut Ctx<'_>, slot: u32, object: &Object) {
         let meta = object.meta();
         if object.kind() == Kind::Pod {
-            self.graph.forget_pod(slot);
+            if self.graph.id(&meta.uid).is_none() {
+                // It was left out, and the bit of its slot is that of the next pod there, which was drawn in before this one's end was told.
+                for owner in &meta.owner_references {
+                    self.wake_waiting(ctx, &owner.uid);
+                }
+                return;
+            }
+            self.graph.forget_pod(ctx.view(), slot);
         }
         self.waiting.remove(&meta.uid);
         self.graph.draw_in(ctx.view(), &meta.uid);

@@ -1,5 +1,6 @@
 //! What becomes of dependents, on ConfigMaps.
 
+use replank_model::object::meta::Key;
 use replank_model::object::{Kind, Object};
 use replank_model::time::Span;
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use crate::World;
 use crate::testing::world;
 use replank_apiserver::json::Method;
+use replank_apiserver::{Api, DeleteOptions};
 
 const MAPS: &str = "/api/v1/namespaces/shop/configmaps";
 
@@ -169,4 +171,44 @@ fn a_pod_goes_with_whoever_manages_it_and_takes_along_what_it_owns() {
         assert_eq!(there(&mut world, &["a", "b"]), [false, false], "{propagation}");
         assert!(world.get(Kind::Pod, "p").is_none(), "{propagation}");
     }
+}
+
+#[test]
+fn a_pod_that_is_named_as_an_owner_before_it_is_told_of_takes_along_what_it_owns() {
+    // It takes the slot of a pod that goes at the same moment, and the collector hears first of what names it.
+    let played = |of_second: &str| {
+        let mut world = world(Vec::new());
+        map(&mut world, "a", &[], &[]);
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": uid(&mut world, "a"), "controller": true});
+        let pod = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": name, "namespace": "shop", "ownerReferences": [owner]},
+                "spec": {"containers": [{"name": "c", "image": "i"}]}})
+        };
+        world.request(|api| api.apply_json(pod("first"))).expect("it is accepted");
+        second(&mut world);
+        let slot = |world: &World, name: &str| world.view().pods.find(&Key::new("shop", name));
+        let before = slot(&world, "first").expect("it is there");
+        let owned = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "namespace": "shop",
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "second", "uid": of_second}]}});
+        world.request(|api| {
+            api.apply_json(owned).expect("it is accepted");
+            let deleted = api.delete(Kind::Pod, &Key::new("shop", "first"), &DeleteOptions::default());
+            deleted.expect("it is there");
+            api.apply_json(pod("second")).expect("it is accepted");
+        });
+        assert_eq!(slot(&world, "second"), Some(before), "it is in the slot of the first");
+        let Some(Object::Pod(made)) = world.get(Kind::Pod, "second") else { panic!("it is there") };
+        (world, made.meta.uid.to_string())
+    };
+    // Uids are drawn by name and moment: the first time round tells which one it will have.
+    let (_, drawn) = played("unknown");
+    let (mut world, same) = played(&drawn);
+    assert_eq!(drawn, same);
+    second(&mut world);
+    assert_eq!(there(&mut world, &["owned"]), [true]);
+    let gone = |api: &mut Api| api.delete(Kind::Pod, &Key::new("shop", "second"), &DeleteOptions::default());
+    world.request(gone).expect("it is there");
+    second(&mut world);
+    assert_eq!(there(&mut world, &["owned"]), [false]);
 }

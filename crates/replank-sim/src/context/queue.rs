@@ -106,6 +106,13 @@ impl WorkQueue {
         }
     }
 
+    /// Notes that there is something to do for a look that would have found nothing, where the turn of one is kept.
+    pub(crate) fn take_up(&mut self, agenda: &mut Agenda<Event>, controller: Controller, slot: u32) {
+        if self.entry((controller, slot)).turn_to_come(agenda).is_some() {
+            self.add(agenda, controller, slot);
+        }
+    }
+
     /// Notes how many writes a look at an object made: the next look waits until they are done.
     pub(crate) fn wrote(&mut self, agenda: &Agenda<Event>, controller: Controller, slot: u32, writes: u64) {
         if writes > 0 {

@@ -208,8 +208,9 @@ impl Workloads {
         }
         job::pod_changed(ctx, &self.index, pod);
         self.endpoints.pod_changed(ctx, pod);
+        let mut counted = [None; 2];
         if pod.counts_anew() {
-            self.tallies.pod_changed(pod.old.map(|old| &**old), pod.new.map(|new| &**new));
+            counted = self.tallies.pod_changed(pod.old.map(|old| &**old), pod.new.map(|new| &**new));
         }
         for (kind, controller) in OWNERS {
             if pod.concerns(kind.as_str()) {
@@ -218,6 +219,10 @@ impl Workloads {
                     deployment::pod_gone(ctx, &self.index, &mut self.owners_of_sets, Ix::new(set));
                 }
             }
+        }
+        // A pod counts for the set of which it has the uid, whatever name it gives it.
+        for slot in counted.into_iter().flatten() {
+            ctx.queue.take_up(ctx.agenda, Controller::ReplicaSet, slot);
         }
     }
 

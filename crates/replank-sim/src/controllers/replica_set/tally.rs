@@ -85,30 +85,31 @@ enum Share {
 }
 
 impl Tallies {
-    /// Takes in a change of a pod.
-    pub(in crate::controllers) fn pod_changed(&mut self, old: Option<&Pod>, new: Option<&Pod>) {
+    /// Takes in a change of a pod. The slots of sets that were told otherwise of their pods before it: a look at them would find something to do.
+    pub(in crate::controllers) fn pod_changed(
+        &mut self,
+        old: Option<&Pod>,
+        new: Option<&Pod>,
+    ) -> [Option<u32>; 2] {
         let (before, after) = (old.and_then(owner), new.and_then(owner));
         if before == after {
-            let Some(tally) = after.and_then(|uid| self.sets.get_mut(uid)) else { return };
+            let Some(tally) = after.and_then(|uid| self.sets.get_mut(uid)) else { return [None; 2] };
             let shares = (old.map(|pod| tally.share(pod)), new.map(|pod| tally.share(pod)));
             if let (Some(was), Some(is)) = shares
                 && was != is
             {
                 tally.count(was, false);
                 tally.count(is, true);
-                note(&mut self.settled, tally);
+                return [note(&mut self.settled, tally), None];
             }
-            return;
+            return [None; 2];
         }
-        for (uid, pod, is_there) in [(before, old, false), (after, new, true)] {
-            if let Some(pod) = pod
-                && let Some(tally) = uid.and_then(|uid| self.sets.get_mut(uid))
-            {
-                let share = tally.share(pod);
-                tally.count(share, is_there);
-                note(&mut self.settled, tally);
-            }
-        }
+        [(before, old, false), (after, new, true)].map(|(uid, pod, is_there)| {
+            let tally = self.sets.get_mut(uid?)?;
+            let share = tally.share(pod?);
+            tally.count(share, is_there);
+            note(&mut self.settled, tally)
+        })
     }
 
     /// A set is gone.
@@ -201,15 +202,15 @@ impl Tallies {
     }
 }
 
-/// Notes whether a look at a set would find nothing to do.
-fn note(settled: &mut Slots, tally: &Tally) {
-    match tally.told {
-        Some(told) if told.counts == tally.counts => {
-            settled.insert(told.slot);
-        }
-        Some(told) => settled.remove(told.slot),
-        None => {}
+/// Notes whether a look at a set would find nothing to do; its slot, if it was told otherwise.
+fn note(settled: &mut Slots, tally: &Tally) -> Option<u32> {
+    let told = tally.told?;
+    if told.counts == tally.counts {
+        settled.insert(told.slot);
+        return None;
     }
+    settled.remove(told.slot);
+    Some(told.slot)
 }
 
 fn owner(pod: &Pod) -> Option<&Uid> {
@@ -262,14 +263,17 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use replank_apiserver::json::Method;
     use replank_model::delta::Delta;
     use replank_model::object::meta::Key;
     use replank_model::object::workload::ReplicaSet;
     use replank_model::object::{Kind, Object, ObjectRef};
+    use replank_model::time::Span;
     use replank_model::view::Change;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::{World, testing};
 
     fn set(generation: i64, app: &str) -> Delta {
         let labels = json!({"app": app, "tier": "front"});
@@ -291,6 +295,40 @@ mod tests {
             pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
         Object::from_json(pod).expect("a pod").into()
+    }
+
+    #[test]
+    fn a_pod_that_names_its_set_wrongly_counts_at_once() {
+        let owner = |name: &str| json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": "web", "controller": true}]);
+        let labels = json!({"app": "web"});
+        let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "web", "namespace": "shop", "uid": "web", "generation": 1},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+        let mut right = testing::running("right", "n");
+        right["metadata"]["labels"] = labels.clone();
+        right["metadata"]["ownerReferences"] = owner("web");
+        let wrong = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "wrong", "namespace": "shop", "uid": "wrong", "labels": labels, "ownerReferences": owner("another"),
+                "deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0, "finalizers": ["example.com/hold"]},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}, "status": {"phase": "Pending"}});
+        let mut world = testing::world(vec![testing::node("n", "a"), set, right, wrong]);
+        let told = |world: &mut World| {
+            let set = world.send(Method::Get, "/apis/apps/v1/namespaces/shop/replicasets/web", Value::Null);
+            set.body["status"]["terminatingReplicas"].as_i64()
+        };
+        world.pass(Span::from_secs(1));
+        assert_eq!(told(&mut world), Some(1));
+        let patch = |world: &mut World, name: &str, change: Value| {
+            let path = format!("/api/v1/namespaces/shop/pods/{name}");
+            assert_eq!(world.send(Method::Patch, &path, change).code, 200);
+        };
+        // A change that counts for nothing: the turn of a look is kept, and the other pod goes before it comes.
+        patch(&mut world, "right", json!({"metadata": {"annotations": {"note": "x"}}}));
+        world.pass(Span::from_millis(2));
+        patch(&mut world, "wrong", json!({"metadata": {"finalizers": null}}));
+        world.pass(Span::from_millis(20));
+        assert_eq!(told(&mut world), Some(0));
     }
 
     #[test]

@@ -5,14 +5,15 @@
 //! from the View alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use replank_model::delta::Unread;
-use replank_model::object::cloud::{Instance, InstanceState};
+use replank_model::object::cloud::{Instance, InstanceState, NodeGroup};
 use replank_model::object::meta::Key;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::object::{Kind, Object};
-use replank_model::text::{GroupName, InstanceId, NodeName, Uid, Zone};
+use replank_model::text::{GroupName, InstanceId, NodeName, Text, Uid, Zone};
 use replank_model::time::Time;
 use replank_model::view::{Change, View};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,6 +24,7 @@ use super::sets::{note, put, put_at, sorted, tally};
 use replank_facts::node_pods::NodePods;
 use replank_facts::plan::ChosenBy;
 use replank_facts::{daemon, target};
+use replank_protocol::mark;
 
 pub(super) use super::group_nodes::GroupNodes;
 
@@ -88,11 +90,20 @@ impl Fleet {
                     self.dirty_instances.insert(instance.id.clone());
                     note(&mut self.dirty_nodes, instance.node.as_ref());
                     note(&mut self.dirty_nodes, self.node_of.get(&instance.id));
+                    if self.shared.contains(&instance.id) {
+                        let all = self.members.values().filter(|member| member.instance == instance.id);
+                        self.dirty_nodes.extend(all.map(|member| member.name.clone()));
+                    }
                 }
             }
             Change::Group { old, new } => {
-                let templates = [old, new].map(|group| group.as_ref().map(|group| &group.templates));
-                if templates[0] != templates[1] {
+                // On a way back the tag says which template is the one to go back to.
+                let original = |group: &Arc<NodeGroup>| {
+                    group.tags.value(mark::ORIGINAL_TEMPLATE).filter(|_| scope.is_way_back()).map(Text::from)
+                };
+                let made =
+                    [old, new].map(|group| group.as_ref().map(|group| (&group.templates, original(group))));
+                if made[0] != made[1] {
                     self.is_stale = true;
                 }
                 let load_balancers = [old, new]
@@ -286,11 +297,18 @@ impl Fleet {
         });
         // Whether an instance has a node is all that it is looked at anew for.
         if let Some(new) = new.as_ref().filter(|new| self.node_of.get(&new.instance) != Some(name)) {
-            let other = self.node_of.insert(new.instance.clone(), name.clone());
+            let other = self.node_of.get(&new.instance);
             if other.is_some() {
                 self.shared.insert(new.instance.clone());
             }
-            self.dirty_instances.insert(new.instance.clone());
+            // Of several nodes the first by name, whichever was looked at last.
+            let is_of_it = |other: &NodeName| {
+                self.members.get(other).is_some_and(|member| member.instance == new.instance)
+            };
+            if !other.is_some_and(|other| other < name && is_of_it(other)) {
+                self.node_of.insert(new.instance.clone(), name.clone());
+                self.dirty_instances.insert(new.instance.clone());
+            }
         }
         if let Some(old) = old.filter(|old| new.as_ref().is_none_or(|new| new.instance != old.instance)) {
             self.node_of.remove(&old.instance);
@@ -465,3 +483,6 @@ pub(super) enum Refreshed {
     /// These nodes.
     Some(Vec<NodeName>),
 }
+
+#[cfg(test)]
+mod tests;

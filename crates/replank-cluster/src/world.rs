@@ -266,7 +266,7 @@ impl Observer for Taker {
 
 impl Cluster for Served {
     fn handle(&mut self, request: &Request) -> Response {
-        let response = self.world.request(|api| api.handle(request));
+        let response = self.world.request_of_client(|api| api.handle(request));
         for sign in outside::signs(&self.untold.borrow()) {
             match sign {
                 Sign::Made(node) => self.world.leave_kubelet_to_client(&node),

@@ -389,6 +389,22 @@ fn leases_are_renewed_when_somebody_looks() {
 }
 
 #[test]
+fn a_kubelet_outside_that_registers_its_node_again_keeps_its_pods() {
+    let mut served = served();
+    let node = json!({"metadata": {"name": "client"}});
+    send(&mut served, Method::Post, "/api/v1/nodes", node.clone());
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": "client", "containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(send(&mut served, Method::Post, "/api/v1/namespaces/default/pods", pod).code, 201);
+    pass(&mut served, Span::from_millis(50));
+    send(&mut served, Method::Delete, "/api/v1/nodes/client", Value::Null);
+    assert_eq!(send(&mut served, Method::Post, "/api/v1/nodes", node).code, 201);
+    pass(&mut served, Span::from_secs(5));
+    let pod = served.world.view().pods.by_key(&Key::new("default", "p")).expect("it is there");
+    assert_eq!(pod.status.start_time, None, "nobody here takes it in");
+    assert!(!served.world.has_kubelet(&"client".into()));
+}
+
+#[test]
 fn roles_are_added_up() {
     let mut served = served();
     pass(&mut served, Span::from_millis(50));

@@ -33,6 +33,8 @@ impl World {
         self.kubelets.fall_silent(node);
         let mut ctx =
             Ctx { api: &mut self.api, agenda: &mut self.agenda, queue: &mut self.queue, draws: &self.draws };
+        // A machine that had the name before may be off: that is nothing of this one.
+        self.control.node_speaks_again(&mut ctx, node);
         self.control.hear(&mut ctx, node);
         self.touched += 1;
     }
@@ -65,8 +67,10 @@ impl World {
 
     /// A node registers. If a machine that has gone off had its name before, as AWS gives an address to another instance, the
     /// kubelet under this name is another one: it is heard of, and takes up the pods that are bound to it.
+    ///
+    /// Where a client makes the node, the client runs its kubelet, too, and has done so before if it registers again.
     pub(super) fn name_is_given_anew(&mut self, node: &NodeName) {
-        if self.has_kubelet(node) {
+        if self.has_kubelet(node) || self.is_asked_by_client {
             return;
         }
         let mut ctx =

@@ -79,6 +79,8 @@ pub struct World {
     observers: Vec<Box<dyn Observer>>,
     /// Counts what may have changed the memory.
     pub(super) touched: u64,
+    /// Whether what changes at present is a client's doing.
+    pub(super) is_asked_by_client: bool,
 }
 
 impl World {
@@ -125,6 +127,7 @@ impl World {
             trace: Trace::default(),
             observers: Vec::new(),
             touched: 0,
+            is_asked_by_client: false,
             api: Api::new(clock, view, draws),
         };
         match known {
@@ -360,6 +363,14 @@ impl World {
     pub fn request<T>(&mut self, request: impl FnOnce(&mut Api) -> T) -> T {
         let answer = request(&mut self.api);
         self.settle();
+        answer
+    }
+
+    /// As [`World::request`], of a client that runs the kubelets of the nodes that it makes: [`World::leave_kubelet_to_client`] follows.
+    pub fn request_of_client<T>(&mut self, request: impl FnOnce(&mut Api) -> T) -> T {
+        self.is_asked_by_client = true;
+        let answer = self.request(request);
+        self.is_asked_by_client = false;
         answer
     }
 

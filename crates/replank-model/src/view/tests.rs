@@ -26,6 +26,17 @@ fn a_lower_version_is_old_news_whatever_the_uid() {
     assert_eq!(view.pods_on(&"c".into()).len(), 1);
 }
 
+#[test]
+fn old_news_of_a_pod_do_not_make_it_readable() {
+    let mut view = View::default();
+    view.apply(pod("second", 20, "b"));
+    view.apply(Delta::Unread(Unread { object: reference("second"), node: None }));
+    assert_eq!(view.apply(pod("second", 10, "a")), Change::Stale);
+    assert_eq!(view.unread().count(), 1, "the state that cannot be read is a later one");
+    view.apply(pod("second", 30, "b"));
+    assert_eq!(view.unread().count(), 0);
+}
+
 /// The second view has its objects elsewhere, and one that the first has made in the place of another.
 #[test]
 fn a_hint_that_leads_to_another_object_is_not_followed() {

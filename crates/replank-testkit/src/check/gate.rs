@@ -136,6 +136,9 @@ impl Gate {
             return;
         }
         let bad_nodes = bad_nodes(promised, truth);
+        if bad_nodes > 0 {
+            sights.met.insert(Met::BadNode);
+        }
         let counts = Counts { bad_nodes, ..counts };
         let seen_late = count(self.ill.values(), at + truth.seen_within, promised.stuck_after);
         let elsewhere = self.ill.values().filter(|ill| is_elsewhere(promised, ill));

@@ -23,6 +23,8 @@ pub enum Met {
     CrashLoop,
     /// A pod that restarts again and again, in no crash loop.
     Restarts,
+    /// A new node of which a condition says that it is in a bad way.
+    BadNode,
     /// More pods in a bad way than the plan allows.
     Gate,
     /// It had to go back.

@@ -5,7 +5,7 @@
 use replank_facts::plan::{BlockingFindings, Health, OnFailure, Plan, StuckTerminating};
 use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
-use replank_sim::{ImageFault, ImageName};
+use replank_sim::{ImageFault, ImageName, NodeTrouble};
 use serde_json::{Value, json};
 
 use super::Cluster;
@@ -59,6 +59,9 @@ fn troubles(random: &mut Random, fleet: &Fleet) -> Vec<Trouble> {
             ImageFault::Crashes,
             ImageFault::Crashes,
             ImageFault::KeepsUnready,
+            ImageFault::BreaksDns,
+            ImageFault::Troubles { with: NodeTrouble::Memory, after: Span::from_minutes(10) },
+            ImageFault::Troubles { with: NodeTrouble::Network, after: Span::from_minutes(2) },
         ]);
         return vec![(ImageName::New, fault)];
     }
@@ -85,7 +88,7 @@ fn bear(random: &mut Random, plan: &mut Plan, is_new_bad: bool) {
             restarting_max: crash_looping_max,
             stuck_terminating_max: random.one(&[0, 0, 1, 3]),
             not_ready_max: random.one(&[0, 1, 3, 12, 12]),
-            bad_nodes_max: crash_looping_max,
+            bad_nodes_max: crash_looping_max.min(1),
         });
     }
     let goes_back = if is_new_bad { 75 } else { GOES_BACK };

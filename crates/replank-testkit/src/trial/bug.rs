@@ -7,7 +7,7 @@ use replank_model::object::cloud::{HookResult, LifecycleHook, Transition};
 use replank_model::text::RunId;
 use replank_model::time::Span;
 use replank_protocol::policy::StuckAction;
-use replank_sim::{ImageFault, ImageName, TERMINATION_HOOK};
+use replank_sim::{ImageFault, ImageName, NodeTrouble, TERMINATION_HOOK};
 use serde_json::json;
 
 use crate::check::Promise;
@@ -48,6 +48,8 @@ pub enum Bug {
     Heedless,
     /// Pods that restart again and again count as healthy.
     Forbearing,
+    /// New nodes with a bad condition count as well.
+    Unfeeling,
     /// A rollback ends as soon as it has begun.
     HalfBack,
     /// A run that is refused writes a tag.
@@ -87,7 +89,7 @@ enum Part {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::PlainDelete,
         Self::EarlyEnd,
         Self::EarlyBatch,
@@ -104,6 +106,7 @@ impl Bug {
         Self::Twice,
         Self::Heedless,
         Self::Forbearing,
+        Self::Unfeeling,
         Self::HalfBack,
         Self::Meddling,
         Self::Rash,
@@ -165,6 +168,7 @@ impl Bug {
             | Self::Twice
             | Self::Heedless
             | Self::Forbearing
+            | Self::Unfeeling
             | Self::HalfBack
             | Self::Meddling
             | Self::Rash
@@ -196,6 +200,13 @@ impl Bug {
                 plan.pace.between_nodes = Span::from_minutes(20);
                 cluster.troubles =
                     vec![(ImageName::New, ImageFault::RestartsPods { every: Span::from_minutes(11) })];
+            }
+            Self::Unfeeling => {
+                plan.target.image = Some("ami-bad".into());
+                plan.care.health = Some(Health { not_ready_max: 100, ..Health::default() });
+                let after = Span::from_minutes(2);
+                cluster.troubles =
+                    vec![(ImageName::New, ImageFault::Troubles { with: NodeTrouble::Network, after })];
             }
             Self::Meddling | Self::Rash => {
                 plan.care.blocking_findings = BlockingFindings::Refuse;
@@ -262,7 +273,7 @@ impl Bug {
             Self::Meddling => Promise::S7,
             Self::Rash => Promise::S9,
             Self::BehindEks => Promise::S10,
-            Self::Heedless | Self::Forbearing => Promise::H1,
+            Self::Heedless | Self::Forbearing | Self::Unfeeling => Promise::H1,
             Self::HalfBack => Promise::H2,
             Self::Endless => Promise::L1,
             Self::KeptMarks => Promise::L4,

@@ -10,6 +10,7 @@ use replank_facts::plan::BlockingFindings;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::cloud::{GroupSize, Instance, Lifecycle, Transition};
+use replank_model::object::condition;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::text::{GroupName, NodeName, RunId};
@@ -118,7 +119,13 @@ impl Buggy {
             Bug::EarlyRescue => self.rescue_early(decision),
             Bug::EarlyUncordon => self.uncordon_early(decision),
             Bug::Meddler => self.meddle(now, decision),
-            Bug::Heedless | Bug::Forbearing | Bug::Meddling | Bug::Rash | Bug::Endless | Bug::KeptMarks => {}
+            Bug::Heedless
+            | Bug::Forbearing
+            | Bug::Unfeeling
+            | Bug::Meddling
+            | Bug::Rash
+            | Bug::Endless
+            | Bug::KeptMarks => {}
         }
         for effect in std::mem::take(&mut self.wrongs) {
             let key = CommandKey(format!("bug/{effect:?}").into());
@@ -508,6 +515,10 @@ impl Engine for Buggy {
                 self.fired.set(self.fired.get() + 1);
                 Delta::from(as_if_first(&pod))
             }
+            (Bug::Unfeeling, Delta::Put(Object::Node(node))) if is_without_network(&node) => {
+                self.fired.set(self.fired.get() + 1);
+                Delta::from(with_network(&node))
+            }
             (_, delta) => delta,
         };
         self.core.observe(delta);
@@ -595,6 +606,17 @@ fn as_if_first(pod: &Pod) -> Pod {
     let mut pod = pod.clone();
     pod.status.container_statuses.iter_mut().for_each(|one| one.restart_count = 0);
     pod
+}
+
+fn is_without_network(node: &Node) -> bool {
+    condition::is_true(&node.status.conditions, "NetworkUnavailable")
+}
+
+/// The node, as if its network had been there all the time.
+fn with_network(node: &Node) -> Node {
+    let mut node = node.clone();
+    node.status.conditions.retain(|one| &*one.r#type != "NetworkUnavailable");
+    node
 }
 
 /// A node that was marked but not cordoned, shown as cordoned.

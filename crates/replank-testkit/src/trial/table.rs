@@ -67,6 +67,7 @@ impl Table {
             ("a forced deletion", sights.forced > 0),
             ("a crash loop", sights.met.contains(&Met::CrashLoop)),
             ("a pod that restarts again and again", sights.met.contains(&Met::Restarts)),
+            ("a new node with a bad condition", sights.met.contains(&Met::BadNode)),
             ("a gate that was passed", sights.met.contains(&Met::Gate)),
             ("a way back", sights.met.contains(&Met::WayBack)),
             ("something blocking that is refused", sights.met.contains(&Met::Blocking)),

@@ -31,7 +31,7 @@ const FOUND: [u64; 22] = [
 /// Threads: rehearsals share nothing.
 const THREADS: usize = 2;
 /// What the clusters must be hard enough for.
-const FLOORS: [Floor; 17] = [
+const FLOORS: [Floor; 18] = [
     Floor { what: "a refused eviction of ours", percent: 30 },
     Floor { what: "a batch wait", percent: 30 },
     Floor { what: "a pending pod", percent: 30 },
@@ -39,6 +39,7 @@ const FLOORS: [Floor; 17] = [
     Floor { what: "an instance that was ended with stuck pods", percent: 4 },
     Floor { what: "a forced deletion", percent: 1 },
     Floor { what: "a crash loop", percent: 2 },
+    Floor { what: "a new node with a bad condition", percent: 1 },
     Floor { what: "a gate that was passed", percent: 2 },
     Floor { what: "a way back", percent: 6 },
     Floor { what: "ended: refused", percent: 1 },

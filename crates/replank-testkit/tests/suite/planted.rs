@@ -142,6 +142,11 @@ fn restarts_that_nobody_counts_are_caught() {
 }
 
 #[test]
+fn conditions_of_nodes_that_nobody_sees_are_caught() {
+    is_caught(Bug::Unfeeling, 20);
+}
+
+#[test]
 fn a_way_back_that_ends_half_way_is_caught() {
     is_caught(Bug::HalfBack, 20);
 }

@@ -34,11 +34,31 @@ fn row(by: &str, one: &EndedPod) -> Vec<String> {
         (true, []) => "nothing in the snapshot says who is alerted".to_owned(),
         (_, all) => all.join("; "),
     };
-    vec![one.pod.clone(), by.to_owned(), one.owner.clone(), words(&one.outcome).to_owned(), alerted]
+    vec![
+        one.pod.clone(),
+        ended_by(&one.by).unwrap_or(by).to_owned(),
+        one.owner.clone(),
+        words(&one.outcome).to_owned(),
+        alerted,
+    ]
 }
 
 fn is_failure(one: &EndedPod) -> bool {
     matches!(&*one.outcome, "failed" | "lost")
+}
+
+/// Who or what ended a pod; nothing where the document does not say it in a word that is known.
+fn ended_by(word: &str) -> Option<&'static str> {
+    match word {
+        "replank" => Some("the run"),
+        "hand" => Some("a person"),
+        "eks" => Some("EKS"),
+        "kubelet" => Some("its kubelet"),
+        "scheduler" => Some("the scheduler: preempted"),
+        "taint" => Some("a taint of its node"),
+        "nodeGone" => Some("the loss of its node"),
+        _ => None,
+    }
 }
 
 fn words(outcome: &str) -> &str {

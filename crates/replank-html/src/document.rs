@@ -94,7 +94,7 @@ part!(
 );
 part!(
     /// A batch pod that was ended before it was done, and what became of its work.
-    EndedPod { pod: String, owner: String, outcome: String, alerted: Vec<String>, }
+    EndedPod { pod: String, by: String, owner: String, outcome: String, alerted: Vec<String>, }
 );
 part!(
     /// A finding.

@@ -25,9 +25,9 @@ pub use idle::Idle;
 pub use migration::{MigrationResult, Served, Step, migration_step, rehearse_migration};
 pub use rehearsal::{
     Actor, AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, Bounds, BudgetAt, BudgetFigures, By,
-    Cause, ConnectionFigures, CountAt, Demand, DemandError, EndedBatch, Ending, EvictionEntry, GroupImage,
-    InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry,
-    OtherNode, Outcome, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal, RehearsalResult,
-    Remains, Request, Rollback, ScriptEventEntry, Setup, SizeLeft, StageEntry, StartEntry, Stop, Successor,
-    Timeline, Verdict, Wait, WorkloadFigures, failing,
+    Cause, ConnectionFigures, CountAt, Demand, DemandError, EndedBatch, EndedBy, Ending, EvictionEntry,
+    GroupImage, InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline,
+    NoticedEntry, OtherNode, Outcome, PhaseStart, PodFigures, Progress, RESULT_VERSION, Rehearsal,
+    RehearsalResult, Remains, Request, Rollback, ScriptEventEntry, Setup, SizeLeft, StageEntry, StartEntry,
+    Stop, Successor, Timeline, Verdict, Wait, WorkloadFigures, failing,
 };

@@ -23,7 +23,7 @@ fn document(text: &str) -> Value {
         "batch": {"onNodes": 2, "waited": 0, "killed": 1,
             "endedByRun": [{"pod": text, "owner": text, "outcome": "running", "alerted": []}],
             "endedByOthers": [{"pod": "ml/pay-1", "owner": "Job ml/pay", "outcome": "failed", "alerted": [text]},
-                              {"pod": "ml/pay-2", "owner": "Job ml/pay", "outcome": "failed", "alerted": []}]},
+                              {"pod": "ml/pay-2", "by": "kubelet", "owner": "Job ml/pay", "outcome": "failed", "alerted": []}]},
         "unschedulable": [{"at": "2026-11-20T09:06:00Z", "pods": 1}, {"at": "2026-11-20T09:08:00Z", "pods": 0}],
         "findings": [{"id": "pdb-never-allows", "severity": "blocking", "object": text, "reason": text, "remedy": text, "proof": "checked"}],
         "causes": [{"object": text, "reason": text, "nodes": ["b.ec2.internal"], "pods": 2}],
@@ -138,6 +138,8 @@ fn work_that_failed_comes_before_work_that_is_retried_and_says_who_is_told() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing in {page}"));
     let failed = "<td>ml/pay-1</td><td>something else</td><td>Job ml/pay</td><td>Failed</td><td>alert KubeJobFailed</td>";
     assert!(place(failed) < place("<td>the run</td>"));
+    let evicted = "<td>ml/pay-2</td><td>its kubelet</td><td>Job ml/pay</td>";
+    assert!(page.contains(evicted), "{page}");
     place("<td>Failed</td><td>nothing in the snapshot says who is alerted</td>");
     place("<td>still running: retried</td><td></td>");
 }

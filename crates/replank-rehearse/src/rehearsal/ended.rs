@@ -1,21 +1,28 @@
 //! Batch pods that were ended before they were done, and what became of their work.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod cause;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use replank_facts::batch::alerted::{self, Alerted, in_words};
 use replank_facts::batch::alerts::Alerts;
-use replank_facts::batch::rerun;
-use replank_facts::workload::workload_of;
+use replank_facts::batch::{past, rerun, retry};
+use replank_facts::workload::{Workload, workload_of};
 use replank_model::object::batch::Job;
+use replank_model::object::cluster::Other;
 use replank_model::object::condition;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::object::pod::{Pod, RestartPolicy};
 use replank_model::object::{Object, render};
-use replank_model::text::Uid;
+use replank_model::text::{NodeName, Text, Uid};
 use replank_model::time::Time;
 use replank_model::view::View;
-use replank_sim::ends_by_itself;
+use replank_sim::{Asker, ends_by_itself};
 use serde::Serialize;
+use serde_json::Value;
+
+pub use cause::EndedBy;
 
 use super::ids::BATCH_FAILED;
 use crate::finding_entry::FindingEntry;
@@ -26,6 +33,8 @@ use crate::finding_entry::FindingEntry;
 pub struct EndedBatch {
     /// Namespace and name.
     pub pod: String,
+    /// What ended it.
+    pub by: EndedBy,
     /// Kind, namespace and name of the Job, Workflow or other object that it belongs to; empty for none.
     pub owner: String,
     /// What became of that.
@@ -93,11 +102,11 @@ impl Outcome {
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     ended: BTreeMap<Uid, One>,
-    /// Evicted by the run.
-    ours: BTreeSet<Uid>,
+    /// Pods of which somebody asked for the end, and was heard.
+    asked: BTreeMap<Uid, EndedBy>,
     /// What had become of Jobs that are gone (`ttlSecondsAfterFinished`, a CronJob's history limits).
     removed: BTreeMap<Key, (Outcome, Meta)>,
-    /// When Jobs failed. Then, and not before, their controller deletes the pods that are left: they are no reason for it.
+    /// When Jobs and Workflows failed. Then, and not before, their controllers delete the pods that are left: they are no reason for it.
     failed: BTreeMap<Uid, Time>,
 }
 
@@ -106,6 +115,11 @@ pub(super) struct Ended {
 struct One {
     at: Time,
     pod: Key,
+    node: Option<NodeName>,
+    /// What its own condition says of what ended it.
+    by: EndedBy,
+    /// The words of its kubelet, where that evicted it.
+    why: Option<Text>,
     /// Kind and name of what it belongs to.
     owner: Option<(String, Key)>,
     owner_uid: Option<Uid>,
@@ -119,16 +133,17 @@ struct One {
 /// Who ended a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
-    /// The run, by an eviction.
+    /// The run.
     Run,
-    /// A person, a controller, the loss of a node.
+    /// A person, EKS, a controller, a kubelet, the loss of a node.
     Others,
 }
 
 impl Ended {
     pub(super) fn changed(&mut self, at: Time, view: &View, old: &Pod, new: Option<&Pod>) {
         // Most changes are none of this: the state before is looked at for the others alone.
-        if new.is_some_and(|new| new.meta.deletion_timestamp.is_none()) {
+        let stays = new.filter(|new| new.meta.deletion_timestamp.is_none());
+        if stays.is_some_and(|new| !cause::is_evicted_by_kubelet(old, new)) {
             return;
         }
         let was_at_work = old.node.is_some() && !old.is_terminal() && old.meta.deletion_timestamp.is_none();
@@ -143,13 +158,33 @@ impl Ended {
             let object =
                 workload_of(view, old).map_or_else(|| format!("Pod {pod}"), |workload| workload.to_string());
             let (is_unsafe, restarts) = (rerun::is_unsafe(old), old.spec.restart_policy);
-            let one = One { at, pod, owner, owner_uid, object, is_unsafe, restarts };
+            let last = new.unwrap_or(old);
+            let by = EndedBy::of(last);
+            let why = (by == EndedBy::Kubelet).then(|| last.status.message.clone());
+            let node = old.node.clone();
+            let one = One { at, pod, node, by, why, owner, owner_uid, object, is_unsafe, restarts };
             self.ended.insert(old.meta.uid.clone(), one);
         }
     }
 
+    /// The run has evicted a pod, or deleted it.
     pub(super) fn evicted(&mut self, pod: &Pod) {
-        self.ours.insert(pod.meta.uid.clone());
+        self.asked.entry(pod.meta.uid.clone()).or_insert(EndedBy::Replank);
+    }
+
+    /// Somebody else has evicted a pod.
+    pub(super) fn evicted_by(&mut self, asker: Asker, pod: &Pod) {
+        let by = match asker {
+            Asker::Person => EndedBy::Hand,
+            Asker::Eks => EndedBy::Eks,
+        };
+        self.asked.entry(pod.meta.uid.clone()).or_insert(by);
+    }
+
+    /// What ended a pod: one that was asked for by nobody but what its condition says.
+    fn by(&self, uid: &Uid, one: &One) -> EndedBy {
+        let asked = self.asked.get(uid).filter(|_| one.by.is_asked_for());
+        asked.copied().unwrap_or(one.by)
     }
 
     /// How many batch pods were ended before they were done, by whomever.
@@ -160,6 +195,16 @@ impl Ended {
     pub(super) fn job_changed(&mut self, at: Time, job: &Job) {
         if of_job(job) == Outcome::Failed && !self.failed.contains_key(&job.meta.uid) {
             self.failed.insert(job.meta.uid.clone(), at);
+        }
+    }
+
+    pub(super) fn workflow_changed(&mut self, at: Time, workflow: &Arc<Other>) {
+        let is_workflow = &*workflow.kind == "Workflow" && workflow.group() == "argoproj.io";
+        if is_workflow
+            && !self.failed.contains_key(&workflow.meta.uid)
+            && of_workflow(&render(&Object::Other(workflow.clone()))) == Outcome::Failed
+        {
+            self.failed.insert(workflow.meta.uid.clone(), at);
         }
     }
 
@@ -183,7 +228,7 @@ impl Ended {
         for (one, told) in self.told(view, By::Others) {
             let failed = one.owner_uid.as_ref().and_then(|uid| self.failed.get(uid));
             let is_reason = failed.is_none_or(|failed| one.at < *failed);
-            if told.outcome.is_failure() && is_reason && !is_shut_down(view, one.owner.as_ref()) {
+            if told.outcome.is_failure() && is_reason && !ends_itself(view, one) {
                 by_object.entry(&one.object).or_default().push((one, told));
             }
         }
@@ -208,20 +253,22 @@ impl Ended {
                 true => "; this run is skipped, the next one starts at its time",
                 false => "",
             };
-            let reason = format!(
-                "{run}{became}: something else than the run ended pod {}{more}{next}; {}",
-                first.pod,
-                in_words(&first.alerted)
-            );
-            findings.push(FindingEntry::advised(BATCH_FAILED, object, &reason, remedy(one, &first.alerted)));
+            let ended = first.by.sentence(one.node.as_ref().map_or("", |node| node.as_str()), &first.pod);
+            let words = one.why.as_deref().map(|why| why.trim().trim_end_matches('.'));
+            let why = words.filter(|why| !why.is_empty()).map_or_else(String::new, |why| format!(" ({why})"));
+            let alerted = in_words(&first.alerted);
+            let reason = format!("{run}{became}: {ended}{why}{more}{next}; {alerted}");
+            let remedy = remedy(one, first.by, &first.alerted);
+            findings.push(FindingEntry::advised(BATCH_FAILED, object, &reason, remedy));
         }
     }
 
     fn told(&self, view: &View, by: By) -> Vec<(&One, EndedBatch)> {
-        let those = self.ended.iter().filter(|(uid, _)| self.ours.contains(*uid) == (by == By::Run));
+        let all = self.ended.iter().map(|(uid, one)| (self.by(uid, one), one));
+        let those = all.filter(|(ended_by, _)| (*ended_by == EndedBy::Replank) == (by == By::Run));
         let mut alerts = None;
         let mut all: Vec<(&One, EndedBatch)> = those
-            .map(|(_, one)| {
+            .map(|(by, one)| {
                 let outcome = self.outcome(view, one.owner.as_ref());
                 let alerted = match (&one.owner, outcome.is_failure()) {
                     (Some((kind, key)), true) => {
@@ -233,7 +280,7 @@ impl Ended {
                 };
                 let owner =
                     one.owner.as_ref().map_or_else(String::new, |(kind, key)| format!("{kind} {key}"));
-                (one, EndedBatch { pod: one.pod.to_string(), owner, outcome, alerted })
+                (one, EndedBatch { pod: one.pod.to_string(), by, owner, outcome, alerted })
             })
             .collect();
         all.sort_by(|(_, a), (_, b)| a.pod.cmp(&b.pod));
@@ -247,35 +294,25 @@ impl Ended {
                 let removed = || self.removed.get(key).map_or(Outcome::Unknown, |(outcome, _)| *outcome);
                 view.jobs.by_key(key).map_or_else(removed, |job| of_job(job))
             }
-            "Workflow" => {
-                view.other("argoproj.io", "Workflow", key).map_or(Outcome::Unknown, |workflow| match render(
-                    &Object::Other(workflow.clone()),
-                )["status"]["phase"]
-                    .as_str()
-                {
-                    Some("Succeeded") => Outcome::Succeeded,
-                    Some("Failed" | "Error") => Outcome::Failed,
-                    Some("Running" | "Pending") => Outcome::Running,
-                    Some(_) | None => Outcome::Unknown,
-                })
-            }
+            "Workflow" => retry::raw(view, key).map_or(Outcome::Unknown, |workflow| of_workflow(&workflow)),
             _ => Outcome::Unknown,
         }
     }
 }
 
-/// Whether somebody wanted a Workflow to end: a person, or its CronWorkflow for the next run (`concurrencyPolicy: Replace`).
-fn is_shut_down(view: &View, owner: Option<&(String, Key)>) -> bool {
-    let Some((kind, key)) = owner else { return false };
-    let workflow = (kind == "Workflow").then(|| view.other("argoproj.io", "Workflow", key)).flatten();
-    workflow.is_some_and(|workflow| {
-        let shutdown = &render(&Object::Other(workflow.clone()))["spec"]["shutdown"];
-        shutdown.as_str().is_some_and(|how| !how.is_empty())
-    })
+/// Whether the pod of a Workflow went because the Workflow was to end: its `activeDeadlineSeconds` were over, or somebody wanted it, a person or its CronWorkflow for
+/// the next run (`concurrencyPolicy: Replace`). Its controller deletes the pods first, and writes that it has failed when its exit handler is done.
+fn ends_itself(view: &View, one: &One) -> bool {
+    let Some((_, key)) = one.owner.as_ref().filter(|(kind, _)| kind == "Workflow") else { return false };
+    let workflow = Workload { kind: Text::from("Workflow"), key: key.clone() };
+    let is_over = past::bound(view, &workflow).is_some_and(|bound| bound <= one.at);
+    let raw = retry::raw(view, key);
+    let shutdown = raw.as_ref().and_then(|raw| raw["spec"]["shutdown"].as_str());
+    is_over || shutdown.is_some_and(|how| !how.is_empty())
 }
 
-/// What would have kept the work: it is done again by itself, where its author does not forbid that, or no drain comes near it. And who would hear of it.
-fn remedy(one: &One, alerted: &[Alerted]) -> String {
+/// What would have kept the work: it is done again by itself, where its author does not forbid that, or its pod stays. And who would hear of it.
+fn remedy(one: &One, by: EndedBy, alerted: &[Alerted]) -> String {
     let kind = one.owner.as_ref().map_or("", |(kind, _)| kind.as_str());
     let again = match (kind, one.restarts) {
         _ if one.is_unsafe => None,
@@ -289,8 +326,11 @@ fn remedy(one: &One, alerted: &[Alerted]) -> String {
         ),
         (_, _) => Some("run it as a Job, which makes lost pods again"),
     };
-    let keep = "keep every drain from it: a disruption budget over its pods with minAvailable: 9999";
-    let first = again.map_or_else(|| keep.to_owned(), |again| format!("{again}; or {keep}"));
+    let first = match (again, by.remedy()) {
+        (Some(again), Some(keep)) => format!("{again}; or {keep}"),
+        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (None, None) => "no setting keeps a pod that is deleted, or lost with its node: save the progress of the work, so that it can be run again".to_owned(),
+    };
     let tell = match (alerted, kind) {
         ([], "Workflow") => {
             "\nhave somebody hear of it: an exit handler (onExit) of the Workflow that sends a message"
@@ -301,6 +341,15 @@ fn remedy(one: &One, alerted: &[Alerted]) -> String {
         (_, _) => "",
     };
     format!("{first}{tell}")
+}
+
+fn of_workflow(workflow: &Value) -> Outcome {
+    match workflow.pointer("/status/phase").and_then(Value::as_str) {
+        Some("Succeeded") => Outcome::Succeeded,
+        Some("Failed" | "Error") => Outcome::Failed,
+        Some("Running" | "Pending") => Outcome::Running,
+        Some(_) | None => Outcome::Unknown,
+    }
 }
 
 fn of_job(job: &Job) -> Outcome {
@@ -315,130 +364,4 @@ fn of_job(job: &Job) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use replank_model::delta::Delta;
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn view(objects: &[Value]) -> View {
-        let put = |value: &Value| Delta::Put(Object::from_json(value.clone()).expect("an object"));
-        objects.iter().map(put).collect()
-    }
-
-    fn pod(name: &str, kind: &str, api: &str) -> Value {
-        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "ml", "uid": name,
-                "ownerReferences": [{"apiVersion": api, "kind": kind, "name": "own", "uid": "own", "controller": true}]},
-            "spec": {"restartPolicy": "Never", "nodeName": "n", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}})
-    }
-
-    #[test]
-    fn a_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow() {
-        let argo = "argoproj.io/v1alpha1";
-        let workflow = json!({"apiVersion": argo, "kind": "Workflow", "metadata": {"name": "own", "namespace": "ml", "uid": "own"}, "status": {"phase": "Failed"}});
-        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "own", "namespace": "ml", "uid": "own"}, "spec": {"template": {"spec": {}}}});
-        let view = view(&[
-            pod("a", "Workflow", argo),
-            pod("b", "Job", "batch/v1"),
-            pod("c", "Job", "batch/v1"),
-            workflow,
-            job,
-        ]);
-        let of = |name: &str| view.pods.by_key(&Key::new("ml", name)).expect("it is there").clone();
-        let mut ended = Ended::default();
-        for name in ["a", "b", "c"] {
-            ended.changed(Time::from_millis(0), &view, &of(name), None);
-        }
-        ended.evicted(&of("c"));
-        let told = |by: By| -> Vec<_> {
-            ended.all(&view, by).into_iter().map(|one| (one.pod, one.owner, one.outcome)).collect()
-        };
-        assert_eq!(
-            told(By::Others),
-            [
-                ("ml/a".to_owned(), "Workflow ml/own".to_owned(), Outcome::Failed),
-                ("ml/b".to_owned(), "Job ml/own".to_owned(), Outcome::Running),
-            ]
-        );
-        assert_eq!(told(By::Run), [("ml/c".to_owned(), "Job ml/own".to_owned(), Outcome::Running)]);
-        // One that is done, or was on its way out, is none.
-        let mut done = Ended::default();
-        let mut finished = (*of("a")).clone();
-        finished.status.phase = replank_model::object::pod::PodPhase::Succeeded;
-        done.changed(Time::from_millis(0), &view, &finished, None);
-        assert!(done.all(&view, By::Others).is_empty());
-    }
-    fn ended_by_others(mut pods: Vec<Value>, job_fails: bool, annotation: Option<&str>) -> Vec<FindingEntry> {
-        let conditions = if job_fails { json!([{"type": "Failed", "status": "True"}]) } else { json!([]) };
-        for pod in &mut pods {
-            if let Some(value) = annotation {
-                pod["metadata"]["annotations"] = json!({rerun::RERUN: value});
-            }
-        }
-        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "own", "namespace": "ml", "uid": "own"},
-            "spec": {"template": {"spec": {}}}, "status": {"conditions": conditions}});
-        let names: Vec<String> =
-            pods.iter().map(|pod| pod["metadata"]["name"].as_str().expect("a name").to_owned()).collect();
-        let view = view(&[pods, vec![job]].concat());
-        let mut ended = Ended::default();
-        for name in names {
-            let pod = view.pods.by_key(&Key::new("ml", name.as_str())).expect("it is there").clone();
-            ended.changed(Time::from_millis(0), &view, &pod, None);
-        }
-        let mut findings = Vec::new();
-        ended.find(&view, &mut findings);
-        findings
-    }
-
-    #[test]
-    fn work_that_fails_because_somebody_ends_its_pod_is_found() {
-        let found =
-            ended_by_others(vec![pod("a", "Job", "batch/v1"), pod("b", "Job", "batch/v1")], true, None);
-        let [found] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(
-            (found.id, found.severity, found.object.as_str()),
-            ("batch-failed", "warning", "Job ml/own")
-        );
-        assert_eq!(
-            found.reason,
-            "failed in the rehearsal: something else than the run ended pod ml/a (and 1 more); nothing in the snapshot says who is alerted"
-        );
-        assert!(
-            found.remedy.contains("action: Ignore") && found.remedy.contains("kube_job_failed"),
-            "{}",
-            found.remedy
-        );
-        // What must not be run again is only to be kept.
-        let found = ended_by_others(vec![pod("a", "Job", "batch/v1")], true, Some("unsafe"));
-        assert!(found[0].remedy.starts_with("keep every drain from it"), "{}", found[0].remedy);
-        let mut bare = pod("a", "Job", "batch/v1");
-        bare["metadata"]["ownerReferences"] = json!([]);
-        let found = ended_by_others(vec![bare], false, None);
-        assert!(found[0].reason.starts_with("lost in the rehearsal"), "{}", found[0].reason);
-    }
-
-    #[test]
-    fn pods_that_a_job_deletes_because_it_has_failed_are_no_reason_for_it() {
-        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "own", "namespace": "ml", "uid": "own"},
-            "spec": {"template": {"spec": {}}}, "status": {"conditions": [{"type": "FailureTarget", "status": "True"}]}});
-        let view = view(&[pod("a", "Job", "batch/v1"), job]);
-        let found = |deleted: i64, failed: i64| {
-            let mut ended = Ended::default();
-            let pod = view.pods.by_key(&Key::new("ml", "a")).expect("it is there").clone();
-            ended.changed(Time::from_millis(deleted), &view, &pod, None);
-            ended.job_changed(
-                Time::from_millis(failed),
-                view.jobs.by_key(&Key::new("ml", "own")).expect("it is there"),
-            );
-            let mut findings = Vec::new();
-            ended.find(&view, &mut findings);
-            findings.len()
-        };
-        assert_eq!((found(5_000, 5_000), found(5_000, 7_000)), (0, 1));
-    }
-
-    #[test]
-    fn work_that_is_taken_up_again_is_not_found() {
-        assert_eq!(ended_by_others(vec![pod("a", "Job", "batch/v1")], false, None), []);
-    }
-}
+mod tests;

@@ -50,7 +50,7 @@ pub use by_others::{Actor, Remains, SizeLeft};
 pub use connections::{ConnectionFigures, Demand, DemandError};
 pub use course::CountAt;
 pub use elasticity::{AutoscalerFigures, failing};
-pub use ended::{EndedBatch, Outcome};
+pub use ended::{EndedBatch, EndedBy, Outcome};
 pub use evictions::{By, EvictionEntry, Request, Successor};
 pub use happened::ScriptEventEntry;
 pub use interruptions::{InterruptionFigures, InterruptionKind};

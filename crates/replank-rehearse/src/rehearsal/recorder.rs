@@ -358,6 +358,7 @@ impl Observer for Recorder {
                 (Some(Object::ReplicaSet(_)), None) => self.served.forget_sets(),
                 (_, Some(Object::Job(job))) => self.ended.job_changed(at, job),
                 (Some(Object::Job(job)), None) => self.ended.job_removed(job),
+                (_, Some(Object::Other(other))) => self.ended.workflow_changed(at, other),
                 (Some(Object::Node(node)), None) if node.meta.labels.contains_key(LABEL_NODE_POOL) => {
                     self.claimed_gone.insert(node.name());
                 }
@@ -386,7 +387,10 @@ impl Observer for Recorder {
             }
         }
         match &asked.refused {
-            None => self.note_moved(&asked.pod, workload),
+            None => {
+                self.ended.evicted_by(asked.by, &asked.pod);
+                self.note_moved(&asked.pod, workload);
+            }
             Some(_) => self.pods.evictions_refused += 1,
         }
     }

@@ -244,7 +244,7 @@ pub struct BatchFigures {
     pub killed: usize,
     /// Those that the run ended, with what became of their work.
     pub ended_by_run: Vec<EndedBatch>,
-    /// Those that somebody else ended: a person, a controller, the loss of a node.
+    /// Those that something else ended: a person, EKS, a controller, a kubelet, the loss of a node.
     pub ended_by_others: Vec<EndedBatch>,
 }
 

@@ -1,5 +1,7 @@
 //! What the roll, and others, did to batch pods, and what became of their work.
 
+use std::collections::BTreeMap;
+
 use replank_rehearse::{BatchFigures, EndedBatch};
 
 use super::page::Page;
@@ -24,9 +26,8 @@ pub(super) fn write(page: &mut Page, at: usize, batch: &BatchFigures) {
 
 /// The pods that were ended, and by whom; work that failed comes first.
 pub(super) fn rows(batch: &BatchFigures) -> impl Iterator<Item = (&'static str, &EndedBatch)> {
-    let by_run = batch.ended_by_run.iter().map(|one| ("ended by the run", one));
-    let by_others = batch.ended_by_others.iter().map(|one| ("ended by something else", one));
-    let mut all: Vec<_> = by_run.chain(by_others).collect();
+    let all = batch.ended_by_run.iter().chain(&batch.ended_by_others);
+    let mut all: Vec<_> = all.map(|one| (one.by.as_str(), one)).collect();
     all.sort_by_key(|(_, one)| !one.outcome.is_failure());
     all.into_iter()
 }
@@ -38,10 +39,12 @@ fn figures(batch: &BatchFigures) -> String {
         [_] => format!("1 pod TERMINATED{by_us} before it finished"),
         many => format!("{} TERMINATED{by_us} before they finished", count(many.len(), "pod")),
     };
-    let by_others = match batch.ended_by_others.len() {
-        0 => String::new(),
-        others => format!("; {} ended by something else", count(others, "pod")),
-    };
+    let mut others: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in &batch.ended_by_others {
+        *others.entry(one.by.as_str()).or_default() += 1;
+    }
+    let by_others: String =
+        others.into_iter().map(|(by, pods)| format!("; {} {by}", count(pods, "pod"))).collect();
     let failed = rows(batch).filter(|(_, one)| one.outcome.is_failure()).count();
     let failed = if failed > 0 { format!("; the work of {} FAILED", grouped(failed)) } else { String::new() };
     format!("{} waited for, {by_run}{by_others}{failed}", count(batch.waited, "pod"))

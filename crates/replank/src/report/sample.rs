@@ -12,7 +12,7 @@ use replank_protocol::record::MadeOf;
 use replank_protocol::waiting::{PodWait, RollWait, WaitingOn};
 use replank_rehearse::{
     AssumptionEntry, AutoscalerFigures, BatchFigures, Blocker, BudgetAt, BudgetFigures, By, Cause,
-    ConnectionFigures, CountAt, EndedBatch, Ending, EvictionEntry, FindingEntry, GroupImage,
+    ConnectionFigures, CountAt, EndedBatch, EndedBy, Ending, EvictionEntry, FindingEntry, GroupImage,
     InterruptionFigures, InterruptionKind, NodeFigures, NodePhase, NodeShape, NodeTimeline, NoticedEntry,
     OtherNode, Outcome, PhaseStart, PodFigures, Proof, RESULT_VERSION, RehearsalResult, Request, Rollback,
     ScriptEventEntry, StageEntry, StartEntry, Successor, Verdict, Wait, WorkloadFigures,
@@ -229,6 +229,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             killed: 1,
             ended_by_run: vec![EndedBatch {
                 pod: "ml/export-4-8qk2d".to_owned(),
+                by: EndedBy::Replank,
                 owner: "Job ml/export-4".to_owned(),
                 outcome: Outcome::Failed,
                 alerted: vec![
@@ -246,6 +247,7 @@ pub(crate) fn with_findings() -> RehearsalResult {
             }],
             ended_by_others: vec![EndedBatch {
                 pod: "ml/etl-7x-train".to_owned(),
+                by: EndedBy::Kubelet,
                 owner: "Workflow ml/etl-7x".to_owned(),
                 outcome: Outcome::Running,
                 alerted: Vec::new(),

@@ -187,7 +187,8 @@ fn a_drain_that_fails_jobs_is_found_with_who_is_alerted_and_a_job_that_is_retrie
     );
     let text = replank(&["rehearse", DRAINED, "--script", DRAIN]).stdout;
     assert!(text.contains("Job media/resize-images succeeded"), "{text}");
-    assert!(text.contains("something else; the work of 2 FAILED"), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("3 pods evicted by hand; the work of 2 FAILED"), "{text}");
 }
 
 #[test]
@@ -204,21 +205,7 @@ fn a_drain_after_which_every_job_is_retried_passes() {
 
 #[test]
 fn what_becomes_of_the_jobs_whose_pods_a_roll_evicts_is_said_by_name() {
-    let since = "2026-01-01T11:59:00Z";
-    let job = |name: &str, limit: i32| {
-        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "ml", "uid": name},
-            "spec": {"backoffLimit": limit, "selector": {"matchLabels": {"of": name}}, "template": {"metadata": {"labels": {"of": name}},
-                "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}},
-            "status": {"active": 1, "startTime": since}})
-    };
-    let owner = |name: &str| json!({"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name});
-    let objects = vec![
-        job("once", 0),
-        job("again", 6),
-        pod("once-a", &owner("once"), since),
-        pod("again-a", &owner("again"), since),
-    ];
-    let snapshot = snapshot("batch-evicted.json", objects);
+    let snapshot = snapshot("batch-evicted.json", once_and_again("2026-01-01T11:59:00Z"));
     let plan = "{apiVersion: replank.dev/v1alpha1, kind: NodeRoll, metadata: {name: r}, spec: {groups: [web], batch: {wait: 1m, onDeadline: evict}}}";
     let plan = scratch("batch-evicted-plan.yaml", plan);
     let result = replank(&["rehearse", &snapshot, "-f", &plan, "-o", "json"]).json();
@@ -240,4 +227,84 @@ fn what_becomes_of_the_jobs_whose_pods_a_roll_evicts_is_said_by_name() {
     );
     let request = replank(&["rehearse", &snapshot, "-f", &plan, "-o", "markdown"]).stdout;
     assert!(request.contains("**ml/once-a ended by the run**: Job ml/once FAILED"), "{request}");
+}
+
+/// A Job that fails with its pod, and one that is retried, each with a pod on the second node.
+fn once_and_again(since: &str) -> Vec<Value> {
+    let job = |name: &str, limit: i32| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "ml", "uid": name},
+            "spec": {"backoffLimit": limit, "selector": {"matchLabels": {"of": name}}, "template": {"metadata": {"labels": {"of": name}},
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}},
+            "status": {"active": 1, "startTime": since}})
+    };
+    let owner = |name: &str| json!({"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name});
+    vec![
+        job("once", 0),
+        job("again", 6),
+        pod("once-a", &owner("once"), since),
+        pod("again-a", &owner("again"), since),
+    ]
+}
+
+/// The findings `batch-failed`: object and reason.
+fn failed(result: &Value) -> Vec<(&str, &str)> {
+    let all = result["findings"].as_array().expect("a list").iter();
+    let failed = all.filter(|one| one["id"] == "batch-failed");
+    failed
+        .map(|one| (one["object"].as_str().expect("a name"), one["reason"].as_str().expect("words")))
+        .collect()
+}
+
+#[test]
+fn work_that_the_kubelet_of_an_overloaded_node_evicts_is_named_and_found() {
+    let plain = snapshot("batch-overloaded.json", once_and_again("2026-01-01T11:50:00Z"));
+    let text = std::fs::read_to_string(root().join(&plain)).expect("it was written");
+    let label = r#""eks.amazonaws.com/nodegroup":"web","#;
+    assert!(text.contains(label), "{text}");
+    let snapshot = scratch(
+        "batch-overloaded.json",
+        text.replace(label, &format!(r#"{label}"eks.amazonaws.com/nodegroup-image":"ami-old","#)),
+    );
+    let words = ["rehearse", &snapshot, "--script", "-", "-o", "json"];
+    let result = replank_reading(&words, b"at 2m: image ami-old gives nodes MemoryPressure\n").json();
+    let [(object, reason)] = failed(&result).try_into().expect("the other one is retried");
+    assert_eq!(object, "Job ml/once");
+    assert!(
+        reason.starts_with(
+            "failed in the rehearsal: the kubelet of node n2 evicted pod ml/once-a (The node was low on resource: memory)"
+        ),
+        "{reason}"
+    );
+    let ended = result["batch"]["endedByOthers"].as_array().expect("a list");
+    let by: Vec<_> = ended.iter().map(|one| (one["pod"].as_str(), one["by"].as_str())).collect();
+    assert!(by.contains(&(Some("ml/once-a"), Some("kubelet"))), "{by:?}");
+    assert!(by.contains(&(Some("ml/again-a"), Some("kubelet"))), "{by:?}");
+    // A condition for which nothing is evicted.
+    let result = replank_reading(&words, b"at 2m: image ami-old gives nodes NetworkUnavailable\n").json();
+    assert_eq!((failed(&result), &result["batch"]["endedByOthers"]), (Vec::new(), &json!([])));
+}
+
+#[test]
+fn work_that_eks_evicts_in_its_own_update_is_named_as_such() {
+    let snapshot = snapshot("batch-eks.json", once_and_again("2026-01-01T11:50:00Z"));
+    let plan = |name: &str, more: &str| {
+        let head = "apiVersion: replank.dev/v1alpha1\nkind: NodeRoll\nmetadata: {name: r}\n";
+        let spec = format!("spec: {{groups: [web], batch: {{wait: 1m, onDeadline: evict}}{more}}}\n");
+        scratch(name, format!("{head}{spec}"))
+    };
+    let managed = plan("batch-eks-plan.yaml", ", nodeGroups: [{name: web, managedBy: eks}]");
+    let result = replank(&["rehearse", &snapshot, "-f", &managed, "-o", "json"]).json();
+    let [(_, reason)] = failed(&result).try_into().expect("the other one is retried");
+    assert!(
+        reason.starts_with("failed in the rehearsal: EKS drained node n2 and evicted pod ml/once-a"),
+        "{reason}"
+    );
+    let text = replank(&["rehearse", &snapshot, "-f", &managed]).stdout;
+    assert!(text.contains("ml/once-a, evicted by EKS: Job ml/once FAILED"), "{text}");
+    // The run's own evictions are the plan's.
+    let own = plan("batch-own-plan.yaml", "");
+    let result = replank(&["rehearse", &snapshot, "-f", &own, "-o", "json"]).json();
+    assert_eq!(failed(&result), []);
+    assert_eq!(result["batch"]["endedByOthers"], json!([]));
+    assert!(result["batch"]["endedByRun"].to_string().contains(r#""by":"replank""#), "{}", result["batch"]);
 }

@@ -71,7 +71,7 @@ fn a_batch_pod_that_somebody_deletes_is_named_with_what_became_of_its_workflow()
     assert_eq!(ended[0]["outcome"], "failed");
     assert_eq!(told["batch"]["killed"], 0);
     let text = replank_reading(&["rehearse", "--script", "-"], script).stdout;
-    assert!(text.contains("ended by something else") && text.contains("FAILED"), "{text}");
+    assert!(text.contains("deleted by something else") && text.contains("FAILED"), "{text}");
     let calm = replank_reading(&["rehearse", "-o", "json"], b"").json();
     assert_eq!(calm["batch"]["endedByOthers"], serde_json::json!([]));
 }

@@ -1,0 +1,111 @@
+//! What ended a batch pod, as far as anybody can know it: the run and EKS ask for evictions, and the control plane writes down why it disrupts a pod
+//! (condition `DisruptionTarget`, pkg/apis/core `PodReasonTerminationByKubelet` and its like).
+
+use replank_model::object::condition::{self, ConditionStatus};
+use replank_model::object::pod::{Pod, PodPhase};
+use serde::Serialize;
+
+/// What ended a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EndedBy {
+    /// The run, by an eviction, or by a deletion just before its instance is lost.
+    Replank,
+    /// A person, by an eviction, as `kubectl drain` asks for.
+    Hand,
+    /// EKS, by an eviction: its update of a managed node group, or its drain before an instance of one ends.
+    Eks,
+    /// Something else, by an eviction.
+    Eviction,
+    /// The kubelet, because its node is short of something.
+    Kubelet,
+    /// The scheduler, for a pod of higher priority.
+    Scheduler,
+    /// The taint manager: the pod does not tolerate a taint of its node.
+    Taint,
+    /// Its node is gone.
+    NodeGone,
+    /// A deletion.
+    Deletion,
+}
+
+impl EndedBy {
+    /// What the pod's own condition says.
+    pub(super) fn of(pod: &Pod) -> Self {
+        let target = condition::find(&pod.status.conditions, "DisruptionTarget");
+        let reason = target.filter(|target| target.status == ConditionStatus::True);
+        match reason.map_or("", |target| &*target.reason) {
+            "EvictionByEvictionAPI" => Self::Eviction,
+            "TerminationByKubelet" => Self::Kubelet,
+            "PreemptionByScheduler" => Self::Scheduler,
+            "DeletionByTaintManager" => Self::Taint,
+            "DeletionByPodGC" => Self::NodeGone,
+            _ => Self::Deletion,
+        }
+    }
+
+    /// Whether somebody who asked for the pod's end may be who ended it.
+    pub(super) fn is_asked_for(self) -> bool {
+        match self {
+            Self::Replank | Self::Hand | Self::Eks | Self::Eviction | Self::Deletion => true,
+            Self::Kubelet | Self::Scheduler | Self::Taint | Self::NodeGone => false,
+        }
+    }
+
+    /// As in `ml/train-1, evicted by EKS`, or after a number of pods.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replank => "ended by the run",
+            Self::Hand => "evicted by hand",
+            Self::Eks => "evicted by EKS",
+            Self::Eviction => "evicted by something else",
+            Self::Kubelet => "evicted by the kubelet",
+            Self::Scheduler => "preempted",
+            Self::Taint => "evicted for a taint of the node",
+            Self::NodeGone => "lost with the node",
+            Self::Deletion => "deleted by something else",
+        }
+    }
+
+    /// As in `EKS drained node ip-10-0-1-7 and evicted pod ml/train-1`.
+    pub(super) fn sentence(self, node: &str, pod: &str) -> String {
+        match self {
+            Self::Replank => format!("the run ended pod {pod}"),
+            Self::Hand => format!("somebody evicted pod {pod} by hand"),
+            Self::Eks => format!("EKS drained node {node} and evicted pod {pod}"),
+            Self::Eviction => format!("something else than the run evicted pod {pod}"),
+            Self::Kubelet => format!("the kubelet of node {node} evicted pod {pod}"),
+            Self::Scheduler => format!("the scheduler preempted pod {pod}"),
+            Self::Taint => format!("node {node} got a taint that evicted pod {pod}"),
+            Self::NodeGone => format!("node {node} was lost with pod {pod}"),
+            Self::Deletion => format!("something else than the run deleted pod {pod}"),
+        }
+    }
+
+    /// What would have kept the pod where it was.
+    pub(super) fn remedy(self) -> Option<&'static str> {
+        match self {
+            Self::Replank | Self::Hand | Self::Eviction => {
+                Some("keep every drain from it: a disruption budget over its pods with minAvailable: 9999")
+            }
+            Self::Eks => Some(
+                "keep every drain from it: a disruption budget over its pods with minAvailable: 9999. EKS's own update of the group then fails after 15 \
+                 minutes, and a forced one deletes the pod",
+            ),
+            Self::Kubelet => Some(
+                "request as much as it uses (resources.requests): the kubelet first evicts pods that use more than they request",
+            ),
+            Self::Scheduler => Some(
+                "give it a priority at least as high as that of the pods that preempt it (priorityClassName)",
+            ),
+            Self::Taint => Some("tolerate the taint, without tolerationSeconds"),
+            Self::NodeGone | Self::Deletion => None,
+        }
+    }
+}
+
+/// Whether a pod's kubelet has just evicted it, and its object stays: it is `Failed` at once, without a deletion.
+pub(super) fn is_evicted_by_kubelet(old: &Pod, new: &Pod) -> bool {
+    new.status.phase == PodPhase::Failed && !old.is_terminal() && EndedBy::of(new) == EndedBy::Kubelet
+}

@@ -140,10 +140,8 @@ fn failed_job() -> View {
 }
 
 fn of(value: Value) -> Pod {
-    match Object::from_json(value).expect("an object") {
-        Object::Pod(pod) => Pod::clone(&pod),
-        other => panic!("no pod: {other:?}"),
-    }
+    let Ok(Object::Pod(pod)) = Object::from_json(value) else { panic!("a pod") };
+    Pod::clone(&pod)
 }
 
 /// What is found when the pod of the failed Job has changed in one way, after what a test does to the notes.

@@ -8,13 +8,11 @@
 //! always be the same number; what restarts on new nodes has done so since the run began. Of these, too, as many may be as did in the whole cluster
 //! before: they move there. So are nodes counted of which a condition says that they are in a bad way: of old ones, and of others, it is not the run's doing.
 
-use std::collections::BTreeSet;
-
 use replank_model::object::meta::Key;
 use replank_model::text::{NodeName, Text};
-use replank_model::view::View;
 
 use super::context::{Context, GroupRoll};
+use super::fleet::GroupNodes;
 use super::member::{NodeState, last_step};
 use super::prepare::{LATE_AFTER, tag, untag};
 use super::stage;
@@ -68,10 +66,7 @@ pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<
         next.into_iter().for_each(|at| ctx.wake_at(at));
     }
     let health = ctx.scope.plan.stage_health().filter(|_| stage::is_on_trial(ctx, rolls))?;
-    let new = new_nodes(ctx, rolls);
-    let view = ctx.view;
-    let is_new = |key: &Key| is_on(view, &new, key);
-    let (counts, next) = vitals.count(ctx.now, stuck_after, is_new);
+    let (counts, next) = vitals.count(ctx.now, stuck_after, |key| is_on_new(ctx, rolls, key));
     let counts = Counts { restarting, bad_nodes, ..counts };
     if let Some(ailment) = counts.beyond(Whose::New, &health, &Counts::default()) {
         return Some(ailment);
@@ -84,9 +79,8 @@ pub(super) fn ailment(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<
 pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailment) {
     let Some(vitals) = ctx.vitals else { return };
     let after = ctx.scope.plan.care.stuck.after;
-    let (now, view) = (ctx.now, ctx.view);
-    let new = new_nodes(ctx, rolls);
-    let counts = |key: &&Key| ailment.whose == Whose::All || is_on(view, &new, key);
+    let now = ctx.now;
+    let counts = |key: &&Key| ailment.whose == Whose::All || is_on_new(ctx, rolls, key);
     let ill: Vec<Key> = match ailment.illness {
         Illness::CrashLooping => vitals.crash_looping.iter().filter(counts).cloned().collect(),
         Illness::Restarting => vitals.restarting(now).filter(counts).cloned().collect(),
@@ -98,7 +92,7 @@ pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailm
             let unready = vitals.unready.iter().filter(|(_, since)| **since + NOT_READY_AFTER <= now);
             unready.map(|(key, _)| key).filter(counts).cloned().collect()
         }
-        Illness::NodeCondition => return name_nodes(ctx, &new),
+        Illness::NodeCondition => return name_nodes(ctx, vitals, rolls),
         Illness::NodeNotReady => Vec::new(),
     };
     for key in ill.into_iter().take(NAMED_MAX) {
@@ -107,9 +101,9 @@ pub(super) fn name(ctx: &mut Context<'_>, rolls: &[GroupRoll<'_>], ailment: Ailm
 }
 
 /// Says of new nodes in which bad way they are.
-fn name_nodes(ctx: &mut Context<'_>, new: &BTreeSet<&NodeName>) {
-    let view = ctx.view;
-    let nodes = new.iter().filter_map(|name| view.node(name));
+fn name_nodes(ctx: &mut Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) {
+    let nodes = vitals.bad_nodes.iter().filter(|name| is_new(ctx, rolls, name));
+    let nodes = nodes.filter_map(|name| ctx.view.node(name));
     let bad = nodes.filter_map(|node| Some((node.name(), bad_conditions(node).next()?)));
     for (name, condition) in bad.take(NAMED_MAX).collect::<Vec<_>>() {
         let condition = Text::from(condition);
@@ -119,32 +113,33 @@ fn name_nodes(ctx: &mut Context<'_>, new: &BTreeSet<&NodeName>) {
 
 /// New nodes of which a condition says that they are in a bad way.
 fn bad_nodes(ctx: &Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) -> u32 {
-    if vitals.bad_nodes.is_empty() {
-        return 0;
-    }
-    let new = new_nodes(ctx, rolls);
-    narrow(new.into_iter().filter(|name| vitals.bad_nodes.contains(*name)).count())
+    narrow(vitals.bad_nodes.iter().filter(|name| is_new(ctx, rolls, name)).count())
 }
 
 /// Pods on new nodes that restart again and again.
 fn restarting(ctx: &Context<'_>, vitals: &Vitals, rolls: &[GroupRoll<'_>]) -> u32 {
-    let mut all = vitals.restarting(ctx.now).peekable();
-    if all.peek().is_none() {
-        return 0;
-    }
-    let new = new_nodes(ctx, rolls);
-    narrow(all.filter(|key| is_on(ctx.view, &new, key)).count())
+    narrow(vitals.restarting(ctx.now).filter(|key| is_on_new(ctx, rolls, key)).count())
 }
 
-/// Nodes that are on trial, those aside that somebody has cordoned.
-fn new_nodes<'t>(ctx: &Context<'_>, rolls: &'t [GroupRoll<'_>]) -> BTreeSet<&'t NodeName> {
-    let new = rolls.iter().flat_map(|roll| roll.nodes.usable.iter().chain(&roll.nodes.arriving));
-    new.filter(|name| ctx.member(name).state != NodeState::Closed).collect()
+/// Whether a node is on trial. New nodes are many, and what is in a bad way is little: this is asked of each node where something is, at every decision, and
+/// the new ones are not listed.
+fn is_new(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], node: &NodeName) -> bool {
+    is_among(rolls.iter().map(|roll| roll.nodes), node, || ctx.member(node).state == NodeState::Closed)
 }
 
-fn is_on(view: &View, nodes: &BTreeSet<&NodeName>, key: &Key) -> bool {
-    let node = view.pods.by_key(key).and_then(|pod| pod.node.as_ref());
-    node.is_some_and(|node| nodes.contains(node))
+/// Whether a node is one of the new ones of some groups, unless somebody has cordoned it, which is asked of new ones only.
+fn is_among<'t>(
+    mut groups: impl Iterator<Item = &'t GroupNodes>,
+    node: &NodeName,
+    is_closed: impl FnOnce() -> bool,
+) -> bool {
+    groups.any(|nodes| nodes.usable.contains(node) || nodes.arriving.contains(node)) && !is_closed()
+}
+
+/// Whether a pod is on a node that is on trial.
+fn is_on_new(ctx: &Context<'_>, rolls: &[GroupRoll<'_>], key: &Key) -> bool {
+    let node = ctx.view.pods.by_key(key).and_then(|pod| pod.node.as_ref());
+    node.is_some_and(|node| is_new(ctx, rolls, node))
 }
 
 /// What was written down when the run began: the least of what its groups say.
@@ -177,4 +172,35 @@ fn late_node(ctx: &Context<'_>, rolls: &[GroupRoll<'_>]) -> Option<Ailment> {
     };
     let late = narrow(arriving.filter(is_late).count());
     (late > 0).then_some(Ailment { illness: Illness::NodeNotReady, whose: Whose::New, found: late, max: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_nodes_are_told_without_a_look_at_all_of_them() {
+        let names = |prefix: &str| (0..100).map(|at| NodeName::from(format!("{prefix}-{at}")));
+        let groups = [
+            GroupNodes { usable: names("a").collect(), ..GroupNodes::default() },
+            GroupNodes {
+                arriving: names("b").collect(),
+                found: names("old").collect(),
+                ..GroupNodes::default()
+            },
+        ];
+        let looked = std::cell::Cell::new(0);
+        let is_new = |name: &str, is_closed: bool| {
+            let look = || {
+                looked.set(looked.get() + 1);
+                is_closed
+            };
+            is_among(groups.iter(), &NodeName::from(name), look)
+        };
+        assert!(!is_new("old-7", false));
+        assert_eq!(looked.get(), 0, "an old one with a bad condition costs no look at the new ones");
+        assert!(is_new("a-7", false) && is_new("b-99", false));
+        assert!(!is_new("a-8", true), "somebody has cordoned it");
+        assert_eq!(looked.get(), 3);
+    }
 }

@@ -20,6 +20,7 @@ pub struct Network {
     groups: BTreeMap<String, SecurityGroup>,
     /// The security group of the cluster, which nodes have whose launch template names none.
     cluster: Option<String>,
+    is_asked: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,7 +114,9 @@ impl Network {
         let list = |key: &str| value[key].as_array();
         if let Some(groups) = list("AutoScalingGroups") {
             self.templates.extend(groups.iter().filter_map(template_of));
-        } else if let Some(versions) = list("LaunchTemplateVersions") {
+            return true;
+        }
+        if let Some(versions) = list("LaunchTemplateVersions") {
             versions.iter().for_each(|version| self.version(version));
         } else if let Some(groups) = list("SecurityGroups") {
             self.groups.extend(groups.iter().filter_map(security_group));
@@ -122,6 +125,7 @@ impl Network {
         } else {
             return false;
         }
+        self.is_asked = true;
         true
     }
 
@@ -138,6 +142,12 @@ impl Network {
         if value["DefaultVersion"] == true {
             self.defaults.insert(id.to_owned(), number);
         }
+    }
+
+    /// Whether an answer on the network was read: that on groups is read for other questions, too.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
     }
 
     /// The security groups of a node group's nodes.

@@ -4,17 +4,18 @@
 //! `vpc.amazonaws.com/pod-eni` in its first container (aws/amazon-vpc-resource-controller-k8s, commit b8d42511: webhooks/core/pod_webhook.go, pkg/utils/helper.go
 //! `filterPodSecurityGroups`). The plugin's settings: README.md of aws/amazon-vpc-cni-k8s, August 2026.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use replank_model::labels::Labels;
 use replank_model::object::Object;
 use replank_model::object::cluster::Other;
 use replank_model::object::meta::Key;
 use replank_model::object::pod::{Pod, PodSpec};
 use replank_model::object::render;
 use replank_model::object::workload::DaemonSet;
-use replank_model::selector::LabelSelector;
-use replank_model::text::Text;
+use replank_model::selector::{LabelSelector, Selector};
+use replank_model::text::{Namespace, Text};
 use replank_model::view::View;
 use serde_json::Value;
 
@@ -33,46 +34,83 @@ pub fn branch_interfaces(instance_type: &str) -> Option<i64> {
     of_type.next().and_then(|(_, number)| number.parse().ok())
 }
 
-/// The security groups that a pod has of its own; `None` where it shares those of its node. Empty where only its request tells that it has some.
-#[must_use]
-pub fn of(view: &View, pod: &Pod) -> Option<BTreeSet<String>> {
-    if pod.spec.host_network || pod.meta.labels.contains_key(FARGATE) {
-        return None;
-    }
-    let asks = requests(&pod.spec);
-    let policies = view.others_in("vpcresources.k8s.aws", "SecurityGroupPolicy", &pod.meta.namespace);
-    let ids: BTreeSet<String> = policies.flat_map(|policy| of_policy(view, pod, policy, asks)).collect();
-    (asks || !ids.is_empty()).then_some(ids)
+/// The SecurityGroupPolicies of a cluster, read once for all of its pods.
+#[derive(Debug, Default)]
+pub struct Policies {
+    by_namespace: BTreeMap<Namespace, Vec<Policy>>,
 }
 
-/// The security groups of a policy that selects a pod. Where its service account is not in the input, the pod's request tells.
-fn of_policy(view: &View, pod: &Pod, policy: &Arc<Other>, asks: bool) -> Vec<String> {
-    let whole = render(&Object::Other(policy.clone()));
-    let spec = &whole["spec"];
-    let ids = spec["securityGroups"]["groupIds"].as_array().into_iter().flatten();
-    let ids: Vec<String> = ids.filter_map(Value::as_str).map(str::to_owned).collect();
-    let (of_pods, of_accounts) = (&spec["podSelector"], &spec["serviceAccountSelector"]);
-    if (of_pods.is_null() && of_accounts.is_null()) || ids.is_empty() {
-        return Vec::new();
+/// One whose selectors can be read. Without both it selects nothing.
+#[derive(Debug)]
+struct Policy {
+    ids: Vec<String>,
+    /// Of pods; all of them where it is absent.
+    pods: Option<Selector>,
+    /// Of their service accounts; all of them where it is absent.
+    accounts: Option<Selector>,
+}
+
+impl Policies {
+    /// Those of a view.
+    #[must_use]
+    pub fn of(view: &View) -> Self {
+        let mut by_namespace: BTreeMap<Namespace, Vec<Policy>> = BTreeMap::new();
+        let is_one =
+            |one: &&Arc<Other>| &*one.kind == "SecurityGroupPolicy" && one.group() == "vpcresources.k8s.aws";
+        for one in view.others().filter(is_one) {
+            if let Some(policy) = Policy::read(one) {
+                by_namespace.entry(one.meta.namespace.clone()).or_default().push(policy);
+            }
+        }
+        Self { by_namespace }
     }
-    let name = match pod.spec.service_account_name.is_empty() {
-        true => "default".into(),
-        false => pod.spec.service_account_name.clone(),
-    };
-    let key = Key { namespace: pod.meta.namespace.clone(), name: name.as_ref().into() };
-    let account = || view.other("", "ServiceAccount", &key);
-    let has_pods = of_pods.is_null() || selects(of_pods, |label| pod.meta.labels.value(label)) == Some(true);
-    let has_accounts = of_accounts.is_null()
-        || match account() {
-            Some(account) => selects(of_accounts, |label| account.meta.labels.value(label)) == Some(true),
-            None => asks,
+
+    /// The security groups that a pod has of its own; `None` where it shares those of its node. Empty where only its request tells that it has some.
+    #[must_use]
+    pub fn groups_of(&self, view: &View, pod: &Pod) -> Option<BTreeSet<String>> {
+        if pod.spec.host_network || pod.meta.labels.contains_key(FARGATE) {
+            return None;
+        }
+        let asks = requests(&pod.spec);
+        let here = self.by_namespace.get(&pod.meta.namespace).map_or(&[][..], Vec::as_slice);
+        let selecting = here.iter().filter(|policy| policy.selects(view, pod, asks));
+        let ids: BTreeSet<String> = selecting.flat_map(|policy| policy.ids.iter().cloned()).collect();
+        (asks || !ids.is_empty()).then_some(ids)
+    }
+}
+
+impl Policy {
+    fn read(one: &Arc<Other>) -> Option<Self> {
+        let whole = render(&Object::Other(one.clone()));
+        let spec = &whole["spec"];
+        let ids = spec["securityGroups"]["groupIds"].as_array().into_iter().flatten();
+        let ids: Vec<String> = ids.filter_map(Value::as_str).map(str::to_owned).collect();
+        let selector = |key: &str| {
+            if spec[key].is_null() {
+                return Some(None);
+            }
+            let selector: LabelSelector = serde_json::from_value(spec[key].clone()).ok()?;
+            Some(Some(selector.compile().ok()?))
         };
-    if has_pods && has_accounts { ids } else { Vec::new() }
-}
+        let (pods, accounts) = (selector("podSelector")?, selector("serviceAccountSelector")?);
+        let selects = (pods.is_some() || accounts.is_some()) && !ids.is_empty();
+        selects.then_some(Self { ids, pods, accounts })
+    }
 
-fn selects<'a>(selector: &Value, label: impl Fn(&str) -> Option<&'a str>) -> Option<bool> {
-    let selector: LabelSelector = serde_json::from_value(selector.clone()).ok()?;
-    Some(selector.compile().ok()?.matches(label))
+    /// Whether it selects a pod. Where the pod's service account is not in the input, its request tells.
+    fn selects(&self, view: &View, pod: &Pod, asks: bool) -> bool {
+        let has = |selector: &Selector, labels: &Labels| selector.matches(|label| labels.value(label));
+        if self.pods.as_ref().is_some_and(|pods| !has(pods, &pod.meta.labels)) {
+            return false;
+        }
+        let Some(accounts) = &self.accounts else { return true };
+        let name = match &*pod.spec.service_account_name {
+            "" => "default",
+            name => name,
+        };
+        let key = Key { namespace: pod.meta.namespace.clone(), name: name.into() };
+        view.other("", "ServiceAccount", &key).map_or(asks, |account| has(accounts, &account.meta.labels))
+    }
 }
 
 fn requests(spec: &PodSpec) -> bool {
@@ -163,7 +201,7 @@ mod tests {
     fn own(objects: Vec<Value>) -> Option<Vec<String>> {
         let view = view(objects);
         let pod = view.pods.unordered().next().expect("a pod").1.clone();
-        of(&view, &pod).map(|ids| ids.into_iter().collect())
+        Policies::of(&view).groups_of(&view, &pod).map(|ids| ids.into_iter().collect())
     }
 
     const ENI: &str = r#"{"spec": {"containers": [{"name": "c", "resources": {"limits": {"vpc.amazonaws.com/pod-eni": "1"}, "requests": {"vpc.amazonaws.com/pod-eni": "1"}}}]}}"#;
@@ -184,6 +222,18 @@ mod tests {
         let asking = || pod(serde_json::from_str(ENI).expect("JSON"));
         assert_eq!(own(vec![asking(), by_account()]), both(), "its request tells that it was selected");
         assert_eq!(own(vec![asking()]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn policies_are_read_once_for_all_pods() {
+        let all =
+            view(vec![pod(json!({})), policy(json!({"podSelector": {"matchLabels": {"app": "cart"}}}))]);
+        let policies = Policies::of(&all);
+        let pods = view(vec![pod(json!({}))]);
+        let cart = pods.pods.unordered().next().expect("a pod").1.clone();
+        let own = policies.groups_of(&pods, &cart).expect("a policy selects it");
+        assert_eq!(own.len(), 2, "no policy is asked of this view: {own:?}");
+        assert_eq!(Policies::of(&pods).groups_of(&pods, &cart), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use replank_facts::coverage::Unanswered;
 use replank_facts::drain::is_daemon;
 use replank_facts::network::{Network, Traffic, Unknown};
-use replank_facts::pod_groups;
+use replank_facts::pod_groups::Policies;
 use replank_model::object::meta::Key;
 use replank_model::text::GroupName;
 
@@ -20,11 +20,12 @@ pub(in super::super) fn find(survey: &Survey<'_>, network: &Network) -> Vec<Find
     let Some(landing) = survey.plan.and_then(|plan| plan.target.group.as_ref()) else { return Vec::new() };
     let Ok(new) = network.of(landing.as_str()) else { return Vec::new() };
     let mut findings = Vec::new();
+    let policies = Policies::of(survey.view);
     for source in survey.groups_touched().iter().filter(|source| *source != landing) {
         let Ok(old) = network.of(source.as_str()) else { continue };
         let mut lacks = network.lacks(&old, &new);
         let mut of_nodes_alone = BTreeSet::new();
-        if let Some(own) = own_alone(survey, source) {
+        if let Some(own) = own_alone(survey, &policies, source) {
             // What pods with security groups of their own reach does not change. Their nodes must reach them (probes), each other and the control plane, and may
             // need more: nobody knows whether a security group is that of a database or of an endpoint that images come from.
             let matters = |id: &str| own.contains(id) || old.contains(id) || network.of_cluster() == Some(id);
@@ -83,7 +84,7 @@ pub(in super::super) fn find(survey: &Survey<'_>, network: &Network) -> Vec<Find
 }
 
 /// The security groups of the pods on a group's nodes, if all of them have their own: DaemonSets of kube-system and what uses the node's network aside.
-fn own_alone(survey: &Survey<'_>, group: &GroupName) -> Option<BTreeSet<String>> {
+fn own_alone(survey: &Survey<'_>, policies: &Policies, group: &GroupName) -> Option<BTreeSet<String>> {
     let nodes = survey.node_objects().filter(|node| survey.group_of(node).as_ref() == Some(group));
     let mut own = BTreeSet::new();
     let mut count = 0_usize;
@@ -94,7 +95,7 @@ fn own_alone(survey: &Survey<'_>, group: &GroupName) -> Option<BTreeSet<String>>
         if is_aside {
             continue;
         }
-        own.extend(pod_groups::of(survey.view, pod)?);
+        own.extend(policies.groups_of(survey.view, pod)?);
         count += 1;
     }
     (count > 0).then_some(own)
@@ -103,6 +104,9 @@ fn own_alone(survey: &Survey<'_>, group: &GroupName) -> Option<BTreeSet<String>>
 /// What no file says, so that the security groups of the group that nodes move into are not compared, or not all of their rules.
 pub(in super::super) fn unanswered(survey: &Survey<'_>, network: &Network) -> Vec<Unanswered> {
     let Some(landing) = survey.plan.and_then(|plan| plan.target.group.as_ref()) else { return Vec::new() };
+    if !network.is_asked() {
+        return Vec::new();
+    }
     let sources: Vec<GroupName> =
         survey.groups_touched().into_iter().filter(|source| source != landing).collect();
     let mut all: Vec<Unanswered> = Vec::new();
@@ -249,6 +253,32 @@ mod tests {
             with([cart(), search, vec![policy("cart")]].concat()),
             ["warning"],
             "another one shares them"
+        );
+    }
+
+    #[test]
+    fn where_nothing_of_the_network_was_asked_nothing_is_missing() {
+        let left = |answers: &[Value]| {
+            let (mut network, mut account) = (Network::default(), Account::default());
+            for answer in answers {
+                let is_known = network.read(answer) | account.read(answer).is_ok();
+                assert!(is_known, "{answer}");
+            }
+            let target = Target { group: Some("web-new".into()), ..Target::default() };
+            let plan = Plan::of_groups("p", vec!["web".into()], target);
+            let view = view(vec![node("n", "a")]);
+            let left = super::super::super::unanswered(&view, Some(&plan), &options(), &account, &network);
+            left.into_iter().map(|one| one.command).collect::<Vec<_>>()
+        };
+        let groups = json!({"AutoScalingGroups": [{"AutoScalingGroupName": "web", "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}]});
+        let hooks = json!({"LifecycleHooks": [{"LifecycleHookName": "drain", "AutoScalingGroupName": "web",
+            "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING", "HeartbeatTimeout": 300}]});
+        assert_eq!(left(&[groups.clone(), hooks.clone()]), [""; 0], "these are answers on terminations");
+        let asked = left(&[groups, hooks, json!({"SecurityGroups": []})]);
+        assert!(
+            asked.len() == 2
+                && asked[0].contains("describe-launch-template-versions --launch-template-id lt-1"),
+            "{asked:?}"
         );
     }
 

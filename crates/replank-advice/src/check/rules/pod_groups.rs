@@ -1,12 +1,13 @@
 //! Pods with security groups of their own: whether new nodes have a branch network interface for each, and whether kubelet reaches them there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use replank_facts::pod_groups::{self, POD_ENI, Plugin};
+use replank_facts::pod_groups::{self, POD_ENI, Plugin, Policies};
 use replank_model::object::meta::Key;
 use replank_model::object::node::{LABEL_INSTANCE_TYPE, Node};
+use replank_model::object::pod::Pod;
 use replank_model::quantity::Quantity;
-use replank_model::text::GroupName;
+use replank_model::text::{GroupName, NodeName};
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, counted, pods};
 use super::super::survey::{Subject, Survey};
@@ -15,10 +16,10 @@ use super::super::survey::{Subject, Survey};
 type Own<'a> = (&'a Subject, BTreeSet<String>);
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let all: Vec<Own<'_>> = survey
-        .subjects
-        .iter()
-        .filter_map(|subject| Some((subject, pod_groups::of(survey.view, &subject.pod)?)))
+    let policies = Policies::of(survey.view);
+    let subjects = survey.subjects.iter();
+    let all: Vec<Own<'_>> = subjects
+        .filter_map(|subject| Some((subject, policies.groups_of(survey.view, &subject.pod)?)))
         .collect();
     if all.is_empty() {
         return Vec::new();
@@ -26,7 +27,19 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let landing = survey.plan.and_then(|plan| plan.target.group.clone());
     let renewed = landing.map_or_else(|| survey.groups_touched(), |landing| BTreeSet::from([landing]));
-    findings.extend(renewed.iter().filter_map(|group| room(survey, group, renewed.len() == 1, &all)));
+    let mut nodes: BTreeMap<GroupName, BTreeMap<NodeName, &Node>> = BTreeMap::new();
+    for (_, node) in survey.view.nodes.unordered() {
+        if let Some(group) = survey.group_of(node).filter(|group| renewed.contains(group)) {
+            nodes.entry(group).or_default().insert(node.name(), node);
+        }
+    }
+    let none = BTreeMap::new();
+    let there = |group: &GroupName| There {
+        group: group.clone(),
+        nodes: nodes.get(group).unwrap_or(&none),
+        takes_all: renewed.len() == 1,
+    };
+    findings.extend(renewed.iter().filter_map(|group| room(survey, &policies, &there(group), &all)));
     findings.extend(Plugin::of(survey.view).and_then(|plugin| settings(&plugin, &all)));
     findings
 }
@@ -41,19 +54,25 @@ enum Offer {
     NotAttached(String),
 }
 
+/// A group in which new nodes come up.
+struct There<'a> {
+    group: GroupName,
+    nodes: &'a BTreeMap<NodeName, &'a Node>,
+    /// Whether all pods that move land there, and not only those of its own nodes.
+    takes_all: bool,
+}
+
 /// Whether a group's new nodes take the pods that move there.
-fn room(survey: &Survey<'_>, group: &GroupName, takes_all: bool, all: &[Own<'_>]) -> Option<Finding> {
-    let node_of = |subject: &Subject| survey.view.node(subject.pod.node.as_ref()?).cloned();
+fn room(survey: &Survey<'_>, policies: &Policies, there: &There<'_>, all: &[Own<'_>]) -> Option<Finding> {
+    let There { group, nodes, takes_all } = there;
     let moves_there = |subject: &Subject| {
-        takes_all || node_of(subject).and_then(|node| survey.group_of(&node)).as_ref() == Some(group)
+        *takes_all || subject.pod.node.as_ref().is_some_and(|node| nodes.contains_key(node))
     };
     let moved: Vec<&Own<'_>> = all.iter().filter(|(subject, _)| moves_there(subject)).collect();
     if moved.is_empty() {
         return None;
     }
-    let nodes = || survey.view.nodes.unordered().map(|(_, node)| node);
-    let shown: Vec<&Node> =
-        nodes().map(|node| &**node).filter(|node| survey.group_of(node).as_ref() == Some(group)).collect();
+    let shown: Vec<&Node> = nodes.values().copied().collect();
     let finding = |reason: String, remedy: &str| Finding {
         rule: Rule::PodSecurityGroups,
         severity: Severity::Warning,
@@ -75,10 +94,8 @@ fn room(survey: &Survey<'_>, group: &GroupName, takes_all: bool, all: &[Own<'_>]
         )),
         Offer::Each(each) => {
             let is_kept = |node: &&&Node| !survey.nodes.contains(&node.name());
-            let free: i64 = shown.iter().filter(is_kept).map(|node| free(survey, node)).sum();
-            let replaced = survey
-                .node_objects()
-                .filter(|node| takes_all || survey.group_of(node).as_ref() == Some(group));
+            let free: i64 = shown.iter().filter(is_kept).map(|node| free(survey, policies, node)).sum();
+            let replaced = survey.nodes.iter().filter(|name| *takes_all || nodes.contains_key(*name));
             let new = i64::try_from(replaced.count()).unwrap_or(i64::MAX);
             let (wanted, has) = (i64::try_from(moved.len()).unwrap_or(i64::MAX), free + each * new);
             (wanted > has).then(|| {
@@ -114,10 +131,11 @@ fn offer(shown: &[&Node]) -> Option<Offer> {
 }
 
 /// Branch interfaces of a node that no pod has.
-fn free(survey: &Survey<'_>, node: &Node) -> i64 {
+fn free(survey: &Survey<'_>, policies: &Policies, node: &Node) -> i64 {
     let has = node.status.allocatable.get(POD_ENI).map_or(0, Quantity::value);
     let pods = survey.view.sorted_pods_on(&node.name());
-    let own = pods.iter().filter(|pod| !pod.is_terminal() && pod_groups::of(survey.view, pod).is_some());
+    let has_own = |pod: &Pod| !pod.is_terminal() && policies.groups_of(survey.view, pod).is_some();
+    let own = pods.iter().filter(|pod| has_own(pod));
     (has - i64::try_from(own.count()).unwrap_or(0)).max(0)
 }
 

@@ -12,6 +12,8 @@ use replank_model::text::GroupName;
 use super::super::finding::{Finding, ObjectName, Rule, Severity, counted};
 use super::super::survey::Survey;
 
+const CHOOSE_RELEASE: &str = "choose another release in the plan: target: {releaseVersion: RELEASE}";
+
 /// Nodes of one group, or one node of none, that have the same image.
 #[derive(Default)]
 struct Found<'a> {
@@ -124,10 +126,7 @@ fn targets(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Finding> {
     };
     let Some(one) = bad.iter().find(is_it) else { return Vec::new() };
     let (given, other) = match (&target.release_version, &target.image) {
-        (Some(release), _) => (
-            format!("release {release}"),
-            "choose another release in the plan: target: {releaseVersion: RELEASE}",
-        ),
+        (Some(release), _) => (format!("release {release}"), CHOOSE_RELEASE),
         (None, image) => (
             format!("image {}", image.clone().unwrap_or_default()),
             "choose another image in the plan: target: {image: AMI}",
@@ -174,7 +173,12 @@ fn doubted(survey: &Survey<'_>, releases: &Releases, wanted: &ReleaseVersion) ->
         .flatten()
         .map(|one| format!("target: {{releaseVersion: \"{}\"}}", one.version))
         .collect();
-    renewed(survey, Severity::Warning, &reason, &choices.join("\nor:\n"))
+    let remedy = match choices.as_slice() {
+        [] => CHOOSE_RELEASE.to_owned(),
+        [one] => format!("in the plan:\n{one}"),
+        several => format!("in the plan, either:\n{}", several.join("\nor:\n")),
+    };
+    renewed(survey, Severity::Warning, &reason, &remedy)
 }
 
 /// The image before, the newest one, and how to get there.
@@ -249,6 +253,7 @@ mod tests {
     use super::*;
     use replank_facts::images::read;
     use replank_facts::plan::{Plan, Target};
+    use replank_facts::remedy::{Sort, blocks};
 
     /// Node of a release of 1.35.
     fn of(name: &str, kubelet: &str, system: &str, kernel: &str) -> Value {
@@ -364,8 +369,10 @@ mod tests {
         );
         assert_eq!(
             unknown[0].remedy.text(),
-            "target: {releaseVersion: \"1.36.1-20260610\"}\nor:\ntarget: {releaseVersion: \"1.36.2-20260618\"}"
+            "in the plan, either:\ntarget: {releaseVersion: \"1.36.1-20260610\"}\nor:\ntarget: {releaseVersion: \"1.36.2-20260618\"}"
         );
+        let sorts: Vec<Sort> = blocks(&unknown[0].remedy.text()).iter().map(|block| block.sort).collect();
+        assert_eq!(sorts, [Sort::Lead, Sort::Yaml, Sort::Lead, Sort::Yaml], "each can be copied");
         assert_eq!(
             told("1.35.2-20260311"),
             [

@@ -153,6 +153,15 @@ impl<'a> Survey<'a> {
         services.map(|(workload, pods)| (workload, &self.subjects[pods[0]], pods.len()))
     }
 
+    /// Batch pods and their workloads, those of a workload one after the other.
+    pub(super) fn batch(&self) -> Vec<(&Workload, &Subject)> {
+        let batch = self.subjects.iter().filter(|subject| subject.batch_kind().is_some());
+        let mut all: Vec<(&Workload, &Subject)> =
+            batch.filter_map(|subject| Some((subject.workload.as_ref()?, subject))).collect();
+        all.sort_by_key(|(workload, _)| *workload);
+        all
+    }
+
     pub(super) fn subjects_of(&self, positions: &[usize]) -> impl Iterator<Item = &Subject> {
         positions.iter().map(|at| &self.subjects[*at])
     }

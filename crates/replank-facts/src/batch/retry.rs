@@ -260,15 +260,43 @@ pub fn raw(view: &View, key: &Key) -> Option<Value> {
 /// What an eviction does to a Workflow's pod; `None` for pods of others, and where the Workflow is not there.
 #[must_use]
 pub fn stake_of(view: &View, pod: &Pod) -> Option<Stake> {
-    let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
-    let raw = raw(view, &Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() })?;
-    let nodes = raw.pointer("/status/nodes").and_then(Value::as_object);
-    if nodes.is_some_and(|nodes| !nodes.is_empty()) && node_of(&raw, pod).is_none() {
-        // A step that the controller has not written down yet: nobody knows of which template it is.
-        return None;
+    Reader::default().stake_of(view, pod)
+}
+
+/// Reads Workflows for their pods, and keeps the last one: of pods that are asked about one after the other, each Workflow is read once. It may have thousands of them, and its
+/// status grows with their number.
+#[derive(Debug, Default)]
+pub struct Reader {
+    last: Option<(Key, Option<Read>)>,
+}
+
+/// A Workflow as it came, and its spec in force.
+#[derive(Debug)]
+struct Read {
+    raw: Value,
+    spec: Value,
+}
+
+impl Reader {
+    /// The same as [`stake_of`].
+    pub fn stake_of(&mut self, view: &View, pod: &Pod) -> Option<Stake> {
+        let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
+        let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+        if self.last.as_ref().is_none_or(|(known, _)| *known != key) {
+            let read = raw(view, &key).map(|raw| Read { spec: spec_of(view, &raw), raw });
+            self.last = Some((key, read));
+        }
+        let (_, read) = self.last.as_ref()?;
+        let Read { raw, spec } = read.as_ref()?;
+        let nodes = raw.pointer("/status/nodes").and_then(Value::as_object);
+        let node = node_of(raw, pod);
+        if nodes.is_some_and(|nodes| !nodes.is_empty()) && node.is_none() {
+            // A step that the controller has not written down yet: nobody knows of which template it is.
+            return None;
+        }
+        let template = node.and_then(|node| template_of_node(view, spec, node, pod));
+        Some(Stake::of(strategy_of(spec, template.as_ref())))
     }
-    let template = template_of(view, &raw, pod);
-    Some(Stake::of(strategy_of(&spec_of(view, &raw), template.as_ref())))
 }
 
 /// The spec in force: a Workflow's own, what it was made from (as it was then, where that is stored), and the controller's defaults under it.
@@ -303,10 +331,14 @@ fn node_of<'w>(workflow: &'w Value, pod: &Pod) -> Option<&'w Value> {
 #[must_use]
 pub fn template_of(view: &View, workflow: &Value, pod: &Pod) -> Option<Value> {
     let node = node_of(workflow, pod)?;
+    template_of_node(view, &spec_of(view, workflow), node, pod)
+}
+
+fn template_of_node(view: &View, spec: &Value, node: &Value, pod: &Pod) -> Option<Value> {
     if let Some(reference) = node.get("templateRef") {
         return templates::referred(view, &pod.meta.namespace, reference);
     }
-    templates::named(&spec_of(view, workflow), node.get("templateName")?.as_str()?).cloned()
+    templates::named(spec, node.get("templateName")?.as_str()?).cloned()
 }
 
 /// The strategy in force for a template under a spec in force.
@@ -342,5 +374,39 @@ fn configured(view: &View, part: &str) -> Option<Value> {
     match text(part) {
         Some(own) => super::yaml::read(own),
         None => super::yaml::read(text("config")?)?.get(part).cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::delta::Delta;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_workflow_is_read_once_for_all_of_its_pods() {
+        let view = |objects: Vec<Value>| -> View {
+            objects.into_iter().map(|one| Delta::Put(Object::from_json(one).expect("valid"))).collect()
+        };
+        let workflow = |name: &str, policy: &str| {
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": name, "namespace": "shop"},
+                "spec": {"retryStrategy": {"retryPolicy": policy}, "templates": [{"name": "step"}]},
+                "status": {"nodes": {format!("{name}-1"): {"templateName": "step"}, format!("{name}-2"): {"templateName": "step"}}}})
+        };
+        let pod = |workflow: &str, name: &str| {
+            let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop",
+                "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": workflow, "uid": workflow, "controller": true}]}});
+            let Ok(Object::Pod(pod)) = Object::from_json(pod) else { panic!("a pod") };
+            pod
+        };
+        let (both, none) = (view(vec![workflow("a", "Always"), workflow("b", "OnError")]), view(Vec::new()));
+        let mut reader = Reader::default();
+        let first = reader.stake_of(&both, &pod("a", "a-1")).expect("it is there");
+        assert!(first.is_safe());
+        assert_eq!(reader.stake_of(&none, &pod("a", "a-2")), Some(first), "it is not asked for again");
+        assert!(reader.stake_of(&both, &pod("b", "b-1")).is_some_and(|stake| !stake.is_safe()));
+        assert_eq!(reader.stake_of(&none, &pod("a", "a-1")), None, "the last one is kept, and no other");
+        assert_eq!(reader.stake_of(&both, &pod("b", "b-3")), None, "a step that is not written down");
     }
 }

@@ -3,16 +3,16 @@
 //! The roll waits for them, up to the plan's deadline; everybody else who drains a node does not. So what is at stake is
 //! said beforehand.
 
-use std::collections::BTreeMap;
-
 use replank_model::object::batch::{ExitCodeOperator, Job, PodFailureAction, PodFailurePolicyRule};
 use replank_model::object::meta::Key;
-use replank_model::object::pod::Pod;
+use replank_model::object::pod::{Pod, RestartPolicy};
+use replank_model::selector::Selector;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::waited_for;
 use super::no_budget::common_labels;
+use super::worst::Worst;
 use replank_facts::batch::alerted;
 use replank_facts::batch::alerts::Alerts;
 use replank_facts::batch::rerun::{self, Rerun};
@@ -20,58 +20,73 @@ use replank_facts::batch::retry::Retried;
 use replank_facts::batch::{past, retry};
 use replank_facts::budget::{failed_sync, uncounted};
 use replank_facts::remedy::{BudgetBound, Edit, Remedy};
-use replank_facts::workload::Workload;
+use replank_facts::workload::{Workload, workload_of};
 use replank_protocol::policy::BatchKind;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut findings: BTreeMap<Workload, Finding> = BTreeMap::new();
+    let mut findings = Worst::default();
+    let mut workflows = retry::Reader::default();
     let mut alerts = None;
-    for subject in &survey.subjects {
-        let Some(workload) = &subject.workload else { continue };
-        // What would be run again without leave has a finding of its own.
-        if rerun::is_unsafe(&subject.pod) && runs_again(survey, subject).is_some() {
+    for (workload, subject) in survey.batch() {
+        // What would be run again without leave has a finding of its own. A value that cannot be read counts as unsafe, and nothing more is said of it there.
+        let is_unsafe = rerun::declared(&subject.pod) == Some(Ok(Rerun::Unsafe));
+        if is_unsafe && runs_again(survey, &mut workflows, subject).is_some() {
             continue;
         }
-        let stake = stake(survey, workload, subject);
+        let stake = stake(survey, &mut workflows, subject);
         // What costs nothing but a run, and may be run again, is as its author wants it.
         let is_wanted = |stake: &Stake| stake.severity == Severity::Info && is_safe(&subject.pod);
         let stake = stake.filter(|stake| !is_wanted(stake) && !is_protected(survey, subject));
-        let Some(mut stake) = stake else { continue };
-        if stake.severity == Severity::Warning {
-            let alerts = alerts.get_or_insert_with(|| Alerts::read(survey.view));
-            stake.text.push_str(&who_is_alerted(survey, subject, alerts));
-        }
-        // Every other remedy has the work run again.
-        if rerun::is_unsafe(&subject.pod) {
-            stake.remedy = kept_from_drains(survey, workload);
-        }
-        let finding = finding(survey, workload, stake);
-        let known = findings.entry(workload.clone()).or_insert_with(|| finding.clone());
-        if finding.severity < known.severity {
-            *known = finding;
-        }
+        let Some(stake) = stake else { continue };
+        findings.take(workload, stake.severity, || finding(survey, (workload, subject), &stake, &mut alerts));
     }
-    findings.into_values().collect()
+    findings.findings()
 }
 
 /// What an eviction does to the work.
 pub(super) struct Stake {
     pub(super) severity: Severity,
     pub(super) text: String,
-    remedy: Remedy,
+    cure: Cure,
+}
+
+/// What helps, unless the work must not be run again.
+#[derive(Clone, Copy)]
+enum Cure {
+    /// To wait for it.
+    Wait,
+    /// To ignore disruptions, before any other rule of its failure policy.
+    IgnoreFirst,
+    /// To ignore disruptions.
+    Ignore,
+    /// To keep every drain from it.
+    Keep,
+    /// To retry lost steps.
+    Retry,
 }
 
 /// What an eviction does to the work of a batch pod; none where nothing is known of it.
-pub(super) fn stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Option<Stake> {
+pub(super) fn stake(survey: &Survey<'_>, workflows: &mut retry::Reader, subject: &Subject) -> Option<Stake> {
     match subject.batch_kind()? {
         BatchKind::Job => job_stake(survey, subject),
-        BatchKind::Workflow => workflow_stake(survey, subject),
-        BatchKind::RunsOnce => Some(custom_stake(survey, workload, subject)),
+        BatchKind::Workflow => workflow_stake(survey, workflows, subject),
+        BatchKind::RunsOnce => Some(custom_stake(subject)),
         BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => None,
     }
 }
 
-fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
+fn finding(
+    survey: &Survey<'_>,
+    (workload, subject): (&Workload, &Subject),
+    stake: &Stake,
+    alerts: &mut Option<Alerts>,
+) -> Finding {
+    let alerted = match stake.severity {
+        Severity::Warning => {
+            who_is_alerted(survey, subject, alerts.get_or_insert_with(|| Alerts::read(survey.view)))
+        }
+        Severity::Blocking | Severity::Info => String::new(),
+    };
     let since = past::started(survey.view, workload);
     let running = since.map_or(String::new(), |since| format!("; running for {}", survey.now() - since));
     let past = past::of(survey.view, workload).map_or(String::new(), |past| format!("; {past}"));
@@ -81,8 +96,31 @@ fn finding(survey: &Survey<'_>, workload: &Workload, stake: Stake) -> Finding {
         rule: Rule::BatchUnprotected,
         severity: stake.severity,
         object: ObjectName { kind: workload.kind.clone(), key: workload.key.clone() },
-        reason: format!("{}{running}{past}{schedule}", stake.text),
-        remedy: stake.remedy,
+        reason: format!("{}{alerted}{running}{past}{schedule}", stake.text),
+        // Every other remedy has the work run again.
+        remedy: match rerun::is_unsafe(&subject.pod) {
+            true => kept_from_drains(survey, workload, None),
+            false => remedy(survey, workload, stake.cure),
+        },
+    }
+}
+
+fn remedy(survey: &Survey<'_>, workload: &Workload, cure: Cure) -> Remedy {
+    match cure {
+        Cure::Wait => waited_for(survey, "6h", false),
+        Cure::IgnoreFirst => Remedy::look(
+            "ignore disruptions in the first rule of the Job's podFailurePolicy: {action: Ignore, onPodConditions: \
+                                 [{type: DisruptionTarget}]}",
+        ),
+        Cure::Ignore => Remedy::look(
+            "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
+             [{type: DisruptionTarget}]}]}",
+        ),
+        Cure::Keep => budget_until_over(survey, workload).unwrap_or_else(|| waited_for(survey, "6h", false)),
+        Cure::Retry => Remedy::look(
+            "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
+                      {duration: 30s}}",
+        ),
     }
 }
 
@@ -123,10 +161,14 @@ pub(super) fn is_safe(pod: &Pod) -> bool {
 }
 
 /// What has an evicted pod's work run again, if anything does.
-pub(super) fn runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
+pub(super) fn runs_again(
+    survey: &Survey<'_>,
+    workflows: &mut retry::Reader,
+    subject: &Subject,
+) -> Option<String> {
     match subject.batch_kind()? {
         BatchKind::Job => job_runs_again(survey, subject),
-        BatchKind::Workflow => workflow_runs_again(survey, subject),
+        BatchKind::Workflow => workflow_runs_again(survey, workflows, subject),
         BatchKind::RunsOnce | BatchKind::NotSafeToEvict | BatchKind::DoNotDisrupt | BatchKind::Selected => {
             let owner = subject.pod.meta.controller()?;
             Some(format!("{} {} may make it again", owner.kind, owner.name))
@@ -145,8 +187,13 @@ fn job_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
 }
 
 /// The same of a Workflow's step.
-fn workflow_runs_again(survey: &Survey<'_>, subject: &Subject) -> Option<String> {
-    let retry::Stake::Strategy { evicted, deleted, .. } = retry::stake_of(survey.view, &subject.pod)? else {
+fn workflow_runs_again(
+    survey: &Survey<'_>,
+    workflows: &mut retry::Reader,
+    subject: &Subject,
+) -> Option<String> {
+    let stake = workflows.stake_of(survey.view, &subject.pod)?;
+    let retry::Stake::Strategy { evicted, deleted, .. } = stake else {
         return None;
     };
     let words = match (evicted, deleted) {
@@ -199,18 +246,12 @@ fn job_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
             (Severity::Warning, format!("{written}, and {failed} failed already: an eviction fails the Job"))
         }
     };
-    let remedy = match cost {
-        Cost::Time => waited_for(survey, "6h", false),
-        Cost::Job(Why::Rule) => Remedy::look(
-            "ignore disruptions in the first rule of the Job's podFailurePolicy: {action: Ignore, onPodConditions: \
-                                 [{type: DisruptionTarget}]}",
-        ),
-        Cost::Failure | Cost::Index | Cost::Job(Why::Limit) => Remedy::look(
-            "ignore disruptions in the Job's spec: podFailurePolicy: {rules: [{action: Ignore, onPodConditions: \
-             [{type: DisruptionTarget}]}]}",
-        ),
+    let cure = match cost {
+        Cost::Time => Cure::Wait,
+        Cost::Job(Why::Rule) => Cure::IgnoreFirst,
+        Cost::Failure | Cost::Index | Cost::Job(Why::Limit) => Cure::Ignore,
     };
-    Some(Stake { severity, text, remedy })
+    Some(Stake { severity, text, cure })
 }
 
 /// Failures that a Job bears where it says nothing.
@@ -273,33 +314,47 @@ fn fits_eviction(rule: &PodFailurePolicyRule) -> bool {
 }
 
 /// Of custom resources nothing is known but that their pods run to an end.
-fn custom_stake(survey: &Survey<'_>, workload: &Workload, subject: &Subject) -> Stake {
+fn custom_stake(subject: &Subject) -> Stake {
     let policy = subject.pod.spec.restart_policy.map_or("Never", |policy| policy.as_str());
     Stake {
         severity: Severity::Warning,
         text: format!(
             "restartPolicy {policy} and no disruption budget protects it: an eviction kills its work"
         ),
-        remedy: budget_until_over(survey, workload).unwrap_or_else(|| waited_for(survey, "6h", false)),
+        cure: Cure::Keep,
     }
 }
 
-/// What keeps every drain from the pods of work that must not be run again.
-pub(super) fn kept_from_drains(survey: &Survey<'_>, workload: &Workload) -> Remedy {
+/// What keeps every drain from the pods of work that must not be run again, below what is to be done `first`.
+pub(super) fn kept_from_drains(survey: &Survey<'_>, workload: &Workload, first: Option<&str>) -> Remedy {
     let look = "a disruption budget over its pods with minAvailable: 9999 keeps every drain from it, and a roll waits for it";
-    budget_until_over(survey, workload).map_or_else(|| Remedy::look(look), |remedy| remedy.or_look(look))
+    match (budget_until_over(survey, workload), first) {
+        (Some(remedy), Some(first)) => remedy.or_look(look).look_first(first),
+        (Some(remedy), None) => remedy.or_look(look),
+        (None, Some(first)) => Remedy::look(format!("{first}\n{look}")),
+        (None, None) => Remedy::look(look),
+    }
 }
 
-/// A budget that lets none of a workload's pods go. A plain number holds for whatever makes them.
+/// A budget that lets none of a workload's pods go. A plain number holds for whatever makes them. It must not hold what is kept up for ever.
 fn budget_until_over(survey: &Survey<'_>, workload: &Workload) -> Option<Remedy> {
     let bound = BudgetBound::MinAvailable("9999".into());
     let selector = common_labels(survey, workload)?;
+    let selected: Selector = selector.parse().ok()?;
+    let is_other = |pod: &Pod| {
+        pod.spec.restart_policy.is_none_or(|policy| policy == RestartPolicy::Always)
+            && workload_of(survey.view, pod).as_ref() != Some(workload)
+    };
+    let mut pods = survey.view.select_pods(&workload.key.namespace, &selected);
+    if pods.any(|ix| is_other(&survey.view.pods[ix])) {
+        return None;
+    }
     let edit = Edit::CreateBudget { key: workload.key.clone(), selector, bound };
     Some(Remedy::edit(edit).note("a plain number: until the run is over"))
 }
 
-fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
-    let stake = retry::stake_of(survey.view, &subject.pod)?;
+fn workflow_stake(survey: &Survey<'_>, workflows: &mut retry::Reader, subject: &Subject) -> Option<Stake> {
+    let stake = workflows.stake_of(survey.view, &subject.pod)?;
     let budget = match survey.view.budgets_of(subject.ix) {
         [] => "no disruption budget and ",
         _ => "",
@@ -307,13 +362,7 @@ fn workflow_stake(survey: &Survey<'_>, subject: &Subject) -> Option<Stake> {
     Some(Stake {
         severity: if stake.is_safe() { Severity::Info } else { Severity::Warning },
         text: format!("{budget}{}", stake.consequence()),
-        remedy: match stake.is_safe() {
-            true => waited_for(survey, "6h", false),
-            false => Remedy::look(
-                "retry lost steps in the Workflow's spec: retryStrategy: {retryPolicy: Always, limit: 3, backoff: \
-                      {duration: 30s}}",
-            ),
-        },
+        cure: if stake.is_safe() { Cure::Wait } else { Cure::Retry },
     })
 }
 

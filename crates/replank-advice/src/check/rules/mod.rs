@@ -66,6 +66,7 @@ mod tolerates_everything;
 mod version_skew;
 mod waits_in_vain;
 mod webhook_backend;
+mod worst;
 mod zone_bound;
 
 use super::finding::Finding;

@@ -1,5 +1,7 @@
 //! Several replicas and no budget: nothing keeps them from going together.
 
+use std::collections::BTreeSet;
+
 use replank_model::object::meta::Key;
 use replank_model::object::pod::Pod;
 use replank_model::selector::Selector;
@@ -99,8 +101,12 @@ fn free_name(survey: &Survey<'_>, workload: &Workload) -> String {
 /// Labels that all pods of a workload have with equal values, less those that change with every rollout.
 pub(super) fn common_labels(survey: &Survey<'_>, workload: &Workload) -> Option<String> {
     let is_generated = |key: &str| GENERATED.contains(&key) || key.starts_with("topology.kubernetes.io/");
-    let owner = survey.subjects_of(survey.workloads.get(workload)?).next()?.pod.meta.controller()?;
-    let pods: Vec<_> = survey.view.pods_of(&owner.uid).iter().map(|ix| &survey.view.pods[*ix]).collect();
+    let subjects = survey.subjects_of(survey.workloads.get(workload)?);
+    // Of a CronJob several Jobs may run.
+    let owners: BTreeSet<_> =
+        subjects.filter_map(|subject| Some(&subject.pod.meta.controller()?.uid)).collect();
+    let pods = owners.into_iter().flat_map(|owner| survey.view.pods_of(owner));
+    let pods: Vec<_> = pods.map(|ix| &survey.view.pods[*ix]).collect();
     let labels = pods.first()?.meta.labels.iter().filter(|(key, value)| {
         !is_generated(key) && pods.iter().all(|pod| pod.meta.labels.value(key) == Some(&**value))
     });

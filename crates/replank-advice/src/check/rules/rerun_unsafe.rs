@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use replank_facts::batch::rerun::{self, RERUN, Rerun};
+use replank_facts::batch::retry;
 use replank_facts::plan::OnDeadline;
 use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
 use replank_protocol::policy::BatchKind;
@@ -12,12 +13,18 @@ use super::super::survey::{Subject, Survey};
 use super::batch_unprotected::{is_protected, kept_from_drains, runs_again};
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut findings = BTreeMap::new();
-    for subject in &survey.subjects {
-        let found = match rerun::declared(&subject.pod) {
-            Some(Err(text)) => Some(unread(subject, text)),
-            Some(Ok(Rerun::Unsafe)) => declared(survey, subject),
-            Some(Ok(Rerun::Safe)) | None => None,
+    let mut findings: BTreeMap<ObjectName, Finding> = BTreeMap::new();
+    let mut workflows = retry::Reader::default();
+    let declaring = survey.subjects.iter().filter_map(|one| Some((one, rerun::declared(&one.pod)?)));
+    let mut declaring: Vec<(&Subject, Result<Rerun, &str>)> = declaring.collect();
+    declaring.sort_by_key(|(subject, _)| &subject.workload);
+    for (subject, says) in declaring {
+        let found = match says {
+            Err(text) => Some(unread(subject, text)),
+            // What is said of a workload is said once, however many pods it has.
+            Ok(Rerun::Unsafe) if findings.contains_key(&object_of(subject)) => None,
+            Ok(Rerun::Unsafe) => declared(survey, &mut workflows, subject),
+            Ok(Rerun::Safe) => None,
         };
         if let Some(found) = found {
             findings.entry(found.object.clone()).or_insert(found);
@@ -43,10 +50,14 @@ fn unread(subject: &Subject, text: &str) -> Finding {
     }
 }
 
-fn declared(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
+fn object_of(subject: &Subject) -> ObjectName {
+    workload_or_pod(subject.workload.as_ref(), &subject.pod)
+}
+
+fn declared(survey: &Survey<'_>, workflows: &mut retry::Reader, subject: &Subject) -> Option<Finding> {
     let Some(kind) = subject.batch_kind() else { return Some(moved(subject)) };
     // Nobody evicts what a budget keeps.
-    let again = runs_again(survey, subject).filter(|_| !is_protected(survey, subject))?;
+    let again = runs_again(survey, workflows, subject).filter(|_| !is_protected(survey, subject))?;
     let wait = survey.terms.batch.wait;
     let then = match survey.terms.batch.on_deadline {
         OnDeadline::Pause => "then the run pauses",
@@ -56,7 +67,7 @@ fn declared(survey: &Survey<'_>, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         rule: Rule::RerunUnsafe,
         severity: Severity::Warning,
-        object: workload_or_pod(subject.workload.as_ref(), &subject.pod),
+        object: object_of(subject),
         reason: format!(
             "declared unsafe to run again, and an eviction has it run again: {again}. A roll waits {wait} for it, {then}; other drains evict it"
         ),
@@ -69,7 +80,7 @@ fn moved(subject: &Subject) -> Finding {
     Finding {
         rule: Rule::RerunUnsafe,
         severity: Severity::Warning,
-        object: workload_or_pod(subject.workload.as_ref(), &subject.pod),
+        object: object_of(subject),
         reason: format!("{RERUN}: unsafe on a pod that is not a batch pod: it is moved like any other"),
         remedy: "select it in the plan (batch.selector) if it does work that ends, or remove the annotation"
             .into(),
@@ -90,7 +101,7 @@ fn remedy(survey: &Survey<'_>, subject: &Subject, kind: BatchKind) -> Remedy {
         }
     };
     match &subject.workload {
-        Some(workload) => kept_from_drains(survey, workload).look_first(next),
+        Some(workload) => kept_from_drains(survey, workload, Some(next)),
         None => Remedy::look(next),
     }
 }
@@ -150,8 +161,49 @@ mod tests {
         assert!(again[0].ends_with(budget) && !again[0].contains("Ignore"), "{again:?}");
         // A value that cannot be read is no leave to run it again.
         assert_eq!(of(Rule::BatchUnprotected, json!({"backoffLimit": 0}), "never"), [budget]);
+        assert_eq!(
+            of(Rule::BatchUnprotected, json!({}), "never"),
+            [budget],
+            "no finding of its own says what is at stake"
+        );
         let safe = of(Rule::BatchUnprotected, json!({"backoffLimit": 0}), "safe");
         assert!(safe[0].contains("podFailurePolicy: {rules: [{action: Ignore"), "{safe:?}");
+    }
+
+    #[test]
+    fn what_an_eviction_costs_is_told_though_the_declaration_cannot_be_read() {
+        let with = |value: &str| {
+            let extra = json!({"metadata": {"labels": {"app": "t"}, "annotations": {RERUN: value}}, "spec": {"restartPolicy": "Never"}});
+            let training = pod("t-0", "n", Some(("example.com/v1", "TrainingJob", "t")), extra);
+            found(Rule::BatchUnprotected, vec![node("n", "a"), training])
+        };
+        let unread = with("never");
+        assert!(unread.len() == 1 && unread[0].contains("an eviction kills its work"), "{unread:?}");
+        assert_eq!(with("unsafe"), [""; 0], "that it may be made again is what is wrong with it");
+    }
+
+    #[test]
+    fn a_budget_covers_all_runs_of_a_cron_job_and_nothing_that_is_kept_up() {
+        let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "pay", "namespace": "shop", "uid": "pay"},
+            "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": {"spec": {}}}}}});
+        let run = |name: &str| {
+            let owner = json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "pay", "uid": "pay", "controller": true}]);
+            let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "shop", "uid": name, "ownerReferences": owner},
+                "spec": {"template": {"spec": {}}}, "status": {}});
+            let extra = json!({"metadata": {"labels": {"app": "pay", "batch.kubernetes.io/job-name": name}, "annotations": {RERUN: "unsafe"}},
+                "spec": {"restartPolicy": "Never"}});
+            vec![job, pod(&format!("{name}-p"), "n", Some(("batch/v1", "Job", name)), extra)]
+        };
+        let with = |more: Vec<Value>| {
+            remedies(Rule::RerunUnsafe, [vec![node("n", "a"), cron.clone()], run("pay-1"), more].concat())
+                .remove(0)
+        };
+        let one = with(Vec::new());
+        assert!(one.contains("--selector='app=pay,batch.kubernetes.io/job-name=pay-1'"), "{one}");
+        let both = with(run("pay-2"));
+        assert!(both.contains("create pdb pay --selector='app=pay' --min-available=9999"), "{both}");
+        let beside = with([run("pay-2"), service("pay", &["n"], &json!({}))].concat());
+        assert!(!beside.contains("create pdb") && beside.contains("keeps every drain from it"), "{beside}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_facts::cluster_name::named_by_tags;
 use replank_facts::groups::instance_id_of;
 use replank_model::view::View;
 use serde_json::Value;
@@ -10,10 +11,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::report::words::count;
 
-/// Tags whose keys end in a cluster's name.
-const NAMED_BY: [&str; 2] = ["kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/"];
-/// EKS's own tags of the groups behind its node groups.
-const EKS: &str = "eks:cluster-name";
+/// EKS's own tag of the groups behind its node groups.
 const NODE_GROUP: &str = "eks:nodegroup-name";
 
 /// Takes the groups of other clusters out of the answers of describe-auto-scaling-groups and describe-nodegroup, and says why each is none of this cluster's.
@@ -103,15 +101,7 @@ fn tags(group: &Value) -> impl Iterator<Item = (&str, &str)> {
 
 /// The clusters that a group's tags name.
 fn clusters(group: &Value) -> BTreeSet<String> {
-    let named = |(key, value): (&str, &str)| {
-        if key == EKS {
-            return Some(value.to_owned());
-        }
-        let name = NAMED_BY.iter().find_map(|prefix| key.strip_prefix(prefix))?;
-        // The other tags of Cluster Autoscaler have their own words there.
-        (name != "enabled" && !name.contains('/')).then(|| name.to_owned())
-    };
-    tags(group).filter_map(named).collect()
+    named_by_tags(tags(group))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! What it does in which mode, and its defaults: README.md and pkg/config/config.go of aws/aws-node-termination-handler. Instances of managed node groups are drained
 //! by EKS, and those of Karpenter by Karpenter: neither needs it.
 
-mod part;
 mod spot_work;
 #[cfg(test)]
 mod tests;
@@ -24,10 +23,10 @@ use replank_model::text::NodeName;
 use replank_model::time::Span;
 use replank_protocol::provisioner::Provisioner;
 
-use super::super::finding::{Finding, ObjectName, Severity, counted};
+use super::super::finding::{Finding, ObjectName, Rule, Severity, counted};
 use super::super::survey::Survey;
 use super::daemon_missing::named;
-use part::{finding, is_spot};
+use crate::audit::is_spot;
 
 /// Messages about an instance come within minutes; what is kept for less may be gone before the handler is up again (its README keeps them for 300 s).
 const KEPT: Span = Span::from_minutes(5);
@@ -75,18 +74,19 @@ pub(in super::super) fn find(survey: &Survey<'_>, account: &Account) -> Vec<Find
     if handlers.is_empty() && !runs_replank(survey.view) {
         findings.push(nobody(&own));
     }
+    let groups = Groups::of(survey, account);
     for handler in &handlers {
         findings.extend(of_handler(survey, handler, &own));
         match handler.mode {
             Mode::Queue => {
-                findings.extend(hooks(account, handler, &own));
-                findings.extend(rules(survey, account, handler));
+                findings.extend(hooks(&groups, handler));
+                findings.extend(rules(survey, &groups, handler));
                 findings.extend(queue(account, handler));
             }
-            Mode::Metadata => findings.extend(metadata(survey, account, handler, &own)),
+            Mode::Metadata => findings.extend(metadata(survey, &groups, handler, &own)),
         }
     }
-    findings.extend(heartbeats(account, &handlers, &own, survey));
+    findings.extend(heartbeats(&groups, &handlers, &own, survey));
     findings.extend(spot_work::find(survey, &own));
     findings
 }
@@ -99,7 +99,7 @@ pub(in super::super) fn unanswered(survey: &Survey<'_>, account: &Account) -> Ve
         return Vec::new();
     }
     let has_queue = handlers(survey.view).iter().any(|handler| handler.mode == Mode::Queue);
-    let without_hooks = account.hooks.is_none() || hooks_unread(account, &own);
+    let without_hooks = account.hooks.is_none() || Groups::of(survey, account).are_unread();
     let parts = [
         (
             account.groups.is_none(),
@@ -138,6 +138,10 @@ fn own_nodes<'a>(survey: &'a Survey<'_>) -> Vec<&'a Node> {
         !node.meta.labels.contains_key(LABEL_EKS_NODEGROUP) && !Provisioner::of(node).keeps_its_nodes()
     };
     survey.node_objects().map(|node| &**node).filter(is_own).collect()
+}
+
+fn finding(object: ObjectName, severity: Severity, reason: String, remedy: impl Into<String>) -> Finding {
+    Finding { rule: Rule::TerminationSetup, severity, object, reason, remedy: remedy.into().into() }
 }
 
 fn object_of(handler: &Handler) -> ObjectName {
@@ -228,33 +232,43 @@ fn longest(survey: &Survey<'_>, nodes: &[&Node]) -> Option<(Span, Key)> {
         .max_by(|(a, one), (b, other)| a.cmp(b).then_with(|| other.cmp(one)))
 }
 
-/// The groups that are not EKS's to look after.
-fn own_groups(account: &Account) -> impl Iterator<Item = &Group> {
-    account.groups.iter().flatten().filter(|group| !group.is_managed)
+/// The groups of this cluster that are not EKS's to look after, and what the account says of them.
+struct Groups<'a> {
+    account: &'a Account,
+    all: Vec<&'a Group>,
 }
 
-fn ends<'a>(account: &'a Account, group: &'a str) -> impl Iterator<Item = &'a Hook> {
-    account.hooks.iter().flatten().filter(move |hook| hook.at_termination && hook.group == group)
-}
+impl<'a> Groups<'a> {
+    fn of(survey: &Survey<'_>, account: &'a Account) -> Self {
+        let nodes = survey.view.nodes.unordered().map(|(_, node)| node);
+        let instances = nodes.map(|node| instance_id_of(node).to_string()).collect();
+        Self { account, all: account.own_groups(&instances) }
+    }
 
-/// Whether there are fewer answers on hooks than groups: which group an empty one is of cannot be seen. Groups whose instances are elsewhere are not looked after here.
-fn hooks_unread(account: &Account, own: &[&Node]) -> bool {
-    let here: BTreeSet<String> = own.iter().map(|node| instance_id_of(node).to_string()).collect();
-    let is_here = |group: &&Group| {
-        group.instances.is_empty() || group.instances.iter().any(|instance| here.contains(instance))
-    };
-    let named = |group: &&Group| account.hooks.iter().flatten().any(|hook| hook.group == group.name);
-    own_groups(account).filter(is_here).filter(|group| !named(group)).count() > account.without_hooks
+    /// Hooks that hold an instance of a group when it is terminated.
+    fn ends(&self, group: &Group) -> impl Iterator<Item = &'a Hook> {
+        self.hooks_of(group).filter(|hook| hook.at_termination)
+    }
+
+    fn hooks_of(&self, group: &Group) -> impl Iterator<Item = &'a Hook> {
+        self.account.hooks.iter().flatten().filter(move |hook| hook.group == group.name)
+    }
+
+    /// Whether there are fewer answers on hooks than groups: which group an empty one is of cannot be seen.
+    fn are_unread(&self) -> bool {
+        let unnamed = self.all.iter().filter(|group| self.hooks_of(group).next().is_none());
+        unnamed.count() > self.account.without_hooks
+    }
 }
 
 /// Groups without a hook, or without the tag that the handler asks for.
-fn hooks(account: &Account, handler: &Handler, own: &[&Node]) -> Vec<Finding> {
+fn hooks(groups: &Groups<'_>, handler: &Handler) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let are_read = account.hooks.is_some() && !hooks_unread(account, own);
-    for group in own_groups(account) {
-        let is_held = ends(account, &group.name).next().is_some();
+    let are_read = groups.account.hooks.is_some() && !groups.are_unread();
+    for group in &groups.all {
+        let is_held = groups.ends(group).next().is_some();
         // Who has a hook for launches only was asked about.
-        let is_named = account.hooks.iter().flatten().any(|hook| hook.group == group.name);
+        let is_named = groups.hooks_of(group).next().is_some();
         if !is_held && (are_read || is_named) {
             findings.push(finding(
                 group_name(&group.name),
@@ -282,14 +296,15 @@ fn hooks(account: &Account, handler: &Handler, own: &[&Node]) -> Vec<Finding> {
 }
 
 /// Events for which no rule is on, or whose rule does not send to the queue.
-fn rules(survey: &Survey<'_>, account: &Account, handler: &Handler) -> Vec<Finding> {
+fn rules(survey: &Survey<'_>, groups: &Groups<'_>, handler: &Handler) -> Vec<Finding> {
+    let account = groups.account;
     let Some(rules) = &account.rules else { return Vec::new() };
     let is_spot = survey.node_objects().any(|node| is_spot(node));
     let mut findings = Vec::new();
     for (source, kind, missed, severity) in EVENTS {
         let is_about_spot = kind.contains("Spot") || kind.contains("Rebalance");
         let sends_itself = kind.contains("Lifecycle")
-            && own_groups(account).all(|group| ends(account, &group.name).any(|hook| hook.target.is_some()));
+            && groups.all.iter().all(|group| groups.ends(group).any(|hook| hook.target.is_some()));
         if (is_about_spot && !is_spot) || sends_itself {
             continue;
         }
@@ -373,10 +388,10 @@ fn receipts(limit: Option<i64>, handler: &Handler, drain: Span) -> Option<(Strin
 }
 
 /// What the handler does not see from the instances' metadata.
-fn metadata(survey: &Survey<'_>, account: &Account, handler: &Handler, own: &[&Node]) -> Vec<Finding> {
+fn metadata(survey: &Survey<'_>, groups: &Groups<'_>, handler: &Handler, own: &[&Node]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if handler.sees_groups() == Some(false) && own_groups(account).next().is_some() {
-        let held = own_groups(account).any(|group| ends(account, &group.name).next().is_some());
+    if handler.sees_groups() == Some(false) && !groups.all.is_empty() {
+        let held = groups.all.iter().any(|group| groups.ends(group).next().is_some());
         let then = if held { "; their lifecycle hook holds them, and nobody completes it" } else { "" };
         findings.push(finding(
             object_of(handler),
@@ -411,18 +426,18 @@ fn metadata(survey: &Survey<'_>, account: &Account, handler: &Handler, own: &[&N
 }
 
 /// Hooks that hold an instance for less time than its pods may take.
-fn heartbeats(account: &Account, handlers: &[Handler], own: &[&Node], survey: &Survey<'_>) -> Vec<Finding> {
+fn heartbeats(groups: &Groups<'_>, handlers: &[Handler], own: &[&Node], survey: &Survey<'_>) -> Vec<Finding> {
     let by_instance: BTreeMap<String, &Node> =
         own.iter().map(|node| (instance_id_of(node).to_string(), *node)).collect();
     let queued = || handlers.iter().filter(|handler| handler.mode == Mode::Queue);
     let renews = queued().find_map(Handler::heartbeat);
     let until = renews.and_then(|_| queued().find_map(Handler::heartbeat_until));
     let mut findings = Vec::new();
-    for group in own_groups(account) {
+    for group in &groups.all {
         let nodes: Vec<&Node> =
             group.instances.iter().filter_map(|id| by_instance.get(id).copied()).collect();
         let longest = longest(survey, &nodes);
-        for hook in ends(account, &group.name) {
+        for hook in groups.ends(group) {
             if let Some(every) = renews.filter(|every| *every >= hook.heartbeat) {
                 findings.push(finding(
                     group_name(&group.name),

@@ -146,6 +146,50 @@ fn in_imds_mode_terminations_by_the_group_and_nodes_without_it_are_found() {
 }
 
 #[test]
+fn groups_of_other_clusters_are_not_looked_after() {
+    let queued = || vec![own("n"), queue_mode(&[("HEARTBEAT_INTERVAL", "60")])];
+    let tag = |cluster: &str| json!({"Key": format!("kubernetes.io/cluster/{cluster}"), "Value": "owned"});
+    let with = |cluster: &str, instances: Value| {
+        let mut answers = account();
+        let groups = answers[0]["AutoScalingGroups"].as_array_mut().expect("a list");
+        groups[0]["Tags"].as_array_mut().expect("a list").push(tag("shop"));
+        groups.push(json!({"AutoScalingGroupName": "data", "Instances": instances, "Tags": [tag(cluster)]}));
+        answers.push(json!({"LifecycleHooks": []}));
+        // One that ends before the handler's heartbeat.
+        answers
+            .push(json!({"LifecycleHooks": [{"LifecycleHookName": "short", "AutoScalingGroupName": "data",
+            "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING", "HeartbeatTimeout": 30}]}));
+        (found(queued(), &answers[..6]), found(queued(), &answers))
+    };
+    let elsewhere = || json!([{"InstanceId": "i-elsewhere"}]);
+    let none = (Vec::new(), Vec::new());
+    assert_eq!(with("other", elsewhere()), none);
+    assert_eq!(with("other", json!([])), none, "its tag names another cluster");
+    for instances in [elsewhere(), json!([])] {
+        let (hookless, short) = with("shop", instances);
+        assert!(
+            hookless.len() == 2
+                && hookless[0].contains("AutoScalingGroup data: does not give")
+                && hookless[1].contains("AutoScalingGroup data: has no lifecycle hook"),
+            "{hookless:?}"
+        );
+        assert!(short.iter().any(|one| one.contains("hook short gives up after 30s")), "{short:?}");
+    }
+    let unsent = |cluster: &str| {
+        let mut answers = account();
+        answers[1]["LifecycleHooks"][0]["NotificationTargetARN"] = json!("arn:aws:sqs:eu-west-1:1:nth");
+        answers[2]["Rules"] = json!([]);
+        let groups = answers[0]["AutoScalingGroups"].as_array_mut().expect("a list");
+        groups[0]["Tags"].as_array_mut().expect("a list").push(tag("shop"));
+        groups
+            .push(json!({"AutoScalingGroupName": "data", "Instances": elsewhere(), "Tags": [tag(cluster)]}));
+        found(queued(), &answers).iter().filter(|one| one.contains("Lifecycle Action")).count()
+    };
+    assert_eq!(unsent("other"), 0, "the hooks of this cluster's groups send by themselves");
+    assert_eq!(unsent("shop"), 1);
+}
+
+#[test]
 fn without_a_handler_nodes_of_no_managed_group_are_named() {
     let none = found(vec![own("n")], &account());
     assert_eq!(none.len(), 1);

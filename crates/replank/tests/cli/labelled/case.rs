@@ -24,6 +24,12 @@ pub(crate) struct Case {
     pub(crate) plan: Option<Value>,
     /// Auto Scaling groups, for `--groups`.
     pub(crate) groups: Vec<Value>,
+    /// What AWS's command line prints, for `--aws`.
+    pub(crate) aws: Vec<Value>,
+    /// Lines of a list of images, for `--bad-images`.
+    pub(crate) bad_images: Vec<String>,
+    /// Whether it is checked with `--managed-update`.
+    pub(crate) managed_update: bool,
     /// The cluster's entries.
     pub(crate) cluster: Vec<Value>,
     /// What must be found, and what may be.
@@ -115,6 +121,9 @@ impl Case {
             roll: entry.text("roll"),
             plan: entry.take("plan"),
             groups: entry.list("groups"),
+            aws: entry.list("aws"),
+            bad_images: entry.texts("bad images"),
+            managed_update: entry.flag("managed update"),
             cluster: entry.list("cluster"),
             labels: entry.list("expect").iter().map(|line| Label::of(line, &place)).collect(),
             topic: topic.to_owned(),

@@ -105,6 +105,14 @@ impl Cluster {
         json!({"apiVersion": "v1", "kind": "List", "items": items})
     }
 
+    /// What AWS's command line would print: an answer on groups gets their instances, and any other is whole.
+    pub(crate) fn answer(&self, given: &Value) -> Value {
+        match given["AutoScalingGroups"].as_array() {
+            Some(groups) => self.groups(groups),
+            None => given.clone(),
+        }
+    }
+
     /// What `aws autoscaling describe-auto-scaling-groups` would print.
     pub(crate) fn groups(&self, given: &[Value]) -> Value {
         let groups: Vec<Value> = given

@@ -47,6 +47,15 @@ impl Entry {
         }
     }
 
+    /// Takes what is so or not; it is not where nothing is said.
+    pub(crate) fn flag(&mut self, name: &str) -> bool {
+        match self.take(name) {
+            None => false,
+            Some(Value::Bool(flag)) => flag,
+            Some(other) => panic!("{}: {name} is true or false, not {other}", self.place),
+        }
+    }
+
     /// Takes a number.
     pub(crate) fn number(&mut self, name: &str) -> Option<usize> {
         let value = self.take(name)?;

@@ -85,13 +85,35 @@ fn check(case: &Case) -> (Vec<Value>, String) {
         arguments
             .extend(["--groups".into(), scratch(&file("groups.json"), text(&cluster.groups(&case.groups)))]);
     }
+    if !case.aws.is_empty() {
+        arguments.extend(["--aws".into(), answers(case, &cluster)]);
+    }
+    if !case.bad_images.is_empty() {
+        let list = scratch(&file("images.txt"), case.bad_images.join("\n"));
+        arguments.extend(["--bad-images".into(), list]);
+    }
+    if case.managed_update {
+        arguments.push("--managed-update".into());
+    }
     let ran: super::common::Ran = command(&arguments).output().expect("the binary can be run").into();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     super::schemas::hold(&words, &ran.stdout);
     let again = format!("replank {}", arguments.join(" "));
-    // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot.
+    // 0: nothing; 3: findings; 6: kinds that no case needs are not in its snapshot, or answers of AWS.
     assert!(matches!(ran.code, Some(0 | 3 | 6)), "{}: {again}\n{}", case.full_name(), ran.stderr);
     (ran.json()["findings"].as_array().expect("a list of findings").clone(), again)
+}
+
+/// The directory of `--aws`, with a file for each answer and none of an earlier run.
+fn answers(case: &Case, cluster: &Cluster) -> String {
+    let directory =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("labelled/{}.aws", case.full_name()));
+    drop(std::fs::remove_dir_all(&directory));
+    for (at, answer) in case.aws.iter().enumerate() {
+        let name = format!("labelled/{}.aws/{at}.json", case.full_name());
+        scratch(&name, text(&cluster.answer(answer)));
+    }
+    directory.into_os_string().into_string().expect("the scratch path is text")
 }
 
 /// A command of a remedy that changes something, though nobody has proved it.

@@ -280,14 +280,7 @@ struct Read {
 impl Reader {
     /// The same as [`stake_of`].
     pub fn stake_of(&mut self, view: &View, pod: &Pod) -> Option<Stake> {
-        let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
-        let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
-        if self.last.as_ref().is_none_or(|(known, _)| *known != key) {
-            let read = raw(view, &key).map(|raw| Read { spec: spec_of(view, &raw), raw });
-            self.last = Some((key, read));
-        }
-        let (_, read) = self.last.as_ref()?;
-        let Read { raw, spec } = read.as_ref()?;
+        let Read { raw, spec } = self.read(view, pod)?;
         let nodes = raw.pointer("/status/nodes").and_then(Value::as_object);
         let node = node_of(raw, pod);
         if nodes.is_some_and(|nodes| !nodes.is_empty()) && node.is_none() {
@@ -296,6 +289,22 @@ impl Reader {
         }
         let template = node.and_then(|node| template_of_node(view, spec, node, pod));
         Some(Stake::of(strategy_of(spec, template.as_ref())))
+    }
+
+    /// The template that a pod of a Workflow was made from.
+    pub fn template_of(&mut self, view: &View, pod: &Pod) -> Option<Value> {
+        let Read { raw, spec } = self.read(view, pod)?;
+        template_of_node(view, spec, node_of(raw, pod)?, pod)
+    }
+
+    fn read(&mut self, view: &View, pod: &Pod) -> Option<&Read> {
+        let owner = pod.meta.controller().filter(|owner| &*owner.kind == "Workflow")?;
+        let key = Key { namespace: pod.meta.namespace.clone(), name: owner.name.clone() };
+        if self.last.as_ref().is_none_or(|(known, _)| *known != key) {
+            let read = raw(view, &key).map(|raw| Read { spec: spec_of(view, &raw), raw });
+            self.last = Some((key, read));
+        }
+        self.last.as_ref()?.1.as_ref()
     }
 }
 

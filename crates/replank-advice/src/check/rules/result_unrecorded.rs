@@ -17,15 +17,16 @@ const FINALIZER: &str = "workflows.argoproj.io/status";
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut bare: BTreeMap<&Workload, (usize, &'static str)> = BTreeMap::new();
-    for subject in &survey.subjects {
-        let (Some(BatchKind::Workflow), Some(workload)) = (subject.batch_kind(), &subject.workload) else {
+    let mut workflows = retry::Reader::default();
+    for (workload, subject) in survey.batch() {
+        if subject.batch_kind() != Some(BatchKind::Workflow) {
             continue;
-        };
+        }
         let is_kept = subject.pod.meta.finalizers.iter().any(|finalizer| &**finalizer == FINALIZER);
         if is_kept || survey.view.budgets_of(subject.ix).is_empty() {
             continue;
         }
-        let Some(stake) = retry::stake_of(survey.view, &subject.pod) else { continue };
+        let Some(stake) = workflows.stake_of(survey.view, &subject.pod) else { continue };
         bare.entry(workload).or_insert((0, consequence(&stake))).0 += 1;
     }
     let finding = |(workload, (count, consequence)): (&Workload, (usize, &str))| Finding {

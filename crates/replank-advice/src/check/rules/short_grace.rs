@@ -18,15 +18,13 @@ const DEFAULT_SECONDS: i64 = 30;
 
 pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut found: BTreeMap<&Workload, (usize, i64, Vec<String>)> = BTreeMap::new();
-    for subject in &survey.subjects {
-        let (Some(BatchKind::Workflow), Some(workload)) = (subject.batch_kind(), &subject.workload) else {
-            continue;
-        };
+    let mut workflows = retry::Reader::default();
+    for (workload, subject) in survey.batch() {
         let grace = subject.pod.grace_seconds();
-        let Some(raw) = retry::raw(survey.view, &workload.key).filter(|_| grace <= DEFAULT_SECONDS) else {
+        if subject.batch_kind() != Some(BatchKind::Workflow) || grace > DEFAULT_SECONDS {
             continue;
-        };
-        let Some(template) = retry::template_of(survey.view, &raw, &subject.pod).filter(saves) else {
+        }
+        let Some(template) = workflows.template_of(survey.view, &subject.pod).filter(saves) else {
             continue;
         };
         let (count, least, names) = found.entry(workload).or_insert((0, grace, Vec::new()));

@@ -4,6 +4,7 @@
 //! that a node shows.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -111,15 +112,20 @@ impl Releases {
         Self { rows, date: IMAGES_DATE.to_owned() }
     }
 
-    /// Rows that replace those of the same release, and more of them: in JSON, as `replank data --table images -o json` prints them. What is known is as new as the newest row.
+    /// Rows that replace those of the same release, and more of them: in JSON, as `replank data --table images -o json` prints them. Of two rows for one release the last
+    /// counts. What is known is as new as the newest row. How many were taken in.
     ///
     /// # Errors
     /// Where the text is of another form; nothing is taken in then.
     pub fn overlay(&mut self, text: &str) -> Result<usize, NotReleases> {
-        let more: Vec<Release> = serde_json::from_str(text)?;
+        let mut more: Vec<Release> = serde_json::from_str(text)?;
         if let Some(wrong) = more.iter().find(|one| one.version.parse::<ReleaseVersion>().is_err()) {
             return Err(NotReleases::Version(wrong.version.to_string()));
         }
+        let mut known = BTreeSet::new();
+        more.reverse();
+        more.retain(|one| known.insert(one.version.clone()));
+        more.reverse();
         let count = more.len();
         self.rows.retain(|row| more.iter().all(|one| one.version != row.version));
         self.rows.extend(more);
@@ -345,6 +351,24 @@ mod tests {
             "\"20261101\" is not a release such as 1.36.2-20260714"
         );
         assert_eq!(table, before);
+    }
+
+    #[test]
+    fn of_two_rows_for_one_release_the_last_counts() {
+        let mut table = Releases::embedded();
+        let count = table.rows().len();
+        let row = |containerd: &str, version: &str| {
+            format!(
+                r#"{{"releaseVersion": "{version}", "amazonLinux": "2023.14.20261020", "containerd": "{containerd}"}}"#
+            )
+        };
+        let [first, other, last] =
+            [("1", "1.36.9-20261101"), ("2", "1.35.9-20261101"), ("3", "1.36.9-20261101")]
+                .map(|(containerd, version)| row(containerd, version));
+        assert_eq!(table.overlay(&format!("[{first}, {other}, {last}]")).expect("it is of the form"), 2);
+        assert_eq!(table.rows().len(), count + 2);
+        let new: Vec<&str> = table.rows()[..2].iter().map(|one| &*one.containerd).collect();
+        assert_eq!(new, ["2", "3"]);
     }
 
     #[test]

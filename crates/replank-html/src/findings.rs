@@ -169,9 +169,11 @@ fn remedies(entry: &[&Finding], class: &str, out: &mut Markup) {
     out.raw("</details>");
 }
 
-/// What to do for several objects: commands below each other are one block to copy, and what is said again and again is said once.
+/// What to do for several objects: what is said again and again is said once, and commands of several objects are one block to copy. Where one of them has more than commands,
+/// it stands alone: of what is said `or:` before, or below a line that leads to it, nobody else's command is part.
 fn blocks(findings: &[&Finding]) -> Vec<Block> {
     let mut all: Vec<Block> = Vec::new();
+    let mut is_open = false;
     for finding in findings {
         let of_one = match finding.remedy_blocks.as_slice() {
             // A document of an older version has the text alone.
@@ -182,14 +184,16 @@ fn blocks(findings: &[&Finding]) -> Vec<Block> {
         if all.ends_with(&of_one) {
             continue;
         }
-        for block in of_one {
-            match all.last_mut() {
-                Some(last) if last.sort == Sort::Command && block.sort == Sort::Command => {
-                    last.text.push('\n');
-                    last.text.push_str(&block.text);
-                }
-                Some(_) | None => all.push(block),
-            }
+        let was_open =
+            std::mem::replace(&mut is_open, matches!(&*of_one, [only] if only.sort == Sort::Command));
+        if was_open
+            && is_open
+            && let (Some(last), [only]) = (all.last_mut(), of_one.as_slice())
+        {
+            last.text.push('\n');
+            last.text.push_str(&only.text);
+        } else {
+            all.extend(of_one);
         }
     }
     all

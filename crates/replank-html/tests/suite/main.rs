@@ -225,6 +225,37 @@ fn what_goes_to_a_shell_and_what_goes_to_a_file_are_copied_apart() {
 }
 
 #[test]
+fn commands_of_several_objects_are_copied_together_unless_one_of_them_has_a_choice() {
+    let finding = |name: &str, blocks: &[(&str, &str)]| {
+        let blocks: Vec<Value> =
+            blocks.iter().map(|(sort, text)| json!({"sort": sort, "text": text})).collect();
+        json!({"id": "r", "severity": "warning", "object": name, "reason": "the same", "remedy": "x", "remedyBlocks": blocks})
+    };
+    let plain = |name: &str| finding(name, &[("command", &format!("kubectl fix {name}"))]);
+    let choice = |name: &str| {
+        let [one, other] = ["one", "other"].map(|way| format!("kubectl {way} {name}"));
+        finding(name, &[("command", &one), ("lead", "or:"), ("command", &other)])
+    };
+    let copied = |findings: &[Value]| -> Vec<String> {
+        let page = with(&json!(findings));
+        let blocks = page.split("<pre>").skip(1);
+        blocks.filter_map(|rest| Some(rest.split_once("</pre>")?.0.to_owned())).collect()
+    };
+    assert_eq!(copied(&[plain("a"), plain("b")]), ["kubectl fix a\nkubectl fix b"]);
+    assert_eq!(
+        copied(&[plain("a"), choice("b"), choice("c"), plain("d"), plain("e")]),
+        [
+            "kubectl fix a",
+            "kubectl one b",
+            "kubectl other b",
+            "kubectl one c",
+            "kubectl other c",
+            "kubectl fix d\nkubectl fix e",
+        ]
+    );
+}
+
+#[test]
 fn a_rollback_is_told_by_the_page_though_its_document_has_no_sentence() {
     let mut document = document("x");
     document["sentence"] = json!("");

@@ -24,23 +24,32 @@ fi
 reports="$RUNNER_TEMP/replank"
 mkdir -p "$reports"
 # Of an earlier step of the same job.
-rm -f "$reports"/report.*
+rm -f "$reports"/report.* "$reports"/annotations.txt
 
-replank --color never "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o json >"$reports/report.json"
+# A rehearsal writes all forms at once: each of them would take another one.
+beside=()
+if [[ "$REPLANK_COMMAND" == rehearse ]]; then
+    beside=(--reports "$reports")
+fi
+replank --color never "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} ${beside[@]+"${beside[@]}"} -o json >"$reports/report.json"
 code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 if ((code == 1 || code == 2)); then
-    rm -f "$reports/report.json"
+    rm -f "$reports"/report.* "$reports/annotations.txt"
     echo "::error::replank $REPLANK_COMMAND cannot do this; its message is above"
     exit "$code"
 fi
-# The same again in the forms for people: what it says besides was said already.
-replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o markdown >"$reports/report.md" 2>/dev/null
-cat "$reports/report.md" >>"$GITHUB_STEP_SUMMARY"
-page=()
-if [[ "$REPLANK_COMMAND" == rehearse && " ${arguments[*]-} " != *" --html"* ]]; then
-    page=(--html "$reports/report.html")
+if [[ "$REPLANK_COMMAND" != rehearse ]]; then
+    # The same again in the forms for people: what it says besides was said already.
+    replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o markdown >"$reports/report.md" 2>/dev/null
+    replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} -o github >"$reports/annotations.txt" 2>/dev/null
 fi
-# Comparisons and sweeps have neither annotations nor, some of them, a page: what is refused then was not asked for.
-replank --quiet "$REPLANK_COMMAND" ${arguments[@]+"${arguments[@]}"} ${page[@]+"${page[@]}"} -o github 2>/dev/null
+# Many seeds have no change request; comparisons and sweeps have no annotations either.
+if [[ -f "$reports/report.md" ]]; then
+    cat "$reports/report.md" >>"$GITHUB_STEP_SUMMARY"
+fi
+if [[ -f "$reports/annotations.txt" ]]; then
+    cat "$reports/annotations.txt"
+    rm "$reports/annotations.txt"
+fi
 exit "$code"

@@ -593,6 +593,11 @@ pub(crate) struct RehearseArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["start_sweep", "upgrade_to"])]
     pub(crate) html: Option<PathBuf>,
 
+    /// Writes the other forms of the same report into this directory, too: report.html (the page of --html), report.md (-o markdown) and annotations.txt
+    /// (-o github), as far as there are such forms: --seeds has no Markdown; --as, --start-sweep and --upgrade-to have none of them.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) reports: Option<PathBuf>,
+
     /// Compares start times within the next days instead of rehearsing: when would batch runs block the nodes for the shortest time? Such as
     /// 7d or 12h; docs/batch.md.
     #[arg(

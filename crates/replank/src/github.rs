@@ -15,28 +15,29 @@ pub(crate) fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Each finding as an annotation, in the file and line where its object was read.
+/// Each finding as an annotation.
 pub(crate) fn findings(findings: &[FindingEntry], places: &Places) -> String {
-    let mut text = String::new();
-    for finding in findings {
-        let level = match finding.severity {
-            "blocking" => "error",
-            "warning" => "warning",
-            _ => "notice",
-        };
-        let at = match places.get(&finding.object) {
-            Some(place) => {
-                let source = place.source.trim_start_matches("./");
-                let line = place.line.map_or_else(String::new, |line| format!("line={line},"));
-                format!("file={},{line}", property(source))
-            }
-            None => String::new(),
-        };
-        let title = property(&format!("{}: {}", finding.id, finding.object));
-        let message = data(&format!("{}\nWhat to do:\n{}", finding.told(), finding.to_do()));
-        text.push_str(&format!("::{level} {at}title={title}::{message}\n"));
-    }
-    text
+    findings.iter().map(|entry| finding(entry, places, "")).collect()
+}
+
+/// A finding as an annotation, in the file and line where its object was read; `among` stands before what is wrong.
+pub(crate) fn finding(finding: &FindingEntry, places: &Places, among: &str) -> String {
+    let level = match finding.severity {
+        "blocking" => "error",
+        "warning" => "warning",
+        _ => "notice",
+    };
+    let at = match places.get(&finding.object) {
+        Some(place) => {
+            let source = place.source.trim_start_matches("./");
+            let line = place.line.map_or_else(String::new, |line| format!("line={line},"));
+            format!("file={},{line}", property(source))
+        }
+        None => String::new(),
+    };
+    let title = property(&format!("{}: {}", finding.id, finding.object));
+    let message = data(&format!("{among}{}\nWhat to do:\n{}", finding.told(), finding.to_do()));
+    format!("::{level} {at}title={title}::{message}\n")
 }
 
 /// What could not be seen, as errors of a command.

@@ -2,10 +2,15 @@
 //!
 //! The verdict and what blocks come first: GitHub shows ten annotations of a level for each step.
 
-use replank_rehearse::{RehearsalResult, Verdict};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
 
-use crate::github::{data, findings, missing};
-use crate::report::{self, About, Summary};
+use replank_facts::coverage::Coverage;
+use replank_rehearse::{Blocker, FindingEntry, RehearsalResult, Verdict};
+
+use crate::github::{data, finding, findings, missing};
+use crate::report::words::{count, grouped};
+use crate::report::{self, About, Badness, Run, Summary};
 use crate::snapshot::Places;
 
 const TITLE: &str = "title=replank rehearse";
@@ -14,25 +19,105 @@ const TITLE: &str = "title=replank rehearse";
 pub(super) fn one(result: &RehearsalResult, about: &About<'_>, places: &Places) -> String {
     let (word, sentence, _) = report::in_words(result, about);
     let mut text = verdict(result.verdict, &format!("{word}: {}", sentence.trim_end_matches(':')));
-    for blocker in &result.blockers {
-        let what = data(&format!("{}: {}", blocker.what, blocker.reason));
-        text.push_str(&format!("::{} {TITLE}::{what}\n", level(result.verdict)));
-    }
+    text.push_str(&blocked(result.verdict, &result.blockers, ""));
     text.push_str(&findings(&result.findings, places));
     text.push_str(&missing(&result.coverage, "rehearse"));
     text
 }
 
-/// Many, of which each finds the same in the cluster before it begins.
-pub(super) fn many(summary: &Summary, any: &RehearsalResult, places: &Places) -> String {
-    let mut text = verdict(summary.verdict, &format!("{} seeds: {}", summary.seeds, summary.verdicts()));
-    text.push_str(&findings(&any.findings, places));
-    text.push_str(&missing(&any.coverage, "rehearse"));
+/// What many rehearsals found, each finding once, and what blocks the worst of them. It grows with what differs between them.
+#[derive(Default)]
+pub(super) struct Found {
+    seeds: usize,
+    findings: Vec<Common>,
+    /// Where each is, by its rule, its object, and which of those of one rehearsal it is.
+    known: BTreeMap<(&'static str, String, usize), usize>,
+    worst: Option<Worst>,
+}
+
+/// A finding as the first of the rehearsals says it in which it is most severe, and in how many it is: what is a warning in one may stop the roll in another.
+struct Common {
+    entry: FindingEntry,
+    seeds: usize,
+}
+
+struct Worst {
+    rank: (Badness, Reverse<u64>),
+    verdict: Verdict,
+    blockers: Vec<Blocker>,
+    coverage: Coverage,
+}
+
+impl Found {
+    /// Takes one in, in the order of seeds.
+    pub(super) fn add(&mut self, result: &RehearsalResult) {
+        self.seeds += 1;
+        let mut met: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for entry in &result.findings {
+            let number = met.entry((entry.id, &entry.object)).or_default();
+            let at =
+                *self.known.entry((entry.id, entry.object.clone(), *number)).or_insert(self.findings.len());
+            *number += 1;
+            let Some(common) = self.findings.get_mut(at) else {
+                self.findings.push(Common { entry: entry.clone(), seeds: 1 });
+                continue;
+            };
+            match rank(entry).cmp(&rank(&common.entry)) {
+                Ordering::Less => *common = Common { entry: entry.clone(), seeds: 1 },
+                Ordering::Equal => common.seeds += 1,
+                Ordering::Greater => {}
+            }
+        }
+        let run = Run::of(result);
+        let rank = (run.badness(), Reverse(run.seed()));
+        if self.worst.as_ref().is_none_or(|worst| rank > worst.rank) {
+            let RehearsalResult { verdict, blockers, coverage, .. } = result;
+            let (blockers, coverage) = (blockers.clone(), coverage.clone());
+            self.worst = Some(Worst { rank, verdict: *verdict, blockers, coverage });
+        }
+    }
+}
+
+/// Many rehearsals.
+pub(super) fn many(summary: &Summary, mut found: Found, places: &Places) -> String {
+    let worst = summary.worst_seed.map_or_else(String::new, |seed| format!("; the worst is seed {seed}"));
+    let seeds = count(summary.seeds, "seed");
+    let mut text = verdict(summary.verdict, &format!("{seeds}: {}{worst}", summary.verdicts()));
+    let Some(worst) = found.worst else { return text };
+    let Reverse(seed) = worst.rank.1;
+    text.push_str(&blocked(worst.verdict, &worst.blockers, &format!("seed {seed}: ")));
+    found.findings.sort_by_key(|one| rank(&one.entry));
+    for Common { entry, seeds } in &found.findings {
+        let among = match *seeds == found.seeds {
+            true => String::new(),
+            false => format!("in {} of {}: ", grouped(*seeds), count(found.seeds, "seed")),
+        };
+        text.push_str(&finding(entry, places, &among));
+    }
+    text.push_str(&missing(&worst.coverage, "rehearse"));
     text
+}
+
+/// The most severe come first, as in one rehearsal.
+fn rank(entry: &FindingEntry) -> u8 {
+    match entry.severity {
+        "blocking" => 0,
+        "warning" => 1,
+        _ => 2,
+    }
 }
 
 fn verdict(verdict: Verdict, text: &str) -> String {
     format!("::{} {TITLE}::{}\n", level(verdict), data(text))
+}
+
+/// What blocks, each after the same words.
+fn blocked(verdict: Verdict, blockers: &[Blocker], before: &str) -> String {
+    let line = |blocker: &Blocker| {
+        let what = data(&format!("{before}{}: {}", blocker.what, blocker.reason));
+        format!("::{} {TITLE}::{what}\n", level(verdict))
+    };
+    blockers.iter().map(line).collect()
 }
 
 fn level(verdict: Verdict) -> &'static str {
@@ -40,5 +125,64 @@ fn level(verdict: Verdict) -> &'static str {
         Verdict::Passes | Verdict::Findings => "notice",
         Verdict::Partial => "warning",
         Verdict::Incomplete | Verdict::Blocked | Verdict::Refused => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_rehearse::Verdict;
+
+    use super::*;
+    use crate::report::Tally;
+    use crate::report::sample::{blocked, with_findings};
+
+    #[test]
+    fn many_seeds_have_each_finding_once_and_the_blockers_of_the_worst() {
+        let whole = with_findings();
+        let mut extra = whole.findings[0].clone();
+        (extra.id, extra.severity, extra.object) =
+            ("outage", "warning", "Deployment shop/only-then".to_owned());
+        let mut stops = whole.findings.clone();
+        let turned = stops.iter_mut().find(|one| one.severity == "warning").expect("there is a warning");
+        turned.severity = "blocking";
+        turned.reason.push_str("; the rehearsed roll stops at it");
+        let turned = turned.object.clone();
+        stops.push(extra);
+        let bad = RehearsalResult { seed: 2, verdict: Verdict::Blocked, findings: stops, ..blocked() };
+        let all =
+            [RehearsalResult { seed: 1, ..whole.clone() }, bad, RehearsalResult { seed: 3, ..whole.clone() }];
+        let (mut tally, mut found) = (Tally::default(), Found::default());
+        for result in &all {
+            tally.add(result);
+            found.add(result);
+        }
+        let text = many(&tally.summary(), found, &Places::new());
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[0].starts_with("::error title=replank rehearse::3 seeds: ")
+                && lines[0].ends_with("; the worst is seed 2"),
+            "{text}"
+        );
+        let blockers =
+            lines.iter().filter(|line| line.starts_with("::error title=replank rehearse::seed 2: "));
+        assert_eq!(blockers.count(), all[1].blockers.len());
+        assert!(!all[1].blockers.is_empty());
+        let of = |object: &str| {
+            lines
+                .iter()
+                .filter(|line| line.contains(&format!("title={}", crate::github::property(object))))
+                .count()
+        };
+        assert_eq!(of("outage: Deployment shop/only-then"), 1, "{text}");
+        assert!(text.contains("only-then::in 1 of 3 seeds: "), "{text}");
+        let turned = lines.iter().find(|line| line.contains(&turned)).expect("it is there");
+        assert!(turned.starts_with("::error ") && turned.contains("::in 1 of 3 seeds: "), "{turned}");
+        let findings = lines.iter().filter(|line| line.contains("%0AWhat to do:%0A")).count();
+        assert_eq!(findings, whole.findings.len() + 1, "each once: {text}");
+        let of_all = lines
+            .iter()
+            .filter(|line| line.contains("%0AWhat to do:%0A") && !line.contains("of 3 seeds: "))
+            .count();
+        assert_eq!(of_all, whole.findings.len() - 1, "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! `--html`: the report as a page in a file.
+//! The report as a page.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::Scene;
 use super::document::{Among, Document};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::report::{About, Timeline};
+use crate::report::{About, Run, Timeline};
 
 /// The worst of many rehearsals, and all of them in short.
 #[derive(Default)]
@@ -22,45 +22,47 @@ pub(super) struct Worst {
 impl Worst {
     /// Takes one in. Of two that are equally bad, the one with the lower seed stays, in whatever order they come.
     pub(super) fn add(&mut self, result: &RehearsalResult) {
-        let run = in_short(result);
+        let of = |result: &RehearsalResult| in_short(&Run::of(result));
+        let run = of(result);
         let rank = |run: &SeedRun| (run.badness(), std::cmp::Reverse(run.seed));
-        if self.worst.as_ref().is_none_or(|worst| rank(&run) > rank(&in_short(worst))) {
+        if self.worst.as_ref().is_none_or(|worst| rank(&run) > rank(&of(worst))) {
             self.worst = Some(result.clone());
         }
         self.runs.push(run);
     }
 
-    /// Writes the page, if there was any.
-    pub(super) fn write(mut self, path: &Path, scene: &Scene, printer: &mut Printer) -> Result<(), Failure> {
-        let Some(worst) = self.worst else { return Ok(()) };
+    /// The page; none where there was no rehearsal.
+    pub(super) fn page(mut self, scene: &Scene) -> Result<Option<String>, Failure> {
+        let Some(worst) = self.worst else { return Ok(None) };
         self.runs.sort_by_key(|run| run.seed);
-        let (document, word) = Document::of(&worst, &about(scene), Among::Seeds);
-        let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
-        save(path, &replank_html::rehearsals(&document, &self.runs, Some(word)), printer)
+        spread(&worst, &self.runs, scene).map(Some)
     }
 }
 
-fn in_short(result: &RehearsalResult) -> SeedRun {
+/// The page of many rehearsals: the worst of them, and all in short.
+pub(super) fn spread(worst: &RehearsalResult, runs: &[SeedRun], scene: &Scene) -> Result<String, Failure> {
+    let (document, word) = Document::of(worst, &about(scene), Among::Seeds);
+    let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
+    Ok(replank_html::rehearsals(&document, runs, Some(word)))
+}
+
+/// A rehearsal as a row of the page.
+pub(super) fn in_short(run: &Run) -> SeedRun {
     SeedRun {
-        seed: result.seed,
-        verdict: result.verdict.as_str().to_owned(),
-        duration_ms: result.virtual_duration.as_millis(),
-        moved: result.pods.moved,
-        refused: result.pods.evictions_refused,
-        killed: result.batch.killed,
+        seed: run.seed(),
+        verdict: run.verdict().as_str().to_owned(),
+        duration_ms: run.duration().as_millis(),
+        moved: run.moved(),
+        refused: run.refused(),
+        killed: run.killed(),
     }
 }
 
-/// Writes the page of one rehearsal.
-pub(super) fn write(
-    path: &Path,
-    result: &RehearsalResult,
-    about: &About<'_>,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
+/// The page of one rehearsal.
+pub(super) fn page(result: &RehearsalResult, about: &About<'_>) -> Result<String, Failure> {
     let (document, word) = Document::of(result, about, Among::Alone);
     let document = replank_html::Rehearsal::of(&document).map_err(Failure::internal)?;
-    save(path, &replank_html::rehearsal(&document, Some(word)), printer)
+    Ok(replank_html::rehearsal(&document, Some(word)))
 }
 
 /// Writes a page to a file, and says so.
@@ -68,13 +70,17 @@ pub(super) fn write(
 /// # Errors
 /// Where it cannot be written.
 pub(crate) fn save(path: &Path, page: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let name = path.display();
-    fs::write(path, page).map_err(|error| {
-        Failure::usage_message(format!("cannot write {name}: {error}"))
-            .next("name a file in a directory that can be written")
-    })?;
-    printer.story(&format!("wrote {name}: open it in a browser"));
+    write(path, page)?;
+    printer.story(&format!("wrote {}: open it in a browser", path.display()));
     Ok(())
+}
+
+/// Writes a file that somebody named.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| {
+        Failure::usage_message(format!("cannot write {}: {error}", path.display()))
+            .next("name a file in a directory that can be written")
+    })
 }
 
 /// What is said of each of many.

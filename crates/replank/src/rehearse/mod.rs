@@ -27,6 +27,7 @@ mod once;
 mod ordered;
 pub(crate) mod plan;
 mod remedies;
+mod reports;
 mod run;
 mod scene;
 mod script;
@@ -56,6 +57,7 @@ use besides::Besides;
 use document::{Among, Document};
 pub(crate) use on_cluster::OnClusterArgs;
 use on_cluster::Packed;
+use reports::Form;
 use run::{Rehearsed, Remedies};
 
 pub(crate) use once::once_and_after;
@@ -74,6 +76,7 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     if let Some(to) = args.upgrade.upgrade_to {
+        reports::none_of("an upgrade", args, printer);
         return upgrade::rehearse::run(args, to, printer, interrupt);
     }
     if let Some(stray) = args.upgrade.stray() {
@@ -117,9 +120,11 @@ pub(crate) fn run(
     besides.join(&mut scene)?;
     let mut scene = remedies::made(scene, &args.with_remedies, printer)?;
     if !args.ways.is_empty() {
+        reports::none_of("a comparison", args, printer);
         return compare::answer(args, &scene, printer, interrupt);
     }
     if let Some(span) = args.start_sweep {
+        reports::none_of("a sweep", args, printer);
         return sweep::answer(&scene, span, args.output, printer);
     }
     let exit = match (args.seeds, packed, args.on_cluster.part) {
@@ -173,7 +178,9 @@ fn read(args: &RehearseArgs, printer: &mut Printer) -> Result<Read, Failure> {
     };
     let keep = match args.output {
         RehearseFormat::Github => Keep::Places,
-        RehearseFormat::Text | RehearseFormat::Json | RehearseFormat::Markdown => Keep::Nothing,
+        RehearseFormat::Text | RehearseFormat::Json | RehearseFormat::Markdown => {
+            if reports::is_asked(args, Form::Annotations) { Keep::Places } else { Keep::Nothing }
+        }
     };
     let (mut cluster, places) =
         snapshot::read_with_places(input.sources, &args.read, args.now, Question::Roll, printer, keep)?;
@@ -202,10 +209,10 @@ fn one(
         false => run::one_and_leave(scene, args.seed(), args.limit, sink, interrupt),
     };
     let scene = &*scene;
-    match &args.html {
+    match reports::is_asked(args, Form::Page) {
         // A page is made in memory: it gets that of the cluster.
-        Some(_) => drop(rehearsal),
-        None => leave(rehearsal),
+        true => drop(rehearsal),
+        false => leave(rehearsal),
     }
     journal.as_ref().map(JournalFile::finish).transpose()?;
     let spread = spread(args, scene, &rehearsed, interrupt);
@@ -216,27 +223,28 @@ fn one(
         timeline: if args.timeline { Timeline::Shown } else { Timeline::Left },
         spread: spread.as_ref(),
     };
-    if let Some(path) = &args.html {
-        html::write(path, &rehearsed.result, &about, printer)?;
+    let result = &rehearsed.result;
+    let Scene { plan, groups, .. } = scene;
+    let markdown = || times_of_markdown(&request(&Request { result, plan, groups, about }));
+    let annotations = || github::one(result, &about, places);
+    for form in [Form::Page, Form::Markdown, Form::Annotations] {
+        if reports::is_asked(args, form) {
+            let text = match form {
+                Form::Page => html::page(result, &about)?,
+                Form::Markdown => markdown(),
+                Form::Annotations => annotations(),
+            };
+            reports::write(args, form, &text, printer)?;
+        }
     }
     match args.output {
         RehearseFormat::Text => {
             let look = printer.look();
-            printer.data(&report::text(&rehearsed.result, &about, look))?;
+            printer.data(&report::text(result, &about, look))?;
         }
-        RehearseFormat::Markdown => {
-            let Scene { plan, groups, .. } = scene;
-            printer.data(&times_of_markdown(&request(&Request {
-                result: &rehearsed.result,
-                plan,
-                groups,
-                about,
-            })))?;
-        }
-        RehearseFormat::Json => {
-            printer.json(&Document::of(&rehearsed.result, &about, Among::Alone).0)?;
-        }
-        RehearseFormat::Github => printer.data(&github::one(&rehearsed.result, &about, places))?,
+        RehearseFormat::Markdown => printer.data(&markdown())?,
+        RehearseFormat::Json => printer.json(&Document::of(result, &about, Among::Alone).0)?,
+        RehearseFormat::Github => printer.data(&annotations())?,
     }
     if interrupt.is_pressed() {
         printer.warning("interrupted by Ctrl-C: the result is partial");

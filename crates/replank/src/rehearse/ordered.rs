@@ -1,16 +1,49 @@
 //! What several threads finish in any order, handed on in order, with a bound on what has to wait for its turn.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How often a thread that has to wait asks whether all is over: nothing wakes it up for Ctrl-C.
 const ASK: Duration = Duration::from_millis(100);
 
+/// Works on numbers with some threads, and hands on what comes of each, in order: until `take` wants no more, or `is_stopped` says so. What is under way then asks the
+/// question that it is given, and comes to nothing.
+pub(super) fn each<T: Send>(
+    numbers: RangeInclusive<u64>,
+    (threads, room): (usize, u64),
+    is_stopped: &(dyn Fn() -> bool + Sync),
+    work: &(impl Fn(u64, &dyn Fn() -> bool) -> Option<T> + Sync),
+    take: impl FnMut(T) -> ControlFlow<()> + Send,
+) {
+    let (first, last) = numbers.into_inner();
+    let next = AtomicU64::new(first);
+    let ordered = Ordered::new(first, room, take);
+    let run = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number > last || !ordered.begin(number, is_stopped) {
+                return;
+            }
+            let Some(item) = work(number, &|| is_stopped() || ordered.is_over()) else { return };
+            ordered.put(number, item);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(run);
+        }
+    });
+    ordered.end();
+}
+
 /// Items by their numbers, and who takes them.
-pub(super) struct Ordered<T, F> {
+struct Ordered<T, F> {
     state: Mutex<State<T, F>>,
+    /// Whether no more is wanted. Work that is under way asks for it again and again: without the lock.
+    is_over: AtomicBool,
     moved: Condvar,
     /// How far ahead of the one whose turn it is another may be begun: so many wait at most.
     room: u64,
@@ -20,21 +53,24 @@ struct State<T, F> {
     turn: u64,
     waiting: BTreeMap<u64, T>,
     take: F,
-    is_over: bool,
 }
 
 impl<T, F: FnMut(T) -> ControlFlow<()>> Ordered<T, F> {
     /// The first number, how many may wait, and who takes them; whoever takes them may say that no more is wanted.
-    pub(super) fn new(first: u64, room: u64, take: F) -> Self {
-        let state = State { turn: first, waiting: BTreeMap::new(), take, is_over: false };
-        Self { state: Mutex::new(state), moved: Condvar::new(), room: room.max(1) }
+    fn new(first: u64, room: u64, take: F) -> Self {
+        let state = Mutex::new(State { turn: first, waiting: BTreeMap::new(), take });
+        Self { state, is_over: AtomicBool::new(false), moved: Condvar::new(), room: room.max(1) }
     }
 
-    /// Waits until a number may be begun. `false`: it need not be, because no more is wanted or `is_over` says so. Numbers are to be begun in order:
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a number may be begun. `false`: it need not be, because no more is wanted or `is_stopped` says so. Numbers are to be begun in order:
     /// then the one whose turn it is has always been begun, and never waits.
-    pub(super) fn begin(&self, number: u64, is_over: &dyn Fn() -> bool) -> bool {
+    fn begin(&self, number: u64, is_stopped: &dyn Fn() -> bool) -> bool {
         let mut state = self.lock();
-        while !state.is_over && !is_over() {
+        while !self.is_over() && !is_stopped() {
             if number < state.turn.saturating_add(self.room) {
                 return true;
             }
@@ -45,7 +81,7 @@ impl<T, F: FnMut(T) -> ControlFlow<()>> Ordered<T, F> {
     }
 
     /// One is there: it is handed on when all before it are.
-    pub(super) fn put(&self, number: u64, item: T) {
+    fn put(&self, number: u64, item: T) {
         let mut state = self.lock();
         state.waiting.insert(number, item);
         while let Some(item) = {
@@ -53,17 +89,17 @@ impl<T, F: FnMut(T) -> ControlFlow<()>> Ordered<T, F> {
             state.waiting.remove(&turn)
         } {
             state.turn += 1;
-            state.hand_on(item);
+            state.hand_on(item, &self.is_over);
         }
         drop(state);
         self.moved.notify_all();
     }
 
     /// No more come: those that still wait for one that never came are handed on, in order.
-    pub(super) fn end(self) {
+    fn end(self) {
         let mut state = self.state.into_inner().expect("a thread that panics ends the process");
         while let Some((_, item)) = state.waiting.pop_first() {
-            state.hand_on(item);
+            state.hand_on(item, &self.is_over);
         }
     }
 
@@ -73,16 +109,16 @@ impl<T, F: FnMut(T) -> ControlFlow<()>> Ordered<T, F> {
 }
 
 impl<T, F: FnMut(T) -> ControlFlow<()>> State<T, F> {
-    fn hand_on(&mut self, item: T) {
-        if !self.is_over {
-            self.is_over = (self.take)(item).is_break();
+    fn hand_on(&mut self, item: T, is_over: &AtomicBool) {
+        if !is_over.load(Ordering::Relaxed) {
+            is_over.store((self.take)(item).is_break(), Ordering::Relaxed);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Instant;
 
     use super::*;
 
@@ -128,6 +164,30 @@ mod tests {
     fn nothing_is_handed_on_once_no_more_is_wanted() {
         let (taken, _) = handed_on(5, 7);
         assert_eq!(taken, (1..=7).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn work_under_way_is_cut_short_once_no_more_is_wanted() {
+        let is_second_begun = AtomicBool::new(false);
+        let mut taken = Vec::new();
+        // The second goes on until it is told to stop; the first is over once the second has begun.
+        let work = |number: u64, is_over: &dyn Fn() -> bool| {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(60) {
+                match number {
+                    1 if is_second_begun.load(Ordering::SeqCst) => return Some(number),
+                    2 if is_over() => return None,
+                    _ => is_second_begun.fetch_or(number == 2, Ordering::SeqCst),
+                };
+                std::thread::yield_now();
+            }
+            panic!("{number} waits in vain")
+        };
+        each(1..=9, (2, 8), &|| false, &work, |number| {
+            taken.push(number);
+            ControlFlow::Break(())
+        });
+        assert_eq!(taken, [1]);
     }
 
     #[test]

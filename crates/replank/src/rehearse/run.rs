@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use replank_advice::check::Finding;
@@ -24,7 +23,7 @@ use replank_rehearse::{Actor, FindingEntry, Progress, Rehearsal, RehearsalResult
 use replank_sim::{Durations, KubeletModel, Settings};
 
 use super::Scene;
-use super::ordered::Ordered;
+use super::ordered;
 use crate::check::{self, Found};
 use crate::cli::Require;
 use crate::interrupt::Interrupt;
@@ -59,7 +58,8 @@ pub(super) fn as_replank(
 ) -> (Rehearsed, Rehearsal) {
     let meter = Meter::of_nodes();
     let prepared = Prepared::of(scene, limit, Remedies::Untried);
-    prepared.play(prepared.stage(seed, None), interrupt, &mut |progress| meter.show(progress))
+    let stage = prepared.stage(seed, None);
+    prepared.play(stage, &|| interrupt.is_pressed(), &mut |progress| meter.show(progress))
 }
 
 /// Lets somebody else replace the nodes; the rehearsal, why it stopped, and when it was over.
@@ -219,8 +219,9 @@ fn checked(
         let checked =
             scope.spawn(move || Remedies::Proved.findings(scene, ground, &|| interrupt.is_pressed()));
         let (mut rehearsal, limit) = stage();
+        let is_over = || interrupt.is_pressed();
         let (stop, wall_ms) =
-            run_out(scene, &mut rehearsal, limit, interrupt, &mut |progress| meter.show(progress));
+            run_out(scene, &mut rehearsal, limit, &is_over, &mut |progress| meter.show(progress));
         let findings = checked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (Rehearsed { result: result_of(scene, &rehearsal, findings, stop, wall_ms), stop }, rehearsal)
     })
@@ -236,26 +237,28 @@ pub(super) fn one_and_after(
     let meter = Meter::of_nodes();
     let prepared = Prepared::of(scene, None, Remedies::Untried);
     let stage = prepared.stage(seed, None);
-    let (rehearsed, rehearsal) = prepared.play(stage, interrupt, &mut |progress| meter.show(progress));
+    let (rehearsed, rehearsal) =
+        prepared.play(stage, &|| interrupt.is_pressed(), &mut |progress| meter.show(progress));
     (rehearsed.result, rehearsal.world().view().objects())
 }
 
-/// Rehearses with one seed as [`many`] do: without the proof of remedies.
+/// Rehearses with one seed as [`many`] do.
 pub(super) fn one_of_many(
     scene: &Scene,
     seed: u64,
     limit: Option<Span>,
+    remedies: Remedies,
     interrupt: &Interrupt,
 ) -> RehearsalResult {
-    let prepared = Prepared::of(scene, limit, Remedies::Untried);
-    prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {}).0.result
+    let prepared = Prepared::of(scene, limit, remedies);
+    prepared.play(prepared.stage(seed, None), &|| interrupt.is_pressed(), &mut |_| {}).0.result
 }
 
 /// Results that may wait for that of a slower seed, for each thread: some megabytes each on a large cluster.
 const AHEAD: u64 = 4;
 
-/// Rehearses with each of some seeds, and hands each result on in the order of seeds as soon as it is there: what is not kept takes no memory. After Ctrl-C
-/// those that are not over are left out; nor is another begun once `take` wants no more.
+/// Rehearses with each of some seeds, and hands each result on in the order of seeds as soon as it is there: what is not kept takes no memory. After Ctrl-C, and once `take`
+/// wants no more, those that are not over are left out.
 pub(super) fn many(
     scene: &Scene,
     seeds: RangeInclusive<u64>,
@@ -265,34 +268,21 @@ pub(super) fn many(
     take: impl FnMut(RehearsalResult) -> ControlFlow<()> + Send,
 ) {
     interrupt.hold();
-    let (first, last) = (*seeds.start(), *seeds.end());
-    let number = (last + 1).saturating_sub(first);
+    let number = (*seeds.end() + 1).saturating_sub(*seeds.start());
     let meter = Meter::of_seeds(number);
     let prepared = Prepared::of(scene, limit, remedies);
-    let next = AtomicU64::new(first);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads(cores, scene.view.pods.len(), number);
-    let ordered = Ordered::new(first, AHEAD * threads as u64, take);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed > last || !ordered.begin(seed, &|| interrupt.is_pressed()) {
-                return;
-            }
-            let (rehearsed, _) = prepared.play(prepared.stage(seed, None), interrupt, &mut |_| {});
-            if rehearsed.stop == Stop::Interrupted {
-                return;
-            }
-            ordered.put(seed, rehearsed.result);
-            meter.step_and_estimate();
+    let work = |seed: u64, is_over: &dyn Fn() -> bool| {
+        let (rehearsed, _) = prepared.play(prepared.stage(seed, None), is_over, &mut |_| {});
+        if rehearsed.stop == Stop::Interrupted {
+            return None;
         }
+        meter.step_and_estimate();
+        Some(rehearsed.result)
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
-    ordered.end();
+    let room = AHEAD * threads as u64;
+    ordered::each(seeds, (threads, room), &|| interrupt.is_pressed(), &work, take);
 }
 
 /// Rehearsals side by side: each holds a whole cluster.
@@ -318,10 +308,10 @@ impl<'a> Prepared<'a> {
     fn play(
         &self,
         mut rehearsal: Rehearsal,
-        interrupt: &Interrupt,
+        is_over: &dyn Fn() -> bool,
         show: &mut dyn FnMut(&Progress<'_>),
     ) -> (Rehearsed, Rehearsal) {
-        let (stop, wall_ms) = run_out(self.scene, &mut rehearsal, self.limit, interrupt, show);
+        let (stop, wall_ms) = run_out(self.scene, &mut rehearsal, self.limit, is_over, show);
         let result = result_of(self.scene, &rehearsal, self.findings.clone(), stop, wall_ms);
         (Rehearsed { result, stop }, rehearsal)
     }
@@ -375,19 +365,19 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Carries a rehearsal out: why it stopped, and how many milliseconds it took.
+/// Carries a rehearsal out, or as much of it until `is_over`: why it stopped, and how many milliseconds it took.
 fn run_out(
     scene: &Scene,
     rehearsal: &mut Rehearsal,
     limit: Span,
-    interrupt: &Interrupt,
+    is_over: &dyn Fn() -> bool,
     show: &mut dyn FnMut(&Progress<'_>),
 ) -> (Stop, u64) {
     let begun = Instant::now();
     show(&rehearsal.progress());
     let stop = rehearsal.play(&scene.script, limit, &mut |progress| {
         show(progress);
-        if interrupt.is_pressed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     (stop, u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

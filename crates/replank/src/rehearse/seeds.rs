@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use replank_rehearse::RehearsalResult;
 use serde::Serialize;
 
 use super::document::{Among, Document};
 use super::github;
 use super::html;
+use super::reports::{self, Form};
 use super::run::{self, Remedies};
 use super::scene::{Scene, json};
 use crate::cli::RehearseArgs;
@@ -40,62 +40,68 @@ pub(super) fn many(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let mut tally = Tally::default();
-    let mut worst = args.html.as_ref().map(|_| html::Worst::default());
-    let mut each = |result: &RehearsalResult| {
-        tally.add(result);
-        worst.iter_mut().for_each(|worst| worst.add(result));
-    };
-    match args.output {
-        RehearseFormat::Text => {
-            let remedies = if args.html.is_some() { Remedies::Proved } else { Remedies::Untried };
-            // Of a result only a line is kept: a hundred thousand of them fit.
-            let mut runs: Vec<Run> = Vec::new();
-            run::many(scene, 1..=seeds, args.limit, remedies, interrupt, |result| {
-                each(&result);
-                runs.push(Run::of(&result));
-                ControlFlow::Continue(())
-            });
-            if !runs.is_empty() {
-                let look = printer.look();
-                printer.data(&report::seeds(&runs, &tally.summary(), Rows::of(args.all_seeds), look))?;
-            }
-        }
-        RehearseFormat::Json => {
-            if printer.is_terminal() {
-                // What is printed meanwhile and a line that is drawn again and again do not go together.
-                progress::silence();
-            }
-            let mut growing = Growing::new(printer);
-            run::many(scene, 1..=seeds, args.limit, Remedies::Proved, interrupt, |result| {
-                each(&result);
-                growing.add(&Document::of(&result, &html::about(scene), Among::Seeds).0)
-            });
-            growing.end(&tally.summary())?;
-        }
-        RehearseFormat::Github => {
-            let mut any: Option<RehearsalResult> = None;
-            run::many(scene, 1..=seeds, args.limit, Remedies::Proved, interrupt, |result| {
-                each(&result);
-                any.get_or_insert(result);
-                ControlFlow::Continue(())
-            });
-            if let Some(any) = any {
-                printer.data(&github::many(&tally.summary(), &any, places))?;
-            }
-        }
+    let is_asked = |form| reports::is_asked(args, form);
+    let (is_text, is_github) = match args.output {
+        RehearseFormat::Text => (true, false),
+        RehearseFormat::Json => (false, false),
+        RehearseFormat::Github => (false, true),
         RehearseFormat::Markdown => return Err(one_rehearsal_only()),
+    };
+    if args.output == RehearseFormat::Json && printer.is_terminal() {
+        // What is printed meanwhile and a line that is drawn again and again do not go together.
+        progress::silence();
     }
+    // What each form keeps of a result. A row of the text is a line: a hundred thousand of them fit.
+    let mut tally = Tally::default();
+    let mut rows: Option<Vec<Run>> = is_text.then(Vec::new);
+    let mut worst = is_asked(Form::Page).then(html::Worst::default);
+    let mut found = (is_github || is_asked(Form::Annotations)).then(github::Found::default);
+    let mut growing = (args.output == RehearseFormat::Json).then(|| Growing::new(printer));
+    let remedies = match is_text && worst.is_none() && found.is_none() {
+        true => Remedies::Untried,
+        false => Remedies::Proved,
+    };
+    run::many(scene, 1..=seeds, args.limit, remedies, interrupt, |result| {
+        tally.add(&result);
+        rows.iter_mut().for_each(|rows| rows.push(Run::of(&result)));
+        worst.iter_mut().for_each(|worst| worst.add(&result));
+        found.iter_mut().for_each(|found| found.add(&result));
+        match &mut growing {
+            Some(growing) => growing.add(&Document::of(&result, &html::about(scene), Among::Seeds).0),
+            None => ControlFlow::Continue(()),
+        }
+    });
     let summary = tally.summary();
+    let reader = growing.map(|growing| growing.end(&summary)).transpose()?.unwrap_or(Reader::Reads);
     if summary.seeds == 0 {
         printer.warning("interrupted by Ctrl-C before the first rehearsal finished");
         return Ok(Exit::Interrupted);
     }
-    if let Some((path, worst)) = args.html.as_deref().zip(worst) {
-        worst.write(path, scene, printer)?;
+    if let Some(rows) = rows {
+        let look = printer.look();
+        printer.data(&report::seeds(&rows, &summary, Rows::of(args.all_seeds), look))?;
+    }
+    let annotations = found.map(|found| github::many(&summary, found, places));
+    if is_github && let Some(annotations) = &annotations {
+        printer.data(annotations)?;
+    }
+    if let Some(page) = worst.map(|worst| worst.page(scene)).transpose()?.flatten() {
+        reports::write(args, Form::Page, &page, printer)?;
+    }
+    if is_asked(Form::Annotations)
+        && let Some(annotations) = &annotations
+    {
+        reports::write(args, Form::Annotations, annotations, printer)?;
     }
     if interrupt.is_pressed() {
         printer.warning(&format!("interrupted by Ctrl-C after {} of {seeds} seeds", summary.seeds));
+        return Ok(Exit::Interrupted);
+    }
+    if reader == Reader::Gone && (summary.seeds as u64) < seeds {
+        printer.warning(&format!(
+            "nobody reads standard output any more: ended after {} of {seeds} seeds",
+            summary.seeds
+        ));
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::of(summary.verdict))
@@ -108,7 +114,14 @@ pub(super) fn many(
 pub(super) fn without_any(summary: &Summary, printer: &mut Printer) -> Result<(), Failure> {
     let mut growing = Growing::new(printer);
     growing.begin();
-    growing.end(summary)
+    growing.end(summary).map(drop)
+}
+
+/// Whether anybody reads what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Reads,
+    Gone,
 }
 
 /// Many rehearsals as `-o json` prints them, written as they come: all of them at once would take a gigabyte for every few thousand. What they have in common
@@ -162,9 +175,10 @@ impl<'p> Growing<'p> {
         }
     }
 
-    fn end(mut self, summary: &Summary) -> Result<(), Failure> {
+    fn end(mut self, summary: &Summary) -> Result<Reader, Failure> {
         let close = match self.state {
-            State::Empty | State::Unread => return Ok(()),
+            State::Empty => return Ok(Reader::Reads),
+            State::Unread => return Ok(Reader::Gone),
             State::Failed(failure) => return Err(failure),
             State::Begun => "]",
             State::Grown => "\n  ]",
@@ -173,7 +187,9 @@ impl<'p> Growing<'p> {
         self.piece(&format!("{close},\n  \"summary\": {summary}\n}}\n"));
         match self.state {
             State::Failed(failure) => Err(failure),
-            State::Empty | State::Begun | State::Grown | State::Unread => self.printer.data(""),
+            State::Empty | State::Begun | State::Grown | State::Unread => {
+                self.printer.data("").map(|()| Reader::Reads)
+            }
         }
     }
 

@@ -35,12 +35,12 @@ use replank_rehearse::RehearsalResult;
 #[cfg(test)]
 mod documented;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use page::{Cell, Color, Lean, Look, Page, Tone, cut, wrap};
-pub(crate) use run::{Row, Run};
+pub(crate) use run::{Badness, Row, Run};
 pub(crate) use seeds::{Rows, seeds};
 pub(crate) use sweep::sweep;
 pub(crate) use tally::{Lowest, Summary, Tally};

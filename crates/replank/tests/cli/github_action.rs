@@ -1,6 +1,7 @@
 //! The script of the GitHub Action, run as a runner runs it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,8 +17,15 @@ impl Step {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("action").join(name);
         drop(fs::remove_dir_all(&folder));
         fs::create_dir_all(&folder).expect("it can be made");
-        let bin = Path::new(env!("CARGO_BIN_EXE_replank")).parent().expect("it lies in a folder");
-        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        // Writes down how often it is called.
+        let program = folder.join("bin/replank");
+        fs::create_dir_all(folder.join("bin")).expect("it can be made");
+        let calls = folder.join("calls");
+        let real = env!("CARGO_BIN_EXE_replank");
+        let text = format!("#!/bin/sh\necho \"$@\" >>'{}'\nexec '{real}' \"$@\"\n", calls.display());
+        fs::write(&program, text).expect("it can be written");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it can be run");
+        let path = format!("{}/bin:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
         let output = Command::new(root().join("action/run.sh"))
             .current_dir(root())
             .env("PATH", path)
@@ -95,6 +103,20 @@ fn many_seeds_are_annotated_once_and_a_comparison_not_at_all() {
         Step::of("compared", "rehearse", "examples/job-site/snapshot.yaml --roll web --as replank");
     assert_eq!((compared.ran.stdout.as_str(), compared.file("replank/report.html").as_str()), ("", ""));
     assert!(!compared.file("replank/report.json").is_empty(), "{:?}", compared.ran);
+}
+
+#[test]
+fn all_forms_of_a_rehearsal_are_of_one() {
+    let page = Path::new(env!("CARGO_TARGET_TMPDIR")).join("action-page.html");
+    let page = format!(" --html '{}'", page.display());
+    for (name, more) in
+        [("once", ""), ("once-seeds", " --seeds 2"), ("once-as", " --as replank"), ("once-page", &*page)]
+    {
+        let step = Step::of(name, "rehearse", &format!("examples/job-site/snapshot.yaml --roll web{more}"));
+        assert_eq!(step.file("calls").lines().count(), 1, "{more}: {}", step.file("calls"));
+        assert!(!step.file("replank/report.json").is_empty(), "{more}: {:?}", step.ran);
+        assert_eq!(step.file("replank/annotations.txt"), "", "they are in the log");
+    }
 }
 
 #[test]

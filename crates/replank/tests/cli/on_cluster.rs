@@ -128,8 +128,15 @@ fn many_seeds_in_a_job(ground: &Ground) {
     assert_eq!((ran.code, &ran.stdout), (local.code, &local.stdout), "{ran:?}");
     assert!(ran.stderr.contains(&format!("job.batch/{name} created in namespace default")), "{ran:?}");
 
-    let again = replank(&applied);
+    // Again, and with the page: that of one machine, too.
+    let [here, there] = ["here.html", "there.html"]
+        .map(|name| ground.folder.join(name).to_str().expect("it is text").to_owned());
+    let again = replank(&[&applied[..], &["--html", &there]].concat());
     assert_eq!((again.code, &again.stdout), (local.code, &local.stdout), "{again:?}");
+    assert_eq!(replank(&[&ASKED[..], &["--html", &here]].concat()).code, local.code);
+    let [here, there] = [here, there].map(|path| std::fs::read_to_string(path).expect("it was written"));
+    assert!(here.contains("The worst of 12 seeds, seed "), "{here}");
+    assert_eq!(here, there);
     assert!(again.stderr.contains("already"), "{again:?}");
     let summary = |ran: &Ran| ran.json()["summary"].clone();
     let as_json = |arguments: &[&str]| replank(&[arguments, &["-o", "json"]].concat());
@@ -262,6 +269,8 @@ fn what_cannot_be_done_on_a_cluster_is_said() {
     let asked = |more: &[&str]| replank(&[&ASKED[..], more].concat());
     assert!(asked(&["--on-cluster"]).usage_error().contains("--container-image"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).to_str().expect("text");
+    let page = asked(&[&ON_CLUSTER[..], &["--html", "unwritten.html"]].concat());
+    assert!(page.usage_error().contains("pass --apply"), "{page:?}");
     let directory = asked(&[&ON_CLUSTER[..], &["--script", folder]].concat());
     assert_eq!(directory.code, Some(2), "{directory:?}");
     let beyond = asked(&["--part", "3", "--part-file", "unwritten"]);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -84,7 +85,7 @@ fn many_seeds_are_one_document_whatever_is_read_of_it() {
         .read_exact(&mut first)
         .expect("the first rehearsal is written at once");
     assert!(first.starts_with(b"{\n  \"version\": \"replank.dev/rehearsals/v1alpha1\""));
-    assert!(child.wait().expect("it ends").code().is_some());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "not all were rehearsed");
 }
 
 #[test]
@@ -98,6 +99,44 @@ fn a_page_of_json_is_the_page_that_the_rehearsal_wrote() {
         assert!(told.contains("<h1>job-site-to-1-36</h1>") && told.contains(">Next</h2>"), "{more:?}");
         assert!(told.contains(SNAPSHOT), "{more:?}");
         assert_eq!(written, told, "{more:?}");
+    }
+}
+
+#[test]
+fn the_other_forms_of_a_report_are_those_that_it_has_alone() {
+    for (more, files) in [
+        (&[][..], &["annotations.txt", "report.html", "report.md"][..]),
+        (&["--seeds", "3"], &["annotations.txt", "report.html"]),
+        (&["--start-sweep", "1d"], &[]),
+    ] {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reports-{}", files.len()));
+        drop(fs::remove_dir_all(&folder));
+        let folder_name = folder.to_str().expect("text");
+        let call = |last: &[&str]| replank(&[&["rehearse", SNAPSHOT, "-f", PLAN], more, last].concat());
+        let ran = call(&["-o", "json", "--reports", folder_name]);
+        assert!(ran.json().is_object(), "{more:?}: {ran:?}");
+        let mut names: Vec<String> = fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .map(|file| file.expect("it can be read").file_name().into_string().expect("text"))
+            .collect();
+        names.sort();
+        assert_eq!(names, files, "{more:?}: {ran:?}");
+        let written = |name: &str| fs::read_to_string(folder.join(name)).expect("it is there");
+        if files.is_empty() {
+            assert!(ran.stderr.contains("a sweep has neither page, Markdown nor annotations"), "{ran:?}");
+            continue;
+        }
+        assert_eq!(written("annotations.txt"), call(&["-o", "github"]).stdout, "{more:?}");
+        let page = scratch("reports.html", "");
+        call(&["-o", "json", "--html", &page]);
+        assert_eq!(written("report.html"), fs::read_to_string(page).expect("it was written"), "{more:?}");
+        if files.contains(&"report.md") {
+            let timeless = |text: &str| -> Vec<String> {
+                text.lines().filter(|line| !line.contains(" events in ")).map(str::to_owned).collect()
+            };
+            assert_eq!(timeless(&written("report.md")), timeless(&call(&["-o", "markdown"]).stdout));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) const SEEDS_PER_PART: u64 = 50;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OnClusterArgs {
     /// Prints an Indexed Job that rehearses the seeds in the pods of a cluster, and the ConfigMaps with its input; docs/on-cluster.md.
-    #[arg(long, requires_all = ["seeds", "container_image"], conflicts_with_all = ["html", "part"])]
+    #[arg(long, requires_all = ["seeds", "container_image"], conflicts_with = "part")]
     pub(crate) on_cluster: bool,
 
     /// Creates the Job in the cluster of the current context, waits for it, and prints the report. If the Job exists already, waits for it and collects its results.
@@ -40,7 +40,7 @@ pub(crate) struct OnClusterArgs {
     pub(crate) seeds_per_part: u64,
 
     /// Rehearses only this part of the seeds, counted from 0, as a pod of the Job does.
-    #[arg(long, value_name = "INDEX", requires_all = ["seeds", "part_file"], conflicts_with = "html")]
+    #[arg(long, value_name = "INDEX", requires_all = ["seeds", "part_file"], conflicts_with_all = ["html", "reports"])]
     pub(crate) part: Option<u64>,
 
     /// File for the result of a part; /dev/termination-log in a pod.

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// Where the pods find their input.
 pub(super) const FOLDER: &str = "/replank/input";
 /// Arguments that are about where and how the parts are made, or that a pod is given by itself.
-const OWN: [&str; 17] = [
+const OWN: [&str; 19] = [
     "snapshots",
     "on_cluster",
     "apply",
@@ -31,6 +31,8 @@ const OWN: [&str; 17] = [
     "quiet",
     "time_zone",
     "all_seeds",
+    "html",
+    "reports",
 ];
 /// Arguments whose value may be a file, or something else.
 const MAYBE_FILES: [&str; 2] = ["connections", "interruptions"];

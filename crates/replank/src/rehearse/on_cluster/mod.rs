@@ -22,8 +22,11 @@ use follow::{Followed, Was};
 use manifest::{Manifests, ON_CLAIM, Wanted};
 pub(in crate::rehearse) use packed::Packed;
 use part::{BYTES_MAX, Base, Part};
+use replank_html::SeedRun;
 use replank_live::Connection;
 
+use super::html;
+use super::reports::{self, Form};
 use super::run::{self, Remedies};
 use super::scene::Scene;
 use super::seeds::{one_rehearsal_only, without_any};
@@ -95,7 +98,7 @@ fn fewer(fit: Option<usize>, were: u64) -> String {
 }
 
 fn base(args: &RehearseArgs, scene: &Scene, interrupt: &Interrupt) -> Base {
-    Base::of(&run::one_of_many(scene, 1, args.limit, interrupt))
+    Base::of(&run::one_of_many(scene, 1, args.limit, Remedies::Untried, interrupt))
 }
 
 /// Prints the Job, or has it carried out and reports.
@@ -116,6 +119,15 @@ pub(super) fn answer(
         RehearseFormat::Text | RehearseFormat::Json => {}
     }
     let own = &args.on_cluster;
+    if !own.apply {
+        if args.html.is_some() {
+            return Err(Failure::usage_message(
+                "a page is made of the Job's results, and without --apply there are none",
+            )
+            .next("pass --apply, or omit --html"));
+        }
+        reports::none_of("a Job that is only printed", args, printer);
+    }
     let image = own.container_image.as_deref().expect("--on-cluster requires it");
     let arguments = Arguments::of_process(scene.now)?;
     let name = name(&arguments, packed, own, image);
@@ -169,7 +181,7 @@ pub(super) fn answer(
     match followed {
         Followed::Complete(results) => {
             let base = base(args, scene, interrupt);
-            together(args, &results, &base, seeds, printer)
+            together(args, (scene, &base), &results, seeds, printer, interrupt)
         }
         Followed::Failed { results, why } => Err(Failure {
             exit: Exit::Incomplete,
@@ -238,10 +250,11 @@ fn on_claim(name: &str, packed: &Packed, printer: &mut Printer) -> Result<(), Fa
 /// Puts the parts together, and reports as one machine would.
 fn together(
     args: &RehearseArgs,
+    (scene, base): (&Scene, &Base),
     results: &BTreeMap<u64, String>,
-    base: &Base,
     seeds: u64,
     printer: &mut Printer,
+    interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let (mut tally, mut runs) = (Tally::default(), Vec::new());
     for (index, text) in results {
@@ -264,5 +277,41 @@ fn together(
         RehearseFormat::Markdown => return Err(one_rehearsal_only()),
         RehearseFormat::Github => return Err(no_annotations()),
     }
+    let worst = summary.worst_seed.and_then(|seed| runs.iter().find(|run| run.seed() == seed));
+    if let Some(worst) = worst.filter(|_| reports::is_asked(args, Form::Page)) {
+        let Some(page) = page(args, scene, worst, &runs, interrupt)? else {
+            printer
+                .warning("interrupted by Ctrl-C before the worst rehearsal was made again: there is no page");
+            return Ok(Exit::Interrupted);
+        };
+        reports::write(args, Form::Page, &page, printer)?;
+    }
     Ok(Exit::of(summary.verdict))
+}
+
+/// The page: pods have told the worst rehearsal in short, and it is made again here to show it in full. None after Ctrl-C.
+fn page(
+    args: &RehearseArgs,
+    scene: &Scene,
+    worst: &Run,
+    runs: &[Run],
+    interrupt: &Interrupt,
+) -> Result<Option<String>, Failure> {
+    let seed = worst.seed();
+    let result = run::one_of_many(scene, seed, args.limit, Remedies::Proved, interrupt);
+    if interrupt.is_pressed() {
+        return Ok(None);
+    }
+    if result.trace_hash != worst.trace_hash() {
+        return Err(Failure {
+            exit: Exit::Incomplete,
+            ..Failure::usage_message(format!(
+                "the rehearsal with seed {seed} differs from the pod's (trace {} here, {} there): the image holds another version of replank",
+                result.trace_hash,
+                worst.trace_hash()
+            ))
+        });
+    }
+    let short: Vec<SeedRun> = runs.iter().map(html::in_short).collect();
+    html::spread(&result, &short, scene).map(Some)
 }

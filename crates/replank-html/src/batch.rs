@@ -1,4 +1,4 @@
-//! Batch pods that were ended before they were done: what became of their work, and who hears of it.
+//! Batch pods that were ended before they were done: what became of their work, and who is alerted.
 
 use crate::document::{EndedPod, Rehearsal};
 use crate::markup::Markup;
@@ -21,7 +21,7 @@ pub(crate) fn write(rehearsal: &Rehearsal, out: &mut Markup) {
     let rows: Vec<Vec<String>> = all.iter().take(ROWS_MAX).map(|(by, one)| row(by, one)).collect();
     table(
         "Batch pods ended",
-        &["Pod", "Ended by", "Belongs to", "What became of it", "Who hears of it"],
+        &["Pod", "Ended by", "Belongs to", "What became of it", "Who is alerted"],
         &rows,
         out,
     );

@@ -87,5 +87,5 @@ rules! {
     ManagedUpdate = "managed-update", "nodes at which EKS's own update of their managed group would give up";
     StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, if no other finding explains it";
     Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, if no other finding explains it";
-    BatchFailed = "batch-failed", "batch work that failed in the rehearsal because something else than the run ended its pod";
+    BatchFailed = "batch-failed", "batch work that failed in the rehearsal because something other than the run ended its pod";
 }

@@ -1,4 +1,4 @@
-//! Who hears of it when a Job or a Workflow fails, as far as the cluster itself says it.
+//! Who is alerted when a Job or a Workflow fails, as far as the cluster itself says it.
 //!
 //! A Workflow's exit handler and hooks (argo-workflows docs/walk-through/exit-handlers.md, docs/lifecyclehook.md), alerts of PrometheusRules
 //! ([`super::alerts`]), and people whom annotations and labels name (a8r.io: "Annotating Kubernetes Services for Humans", kubernetes.io/blog,
@@ -18,7 +18,7 @@ use super::retry;
 const CONTACTS: [&str; 7] =
     ["a8r.io/owner", "a8r.io/chat", "a8r.io/incidents", "a8r.io/support", "owner", "team", "contact"];
 
-/// Somebody, or something, that hears of a failure.
+/// Somebody, or something, that is alerted to a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Alerted {
     /// The Workflow's exit handler runs, however it ends.
@@ -79,12 +79,12 @@ pub fn in_words(all: &[Alerted]) -> String {
     let told: Vec<String> = all.iter().map(ToString::to_string).collect();
     match (all.is_empty(), all.iter().any(Alerted::is_by_itself)) {
         (true, _) => "nothing in the snapshot says who is alerted".to_owned(),
-        (false, true) => format!("who hears of it: {}", told.join("; ")),
+        (false, true) => format!("who is alerted: {}", told.join("; ")),
         (false, false) => format!("no alert in the snapshot; {}", told.join("; ")),
     }
 }
 
-/// Who hears of the failure of a Job or a Workflow, by its kind and name. `known` is its metadata where the view has it no longer.
+/// Who is alerted to the failure of a Job or a Workflow, by its kind and name. `known` is its metadata where the view has it no longer.
 #[must_use]
 pub fn of_failed(
     view: &View,
@@ -238,7 +238,7 @@ mod tests {
             "spec": {"onExit": "notify"}});
         assert_eq!(
             told("Workflow", &[workflow(&json!({"workflowTemplateRef": {"name": "lib"}})), template]),
-            "who hears of it: exit handler notify"
+            "who is alerted: exit handler notify"
         );
         let hooks = json!({"hooks": {
             "exit": {"template": "mail"},
@@ -247,7 +247,7 @@ mod tests {
         }});
         assert_eq!(
             told("Workflow", &[workflow(&hooks)]),
-            "who hears of it: exit handler mail; hook failed (workflow.status == 'Failed' || workflow.status == \"Error\")"
+            "who is alerted: exit handler mail; hook failed (workflow.status == 'Failed' || workflow.status == \"Error\")"
         );
         let running = json!({"hooks": {"running": {"expression": "workflow.status == \"Running\"", "template": "hello"}}});
         assert_eq!(told("Workflow", &[workflow(&running)]), "nothing in the snapshot says who is alerted");

@@ -3,7 +3,7 @@
 //!
 //! | module | question |
 //! |---|---|
-//! | [`alerted`] | who hears of a run that failed |
+//! | [`alerted`] | who is alerted if a run fails |
 //! | [`alerts`] | which alerts fire for it |
 //! | [`rerun`] | may work be run again, as its author declares |
 //! | [`retry`] | is a step whose pod is lost run again |

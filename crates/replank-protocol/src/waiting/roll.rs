@@ -151,7 +151,7 @@ pub enum RollWait {
         /// From when on Karpenter deletes what is left, if the claim limits its drain.
         by: Option<Time>,
     },
-    /// EKS updates a managed node group to something else than the plan's target.
+    /// EKS updates a managed node group to something other than the plan's target.
     OtherUpdate {
         /// The update's id.
         id: Text,

@@ -39,7 +39,7 @@ pub struct EndedBatch {
     pub owner: String,
     /// What became of that.
     pub outcome: Outcome,
-    /// Who hears of it, as far as the cluster says it, where its work failed or is lost.
+    /// Who is alerted, as far as the cluster says it, where its work failed or is lost.
     pub alerted: Vec<Alerted>,
 }
 
@@ -222,7 +222,7 @@ impl Ended {
         self.told(view, by).into_iter().map(|(_, told)| told).collect()
     }
 
-    /// Finds the work that failed because somebody else than the run ended its pod: one finding for each object.
+    /// Finds the work that failed because somebody other than the run ended its pod: one finding for each object.
     pub(super) fn find(&self, view: &View, findings: &mut Vec<FindingEntry>) {
         let mut by_object: BTreeMap<&str, Vec<(&One, EndedBatch)>> = BTreeMap::new();
         for (one, told) in self.told(view, By::Others) {
@@ -332,11 +332,9 @@ fn remedy(one: &One, by: EndedBy, alerted: &[Alerted]) -> String {
         (None, None) => "no setting keeps a pod that is deleted, or lost with its node: save the progress of the work, so that it can be run again".to_owned(),
     };
     let tell = match (alerted, kind) {
-        ([], "Workflow") => {
-            "\nhave somebody hear of it: an exit handler (onExit) of the Workflow that sends a message"
-        }
+        ([], "Workflow") => "\nalert somebody: an exit handler (onExit) of the Workflow that sends a message",
         ([], "Job") => {
-            "\nhave somebody hear of it: an alert on kube_job_failed (KubeJobFailed of kubernetes-mixin), or the annotation a8r.io/owner"
+            "\nalert somebody: an alert on kube_job_failed (KubeJobFailed of kubernetes-mixin), or the annotation a8r.io/owner"
         }
         (_, _) => "",
     };

@@ -6,5 +6,5 @@ pub(super) const STOPS: &str = "stops-the-roll";
 /// A workload without a Ready pod for a while, if no other finding explains it.
 pub(super) const OUTAGE: &str = "outage";
 
-/// Batch work that failed because somebody else than the run ended its pod.
+/// Batch work that failed because somebody other than the run ended its pod.
 pub(super) const BATCH_FAILED: &str = "batch-failed";

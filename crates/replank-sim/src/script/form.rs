@@ -89,7 +89,7 @@ static FAULTS: &[Form] = &[
     ),
     form(
         "image IMAGE gives nodes CONDITION",
-        "nodes with this image have this condition: `MemoryPressure`, `DiskPressure`, `PIDPressure` or `NetworkUnavailable`. It brings the taint of this name; and under pressure the kubelet evicts a pod every 10 seconds, whatever budgets say (below)",
+        "nodes with this image have this condition and its taint: `MemoryPressure`, `DiskPressure`, `PIDPressure` or `NetworkUnavailable`. Under pressure the kubelet evicts a pod every 10 seconds, whatever budgets say (below)",
         |args| {
             let image = ImageName::Named(args.text());
             What::Image(image, Some(ImageFault::Troubles { with: args.trouble(), after: Span::ZERO }))

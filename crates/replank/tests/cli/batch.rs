@@ -165,7 +165,7 @@ fn a_drain_that_fails_jobs_is_found_with_who_is_alerted_and_a_job_that_is_retrie
     assert_eq!((*invoices, *month), ("CronJob billing/send-invoices", "Job reports/close-month"));
     assert!(
         owned.contains(
-            "who hears of it: alert KubeJobFailed, severity warning (PrometheusRule monitoring/jobs); contact @sally (a8r.io/owner of CronJob \
+            "who is alerted: alert KubeJobFailed, severity warning (PrometheusRule monitoring/jobs); contact @sally (a8r.io/owner of CronJob \
              billing/send-invoices)"
         ),
         "{owned}"

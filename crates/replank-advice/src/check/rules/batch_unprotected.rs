@@ -124,7 +124,7 @@ fn remedy(survey: &Survey<'_>, workload: &Workload, cure: Cure) -> Remedy {
     }
 }
 
-/// Who hears of it where an eviction fails a Job or a Workflow. Of other controllers nobody knows what they tell.
+/// Who is alerted where an eviction fails a Job or a Workflow. Of other controllers nobody knows what they tell.
 fn who_is_alerted(survey: &Survey<'_>, subject: &Subject, alerts: &Alerts) -> String {
     match (subject.batch_kind(), subject.pod.meta.controller()) {
         (Some(BatchKind::Job | BatchKind::Workflow), Some(owner)) => {
@@ -411,7 +411,7 @@ mod tests {
         let of = |spec: Value, expr: &str| {
             found(Rule::BatchUnprotected, [job(spec), vec![rule(expr)]].concat()).remove(0)
         };
-        let told = "who hears of it: alert KubeJobFailed, severity warning (PrometheusRule monitoring/k8s)";
+        let told = "who is alerted: alert KubeJobFailed, severity warning (PrometheusRule monitoring/k8s)";
         assert!(of(json!({"backoffLimit": 0}), "kube_job_failed > 0").contains(told));
         let other = of(json!({"backoffLimit": 0}), "kube_job_failed{namespace=\"test\"} > 0");
         assert!(other.contains("nothing in the snapshot says who is alerted"), "{other}");

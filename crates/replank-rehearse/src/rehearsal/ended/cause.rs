@@ -74,12 +74,12 @@ impl EndedBy {
             Self::Replank => format!("the run ended pod {pod}"),
             Self::Hand => format!("somebody evicted pod {pod} by hand"),
             Self::Eks => format!("EKS drained node {node} and evicted pod {pod}"),
-            Self::Eviction => format!("something else than the run evicted pod {pod}"),
+            Self::Eviction => format!("something other than the run evicted pod {pod}"),
             Self::Kubelet => format!("the kubelet of node {node} evicted pod {pod}"),
             Self::Scheduler => format!("the scheduler preempted pod {pod}"),
             Self::Taint => format!("node {node} got a taint that evicted pod {pod}"),
             Self::NodeGone => format!("node {node} was lost with pod {pod}"),
-            Self::Deletion => format!("something else than the run deleted pod {pod}"),
+            Self::Deletion => format!("something other than the run deleted pod {pod}"),
         }
     }
 

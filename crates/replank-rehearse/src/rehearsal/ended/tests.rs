@@ -88,7 +88,7 @@ fn work_that_fails_because_somebody_ends_its_pod_is_found() {
     assert_eq!((found.id, found.severity, found.object.as_str()), ("batch-failed", "warning", "Job ml/own"));
     assert_eq!(
         found.reason,
-        "failed in the rehearsal: something else than the run deleted pod ml/a (and 1 more); nothing in the snapshot says who is alerted"
+        "failed in the rehearsal: something other than the run deleted pod ml/a (and 1 more); nothing in the snapshot says who is alerted"
     );
     assert!(
         found.remedy.contains("action: Ignore") && found.remedy.contains("kube_job_failed"),

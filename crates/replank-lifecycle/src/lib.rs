@@ -2,7 +2,7 @@
 //!
 //! [`table`] is the data, [`calendar`] the support of versions on EKS; [`source`] reads texts into documents; [`scan`] finds in
 //! them what the table says is deprecated or gone ([`finding`]). [`convert`] converts an object ([`tree`]) from one version to
-//! another ([`reading`] those of a snapshot, as it is read), [`schema`] refuses what is not of the types that 1.36 serves, and [`fix`] lays the change onto the text. Nothing
+//! another ([`reading`] those of a snapshot, as it is read), [`schema`] refuses what is not of the types that 1.36 serves, and [`fix`] lays the change onto the text; [`helm`] unpacks what Helm stores. Nothing
 //! here talks to a cluster, and nothing is written.
 
 pub mod calendar;
@@ -13,7 +13,7 @@ pub mod exception;
 pub mod files;
 pub mod finding;
 pub mod fix;
-mod helm;
+pub mod helm;
 mod judge;
 mod object;
 pub mod reading;

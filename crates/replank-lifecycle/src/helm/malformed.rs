@@ -3,6 +3,6 @@
 /// Why bytes are no such message.
 #[derive(Debug, thiserror::Error)]
 #[error("damaged or incomplete protobuf at byte {at}")]
-pub(crate) struct Malformed {
+pub struct Malformed {
     pub(super) at: usize,
 }

@@ -1,6 +1,7 @@
 //! What Helm keeps of a release: unpacked on the way, one at a time, and only what is needed of it.
 
 mod base64;
+mod chart;
 mod malformed;
 mod pack;
 mod release;
@@ -13,15 +14,16 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use base64::Base64;
+pub use chart::{ChartRelease, Dependency, chart};
 pub(crate) use pack::Packed;
 
+pub(crate) use release::Release;
+pub use release::ReleaseError;
 use release::{GZIP, UNPACKED_MAX};
-pub(crate) use release::{Release, ReleaseError};
 
 /// Helm 3 (`pkg/storage/driver/util.go`): base64 of JSON, in gzip since 3.0; a Secret's own encoding adds a base64 around it.
 pub(crate) fn v3(data: &str) -> Result<Release, ReleaseError> {
-    let reader = unpacked(data)?;
-    let written: Written = serde_json::from_reader(reader)?;
+    let written: Written = serde_json::from_reader(open(data)?.bytes)?;
     Ok(Release {
         name: written.name,
         namespace: written.namespace,
@@ -35,26 +37,35 @@ pub(crate) fn v3(data: &str) -> Result<Release, ReleaseError> {
 /// Helm 2 (Tiller, `pkg/storage/driver`): the same around a message of protobuf.
 pub(crate) fn v2(data: &str) -> Result<Release, ReleaseError> {
     let mut bytes = Vec::new();
-    unpacked(data)?.read_to_end(&mut bytes)?;
+    open(data)?.bytes.read_to_end(&mut bytes)?;
     Ok(tiller::read(&bytes)?)
 }
 
+/// What is stored, as it is unpacked.
+struct Opened<'d> {
+    /// Whether base64 stands around base64: the encoding of a Secret.
+    is_twice: bool,
+    is_gzip: bool,
+    /// The release, at most [`UNPACKED_MAX`] bytes of it.
+    bytes: Box<dyn BufRead + 'd>,
+}
+
 /// Takes off base64 once or twice, and gzip.
-fn unpacked(data: &str) -> Result<Box<dyn BufRead + '_>, ReleaseError> {
-    let once = || BufReader::new(Base64::new(data.as_bytes()));
-    let mut first = once();
+fn open(data: &str) -> Result<Opened<'_>, ReleaseError> {
+    let mut first = BufReader::new(Base64::new(data.as_bytes()));
     // A release begins with gzip's mark, a brace, or (of Helm 2, before it packed them) the first field of its message; base64 of
     // either begins otherwise.
-    let is_packed_again = {
+    let is_twice = {
         let head = first.fill_buf()?;
         !(head.starts_with(&GZIP) || head.starts_with(b"{") || head.starts_with(&[tiller::FIRST]))
     };
     let mut inner: Box<dyn BufRead + '_> =
-        if is_packed_again { Box::new(BufReader::new(Base64::new(first))) } else { Box::new(first) };
-    if inner.fill_buf()?.starts_with(&GZIP) {
+        if is_twice { Box::new(BufReader::new(Base64::new(first))) } else { Box::new(first) };
+    let is_gzip = inner.fill_buf()?.starts_with(&GZIP);
+    if is_gzip {
         inner = Box::new(BufReader::new(MultiGzDecoder::new(inner)));
     }
-    Ok(Box::new(inner.take(UNPACKED_MAX)))
+    Ok(Opened { is_twice, is_gzip, bytes: Box::new(inner.take(UNPACKED_MAX)) })
 }
 
 /// What is needed of `release.Release` (helm, pkg/release); the chart, which is most of it, is passed over.

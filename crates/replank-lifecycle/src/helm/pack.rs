@@ -1,24 +1,22 @@
 //! A release taken apart so that a part of it can be changed: everything else is put back byte for byte.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use replank_intake::base64::encode;
 
-use super::base64::Base64;
-use super::{GZIP, ReleaseError, UNPACKED_MAX};
+use super::{Opened, ReleaseError, open};
 
 /// What Helm 3 keeps of a release, and how it was packed.
 pub(crate) struct Packed {
     /// Whether base64 stands around base64: the encoding of a Secret.
-    twice: bool,
-    gzip: bool,
+    is_twice: bool,
+    is_gzip: bool,
     members: BTreeMap<String, Box<RawValue>>,
 }
 
@@ -27,33 +25,22 @@ const COMPRESSION: Compression = Compression::best();
 
 impl Packed {
     pub(crate) fn unpack(data: &str) -> Result<Self, ReleaseError> {
-        let begins = |head: &[u8]| head.starts_with(&GZIP) || head.starts_with(b"{");
-        let twice = !begins(BufReader::new(Base64::new(data.as_bytes())).fill_buf()?);
+        let Opened { is_twice, is_gzip, bytes: mut reader } = open(data)?;
+        // The members are kept as they are written, which a reader cannot lend.
         let mut bytes = Vec::new();
-        let once = Base64::new(data.as_bytes());
-        if twice {
-            Base64::new(once).take(UNPACKED_MAX).read_to_end(&mut bytes)?;
-        } else {
-            once.take(UNPACKED_MAX).read_to_end(&mut bytes)?;
-        }
-        let gzip = bytes.starts_with(&GZIP);
-        if gzip {
-            let mut unpacked = Vec::new();
-            MultiGzDecoder::new(&*bytes).take(UNPACKED_MAX).read_to_end(&mut unpacked)?;
-            bytes = unpacked;
-        }
-        Ok(Self { twice, gzip, members: serde_json::from_slice(&bytes)? })
+        reader.read_to_end(&mut bytes)?;
+        Ok(Self { is_twice, is_gzip, members: serde_json::from_slice(&bytes)? })
     }
 
     pub(crate) fn pack(&self) -> Result<String, ReleaseError> {
         let mut bytes = serde_json::to_vec(&self.members)?;
-        if self.gzip {
+        if self.is_gzip {
             let mut encoder = GzEncoder::new(Vec::new(), COMPRESSION);
             encoder.write_all(&bytes)?;
             bytes = encoder.finish()?;
         }
         let once = encode(&bytes);
-        Ok(if self.twice { encode(once.as_bytes()) } else { once })
+        Ok(if self.is_twice { encode(once.as_bytes()) } else { once })
     }
 
     /// The manifest, and that of each hook.

@@ -17,7 +17,7 @@ pub(crate) struct Release {
 
 /// Why a release cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReleaseError {
+pub enum ReleaseError {
     /// The text, or what it unpacks to, is damaged.
     #[error("the Helm release cannot be unpacked: {0}")]
     Unpack(#[from] std::io::Error),

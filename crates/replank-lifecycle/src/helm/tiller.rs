@@ -9,7 +9,7 @@
 
 use super::Release;
 
-pub(crate) use super::malformed::Malformed;
+pub(super) use super::malformed::Malformed;
 
 /// What a message begins with: the key of its first field, the name, of wire type 2.
 pub(super) const FIRST: u8 = 1 << 3 | 2;

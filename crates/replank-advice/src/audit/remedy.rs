@@ -15,7 +15,7 @@ use super::engine::{Answer, Engine};
 use super::ground::KindId;
 use super::survey::{Subject, Survey};
 use replank_facts::cluster_name::cluster_name;
-use replank_facts::remedy::{Edit, Remedy, Target, TargetKind};
+use replank_facts::remedy::{Edit, Remedy, Target, TargetKind, of_stack, of_terraform, update_addon};
 use replank_schedule::Plugin;
 
 /// A changed placement.
@@ -278,12 +278,10 @@ pub(super) fn configure(
     };
     let command = match cluster_name(survey.view) {
         Some(cluster) => format!(
-            "aws eks update-addon --cluster-name {cluster} --addon-name {} --resolve-conflicts PRESERVE --configuration-values '{values}'   # replaces all values of the add-on: add those that aws eks describe-addon shows\n\
-             # if Terraform manages the add-on, in its aws_eks_addon: configuration_values = jsonencode({})\n\
-             # if CloudFormation manages it, in its AWS::EKS::Addon: ConfigurationValues: '{values}'",
-            managed.name,
-            // JSON is an expression of HCL, but for what begins a template in its texts.
-            values.to_string().replace("${", "$${").replace("%{", "%%{")
+            "{}\n# if Terraform manages the add-on, in its aws_eks_addon:\n{}\n# if CloudFormation manages it, in its AWS::EKS::Addon:\n{}",
+            update_addon(&cluster, managed.name, &values),
+            of_terraform(&values),
+            of_stack(&values),
         ),
         None => format!(
             "where EKS manages the add-on {}, add to its configuration values (aws eks update-addon, which replaces all of them): {values}",

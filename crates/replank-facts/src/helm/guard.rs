@@ -55,7 +55,7 @@ fn term<'w>(words: &'w [&'w str], values: &Value) -> Option<(bool, &'w [&'w str]
 }
 
 /// What templates take for true (Go, text/template: "The empty values are false, 0, any nil pointer or interface value, and any array, slice, map, or string of length zero").
-fn is_true(value: &Value) -> bool {
+pub(super) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(value) => *value,

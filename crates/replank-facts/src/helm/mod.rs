@@ -7,5 +7,5 @@ mod template;
 mod tests;
 mod values;
 
-pub use stored::{Release, deployed};
+pub use stored::{Dependency, Release, Unpack, coalesce, deployed};
 pub use values::setting;

@@ -1,16 +1,10 @@
-use std::io::Write as _;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use replank_model::delta::Delta;
 use replank_model::object::Object;
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 use serde_json::{Value, json};
 
-use super::{Release, deployed, setting};
+use super::{Dependency, Release, deployed, setting};
 
 const BUDGET: &str = "{{- if .Values.pdb.enabled }}
 apiVersion: policy/v1
@@ -45,7 +39,8 @@ spec:
 
 fn release(templates: &[(&str, &str)], values: Value, manifest: &str) -> Release {
     let templates = templates.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-    Release { chart: "web".to_owned(), templates, values, manifest: manifest.to_owned() }
+    let manifest = manifest.to_owned();
+    Release { chart: "web".to_owned(), dependencies: Vec::new(), templates, values, manifest }
 }
 
 fn values() -> Value {
@@ -128,26 +123,74 @@ fn what_is_not_proved_is_not_given() {
     assert_eq!(of(&bare, values(), MANIFEST), None);
 }
 
+/// A value that a chart reads on which this one depends, or that says whether it is rendered, changes more than the object.
 #[test]
-fn a_release_is_unpacked_from_its_secret() {
-    let stored = json!({"name": "web", "namespace": "shop", "info": {"status": "deployed"}, "manifest": MANIFEST,
-        "chart": {"metadata": {"name": "web", "version": "1.2.3"}, "templates": [{"name": "templates/pdb.yaml", "data": STANDARD.encode(BUDGET)}],
-            "values": {"app": "web", "pdb": {"enabled": false, "minAvailable": 1, "maxUnavailable": 1}}},
-        "config": {"pdb": {"enabled": true, "minAvailable": 2, "maxUnavailable": null}}});
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(stored.to_string().as_bytes()).expect("memory");
-    let packed = STANDARD.encode(packed.finish().expect("memory"));
+fn what_other_charts_read_is_not_given() {
+    let text = |path: &str| {
+        format!(
+            "kind: PodDisruptionBudget\nmetadata:\n  name: web\nspec:\n  maxUnavailable: {{{{ .Values.{path} }}}}\n"
+        )
+    };
+    let manifest = "---\n# Source: web/templates/pdb.yaml\nkind: PodDisruptionBudget\nmetadata:\n  name: web\nspec:\n  maxUnavailable: 0\n";
+    let one = json!({"spec": {"maxUnavailable": 1}});
+    let of = |path: &str, values: Value, dependencies: &[(&str, &str)], more: &str| {
+        let dependency = |(values, condition): &(&str, &str)| Dependency {
+            values: (*values).to_owned(),
+            condition: (*condition).to_owned(),
+        };
+        let manifest = format!("{manifest}{more}");
+        let mut own = release(&[("templates/pdb.yaml", &*text(path))], values, &manifest);
+        own.dependencies = dependencies.iter().map(dependency).collect();
+        setting(&own, WEB, &one)
+    };
+    let redis = || json!({"redis": {"budget": 0}});
+    assert_eq!(of("redis.budget", redis(), &[], ""), Some(json!({"redis": {"budget": 1}})), "no such chart");
+    assert_eq!(of("redis.budget", redis(), &[("redis", "")], ""), None, "the chart's own value");
+    let rendered = "---\n# Source: web/charts/redis/templates/x.yaml\nkind: ConfigMap\n";
+    assert_eq!(of("redis.budget", redis(), &[], rendered), None, "a chart that nothing names");
+    assert_eq!(of("global.budget", json!({"global": {"budget": 0}}), &[], ""), None);
+    let max = || json!({"max": 0});
+    assert!(of("max", max(), &[("redis", "cache.enabled, maximum")], "").is_some(), "a near name");
+    assert_eq!(of("max", max(), &[("redis", "cache.enabled, max")], ""), None, "a condition");
+}
+
+/// To `default` a false is empty, as a 0 is; a text is not, if it has a letter.
+#[test]
+fn a_default_stands_in_for_what_is_empty() {
+    let of = |shown: &str, value: Value, wanted: Value| {
+        let text = format!(
+            "kind: Deployment\nmetadata:\n  name: web\nspec:\n  it: {{{{ .Values.it | {shown} }}}}\n"
+        );
+        let said = value.to_string();
+        let manifest = format!(
+            "---\n# Source: web/templates/web.yaml\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  it: {}\n",
+            said.trim_matches('"')
+        );
+        let own = release(&[("templates/web.yaml", &*text)], json!({"it": value}), &manifest);
+        setting(&own, ("Deployment", "web"), &json!({"spec": {"it": wanted}})).is_some()
+    };
+    assert!(!of("default true", json!(true), json!(false)), "true would be rendered");
+    assert!(of("default false", json!(true), json!(false)));
+    assert!(of("default true", json!(true), json!("0")));
+    assert!(!of("default 3", json!(2), json!(0)), "3 would be rendered");
+}
+
+#[test]
+fn a_release_is_that_of_the_secret_that_is_deployed() {
     let secret = |version: &str, status: &str| {
         let value = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
             "metadata": {"name": format!("sh.helm.release.v1.web.v{version}"), "namespace": "shop",
                 "labels": {"owner": "helm", "name": "web", "status": status, "version": version}},
-            "data": {"release": STANDARD.encode(&packed)}});
+            "data": {"release": version}});
         Delta::Put(Object::from_json(value).expect("an object"))
     };
+    let unpack = |data: &str| Some(Release { chart: data.to_owned(), ..Release::default() });
+    let of = |view: &View, namespace: &str| {
+        deployed(view, &Key::new(namespace, "web"), &unpack).map(|release| release.chart)
+    };
     let view: View = [secret("1", "superseded"), secret("2", "deployed")].into_iter().collect();
-    let found = deployed(&view, &Key::new("shop", "web")).expect("it is there");
-    assert_eq!(found, release(&[("templates/pdb.yaml", BUDGET)], values(), MANIFEST));
-    assert_eq!(deployed(&view, &Key::new("ops", "web")), None);
+    assert_eq!(of(&view, "shop").as_deref(), Some("2"));
+    assert_eq!(of(&view, "ops"), None);
     let past: View = [secret("1", "superseded")].into_iter().collect();
-    assert_eq!(deployed(&past, &Key::new("shop", "web")), None);
+    assert_eq!(of(&past, "shop"), None);
 }

@@ -30,6 +30,9 @@ pub fn setting(release: &Release, (kind, name): (&str, &str), body: &Value) -> O
             all.map(|line| Some(source_of(line.text)?.0)).collect::<Option<_>>()?;
         from.dedup();
         let [from] = from.as_slice() else { return None };
+        if release.is_shared(from) {
+            return None;
+        }
         if !before.iter().filter(|line| line.path == *path).all(|line| keeps(line.text, value)) {
             return None;
         }
@@ -141,11 +144,11 @@ fn shown(all: &[Line<'_>], path: &[&str], values: &Value) -> Option<Option<Strin
             continue;
         }
         let (from, default) = source_of(line.text)?;
-        let own = guard::at(values, &from).and_then(scalar).filter(|text| text != "0" && !text.is_empty());
-        let shown = match (own, default) {
-            (Some(own), _) => own,
-            (None, Some(default)) => default.to_owned(),
-            (None, None) => guard::at(values, &from).and_then(scalar)?,
+        let own = guard::at(values, &from);
+        // What counts as empty to `default` is what does not count as true to `if` (sprig, defaults.go: `empty`).
+        let shown = match default {
+            Some(default) if !own.is_some_and(guard::is_true) => default.to_owned(),
+            Some(_) | None => own.and_then(scalar)?,
         };
         if text.replace(shown).is_some() {
             return None;

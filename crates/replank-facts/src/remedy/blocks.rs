@@ -70,7 +70,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
 
 /// Whether a line leads to what is written in Terraform's language.
 fn is_of_terraform(lead: &str) -> bool {
-    lead.contains("Terraform") || lead.contains("kubernetes_manifest")
+    (lead.contains("Terraform") || lead.contains("kubernetes_manifest")) && !lead.contains("CloudFormation")
 }
 
 #[cfg(test)]

@@ -265,6 +265,6 @@ impl fmt::Display for Edit {
 }
 
 /// In single quotes, as a shell takes it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

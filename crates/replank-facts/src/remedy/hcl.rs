@@ -12,7 +12,8 @@ pub(super) fn manifest(value: &Value) -> String {
     format!("manifest = {}", expression(value, 0))
 }
 
-fn expression(value: &Value, depth: usize) -> String {
+/// A value as an expression; the lines below the first stand as deep.
+pub(super) fn expression(value: &Value, depth: usize) -> String {
     let indent = "  ".repeat(depth + 1);
     let end = "  ".repeat(depth);
     match value {

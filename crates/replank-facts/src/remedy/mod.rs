@@ -4,18 +4,22 @@
 //! A change is shown only when it has been proved: made on a copy, it mends what was found and breaks nothing else. Where it cannot be proved,
 //! a person sees what to look at.
 
+mod addon;
 mod blocks;
 mod edit;
 mod flow;
 mod hcl;
+mod managers;
 mod new_budget;
 mod source;
 mod target;
 #[cfg(test)]
 mod tests;
 
+pub use addon::{Addons, of_stack, of_terraform, update_addon};
 pub use blocks::{Block, Sort, blocks};
 pub use edit::{Edit, Verb, Write};
+pub use managers::Managers;
 pub use new_budget::BudgetBound;
 pub use source::{Change, Commit, Form, Source, commits};
 pub use target::{Target, TargetKind};

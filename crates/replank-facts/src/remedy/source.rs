@@ -4,21 +4,25 @@ use std::fmt;
 
 use replank_model::object::Kind;
 use replank_model::object::meta::{Key, Meta};
+use replank_model::text::Text;
 use replank_model::view::View;
 use replank_protocol::hindrance::Keeper;
 use serde_json::{Map, Value, json};
 
 use super::edit::{Edit, Verb};
 use super::hcl;
+use super::managers::Managers;
 use super::new_budget::budget;
 use super::target::Target;
-use crate::helm;
+use crate::cluster_name::cluster_name;
 use crate::keeper::keeper;
 
 /// Annotations and the label by which Helm knows what it has installed (helm.sh/docs/topics/charts: "Labels and annotations").
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The field manager of what EKS's add-ons have written (EKS user guide, "Determine fields you can customize for Amazon EKS add-ons").
+const EKS: &str = "eks";
 
 /// Where an object is changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +33,17 @@ pub enum Source {
     Release(Key),
     /// The `manifest` of a `kubernetes_manifest` of Terraform (its field manager is `Terraform` by default: docs of the resource).
     Manifest,
-    /// Another resource of Terraform's Kubernetes provider, which writes as `HashiCorp` (its user agent: `HashiCorp/1.0 Terraform/…`).
+    /// Another resource of Terraform: of its Kubernetes provider, which writes as `HashiCorp` (its user agent: `HashiCorp/1.0 Terraform/…`), or an `aws_eks_addon`.
     Resource,
+    /// The configuration values of an add-on of EKS.
+    Addon(Text),
+    /// A stack of CloudFormation, in which what is changed has a name.
+    Stack {
+        /// The stack's name.
+        name: Text,
+        /// The name in its template.
+        logical_id: Option<Text>,
+    },
 }
 
 impl Source {
@@ -56,7 +69,7 @@ impl Source {
 }
 
 impl Source {
-    /// The tool: `argocd`, `flux`, `helm` or `terraform`.
+    /// The tool: `argocd`, `flux`, `helm`, `terraform`, `eks` or `cloudformation`.
     #[must_use]
     pub fn tool(&self) -> &'static str {
         match self {
@@ -64,6 +77,8 @@ impl Source {
             Self::Repository(Keeper::Kustomization { .. } | Keeper::HelmRelease { .. }) => "flux",
             Self::Release(_) => "helm",
             Self::Manifest | Self::Resource => "terraform",
+            Self::Addon(_) => "eks",
+            Self::Stack { .. } => "cloudformation",
         }
     }
 
@@ -79,6 +94,8 @@ impl Source {
             Self::Repository(keeper) => Some(keeper.to_string()),
             Self::Release(release) => Some(format!("Helm release {release}")),
             Self::Manifest | Self::Resource => None,
+            Self::Addon(name) => Some(format!("EKS add-on {name}")),
+            Self::Stack { name, .. } => Some(format!("CloudFormation stack {name}")),
         }
     }
 }
@@ -127,8 +144,12 @@ pub enum Form {
     TerraformManifest,
     /// Blocks and arguments of another resource of Terraform's Kubernetes provider.
     TerraformResource,
-    /// The members as a manifest has them: the object's resource of Terraform has no argument for one of them.
+    /// The members as a manifest has them: the object's resource of Terraform has no argument for one of them. Of an add-on its values as JSON.
     Members,
+    /// A command that makes the change at EKS.
+    Command,
+    /// A property of CloudFormation's `AWS::EKS::Addon`, or the argument of Terraform's `aws_eks_addon`.
+    Property,
     /// Nothing is written.
     Nothing,
 }
@@ -148,9 +169,16 @@ impl fmt::Display for Commit {
     /// As a comment for a shell, and the line to commit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, source, change, form, text } = self;
+        if let Some(lead) = self.of_addon() {
+            return write!(f, "# {lead}:\n{text}");
+        }
         let who = match source {
             Source::Release(release) => format!("the next upgrade of Helm release {release}"),
-            Source::Repository(_) | Source::Manifest | Source::Resource => source.name(),
+            Source::Repository(_)
+            | Source::Manifest
+            | Source::Resource
+            | Source::Addon(_)
+            | Source::Stack { .. } => source.name(),
         };
         if *change == Change::Added {
             let place = match form {
@@ -158,7 +186,9 @@ impl fmt::Display for Commit {
                     "a file that the kustomization names under resources"
                 }
                 Form::TerraformResource => "a resource",
-                Form::TerraformManifest | Form::Members | Form::Nothing => "a kubernetes_manifest",
+                Form::TerraformManifest | Form::Members | Form::Nothing | Form::Command | Form::Property => {
+                    "a kubernetes_manifest"
+                }
             };
             return write!(
                 f,
@@ -171,9 +201,7 @@ impl fmt::Display for Commit {
                 "set it in its values (helm get values {} -n {} shows those that are set)",
                 release.name, release.namespace
             ),
-            (Form::Values, Source::Repository(_) | Source::Manifest | Source::Resource) => {
-                "set it in its values".to_owned()
-            }
+            (Form::Values, _) => "set it in its values".to_owned(),
             (Form::Patch, Source::Repository(Keeper::HelmRelease { .. })) => {
                 "set it in the values of the release, or with this under spec.postRenderers[].kustomize.patches".to_owned()
             }
@@ -181,8 +209,7 @@ impl fmt::Display for Commit {
                 "set it in the values of the release, or render it through a kustomization with this under patches (helm upgrade {} CHART -n {} --post-renderer PROGRAM)",
                 release.name, release.namespace
             ),
-            (Form::Patch | Form::Manifest, Source::Repository(_) | Source::Manifest | Source::Resource)
-            | (Form::Manifest, Source::Release(_)) => {
+            (Form::Patch | Form::Manifest, _) => {
                 "commit it to the source of that, as one of the patches of a kustomization".to_owned()
             }
             (Form::TerraformManifest, _) => "merge this into its kubernetes_manifest".to_owned(),
@@ -190,7 +217,7 @@ impl fmt::Display for Commit {
                 Some(resource) => format!("set this in its {resource}"),
                 None => "set this in its resource".to_owned(),
             },
-            (Form::Members, _) => "its resource has no argument for all of this; a kubernetes_manifest takes it".to_owned(),
+            (Form::Members | Form::Command | Form::Property, _) => "its resource has no argument for all of this; a kubernetes_manifest takes it".to_owned(),
             (Form::Nothing, _) => return write!(f, "# {who} puts {object} back: remove its resource"),
         };
         match change {
@@ -203,14 +230,42 @@ impl fmt::Display for Commit {
     }
 }
 
+impl Commit {
+    /// What leads to a change of an add-on, or of what manages the add-on.
+    fn of_addon(&self) -> Option<String> {
+        let Self { object, source, form, .. } = self;
+        let own = match source {
+            Source::Addon(name) => format!(
+                "EKS manages {object} with its add-on {name}, and the next update of that may put it back: set it in the add-on's configuration values{}",
+                if *form == Form::Command {
+                    ""
+                } else {
+                    " (aws eks update-addon, which replaces all of them)"
+                }
+            ),
+            Source::Stack { name, logical_id } => {
+                let named = logical_id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
+                format!(
+                    "CloudFormation stack {name} manages the add-on: set this in its AWS::EKS::Addon{named}"
+                )
+            }
+            Source::Resource if *form == Form::Property => {
+                "Terraform manages the add-on, as its tags say: set this in its aws_eks_addon".to_owned()
+            }
+            Source::Resource | Source::Repository(_) | Source::Release(_) | Source::Manifest => return None,
+        };
+        Some(own)
+    }
+}
+
 /// What is to be committed for a change, for each object that somebody keeps. A new object is kept by whoever keeps the object it is for.
 #[must_use]
-pub fn commits(view: &View, edit: &Edit, found_at: Option<&Target>) -> Vec<Commit> {
+pub fn commits(managers: &mut Managers<'_>, edit: &Edit, found_at: Option<&Target>) -> Vec<Commit> {
+    let view = managers.view;
     let mut commits = Vec::new();
     for (object, body) in bodies(edit) {
         let kept = if matches!(edit, Edit::CreateBudget { .. }) { found_at } else { Some(&object) };
         let Some(meta) = kept.and_then(|target| meta(view, target)) else { continue };
-        let Some(source) = Source::of(view, &meta) else { continue };
         let change = match edit {
             Edit::CreateBudget { .. } => Change::Added,
             Edit::Delete { .. } => Change::Gone,
@@ -224,15 +279,23 @@ pub fn commits(view: &View, edit: &Edit, found_at: Option<&Target>) -> Vec<Commi
             | Edit::Uncordon { .. }
             | Edit::Plan { .. } => Change::Set,
         };
+        let source = Source::of(view, &meta);
+        if is_of_addon(managers, (&object, source.as_ref()), &meta) {
+            // Where it is one of the add-on's values, the change says so itself.
+            if !matches!(edit, Edit::Configure { .. }) {
+                let cluster = cluster_name(view);
+                commits.extend(managers.addons.commits((&object, change), &body, cluster.as_deref()));
+            }
+            continue;
+        }
+        let Some(source) = source else { continue };
         let of_release = release(&meta).filter(|_| change == Change::Set && !is_of_argo(&source));
-        let values = of_release.and_then(|release| values(view, &release, &object, &body));
+        let values = of_release.and_then(|release| managers.values(&release, &object, &body));
         let (form, text) = match (values, &source) {
             (Some(values), Source::Repository(_)) => {
                 (Form::Values, yaml(&json!({"spec": {"values": values}}), 0))
             }
-            (Some(values), Source::Release(_) | Source::Manifest | Source::Resource) => {
-                (Form::Values, yaml(&values, 0))
-            }
+            (Some(values), _) => (Form::Values, yaml(&values, 0)),
             (None, _) => written(&source, &object, (body, change), edit),
         };
         commits.push(Commit { object, source, change, form, text });
@@ -279,10 +342,15 @@ fn is_of_argo(source: &Source) -> bool {
     matches!(source, Source::Repository(Keeper::Application { .. }))
 }
 
-/// The values of a release that make a change, where its chart proves them.
-fn values(view: &View, release: &Key, object: &Target, body: &Value) -> Option<Value> {
-    let release = helm::deployed(view, release)?;
-    helm::setting(&release, (object.kind.as_str(), object.key.name.as_str()), body)
+/// Whether EKS manages an object with an add-on: it has written it, or the account has the add-on and the dump does not say who has written the object.
+fn is_of_addon(managers: &Managers<'_>, (object, source): (&Target, Option<&Source>), meta: &Meta) -> bool {
+    if meta.controller().is_some() || matches!(source, Some(Source::Repository(_) | Source::Release(_))) {
+        return false;
+    }
+    match self::managers(meta).as_slice() {
+        [] => managers.addons.has(object),
+        all => all.iter().any(|manager| manager == EKS),
+    }
 }
 
 /// Maps of maps in YAML, a member on each line.
@@ -311,6 +379,10 @@ fn written(source: &Source, object: &Target, (body, change): (Value, Change), ed
             (Form::Patch, format!("- patch: '{patch}'"))
         }
         (Source::Manifest | Source::Resource, Change::Gone) => (Form::Nothing, String::new()),
+        // They are written before.
+        (Source::Addon(_) | Source::Stack { .. }, Change::Added | Change::Set | Change::Gone) => {
+            (Form::Members, hcl::manifest(&body))
+        }
         (Source::Manifest, Change::Added) => (Form::TerraformManifest, hcl::manifest(&named(object, body))),
         (Source::Manifest, Change::Set) => (Form::TerraformManifest, hcl::manifest(&body)),
         (Source::Resource, Change::Added) => {

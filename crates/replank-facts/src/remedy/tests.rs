@@ -93,7 +93,9 @@ fn a_kustomization_replaces_lists_that_it_would_join() {
     };
     let spread = json!({"spec": {"template": {"spec": {"topologySpreadConstraints": [{"maxSkew": 1}]}}}});
     let told = |edit: &Edit| {
-        commits(&owned("web"), edit, None).into_iter().map(|commit| commit.text).collect::<Vec<_>>()
+        let (view, addons) = (owned("web"), Addons::default());
+        let mut managers = Managers::new(&view, &addons, &|_| None);
+        commits(&mut managers, edit, None).into_iter().map(|commit| commit.text).collect::<Vec<_>>()
     };
     let patch = told(&Edit::Patch { of: deployment(), patch: spread.clone() }).remove(0);
     assert!(patch.contains(r#"[{"maxSkew":1},{"$patch":"replace"}]"#), "{patch}");
@@ -103,4 +105,60 @@ fn a_kustomization_replaces_lists_that_it_would_join() {
     assert!(gone.starts_with("- patch: '{") && gone.contains(r#""$patch":"delete""#), "{gone}");
     let other = Target::new(TargetKind::Deployment, Key::new("shop", "other"));
     assert_eq!(told(&Edit::Scale { of: other, replicas: 2 }), Vec::<String>::new());
+}
+
+/// Findings of one release are many, and to unpack it is work.
+#[test]
+fn a_release_is_unpacked_once_for_all_changes() {
+    let labels = json!({"app.kubernetes.io/managed-by": "Helm"});
+    let object = |name: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": labels,
+            "annotations": {"meta.helm.sh/release-name": "web"}}})
+    };
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "sh.helm.release.v1.web.v1", "namespace": "shop",
+        "labels": {"owner": "helm", "name": "web", "status": "deployed"}}, "data": {"release": "x"}});
+    let all = [object("web"), object("api"), secret];
+    let view: replank_model::view::View = all
+        .into_iter()
+        .map(|one| replank_model::object::Object::from_json(one).expect("an object"))
+        .map(replank_model::delta::Delta::Put)
+        .collect();
+    let asked = std::cell::Cell::new(0);
+    let unpack = |_: &str| {
+        asked.set(asked.get() + 1);
+        None
+    };
+    let addons = Addons::default();
+    let mut managers = Managers::new(&view, &addons, &unpack);
+    for name in ["web", "api", "web"] {
+        let of = Target::new(TargetKind::Deployment, Key::new("shop", name));
+        assert_eq!(commits(&mut managers, &Edit::Scale { of, replicas: 2 }, None).len(), 1);
+    }
+    assert_eq!(asked.get(), 1);
+}
+
+/// What EKS has written is its own; the account's add-on counts where nothing says who has written it.
+#[test]
+fn an_add_on_is_known_by_who_has_written_the_object() {
+    let told = |managed_fields: serde_json::Value, has_addon: bool| {
+        let object = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "coredns", "namespace": "kube-system",
+            "managedFields": managed_fields}, "spec": {"minAvailable": 2}});
+        let object = replank_model::object::Object::from_json(object).expect("an object");
+        let view: replank_model::view::View =
+            [replank_model::delta::Delta::Put(object)].into_iter().collect();
+        let mut addons = Addons::default();
+        if has_addon {
+            addons.read(&json!({"addon": {"addonName": "coredns", "clusterName": "shop"}}));
+        }
+        let of = Target::new(TargetKind::PodDisruptionBudget, Key::new("kube-system", "coredns"));
+        let edit = Edit::Patch { of, patch: json!({"spec": {"maxUnavailable": 1, "minAvailable": null}}) };
+        let commits = commits(&mut Managers::new(&view, &addons, &|_| None), &edit, None);
+        commits.into_iter().map(|commit| commit.source.tool()).collect::<Vec<_>>()
+    };
+    let by = |manager: &str| json!([{"manager": manager, "operation": "Apply"}]);
+    assert_eq!(told(by("eks"), false), ["eks"]);
+    assert_eq!(told(json!([]), true), ["eks"]);
+    assert_eq!(told(json!([]), false), [""; 0]);
+    assert_eq!(told(by("kubectl-client-side-apply"), true), [""; 0], "somebody's own budget of that name");
+    assert_eq!(told(by("HashiCorp"), true), ["terraform"]);
 }

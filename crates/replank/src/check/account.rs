@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use replank_facts::network::Network;
+use replank_facts::remedy::Addons;
 use replank_facts::termination::account::{Account, AccountError};
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use crate::printer::Printer;
 const HOW: &str = "save there, with --output json, what these print: `aws autoscaling describe-auto-scaling-groups`; for security groups `aws ec2 \
                    describe-launch-template-versions`, `aws ec2 describe-security-groups` and `aws eks describe-cluster` (docs/check.md); for terminations `aws autoscaling \
                    describe-lifecycle-hooks`, `aws events list-rules`, `aws events list-rule-names-by-target` and `aws sqs get-queue-attributes --attribute-names All` \
-                   (docs/termination.md)";
+                   (docs/termination.md); for add-ons `aws eks describe-addon` (docs/check.md)";
 
 /// What an account's files say.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Answers {
     pub(crate) account: Account,
     /// Security groups and who has which.
     pub(crate) network: Network,
+    /// Add-ons of EKS and who manages them.
+    pub(crate) addons: Addons,
 }
 
 /// Reads every JSON file of a directory.
@@ -30,7 +33,7 @@ pub(crate) struct Answers {
 /// # Errors
 /// Where it cannot be read, or none of its files has an answer that is known.
 pub(crate) fn read(directory: &Path, printer: &mut Printer) -> Result<Answers, Failure> {
-    let (mut account, mut network) = (Account::default(), Network::default());
+    let (mut account, mut network, mut addons) = (Account::default(), Network::default(), Addons::default());
     let mut known = 0_usize;
     for path in files(directory)? {
         let wrong = |error: anyhow::Error, what: &str| {
@@ -40,10 +43,10 @@ pub(crate) fn read(directory: &Path, printer: &mut Printer) -> Result<Answers, F
             fs::read_to_string(&path).map_err(|error| wrong(anyhow::Error::new(error), "cannot be read"))?;
         let value: Value =
             serde_json::from_str(&text).map_err(|error| wrong(anyhow::Error::new(error), "is not JSON"))?;
-        let is_network = network.read(&value);
+        let is_other = network.read(&value) | addons.read(&value);
         match account.read(&value) {
             Ok(()) => known += 1,
-            Err(AccountError::Form) if is_network => known += 1,
+            Err(AccountError::Form) if is_other => known += 1,
             Err(AccountError::Form) => {
                 printer.warning(&format!("{} has no answer that is used: skipped", path.display()));
             }
@@ -56,7 +59,7 @@ pub(crate) fn read(directory: &Path, printer: &mut Printer) -> Result<Answers, F
         let message = format!("{} has no file with an answer that is used", directory.display());
         return Err(Failure::usage_message(message).next(HOW));
     }
-    Ok(Answers { account, network })
+    Ok(Answers { account, network, addons })
 }
 
 fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {

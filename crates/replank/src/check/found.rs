@@ -9,12 +9,14 @@ use replank_facts::coverage::{Allowed, Coverage};
 use replank_facts::groups::GroupBy;
 use replank_facts::images::{BadImage, Releases};
 use replank_facts::plan::{Plan, RunOptions};
+use replank_facts::remedy::{Addons, Managers};
 use replank_model::delta::Delta;
 use replank_model::view::View;
 use replank_rehearse::FindingEntry;
 use replank_rehearse::proof::{Ground, Proofs, Trials, prove};
 
 use super::account::Answers;
+use super::release;
 
 /// Pods up to which a roll is rehearsed again with the remedies of what blocks it.
 const REHEARSED_MAX: usize = 20_000;
@@ -81,6 +83,8 @@ pub(crate) struct Found {
     pub(crate) findings: Vec<Finding>,
     /// For each of them.
     pub(crate) proofs: Vec<Proofs>,
+    /// What the account's files say.
+    account: Option<Arc<Answers>>,
 }
 
 impl Found {
@@ -90,12 +94,12 @@ impl Found {
         let is_small = ground.view.pods.len() <= REHEARSED_MAX;
         let find = |ground: &Ground| find(ground, by);
         let proofs = prove(&ground, &findings, &find, is_small.then_some(stops), Trials::of(&ground));
-        Self { ground, findings, proofs }
+        Self { ground, findings, proofs, account: None }
     }
 
     /// With what was asked for besides.
     pub(crate) fn with(self, by: &GroupBy, besides: &Besides) -> Self {
-        let Self { ground, findings, proofs } = self;
+        let Self { ground, findings, proofs, account: _ } = self;
         let more = besides.find(&ground, by);
         let of_images = besides.is_of_images();
         let none = std::iter::repeat_with(Proofs::default);
@@ -107,14 +111,17 @@ impl Found {
             (a.severity, a.rule, &a.object, &a.reason).cmp(&(b.severity, b.rule, &b.object, &b.reason))
         });
         let (findings, proofs) = all.into_iter().unzip();
-        Self { ground, findings, proofs }
+        Self { ground, findings, proofs, account: besides.account.clone() }
     }
 
     /// As reports show them, with what could not be seen.
     pub(crate) fn entries(&self, coverage: &Coverage) -> Vec<FindingEntry> {
+        let none = Addons::default();
+        let addons = self.account.as_ref().map_or(&none, |answers| &answers.addons);
+        let mut managers = Managers::new(&self.ground.view, addons, &release::unpacked);
         let all = self.findings.iter().zip(&self.proofs);
         all.map(|(finding, proofs)| {
-            FindingEntry::proved(finding.rule.id(), finding, proofs, &self.ground.view)
+            FindingEntry::proved(finding.rule.id(), finding, proofs, &mut managers)
                 .seeing(coverage, finding.rule.reads())
         })
         .collect()

@@ -9,6 +9,7 @@ mod github;
 mod json;
 mod markdown;
 mod preview;
+pub(crate) mod release;
 pub(crate) mod sarif;
 
 use crate::output::CheckFormat;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replank_advice::audit::{self, Finding, Options, Rule, Severity};
 use replank_facts::coverage::Coverage;
+use replank_facts::remedy::{Addons, Managers};
 use replank_model::time::Time;
 use replank_model::view::View;
 use replank_rehearse::proof::{Ground, Trials, prove};
@@ -11,6 +12,7 @@ use replank_rehearse::{FindingEntry, count_budgets};
 use serde_json::json;
 
 use super::PlaceArgs;
+use crate::check::release;
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -72,10 +74,12 @@ fn audited(mut view: View, now: Option<Time>, options: &Options, coverage: &Cove
     let find = |ground: &Ground| audit::run(&ground.view, options);
     let findings = find(&ground);
     let proofs = prove(&ground, &findings, &find, None, Trials::of(&ground));
+    let addons = Addons::default();
+    let mut managers = Managers::new(&ground.view, &addons, &release::unpacked);
     let proved = findings.into_iter().zip(&proofs);
     proved
         .map(|(finding, proofs)| Audited {
-            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs, &ground.view)
+            entry: FindingEntry::proved(finding.rule.id(), &finding, proofs, &mut managers)
                 .seeing(coverage, finding.rule.reads()),
             finding,
         })

@@ -378,6 +378,56 @@ fn each_tool_of_the_example_gets_the_change_in_its_own_form() {
     assert_eq!(commits("search"), [""; 0], "nobody manages it");
 }
 
+/// What nobody manages in such a way, though it looks so: labels and annotations that say nothing, an earlier Flux, charts that were only rendered, another field manager.
+#[test]
+fn what_looks_managed_and_is_not_has_only_its_command() {
+    let found =
+        check("examples/questions/keepers-alike.yaml", &["--only", "pdb-never-allows", "-o", "json"]).json();
+    let all = found["findings"].as_array().expect("a list");
+    let names: Vec<&str> = all.iter().filter_map(|one| one["object"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["cart", "catalog", "payment", "stock"].map(|name| format!("PodDisruptionBudget shop/{name}"))
+    );
+    for one in all {
+        assert_eq!((&one["commits"], &one["proof"]), (&json!([]), &json!("rehearsed")), "{one}");
+        assert!(one["remedy"].as_str().is_some_and(|text| text.lines().count() == 1), "{one}");
+    }
+}
+
+/// Tool, keeper and text of what is to be committed for a budget of CoreDNS, and the blocks of the remedy.
+fn of_addon(verb: &str, cluster: &str, aws: &str) -> (Vec<Value>, Vec<Value>) {
+    let (cluster, aws) =
+        (format!("examples/questions/addon/{cluster}.yaml"), format!("examples/questions/addon/{aws}"));
+    let what: &[&str] = if verb == "check" { &["--only", "pdb-never-allows"] } else { &["--roll", "web"] };
+    let found = replank(&[&[verb, &*cluster, "--aws", &*aws, "-o", "json"], what].concat()).json();
+    let finding = of(&found, "pdb-never-allows");
+    let commits = finding["commits"].as_array().expect("a list");
+    let told = commits.iter().map(|one| json!([one["tool"], one["keeper"], one["text"]])).collect();
+    (told, finding["remedyBlocks"].as_array().expect("a list").clone())
+}
+
+#[test]
+fn a_change_of_an_add_on_is_told_for_eks_and_for_the_stack_that_manages_it() {
+    let values = r#"{"podDisruptionBudget":{"maxUnavailable":1},"replicaCount":2}"#;
+    let command = format!(
+        "aws eks update-addon --cluster-name shop --addon-name coredns --resolve-conflicts PRESERVE --configuration-values '{values}'"
+    );
+    let property = format!("ConfigurationValues: '{values}'");
+    let of_eks = json!(["eks", "EKS add-on coredns", command]);
+    let of_stack = json!(["cloudformation", "CloudFormation stack shop-addons", property]);
+    for verb in ["check", "rehearse"] {
+        let (commits, blocks) = of_addon(verb, "cluster", "aws");
+        assert_eq!(commits, [of_eks.clone(), of_stack.clone()], "{verb}");
+        let has = |sort: &str, text: &str| blocks.contains(&json!({"sort": sort, "text": text}));
+        assert!(has("command", &command) && has("yaml", &property), "{verb}: {blocks:?}");
+    }
+    // Tags of one's own say nothing of a stack.
+    assert_eq!(of_addon("check", "cluster", "aws-by-hand").0, [of_eks]);
+    // A budget of that name that somebody has made.
+    assert_eq!(of_addon("check", "own-budget", "aws").0, [json!(null); 0]);
+}
+
 #[test]
 fn a_new_budget_is_a_file_beside_what_keeps_its_workload() {
     let mut web = deployment("web", &["n1", "n2"], &json!({}));

@@ -183,8 +183,10 @@ mod tests {
                 && remedy.contains(r#""key":"CriticalAddonsOnly""#)
                 && remedy.contains(r#""nodeSelector":{"eks.amazonaws.com/capacityType":"ON_DEMAND"}"#)
                 && remedy.contains("replaces all values of the add-on")
-                && remedy.contains("in its aws_eks_addon: configuration_values = jsonencode({\"")
-                && remedy.contains("in its AWS::EKS::Addon: ConfigurationValues: '{\""),
+                && remedy.contains(
+                    "in its aws_eks_addon:\nconfiguration_values = jsonencode({\n  nodeSelector = {"
+                )
+                && remedy.contains("in its AWS::EKS::Addon:\nConfigurationValues: '{\""),
             "{remedy}"
         );
         assert!(!remedy.contains("CLUSTER"), "{remedy}");

@@ -1,0 +1,336 @@
+//! What EKS manages as an add-on, and how a change is written as its configuration values: for the AWS CLI, and for who manages the add-on, as the account tells.
+//!
+//! Sources: EKS user guide, "Determine fields you can customize for Amazon EKS add-ons" (the field manager `eks`; an update of the add-on may overwrite other values);
+//! EKS API reference, `Addon` and `UpdateAddon`; CloudFormation template reference, `AWS::EKS::Addon` and "CloudFormation resource tagging"; the schema that
+//! `aws eks describe-addon-configuration` prints for coredns v1.10.1-eksbuild.11.
+
+use std::collections::BTreeMap;
+
+use replank_model::text::Text;
+use serde_json::{Map, Value, json};
+
+use super::edit::quoted;
+use super::hcl;
+use super::source::{Change, Commit, Form, Source};
+use super::target::{Target, TargetKind};
+use crate::helm::coalesce;
+
+/// Tags that CloudFormation gives what it makes.
+const STACK: &str = "aws:cloudformation:stack-name";
+const LOGICAL_ID: &str = "aws:cloudformation:logical-id";
+/// Keys of tags by which people say what manages something, in small letters and without what stands between words; Terraform gives no tag by itself.
+const SAID_BY: [&str; 4] = ["managedby", "provisionedby", "createdby", "terraform"];
+
+/// Add-ons of an account, by name, from what `aws eks describe-addon` prints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Addons(BTreeMap<String, Addon>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Addon {
+    cluster: String,
+    values: Configured,
+    owner: Option<Owner>,
+}
+
+/// The configuration values that an add-on has.
+#[derive(Clone, Debug, PartialEq)]
+enum Configured {
+    /// These.
+    Values(Map<String, Value>),
+    /// They are YAML, which is not read here.
+    Unread,
+}
+
+/// Who manages an add-on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Owner {
+    /// A stack of CloudFormation, in which the add-on has a name.
+    Stack { name: Text, logical_id: Option<Text> },
+    /// Terraform, as its tags say.
+    Terraform,
+}
+
+impl Addons {
+    /// Takes in an answer; whether it is one that is used.
+    pub fn read(&mut self, value: &Value) -> bool {
+        let own = &value["addon"];
+        let Some(name) = own["addonName"].as_str() else { return false };
+        let values = match own["configurationValues"].as_str() {
+            Some(text) => serde_json::from_str(text).map_or(Configured::Unread, Configured::Values),
+            None => Configured::Values(Map::new()),
+        };
+        let cluster = own["clusterName"].as_str().unwrap_or_default().to_owned();
+        self.0.insert(name.to_owned(), Addon { cluster, values, owner: owner(&own["tags"]) });
+        true
+    }
+
+    /// A change of an object of an add-on, as it is made for EKS, and for who manages the add-on. Nothing where the add-on has no value for it that is known.
+    pub(super) fn commits(
+        &self,
+        (object, change): (&Target, Change),
+        body: &Value,
+        cluster: Option<&str>,
+    ) -> Vec<Commit> {
+        let Some(name) = name(object) else { return Vec::new() };
+        let addon = self.0.get(name);
+        let (known, is_whole) = match addon.map(|addon| &addon.values) {
+            Some(Configured::Values(known)) => (known.clone(), true),
+            Some(Configured::Unread) | None => (Map::new(), false),
+        };
+        let Some(values) = values(object.kind, change, body, &known) else { return Vec::new() };
+        let commit = |source: Source, form: Form, text: String| Commit {
+            object: object.clone(),
+            source,
+            change: Change::Set,
+            form,
+            text,
+        };
+        let cluster = addon.map(|addon| &*addon.cluster).filter(|name| !name.is_empty()).or(cluster);
+        let of_eks = Source::Addon(Text::from(name));
+        let mut commits = vec![match cluster {
+            Some(cluster) => {
+                let text = update(cluster, name, &values);
+                let text = if is_whole { text } else { text + REPLACES };
+                commit(of_eks, Form::Command, text)
+            }
+            None => commit(of_eks, Form::Members, values.to_string()),
+        }];
+        commits.extend(addon.and_then(|addon| addon.owner.as_ref()).map(|owner| match owner {
+            Owner::Stack { name, logical_id } => {
+                let source = Source::Stack { name: name.clone(), logical_id: logical_id.clone() };
+                commit(source, Form::Property, of_stack(&values))
+            }
+            Owner::Terraform => commit(Source::Resource, Form::Property, of_terraform(&values)),
+        }));
+        commits
+    }
+
+    /// Whether the account has the add-on of an object.
+    pub(super) fn has(&self, object: &Target) -> bool {
+        name(object).is_some_and(|name| self.0.contains_key(name))
+    }
+}
+
+/// Behind a command whose values are not all that the add-on has to have.
+const REPLACES: &str = "   # replaces all values of the add-on: add those that aws eks describe-addon shows";
+
+/// The command that gives an add-on values, with a warning that they replace all that it has.
+#[must_use]
+pub fn update_addon(cluster: &str, addon: &str, values: &Value) -> String {
+    update(cluster, addon, values) + REPLACES
+}
+
+fn update(cluster: &str, addon: &str, values: &Value) -> String {
+    let values = quoted(&values.to_string());
+    format!(
+        "aws eks update-addon --cluster-name {cluster} --addon-name {addon} --resolve-conflicts PRESERVE --configuration-values {values}"
+    )
+}
+
+/// The argument of Terraform's `aws_eks_addon`.
+#[must_use]
+pub fn of_terraform(values: &Value) -> String {
+    format!("configuration_values = jsonencode({})", hcl::expression(values, 0))
+}
+
+/// The property of CloudFormation's `AWS::EKS::Addon`.
+#[must_use]
+pub fn of_stack(values: &Value) -> String {
+    format!("ConfigurationValues: '{}'", values.to_string().replace('\'', "''"))
+}
+
+fn owner(tags: &Value) -> Option<Owner> {
+    let tag = |key: &str| tags[key].as_str().filter(|text| !text.is_empty()).map(Text::from);
+    if let Some(name) = tag(STACK) {
+        return Some(Owner::Stack { name, logical_id: tag(LOGICAL_ID) });
+    }
+    let says = |(key, value): (&String, &Value)| {
+        let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+        let key = key.to_ascii_lowercase();
+        let value = value.as_str().unwrap_or_default().to_ascii_lowercase();
+        SAID_BY.contains(&&*key) && (value == "terraform" || key == "terraform" && value == "true")
+    };
+    tags.as_object().is_some_and(|tags| tags.iter().any(says)).then_some(Owner::Terraform)
+}
+
+/// The add-on that an object belongs to, where EKS manages it.
+fn name(object: &Target) -> Option<&'static str> {
+    let is_dns = matches!(object.kind, TargetKind::Deployment | TargetKind::PodDisruptionBudget)
+        && object.key.namespace == "kube-system"
+        && object.key.name.as_str() == "coredns";
+    is_dns.then_some("coredns")
+}
+
+/// All values of CoreDNS after a change, where its schema has one for each member that changes.
+fn values(kind: TargetKind, change: Change, body: &Value, known: &Map<String, Value>) -> Option<Value> {
+    let wanted = match (kind, change) {
+        (TargetKind::PodDisruptionBudget, Change::Gone) => {
+            json!({"podDisruptionBudget": {"enabled": false}})
+        }
+        (TargetKind::PodDisruptionBudget, Change::Set | Change::Added) => {
+            let spec = only(body, "spec")?.as_object()?;
+            let mut bounds = spec.clone();
+            bounds.remove("selector");
+            // Its own maxUnavailable is 1 unless another one is set: what becomes of that beside a minAvailable, the schema does not say.
+            let is_least = bounds.get("minAvailable").is_some_and(|bound| !bound.is_null());
+            if is_least || bounds.keys().any(|key| !matches!(&**key, "minAvailable" | "maxUnavailable")) {
+                return None;
+            }
+            bounds.extend((change == Change::Added).then(|| ("enabled".to_owned(), true.into())));
+            json!({"podDisruptionBudget": bounds})
+        }
+        (TargetKind::Deployment, Change::Set) => of_deployment(only(body, "spec")?, known)?,
+        (TargetKind::Deployment, Change::Added | Change::Gone)
+        | (
+            TargetKind::StatefulSet
+            | TargetKind::DaemonSet
+            | TargetKind::ReplicaSet
+            | TargetKind::ReplicationController
+            | TargetKind::CronJob
+            | TargetKind::CronWorkflow
+            | TargetKind::HorizontalPodAutoscaler
+            | TargetKind::Node
+            | TargetKind::Pod,
+            _,
+        ) => return None,
+    };
+    let mut all = known.clone();
+    coalesce(&mut all, wanted.as_object()?.clone());
+    Some(without_nulls(Value::Object(all)))
+}
+
+/// Members of CoreDNS's pods that it has values of the same name for.
+const PLACEMENT: [&str; 4] = ["affinity", "nodeSelector", "tolerations", "topologySpreadConstraints"];
+
+fn of_deployment(spec: &Value, known: &Map<String, Value>) -> Option<Value> {
+    if let Some(replicas) = only(spec, "replicas") {
+        // Else its own autoscaler sets them.
+        let is_scaled = known.get("autoScaling").is_some_and(|own| own["enabled"] == true);
+        return (!is_scaled).then(|| json!({"replicaCount": replicas}));
+    }
+    let pod = only(only(spec, "template")?, "spec")?;
+    let is_placement = pod.as_object()?.keys().all(|key| PLACEMENT.contains(&&**key));
+    is_placement.then(|| pod.clone())
+}
+
+/// A member of an object that has no other.
+fn only<'v>(value: &'v Value, member: &str) -> Option<&'v Value> {
+    value.as_object().filter(|members| members.len() == 1)?.get(member)
+}
+
+/// A member that is null in a change is one that goes.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(key, value)| (key, without_nulls(value))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use replank_model::object::meta::Key;
+
+    use super::*;
+
+    const BUDGET: TargetKind = TargetKind::PodDisruptionBudget;
+
+    fn dns(kind: TargetKind) -> Target {
+        Target::new(kind, Key::new("kube-system", "coredns"))
+    }
+
+    fn account(values: Option<&str>, tags: &Value) -> Addons {
+        let mut addons = Addons::default();
+        let addon = json!({"addonName": "coredns", "clusterName": "shop", "configurationValues": values, "tags": tags});
+        assert!(addons.read(&json!({"addon": addon})) && !addons.read(&json!({"addons": ["coredns"]})));
+        addons
+    }
+
+    fn told(addons: &Addons, change: (&Target, Change), body: &Value) -> Vec<(&'static str, String)> {
+        let all = addons.commits(change, body, Some("seen"));
+        all.into_iter().map(|commit| (commit.source.tool(), commit.text)).collect()
+    }
+
+    fn one() -> Value {
+        json!({"spec": {"maxUnavailable": 1, "minAvailable": null}})
+    }
+
+    #[test]
+    fn the_values_that_the_add_on_has_stay_and_the_stack_gets_all_of_them() {
+        let own = r#"{"corefile":"it's","podDisruptionBudget":{"minAvailable":2},"replicaCount":2}"#;
+        let stack =
+            json!({"aws:cloudformation:stack-name": "dns", "aws:cloudformation:logical-id": "CoreDns"});
+        let values = r#"{"corefile":"it's","podDisruptionBudget":{"maxUnavailable":1},"replicaCount":2}"#;
+        let command = |values: &str| {
+            format!(
+                "aws eks update-addon --cluster-name shop --addon-name coredns --resolve-conflicts PRESERVE --configuration-values '{values}'"
+            )
+        };
+        let addons = account(Some(own), &stack);
+        assert_eq!(
+            told(&addons, (&dns(BUDGET), Change::Set), &one()),
+            [
+                ("eks", command(&values.replace('\'', r"'\''"))),
+                ("cloudformation", format!("ConfigurationValues: '{}'", values.replace('\'', "''"))),
+            ]
+        );
+        let commits = addons.commits((&dns(BUDGET), Change::Set), &one(), None);
+        assert_eq!(commits[1].source.keeper().as_deref(), Some("CloudFormation stack dns"));
+        // Nothing says who manages it.
+        let named = json!({"cloudformation:stack-name": "dns", "Terraform": "false", "Owner": "terraform"});
+        assert_eq!(told(&account(Some(own), &named), (&dns(BUDGET), Change::Set), &one()).len(), 1);
+    }
+
+    #[test]
+    fn tags_that_people_give_tell_of_terraform() {
+        for tags in [json!({"Terraform": "true"}), json!({"managed-by": "Terraform"})] {
+            let told = told(
+                &account(None, &tags),
+                (&dns(TargetKind::Deployment), Change::Set),
+                &json!({"spec": {"replicas": 3}}),
+            );
+            assert_eq!(
+                told[1],
+                ("terraform", "configuration_values = jsonencode({\n  replicaCount = 3\n})".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_known_are_told_to_be_replaced() {
+        let yaml = account(Some("replicaCount: 2"), &json!({}));
+        for (addons, cluster) in [(yaml, "shop"), (Addons::default(), "seen")] {
+            let told = told(&addons, (&dns(BUDGET), Change::Set), &one());
+            assert!(told[0].1.contains(&format!("--cluster-name {cluster} ")), "{told:?}");
+            assert!(told[0].1.ends_with("add those that aws eks describe-addon shows"), "{told:?}");
+        }
+        let unnamed = Addons::default().commits((&dns(BUDGET), Change::Set), &one(), None);
+        assert_eq!(unnamed[0].text, r#"{"podDisruptionBudget":{"maxUnavailable":1}}"#);
+    }
+
+    #[test]
+    fn what_the_schema_has_no_value_for_is_not_given() {
+        let addons = account(Some(r#"{"autoScaling":{"enabled":true}}"#), &json!({}));
+        let of =
+            |kind: TargetKind, change: Change, body: &Value| told(&addons, (&dns(kind), change), body).len();
+        let deployment = TargetKind::Deployment;
+        assert_eq!(
+            of(deployment, Change::Set, &json!({"spec": {"replicas": 3}})),
+            0,
+            "its autoscaler sets them"
+        );
+        let pod = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
+        assert_eq!(of(deployment, Change::Set, &pod(json!({"tolerations": []}))), 1);
+        assert_eq!(of(deployment, Change::Set, &pod(json!({"terminationGracePeriodSeconds": 5}))), 0);
+        assert_eq!(of(BUDGET, Change::Set, &json!({"spec": {"minAvailable": 1}})), 0);
+        assert_eq!(
+            of(BUDGET, Change::Set, &json!({"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}})),
+            0
+        );
+        assert_eq!(of(BUDGET, Change::Gone, &json!({"$patch": "delete"})), 1);
+        let other = Target::new(BUDGET, Key::new("kube-system", "coredns-2"));
+        assert_eq!(told(&addons, (&other, Change::Set), &one()), []);
+    }
+}

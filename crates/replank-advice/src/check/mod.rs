@@ -41,8 +41,14 @@ pub fn impossible(view: &View, plan: &Plan, options: &RunOptions) -> Vec<Finding
 
 /// At which nodes EKS's own update of their managed group would give up after 15 minutes, or may.
 #[must_use]
-pub fn managed_update(view: &View, plan: Option<&Plan>, options: &RunOptions) -> Vec<Finding> {
-    let mut findings = rules::managed_update(&Survey::of(view, plan, options));
+pub fn managed_update(
+    view: &View,
+    plan: Option<&Plan>,
+    options: &RunOptions,
+    facts: &[Facts],
+) -> Vec<Finding> {
+    let survey = Survey { facts, ..Survey::of(view, plan, options) };
+    let mut findings = rules::managed_update(&survey);
     Finding::sort(&mut findings);
     findings
 }

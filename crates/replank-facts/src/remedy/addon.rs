@@ -11,15 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::edit::quoted;
 use super::hcl;
+use super::owner::Owner;
 use super::source::{Change, Commit, Form, Source};
 use super::target::{Target, TargetKind};
 use crate::helm::coalesce;
-
-/// Tags that CloudFormation gives what it makes.
-const STACK: &str = "aws:cloudformation:stack-name";
-const LOGICAL_ID: &str = "aws:cloudformation:logical-id";
-/// Keys of tags by which people say what manages something, in small letters and without what stands between words; Terraform gives no tag by itself.
-const SAID_BY: [&str; 4] = ["managedby", "provisionedby", "createdby", "terraform"];
 
 /// Add-ons of an account, by name, from what `aws eks describe-addon` prints.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,15 +34,6 @@ enum Configured {
     Values(Map<String, Value>),
     /// They are YAML, which is not read here.
     Unread,
-}
-
-/// Who manages an add-on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Owner {
-    /// A stack of CloudFormation, in which the add-on has a name.
-    Stack { name: Text, logical_id: Option<Text> },
-    /// Terraform, as its tags say.
-    Terraform,
 }
 
 impl Addons {
@@ -95,12 +81,14 @@ impl Addons {
             }
             None => commit(of_eks, Form::Members, values.to_string()),
         }];
-        commits.extend(addon.and_then(|addon| addon.owner.as_ref()).map(|owner| match owner {
+        commits.extend(addon.and_then(|addon| addon.owner.as_ref()).and_then(|owner| match owner {
             Owner::Stack { name, logical_id } => {
                 let source = Source::Stack { name: name.clone(), logical_id: logical_id.clone() };
-                commit(source, Form::Property, of_stack(&values))
+                Some(commit(source, Form::Property, of_stack(&values)))
             }
-            Owner::Terraform => commit(Source::Resource, Form::Property, of_terraform(&values)),
+            Owner::Terraform => Some(commit(Source::Resource, Form::Property, of_terraform(&values))),
+            // It has them in a file of its own form.
+            Owner::Eksctl => None,
         }));
         commits
     }
@@ -140,17 +128,9 @@ pub fn of_stack(values: &Value) -> String {
 }
 
 fn owner(tags: &Value) -> Option<Owner> {
-    let tag = |key: &str| tags[key].as_str().filter(|text| !text.is_empty()).map(Text::from);
-    if let Some(name) = tag(STACK) {
-        return Some(Owner::Stack { name, logical_id: tag(LOGICAL_ID) });
-    }
-    let says = |(key, value): (&String, &Value)| {
-        let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
-        let key = key.to_ascii_lowercase();
-        let value = value.as_str().unwrap_or_default().to_ascii_lowercase();
-        SAID_BY.contains(&&*key) && (value == "terraform" || key == "terraform" && value == "true")
-    };
-    tags.as_object().is_some_and(|tags| tags.iter().any(says)).then_some(Owner::Terraform)
+    let tags = tags.as_object().into_iter().flatten();
+    let tags = tags.filter_map(|(key, value)| Some((Text::from(&**key), Text::from(value.as_str()?))));
+    Owner::of(&tags.collect::<Vec<_>>())
 }
 
 /// The add-on that an object belongs to, where EKS manages it.

@@ -11,6 +11,8 @@ mod flow;
 mod hcl;
 mod managers;
 mod new_budget;
+mod nodegroup;
+mod owner;
 mod source;
 mod target;
 #[cfg(test)]
@@ -21,6 +23,8 @@ pub use blocks::{Block, Sort, blocks};
 pub use edit::{Edit, Verb, Write};
 pub use managers::Managers;
 pub use new_budget::BudgetBound;
+pub use nodegroup::update_config;
+pub use owner::Owner;
 pub use source::{Change, Commit, Form, Source, commits};
 pub use target::{Target, TargetKind};
 

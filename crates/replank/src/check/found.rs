@@ -41,7 +41,7 @@ impl Besides {
         let (view, plan) = (grouped(ground, by), ground.plan.as_ref());
         let mut found = Vec::new();
         if self.managed_update {
-            found.extend(check::managed_update(&view, plan, &options));
+            found.extend(check::managed_update(&view, plan, &options, &ground.facts));
         }
         if let Some(answers) = &self.account {
             found.extend(check::termination_setup(&view, plan, &options, &answers.account));

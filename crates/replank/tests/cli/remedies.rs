@@ -429,6 +429,25 @@ fn a_change_of_an_add_on_is_told_for_eks_and_for_the_stack_that_manages_it() {
 }
 
 #[test]
+fn nodes_that_eks_drains_at_once_are_told_with_the_stack_of_their_group() {
+    let of_groups = |file: &str| {
+        let (cluster, file) = (
+            "examples/questions/update-config/cluster.yaml",
+            format!("examples/questions/update-config/{file}.json"),
+        );
+        let what = ["--groups", &*file, "--managed-update", "--only", "managed-update", "-o", "json"];
+        check(cluster, &what).json()["findings"].as_array().expect("a list").clone()
+    };
+    let found = of_groups("three-at-once");
+    assert_eq!(found.len(), 3, "each node: {found:?}");
+    let block = json!({"sort": "yaml", "text": "UpdateConfig:\n  MaxUnavailable: 1"});
+    let blocks = found[0]["remedyBlocks"].as_array().expect("a list");
+    assert!(blocks.contains(&block) && blocks[0]["sort"] == "command", "{blocks:?}");
+    assert!(blocks[1]["text"].as_str().is_some_and(|text| text.contains("stack shop-nodes")), "{blocks:?}");
+    assert_eq!(of_groups("a-third"), [json!(null); 0]);
+}
+
+#[test]
 fn a_new_budget_is_a_file_beside_what_keeps_its_workload() {
     let mut web = deployment("web", &["n1", "n2"], &json!({}));
     web[0]["metadata"]["annotations"] =

@@ -3,6 +3,8 @@
 //! EKS drains a node by evictions for 15 minutes; with a pod left on it the update fails (`PodEvictionFailure`; EKS user guide, "Understand each phase of node
 //! updates"). Each pod of a node is held against that: what its budget lets go, how long its replacement takes to be Ready, how long it may take to stop.
 
+mod at_once;
+
 use std::collections::BTreeMap;
 
 use replank_facts::batch::past;
@@ -78,7 +80,7 @@ fn of_node(survey: &Survey<'_>, node: &Node) -> Option<Finding> {
     for (budgets, pods) in &by_budget {
         match budgets.as_slice() {
             [] => holds.extend(long_grace(survey, None, pods, pods.len())),
-            [only] => holds.extend(under(survey, *only, pods)),
+            [only] => holds.extend(under(survey, node, *only, pods)),
             several => holds.push(covered_twice(survey, several, pods)),
         }
     }
@@ -141,7 +143,7 @@ fn covered_twice(survey: &Survey<'_>, budgets: &[Ix<PodDisruptionBudget>], pods:
 }
 
 /// Pods of a node under one budget.
-fn under(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Option<Hold> {
+fn under(survey: &Survey<'_>, node: &Node, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Option<Hold> {
     let budget = &survey.view.pod_disruption_budgets[ix];
     let (key, status) = (budget.meta.key(), &budget.status);
     if let Some(why) = uncounted(budget) {
@@ -178,7 +180,9 @@ fn under(survey: &Survey<'_>, ix: Ix<PodDisruptionBudget>, pods: &[&Pod]) -> Opt
             "repair the pods that are not Ready before the update (replank explain pdb-unready)",
         ));
     }
-    slow(survey, (&key, slack), &subjects, pods).or_else(|| long_grace(survey, Some(&key), pods, slack))
+    slow(survey, (&key, slack), &subjects, pods)
+        .or_else(|| at_once::crowded(survey, node, (&key, slack), &subjects, pods))
+        .or_else(|| long_grace(survey, Some(&key), pods, slack))
 }
 
 fn never(survey: &Survey<'_>, budget: &PodDisruptionBudget, pods: &[&Pod]) -> Hold {
@@ -291,7 +295,7 @@ mod tests {
     use super::super::stage::{budget, merge, node, options, pod, service, view};
 
     fn found(objects: Vec<Value>) -> Vec<String> {
-        let found = super::super::super::managed_update(&view(objects), None, &options());
+        let found = super::super::super::managed_update(&view(objects), None, &options(), &[]);
         assert!(found.iter().all(|finding| !finding.remedy.is_empty()), "{found:?}");
         found.iter().map(ToString::to_string).collect()
     }

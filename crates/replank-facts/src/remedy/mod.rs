@@ -6,6 +6,7 @@
 
 mod addon;
 mod blocks;
+mod commits;
 mod edit;
 mod flow;
 mod hcl;
@@ -20,12 +21,13 @@ mod tests;
 
 pub use addon::{Addons, of_stack, of_terraform, update_addon};
 pub use blocks::{Block, Sort, blocks};
+pub use commits::commits;
 pub use edit::{Edit, Verb, Write};
 pub use managers::Managers;
 pub use new_budget::BudgetBound;
 pub use nodegroup::update_config;
 pub use owner::Owner;
-pub use source::{Change, Commit, Form, Source, commits};
+pub use source::{Change, Commit, Form, Source};
 pub use target::{Target, TargetKind};
 
 /// What to do.

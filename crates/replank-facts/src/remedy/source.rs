@@ -2,27 +2,20 @@
 
 use std::fmt;
 
-use replank_model::object::Kind;
 use replank_model::object::meta::{Key, Meta};
 use replank_model::text::Text;
 use replank_model::view::View;
 use replank_protocol::hindrance::Keeper;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::edit::{Edit, Verb};
 use super::hcl;
-use super::managers::Managers;
-use super::new_budget::budget;
 use super::target::Target;
-use crate::cluster_name::cluster_name;
 use crate::keeper::keeper;
 
 /// Annotations and the label by which Helm knows what it has installed (helm.sh/docs/topics/charts: "Labels and annotations").
 const RELEASE: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// The field manager of what EKS's add-ons have written (EKS user guide, "Determine fields you can customize for Amazon EKS add-ons").
-const EKS: &str = "eks";
 
 /// Where an object is changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,14 +94,14 @@ impl Source {
 }
 
 /// The release that has installed an object.
-fn release(meta: &Meta) -> Option<Key> {
+pub(super) fn release(meta: &Meta) -> Option<Key> {
     let name = meta.annotations.value(RELEASE).filter(|_| meta.labels.value(MANAGED_BY) == Some("Helm"))?;
     let namespace = meta.annotations.value(RELEASE_NAMESPACE).unwrap_or(meta.namespace.as_str());
     Some(Key::new(namespace, name))
 }
 
 /// Who has written the object, as far as it was dumped with its managed fields.
-fn managers(meta: &Meta) -> Vec<String> {
+pub(super) fn managers(meta: &Meta) -> Vec<String> {
     let raw: Value =
         meta.raw.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let entries = raw.pointer("/metadata/managedFields").and_then(Value::as_array);
@@ -255,202 +248,5 @@ impl Commit {
             Source::Resource | Source::Repository(_) | Source::Release(_) | Source::Manifest => return None,
         };
         Some(own)
-    }
-}
-
-/// What is to be committed for a change, for each object that somebody keeps. A new object is kept by whoever keeps the object it is for.
-#[must_use]
-pub fn commits(managers: &mut Managers<'_>, edit: &Edit, found_at: Option<&Target>) -> Vec<Commit> {
-    let view = managers.view;
-    let mut commits = Vec::new();
-    for (object, body) in bodies(edit) {
-        let kept = if matches!(edit, Edit::CreateBudget { .. }) { found_at } else { Some(&object) };
-        let Some(meta) = kept.and_then(|target| meta(view, target)) else { continue };
-        let change = match edit {
-            Edit::CreateBudget { .. } => Change::Added,
-            Edit::Delete { .. } => Change::Gone,
-            Edit::Patch { .. }
-            | Edit::Merge { .. }
-            | Edit::Configure { .. }
-            | Edit::Scale { .. }
-            | Edit::Annotate { .. }
-            | Edit::Untaint { .. }
-            | Edit::ResumeProcess { .. }
-            | Edit::Uncordon { .. }
-            | Edit::Plan { .. } => Change::Set,
-        };
-        let source = Source::of(view, &meta);
-        if is_of_addon(managers, (&object, source.as_ref()), &meta) {
-            // Where it is one of the add-on's values, the change says so itself.
-            if !matches!(edit, Edit::Configure { .. }) {
-                let cluster = cluster_name(view);
-                commits.extend(managers.addons.commits((&object, change), &body, cluster.as_deref()));
-            }
-            continue;
-        }
-        let Some(source) = source else { continue };
-        let of_release = release(&meta).filter(|_| change == Change::Set && !is_of_argo(&source));
-        let values = of_release.and_then(|release| managers.values(&release, &object, &body));
-        let (form, text) = match (values, &source) {
-            (Some(values), Source::Repository(_)) => {
-                (Form::Values, yaml(&json!({"spec": {"values": values}}), 0))
-            }
-            (Some(values), _) => (Form::Values, yaml(&values, 0)),
-            (None, _) => written(&source, &object, (body, change), edit),
-        };
-        commits.push(Commit { object, source, change, form, text });
-    }
-    commits
-}
-
-fn meta(view: &View, target: &Target) -> Option<Meta> {
-    let kind = Kind::of(target.api_version(), target.kind.as_str());
-    match kind {
-        Some(kind) => view.object(kind, &target.key).map(|object| object.meta().clone()),
-        None => {
-            let group = target.api_version().split_once('/').map_or("", |(group, _)| group);
-            view.other(group, target.kind.as_str(), &target.key).map(|other| other.meta.clone())
-        }
-    }
-}
-
-/// The members of each object that a change sets. Nothing keeps nodes, plans and what the cloud does in such a way.
-fn bodies(edit: &Edit) -> Vec<(Target, Value)> {
-    match edit {
-        Edit::Patch { of, patch } | Edit::Merge { of, patch } | Edit::Configure { of, patch, .. } => {
-            vec![(of.clone(), patch.clone())]
-        }
-        Edit::Scale { of, replicas } => vec![(of.clone(), json!({"spec": {"replicas": replicas}}))],
-        Edit::CreateBudget { key, selector, bound } => edit
-            .targets()
-            .into_iter()
-            .map(|target| (target, json!({"spec": budget(key, selector, bound)["spec"]})))
-            .collect(),
-        Edit::Delete { of } => vec![(of.clone(), json!({"$patch": "delete"}))],
-        Edit::Annotate { .. } => {
-            let of_each = edit.targets().into_iter().zip(edit.writes());
-            of_each.map(|(target, write)| (target, write.body)).collect()
-        }
-        Edit::Untaint { .. } | Edit::ResumeProcess { .. } | Edit::Uncordon { .. } | Edit::Plan { .. } => {
-            Vec::new()
-        }
-    }
-}
-
-/// Whether Argo CD manages an object. It renders charts itself: what a release of the same name has rendered is nothing to it.
-fn is_of_argo(source: &Source) -> bool {
-    matches!(source, Source::Repository(Keeper::Application { .. }))
-}
-
-/// Whether EKS manages an object with an add-on: it has written it, or the account has the add-on and the dump does not say who has written the object.
-fn is_of_addon(managers: &Managers<'_>, (object, source): (&Target, Option<&Source>), meta: &Meta) -> bool {
-    if meta.controller().is_some() || matches!(source, Some(Source::Repository(_) | Source::Release(_))) {
-        return false;
-    }
-    match self::managers(meta).as_slice() {
-        [] => managers.addons.has(object),
-        all => all.iter().any(|manager| manager == EKS),
-    }
-}
-
-/// Maps of maps in YAML, a member on each line.
-fn yaml(value: &Value, depth: usize) -> String {
-    let Value::Object(members) = value else { return value.to_string() };
-    let indent = "  ".repeat(depth);
-    let lines = members.iter().map(|(key, value)| match value {
-        Value::Object(_) => format!("{indent}{key}:\n{}", yaml(value, depth + 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            format!("{indent}{key}: {value}")
-        }
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The change in the language of its source.
-fn written(source: &Source, object: &Target, (body, change): (Value, Change), edit: &Edit) -> (Form, String) {
-    match (source, change) {
-        (Source::Repository(_) | Source::Release(_), Change::Added) => {
-            (Form::Manifest, named(object, body).to_string())
-        }
-        (Source::Repository(_) | Source::Release(_), Change::Set | Change::Gone) => {
-            let replaces = edit.writes().iter().all(|write| write.verb == Verb::MergePatch);
-            let body = if replaces { replacing(body) } else { body };
-            let patch = named(object, body).to_string().replace('\'', "''");
-            (Form::Patch, format!("- patch: '{patch}'"))
-        }
-        (Source::Manifest | Source::Resource, Change::Gone) => (Form::Nothing, String::new()),
-        // They are written before.
-        (Source::Addon(_) | Source::Stack { .. }, Change::Added | Change::Set | Change::Gone) => {
-            (Form::Members, hcl::manifest(&body))
-        }
-        (Source::Manifest, Change::Added) => (Form::TerraformManifest, hcl::manifest(&named(object, body))),
-        (Source::Manifest, Change::Set) => (Form::TerraformManifest, hcl::manifest(&body)),
-        (Source::Resource, Change::Added) => {
-            let whole = named(object, body);
-            match hcl::resource(object.kind, object.key.name.as_str(), &whole) {
-                Some(text) => (Form::TerraformResource, text),
-                None => (Form::TerraformManifest, hcl::manifest(&whole)),
-            }
-        }
-        (Source::Resource, Change::Set) => match hcl::blocks(&body, 0) {
-            Some(text) => (Form::TerraformResource, text.trim_end().to_owned()),
-            None => (Form::Members, hcl::manifest(&body)),
-        },
-    }
-}
-
-/// The members of an object with what names it.
-fn named(object: &Target, body: Value) -> Value {
-    let mut whole = Map::new();
-    whole.insert("apiVersion".to_owned(), object.api_version().into());
-    whole.insert("kind".to_owned(), object.kind.as_str().into());
-    let mut metadata = json!({"name": object.key.name.as_str()});
-    if !object.key.namespace.as_str().is_empty() {
-        metadata["namespace"] = object.key.namespace.as_str().into();
-    }
-    whole.insert("metadata".to_owned(), metadata);
-    if let Value::Object(members) = body {
-        for (member, value) in members {
-            match (&*member, whole.get_mut(&member), value) {
-                ("metadata", Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
-                (_, _, value) => {
-                    whole.insert(member, value);
-                }
-            }
-        }
-    }
-    Value::Object(whole)
-}
-
-/// Lists of pods that a strategic merge joins by a key of their elements (`x-kubernetes-patch-merge-key` in the API's schema), and that remedies set as a whole.
-const JOINED: [&str; 8] = [
-    "containers",
-    "initContainers",
-    "volumes",
-    "env",
-    "volumeMounts",
-    "imagePullSecrets",
-    "hostAliases",
-    "topologySpreadConstraints",
-];
-
-/// The same for a kustomization, which merges strategically: where a merge patch replaces a list, it is told to replace it.
-fn replacing(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let each = members.into_iter().map(|(member, value)| {
-                let joined = value.as_array().filter(|_| JOINED.contains(&&*member)).cloned();
-                let value = match joined {
-                    Some(mut all) => {
-                        all.push(json!({"$patch": "replace"}));
-                        Value::Array(all)
-                    }
-                    None => replacing(value),
-                };
-                (member, value)
-            });
-            Value::Object(each.collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => value,
     }
 }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::base64::Base64;
-use super::{ReleaseError, open};
+use super::open::open;
+use super::release::ReleaseError;
 
 /// What Helm 3 stores of a release's chart (helm, pkg/release/release.go and pkg/chart): the charts that it depends on are not stored with it.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,23 +3,22 @@
 mod base64;
 mod chart;
 mod malformed;
+mod open;
 mod pack;
 mod release;
 mod tiller;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read as _;
 
-use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use base64::Base64;
 pub use chart::{ChartRelease, Dependency, chart};
 pub(crate) use pack::Packed;
 
+use open::open;
 pub(crate) use release::Release;
 pub use release::ReleaseError;
-use release::{GZIP, UNPACKED_MAX};
 
 /// Helm 3 (`pkg/storage/driver/util.go`): base64 of JSON, in gzip since 3.0; a Secret's own encoding adds a base64 around it.
 pub(crate) fn v3(data: &str) -> Result<Release, ReleaseError> {
@@ -39,33 +38,6 @@ pub(crate) fn v2(data: &str) -> Result<Release, ReleaseError> {
     let mut bytes = Vec::new();
     open(data)?.bytes.read_to_end(&mut bytes)?;
     Ok(tiller::read(&bytes)?)
-}
-
-/// What is stored, as it is unpacked.
-struct Opened<'d> {
-    /// Whether base64 stands around base64: the encoding of a Secret.
-    is_twice: bool,
-    is_gzip: bool,
-    /// The release, at most [`UNPACKED_MAX`] bytes of it.
-    bytes: Box<dyn BufRead + 'd>,
-}
-
-/// Takes off base64 once or twice, and gzip.
-fn open(data: &str) -> Result<Opened<'_>, ReleaseError> {
-    let mut first = BufReader::new(Base64::new(data.as_bytes()));
-    // A release begins with gzip's mark, a brace, or (of Helm 2, before it packed them) the first field of its message; base64 of
-    // either begins otherwise.
-    let is_twice = {
-        let head = first.fill_buf()?;
-        !(head.starts_with(&GZIP) || head.starts_with(b"{") || head.starts_with(&[tiller::FIRST]))
-    };
-    let mut inner: Box<dyn BufRead + '_> =
-        if is_twice { Box::new(BufReader::new(Base64::new(first))) } else { Box::new(first) };
-    let is_gzip = inner.fill_buf()?.starts_with(&GZIP);
-    if is_gzip {
-        inner = Box::new(BufReader::new(MultiGzDecoder::new(inner)));
-    }
-    Ok(Opened { is_twice, is_gzip, bytes: Box::new(inner.take(UNPACKED_MAX)) })
 }
 
 /// What is needed of `release.Release` (helm, pkg/release); the chart, which is most of it, is passed over.

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use replank_intake::base64::encode;
 
-use super::{Opened, ReleaseError, open};
+use super::open::{Opened, open};
+use super::release::ReleaseError;
 
 /// What Helm 3 keeps of a release, and how it was packed.
 pub(crate) struct Packed {

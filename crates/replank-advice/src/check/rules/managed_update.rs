@@ -4,6 +4,7 @@
 //! updates"). Each pod of a node is held against that: what its budget lets go, how long its replacement takes to be Ready, how long it may take to stop.
 
 mod at_once;
+mod hold;
 
 use std::collections::BTreeMap;
 
@@ -22,32 +23,10 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::pdb_slow::{DRAIN_MAX, ready_after};
 use super::scale;
+use hold::{Hold, Sure, named};
 
 /// Reasons that are written out for a node.
 const TOLD: usize = 3;
-
-/// How sure it is that a pod is still there after 15 minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Sure {
-    /// It is, as things are.
-    Certain,
-    /// It may be.
-    Possible,
-}
-
-/// What keeps a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Hold {
-    sure: Sure,
-    what: String,
-    remedy: String,
-}
-
-impl Hold {
-    fn new(sure: Sure, what: String, remedy: impl Into<String>) -> Self {
-        Self { sure, what, remedy: remedy.into() }
-    }
-}
 
 /// The nodes of managed groups at which an update would give up, or may.
 pub(in super::super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
@@ -105,15 +84,6 @@ fn of_node(survey: &Survey<'_>, node: &Node) -> Option<Finding> {
         reason: format!("{head}: {}", told.join("; ")),
         remedy: worst.remedy.into(),
     })
-}
-
-fn named(survey: &Survey<'_>, pods: &[&Pod]) -> String {
-    let Some(first) = pods.first() else { return String::new() };
-    let of = workload_of(survey.view, first).map_or_else(String::new, |workload| format!(" of {workload}"));
-    match pods.len() {
-        1 => format!("pod {}{of}", first.meta.key()),
-        count => format!("{count} pods such as {}{of}", first.meta.key()),
-    }
 }
 
 /// A pod that was to be gone long ago.

@@ -16,7 +16,7 @@ use replank_model::time::Span;
 
 use super::super::super::survey::{Subject, Survey};
 use super::super::pdb_slow::{DRAIN_MAX, ready_after};
-use super::{Hold, Sure, named};
+use super::hold::{Hold, Sure, named};
 
 /// Tag of the Auto Scaling group behind a managed node group.
 const CLUSTER: &str = "eks:cluster-name";
@@ -57,7 +57,12 @@ pub(super) fn crowded(
     let facts = survey.facts.iter().find(|facts| facts.name == group.name);
     let cluster = facts.and_then(|facts| facts.tag(CLUSTER)).cloned().or_else(|| cluster_name(survey.view));
     let owner = facts.and_then(|facts| Owner::of(&facts.tags));
-    let remedy = update_config(cluster.as_deref(), group.name.as_str(), owner.as_ref(), fewer);
+    let remedy = update_config(
+        cluster.as_deref(),
+        (group.name.as_str(), group.update_at_once.as_ref()),
+        owner.as_ref(),
+        fewer,
+    );
     Some(Hold::new(Sure::Possible, what, remedy))
 }
 

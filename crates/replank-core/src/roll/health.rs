@@ -180,15 +180,13 @@ mod tests {
 
     #[test]
     fn new_nodes_are_told_without_a_look_at_all_of_them() {
-        let names = |prefix: &str| (0..100).map(|at| NodeName::from(format!("{prefix}-{at}")));
-        let groups = [
-            GroupNodes { usable: names("a").collect(), ..GroupNodes::default() },
-            GroupNodes {
-                arriving: names("b").collect(),
-                found: names("old").collect(),
-                ..GroupNodes::default()
-            },
-        ];
+        fn names(prefix: &str) -> impl Iterator<Item = NodeName> {
+            (0..100).map(move |at| NodeName::from(format!("{prefix}-{at}")))
+        }
+        let mut groups = [GroupNodes::default(), GroupNodes::default()];
+        groups[0].usable.extend(names("a"));
+        groups[1].arriving.extend(names("b"));
+        groups[1].found.extend(names("old"));
         let looked = std::cell::Cell::new(0);
         let is_new = |name: &str, is_closed: bool| {
             let look = || {

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn of_two_groups_with_one_name_neither_is_scaled() {
-        let managed = [ENABLED, (EKS, "prod"), (NODE_GROUP, "web")];
+        let managed = [ENABLED, ("eks:cluster-name", "prod"), (NODE_GROUP, "web")];
         let mut answers = json!([{"AutoScalingGroups": [group("eks-web-1", &["i-here"], &managed), group("web", &[], &[ENABLED])]}]);
         let failure = keep_own(&mut answers, &view()).expect_err("they cannot be told apart");
         assert!(failure.error.to_string().contains("eks-web-1 and web"), "{failure:?}");

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let bytes = std::fs::read(&binary).with_context(|| format!("{} cannot be read", binary.display()))?;
     println!("{}: {} bytes, {}", binary.display(), bytes.len(), elf::linking(&bytes));
-    if target == host {
+    if runs_here(target, &host) {
         for flag in ["--version", "--help"] {
             let median = started::median(&binary, flag, args.runs)?;
             println!(
@@ -106,14 +106,18 @@ fn flags(target: &str, host: &str, trained: bool) -> Result<Vec<String>> {
     if !trained {
         return Ok(Vec::new());
     }
-    // x86_64-unknown-linux-musl runs where x86_64-unknown-linux-gnu does.
-    let machine = |triple: &str| triple.split('-').take(3).map(str::to_owned).collect::<Vec<_>>();
-    if machine(target) != machine(host) {
+    if !runs_here(target, host) {
         println!("not trained: it is built for {target}, and this is {host}");
         return Ok(Vec::new());
     }
     let profile = trained::profile(target, host)?;
     Ok(vec![format!("-Cprofile-use={}", profile.display())])
+}
+
+/// Whether what is built for a target can be started on this machine: x86_64-unknown-linux-musl where x86_64-unknown-linux-gnu can.
+fn runs_here(target: &str, host: &str) -> bool {
+    let machine = |triple: &str| triple.split('-').take(3).map(str::to_owned).collect::<Vec<_>>();
+    machine(target) == machine(host)
 }
 
 /// The target of this machine.

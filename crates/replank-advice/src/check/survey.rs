@@ -7,7 +7,7 @@ use replank_model::object::cloud::NodeGroup;
 use replank_model::object::node::Node;
 use replank_model::object::pod::Pod;
 use replank_model::object::policy::PodDisruptionBudget;
-use replank_model::text::{GroupName, NodeName};
+use replank_model::text::{GroupName, InstanceId, NodeName};
 use replank_model::time::Time;
 use replank_model::view::{Ix, View};
 
@@ -223,6 +223,18 @@ impl<'a> Survey<'a> {
             None => self.groups_touched(),
         };
         names.iter().filter_map(|name| self.groups.get(name)).collect()
+    }
+
+    /// Nodes of no known group, each as a group of its own: one that is like it takes its place. What Karpenter and others make aside.
+    pub(super) fn replaced_alone(&self) -> Vec<Arc<NodeGroup>> {
+        let alone = self
+            .node_objects()
+            .filter(|node| self.group_of(node).is_none() && !Provisioner::of(node).keeps_its_nodes());
+        let names: BTreeMap<InstanceId, GroupName> = alone
+            .map(|node| (groups::instance_id_of(node), GroupName::new(node.meta.name.text().clone())))
+            .collect();
+        let learnt = groups::from_instances(self.view, &names);
+        learnt.into_iter().map(|learnt| Arc::new(learnt.group)).collect()
     }
 
     /// What begins runs by itself that may land on the nodes that are looked at.

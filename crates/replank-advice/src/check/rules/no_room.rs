@@ -1,13 +1,13 @@
 //! Pods that fit on no node that stays and on no new one, by the scheduler's judgement.
 //!
 //! Old nodes are taken as full; of every group that is rolled, or that nodes move into, one empty new node of each zone and
-//! shape is added, and of every Karpenter pool that the plan names. A pod that
+//! shape is added, and of every Karpenter pool that the plan names. A node of no known group is replaced by one that is like it. A pod that
 //! finds no place then, with everything else where it is, will find none in the roll either.
 //!
 //! Where a plan allows no surge, a new node comes only when an old one is gone. Then one old node at least has to be emptied onto the nodes
 //! that stay; if none can be, the roll does not begin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use replank_model::object::cloud::NodeGroup;
@@ -27,6 +27,8 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let mut groups = survey.groups_renewed();
     let pools = survey.pools_renewed();
     groups.extend(&pools);
+    let alone = of_each_kind(survey.replaced_alone());
+    groups.extend(&alone);
     let mut places = Places::with_groups(survey.view, groups.into_iter(), target, survey.nodes.clone());
     let mut known = BTreeMap::new();
     let mut findings: BTreeMap<ObjectName, (Finding, usize)> = BTreeMap::new();
@@ -47,6 +49,13 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         finding
     });
     counted.chain(without_surge(survey, &housed)).collect()
+}
+
+/// One group of each kind of node: where many are alike, one new node tells as much as all of them.
+fn of_each_kind(groups: Vec<Arc<NodeGroup>>) -> Vec<Arc<NodeGroup>> {
+    let mut known = BTreeSet::new();
+    let groups = groups.into_iter();
+    groups.filter(|group| known.insert(format!("{:?} {:?}", group.zones, group.profile()))).collect()
 }
 
 /// That no old node of groups without a surge can be emptied first, though all pods have a place once there are new nodes.
@@ -130,9 +139,9 @@ fn finding(object: ObjectName, subject: &Subject, message: &str) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::super::stage::{found, found_under, node, service};
+    use super::super::stage::{found, found_under, merge, node, service};
     use super::*;
 
     #[test]
@@ -170,6 +179,29 @@ mod tests {
             ) && found_here[0].contains("0/2 nodes are available")
                 && found_here[0].ends_with(" (counting 1 empty new node)"),
             "{found_here:?}"
+        );
+    }
+
+    #[test]
+    fn a_node_of_no_group_is_replaced_by_one_that_is_like_it() {
+        let alone = |name: &str, labels: Value| {
+            let mut alone = node(name, "a");
+            let known = alone["metadata"]["labels"].as_object_mut().expect("labels");
+            known.remove("eks.amazonaws.com/nodegroup");
+            merge(&mut alone, json!({"metadata": {"labels": labels}}));
+            alone
+        };
+        let nodes =
+            || vec![alone("n", json!({"disk": "fast"})), alone("m", json!({})), alone("o", json!({}))];
+        let with =
+            |extra: Value| found(Rule::NoRoom, [nodes(), service("web", &["n", "m", "o"], &extra)].concat());
+        assert_eq!(with(json!({})), [""; 0], "each has a place on its like");
+        assert_eq!(with(json!({"spec": {"nodeSelector": {"disk": "fast"}}})), [""; 0]);
+        let nowhere = with(json!({"spec": {"nodeSelector": {"disk": "slow"}}}));
+        // Two of the three are alike.
+        assert!(
+            nowhere.len() == 1 && nowhere[0].contains("(counting 2 empty new nodes"),
+            "no node is like that: {nowhere:?}"
         );
     }
 

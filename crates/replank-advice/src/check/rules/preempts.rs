@@ -13,6 +13,7 @@ use replank_facts::plan::Target;
 use replank_model::object::cloud::NodeGroup;
 use replank_model::object::pod::Pod;
 use replank_model::text::Zone;
+use replank_protocol::provisioner::Provisioner;
 
 use super::super::finding::{Finding, ObjectName, Rule, Severity, pods, workload_or_pod};
 use super::super::survey::{Subject, Survey};
@@ -31,7 +32,9 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     let nothing = Target::default();
     let target = survey.plan.map_or(&nothing, |plan| &plan.target);
     let groups = survey.groups_renewed();
+    let alone = survey.replaced_alone();
     let grown = groups.iter().map(|group| (*group, zones(survey, group)));
+    let grown = grown.chain(alone.iter().map(|group| (group, group.zones.clone())));
     let mut places = Places::with_all_replaced(survey.view, grown, target, survey.nodes.clone());
     let mut gone: BTreeMap<ObjectName, (BTreeSet<String>, usize)> = BTreeMap::new();
     for mover in movers {
@@ -54,11 +57,11 @@ fn movers<'s>(survey: &'s Survey<'_>) -> Vec<&'s Subject> {
         Fate::Unrecorded | Fate::Finished | Fate::Leaving { .. } | Fate::Stays => false,
     };
     // Karpenter launches what its pods need.
-    let has_group = |subject: &&Subject| {
+    let is_replaced = |subject: &&Subject| {
         let node = subject.pod.node.as_ref().and_then(|name| survey.view.node(name));
-        node.is_some_and(|node| survey.group_of(node).is_some())
+        node.is_some_and(|node| survey.group_of(node).is_some() || !Provisioner::of(node).keeps_its_nodes())
     };
-    let mut movers: Vec<&Subject> = survey.subjects.iter().filter(moves).filter(has_group).collect();
+    let mut movers: Vec<&Subject> = survey.subjects.iter().filter(moves).filter(is_replaced).collect();
     movers.sort_by_key(|subject| (Reverse(priority(&subject.pod)), subject.pod.meta.key()));
     movers
 }

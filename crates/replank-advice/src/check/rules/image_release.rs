@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use replank_facts::images::{BadImage, Release, Releases, Which};
+use replank_facts::plan::Target;
 use replank_facts::release::ReleaseVersion;
 use replank_model::object::cloud::{GroupKind, NodeGroup};
 use replank_model::object::meta::Key;
@@ -41,7 +42,8 @@ pub(in super::super) fn find(survey: &Survey<'_>, images: &Images<'_>) -> Vec<Fi
     let judge = |node: &Node, fitting: &[&Release]| {
         listed(node, fitting, &bad).or_else(|| images.bad.and_then(|_| abandoned(fitting)))
     };
-    let is_asked = images.bad.is_some() || !bad.is_empty();
+    // A plan that replaces all of them by a release that nothing speaks against is what would be advised.
+    let is_asked = (images.bad.is_some() || !bad.is_empty()) && !leads_away(survey, images.releases, &bad);
     let mut all = if is_asked { of_nodes(survey, images.releases, &bad, &judge) } else { Vec::new() };
     all.extend(targets(survey, images.bad.unwrap_or_default()));
     if let Some(release) = survey.plan.and_then(|plan| plan.target.release_version.as_ref()) {
@@ -55,6 +57,31 @@ pub(super) fn planned(survey: &Survey<'_>) -> Vec<Finding> {
     match survey.plan {
         Some(_) => find(survey, &Images { releases: &Releases::embedded(), bad: None }),
         None => Vec::new(),
+    }
+}
+
+/// Whether the plan names the image or the release of its new nodes, and that is known to be neither listed nor abandoned. Nodes that have it already are not replaced.
+fn leads_away(survey: &Survey<'_>, releases: &Releases, bad: &[BadImage]) -> bool {
+    let Some(target) = survey.plan.map(|plan| &plan.target) else { return false };
+    let is_clear = |one: &BadImage| !is_wanted(one, target);
+    match (&target.release_version, &target.image) {
+        (Some(release), _) => {
+            let version = release.to_string();
+            let is_abandoned = releases.rows().iter().any(|one| one.abandoned && one.version == version);
+            !is_abandoned && bad.iter().all(is_clear)
+        }
+        // Of which release an image is, its id does not say.
+        (None, Some(_)) => bad.iter().all(|one| matches!(one.which, Which::Image(_)) && is_clear(one)),
+        (None, None) => false,
+    }
+}
+
+/// Whether an entry of a list means what the plan names.
+fn is_wanted(one: &BadImage, target: &Target) -> bool {
+    match (&one.which, &target.image, &target.release_version) {
+        (Which::Image(id), Some(image), _) => **id == **image,
+        (which, _, Some(release)) => which.is_release(release),
+        (Which::Image(_) | Which::Release(_) | Which::Day(_), _, _) => false,
     }
 }
 
@@ -119,12 +146,7 @@ fn abandoned(fitting: &[&Release]) -> Option<(String, bool)> {
 /// What the plan would launch.
 fn targets(survey: &Survey<'_>, bad: &[BadImage]) -> Vec<Finding> {
     let Some(target) = survey.plan.map(|plan| &plan.target) else { return Vec::new() };
-    let is_it = |one: &&BadImage| match (&one.which, &target.image, &target.release_version) {
-        (Which::Image(id), Some(image), _) => **id == **image,
-        (which, _, Some(release)) => which.is_release(release),
-        (Which::Image(_) | Which::Release(_) | Which::Day(_), _, _) => false,
-    };
-    let Some(one) = bad.iter().find(is_it) else { return Vec::new() };
+    let Some(one) = bad.iter().find(|one| is_wanted(one, target)) else { return Vec::new() };
     let (given, other) = match (&target.release_version, &target.image) {
         (Some(release), _) => (format!("release {release}"), CHOOSE_RELEASE),
         (None, image) => (
@@ -252,7 +274,7 @@ mod tests {
     use super::super::stage::{merge, node, options, view};
     use super::*;
     use replank_facts::images::read;
-    use replank_facts::plan::{Plan, Target};
+    use replank_facts::plan::Plan;
     use replank_facts::remedy::{Sort, blocks};
 
     /// Node of a release of 1.35.
@@ -384,15 +406,44 @@ mod tests {
         }
     }
 
+    /// A plan whose new nodes are like the old ones, or as EKS has them by then.
+    fn forbidding(bad: &[&str]) -> Plan {
+        releasing("none", bad)
+    }
+
     #[test]
     fn what_is_on_both_lists_is_found_once() {
-        let plan = releasing("1.36.2-20260714", &["1.35.6-20260714"]);
+        let plan = forbidding(&["1.35.6-20260714"]);
         let both = found("1.35.6-20260714 pods hang", Some(&plan), vec![july("n")]);
         assert_eq!(both.len(), 1, "{both:?}");
         assert!(both[0].reason.ends_with("is on the list: pods hang"), "{both:?}");
         // What stands on one of them only is found as well.
         let each = found("1.35.6-20260625 slow", Some(&plan), vec![july("n"), june("m")]);
         assert_eq!(each.len(), 2, "{each:?}");
+    }
+
+    #[test]
+    fn a_plan_that_leaves_what_is_listed_for_something_else_is_the_remedy() {
+        let of_list = |list: &str, plan: &Plan| found(list, Some(plan), vec![june("n")]).len();
+        assert_eq!(of_list("1.35.6-20260625 slow", &releasing("1.35.6-20260714", &[])), 0);
+        assert_eq!(planned_of(&releasing("1.35.6-20260714", &["1.35.6-20260625"]), vec![june("n")]), []);
+        // It stays bad where the new nodes may have it again, or something else that is bad.
+        assert_eq!(of_list("1.35.6-20260625 slow", &forbidding(&[])), 1, "identical nodes");
+        assert_eq!(of_list("1.35.6-20260625 slow\nv20260714 slow", &releasing("1.35.6-20260714", &[])), 2);
+        assert_eq!(of_list("1.35.6-20260625 slow", &releasing("1.35.2-20260311", &[])), 2, "abandoned");
+        let by_id = |image: &str| {
+            Plan::of_groups(
+                "p",
+                vec!["web".into()],
+                Target { image: Some(image.into()), ..Target::default() },
+            )
+        };
+        assert_eq!(
+            of_list("1.35.6-20260625 slow", &by_id("ami-3")),
+            1,
+            "of which release it is, nobody says"
+        );
+        assert_eq!(of_list("ami-1 slow", &by_id("ami-3")), 0);
     }
 
     #[test]
@@ -415,20 +466,16 @@ mod tests {
 
     #[test]
     fn nodes_of_the_list_of_a_plan_are_found_with_the_release_to_go_back_to() {
-        let found =
-            planned_of(&releasing("1.36.2-20260714", &["1.35.6-20260714"]), vec![july("n"), june("m")]);
+        let found = planned_of(&forbidding(&["1.35.6-20260714"]), vec![july("n"), june("m")]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
             found[0].to_string().ends_with("1.35.6-20260714 is on the list: target.badReleases of the plan"),
             "{found:?}"
         );
         assert!(found[0].remedy.text().contains("back: 1.35.6-20260625"), "{found:?}");
-        assert!(
-            planned_of(&releasing("1.36.2-20260714", &["1.35.6-20260618"]), vec![july("n"), june("m")])
-                .is_empty()
-        );
+        assert!(planned_of(&forbidding(&["1.35.6-20260618"]), vec![july("n"), june("m")]).is_empty());
         // Without a list nobody is told of what was abandoned.
         let march = of("n", "v1.35.2-eks-1", "2023.10.20260302", "6.12.73-95.123");
-        assert!(planned_of(&releasing("1.36.2-20260714", &[]), vec![march]).is_empty());
+        assert!(planned_of(&forbidding(&[]), vec![march]).is_empty());
     }
 }

@@ -6,6 +6,7 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::waited_for;
 use replank_facts::batch::past;
+use replank_facts::batch::rerun::{self, Rerun};
 use replank_facts::budget::uncounted;
 use replank_facts::plan::OnDeadline;
 
@@ -42,14 +43,21 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let wait = left.map_or(UNKNOWN, past::rounded_up).max(UNKNOWN);
         let is_short = survey.terms.batch.wait < left.unwrap_or(Span::ZERO);
         let blocks = is_short && survey.terms.batch.on_deadline == OnDeadline::Pause;
+        // What must not be run again has such a budget on purpose.
+        let is_wanted = subjects.iter().all(|subject| counts_as_unsafe(subject));
         findings.push(Finding {
             rule: Rule::PdbWaitsForBatch,
-            severity: if blocks { Severity::Blocking } else { Severity::Warning },
+            severity: match (blocks, is_wanted) {
+                (true, _) => Severity::Blocking,
+                (false, true) => Severity::Info,
+                (false, false) => Severity::Warning,
+            },
             object: ObjectName::new("PodDisruptionBudget", budget.meta.key()),
             reason: format!(
-                "minAvailable {} of {} blocks every eviction until {workload} finishes{running}{expected}{over}{bound}{}; a managed node group's own update gives up after 15m",
+                "minAvailable {} of {} blocks every eviction until {workload} finishes{}{running}{expected}{over}{bound}{}; a managed node group's own update gives up after 15m",
                 status.desired_healthy,
                 status.expected_pods,
+                if is_wanted { ", which is declared unsafe to run again" } else { "" },
                 if is_short { "; the plan does not wait that long" } else { "" },
             ),
             remedy: waited_for(survey, &wait.to_string(), is_short),
@@ -58,11 +66,19 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Whether the author declares that it must not be run again. What cannot be read counts as that.
+fn counts_as_unsafe(subject: &Subject) -> bool {
+    match rerun::declared(&subject.pod) {
+        Some(Ok(Rerun::Unsafe) | Err(_)) => true,
+        Some(Ok(Rerun::Safe)) | None => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::stage::{budget, found, node, pod};
+    use super::super::stage::{budget, found, merge, node, pod};
     use super::*;
 
     fn workflow(name: &str, status: &Value) -> Value {
@@ -72,7 +88,12 @@ mod tests {
     }
 
     fn with(desired: i32) -> Vec<String> {
-        let labels = json!({"metadata": {"labels": {"app": "etl-3"}}});
+        declaring(desired, &json!({}))
+    }
+
+    fn declaring(desired: i32, annotations: &Value) -> Vec<String> {
+        let mut labels = json!({"metadata": {"labels": {"app": "etl-3"}}});
+        merge(&mut labels, json!({"metadata": {"annotations": annotations}}));
         found(
             Rule::PdbWaitsForBatch,
             vec![
@@ -103,6 +124,20 @@ mod tests {
               of its own (activeDeadlineSeconds); a managed node group's own update gives up after 15m"
             ]
         );
+    }
+
+    #[test]
+    fn a_budget_that_keeps_what_must_not_be_run_again_is_wanted() {
+        let of = |value: &str| declaring(9999, &json!({"replank.dev/rerun": value})).remove(0);
+        let wanted = of("unsafe");
+        assert!(
+            wanted.starts_with("info pdb-waits-for-batch")
+                && wanted.contains(
+                    "until Workflow shop/etl-3 finishes, which is declared unsafe to run again; running"
+                ),
+            "{wanted}"
+        );
+        assert!(of("safe").starts_with("warning "), "it may be evicted");
     }
 
     #[test]

@@ -36,6 +36,9 @@ const OWN: [&str; 12] = [
     "kubernetes.io/os",
     "aws:",
 ];
+/// Labels that a controller sets on nodes by what it finds there, on new ones too: `vpc.amazonaws.com/has-trunk-attached` once a trunk network interface is attached
+/// (troubleshooting guide of the VPC resource controller). They matter only if a pod selects them.
+const FOUND: [&str; 1] = ["vpc.amazonaws.com/"];
 /// Resources that every node has.
 const ORDINARY: [&str; 4] = [CPU, MEMORY, PODS, EPHEMERAL_STORAGE];
 
@@ -101,7 +104,11 @@ impl Parity<'_> {
             GroupBy::Label(key) => Some(&**key),
             GroupBy::Selector(..) => None,
         };
-        let is_own = |key: &str| Some(key) == own || OWN.iter().any(|start| key.starts_with(start));
+        let is_found = |key: &str| {
+            FOUND.iter().any(|start| key.starts_with(start)) && self.users(|spec| selects(spec, key)) == 0
+        };
+        let is_own =
+            |key: &str| Some(key) == own || OWN.iter().any(|start| key.starts_with(start)) || is_found(key);
         let missing: BTreeMap<&str, &str> = from
             .labels
             .iter()
@@ -360,6 +367,17 @@ mod tests {
                 "warning group-parity NodeGroup web-new: lacks labels of group web: role=web (selected by 1 workload)"
             ]
         );
+    }
+
+    #[test]
+    fn labels_that_a_controller_sets_are_not_the_groups_unless_pods_select_them() {
+        let old = |key: &str| json!({"metadata": {"labels": {key: "true"}}});
+        let trunk = "vpc.amazonaws.com/has-trunk-attached";
+        assert_eq!(with(old(trunk), vec![new(json!({}))], &json!({})), [""; 0]);
+        let selecting = json!({"spec": {"nodeSelector": {trunk: "true"}}});
+        assert_eq!(with(old(trunk), vec![new(json!({}))], &selecting).len(), 1, "it has no other place");
+        let alike = old("vpc.example.com/has-trunk-attached");
+        assert_eq!(with(alike, vec![new(json!({}))], &json!({})).len(), 1, "nobody is known to set it");
     }
 
     #[test]

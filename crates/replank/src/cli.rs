@@ -137,7 +137,7 @@ pub(crate) enum Command {
     /// Finds what would block a node roll, cause downtime or lose work, without a rehearsal. Changes nothing.
     ///
     /// Checks the pods on the nodes that a plan (-f) or --roll replaces; without either, all pods, as if every node
-    /// group were replaced by identical nodes. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
+    /// were replaced by an identical one. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it and a
     /// plan, the bundled example is checked. `replank explain ID` says more about a finding. docs/check.md has examples.
     #[command(after_help = ends::table("check"))]
     Check(CheckArgs),

@@ -21,6 +21,8 @@ pub(super) struct Checked {
     pub(super) plan: Option<String>,
     /// Nodes that are replaced.
     pub(super) nodes: usize,
+    /// Node groups that are known.
+    pub(super) groups: usize,
     /// What was found, the worst first, and what of it counts.
     pub(super) gated: Gated,
     /// Where objects were read, if that was asked for.
@@ -42,7 +44,11 @@ pub(super) fn scope(checked: &Checked) -> String {
                 2 => "both nodes".to_owned(),
                 _ => format!("all {nodes}"),
             };
-            format!("{all} of {}, as if every group were replaced by identical nodes", checked.name)
+            let as_if = match checked.groups {
+                0 => "as if each were replaced by an identical one",
+                _ => "as if every group were replaced by identical nodes",
+            };
+            format!("{all} of {}, {as_if}", checked.name)
         }
     }
 }

@@ -111,12 +111,12 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             Ok(of_scene(args, &besides, Scene { facts, ..scene }, names, places, &gate))
         }
         None => {
-            printer.story("no plan given: checked as if every node group were replaced by identical nodes");
             let snapshot::Cluster { mut view, now, older: _, coverage } = cluster;
             count_budgets(&mut view, now);
             let learnt = groups::of_label(&view, &args.read.group_label);
             let by = GroupBy::Label(args.read.group_label.clone());
-            let nodes = view.nodes.len();
+            let (nodes, groups) = (view.nodes.len(), learnt.len());
+            printer.story(&assumed(nodes, groups, &args.read.group_label));
             let ground = Ground { view, groups: learnt, now, facts, plan: None };
             gate.check_namespaces(&ground.view)?;
             let found = Found::proved(ground, &by, &|ground| rehearse::stops_of_all(ground, &by));
@@ -126,7 +126,21 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
             let coverage = besides.cover(coverage, seen, &options, &args.read.allowed());
             let gated = gate.apply(found.entries(&coverage), &today());
             let preview = args.fix_preview.then(|| preview::fixed(&found, &gated.findings));
-            Ok(Checked { name, sources: names, now, plan: None, nodes, gated, coverage, places, preview })
+            let sources = names;
+            Ok(Checked { name, sources, now, plan: None, nodes, groups, gated, coverage, places, preview })
+        }
+    }
+}
+
+/// What is taken to happen where no plan says it; and the flag that would tell of groups, where there is none.
+fn assumed(nodes: usize, groups: usize, label: &str) -> String {
+    match (nodes, groups) {
+        (1.., 0) => format!(
+            "no plan given, and no node has the label {label}, which identifies node groups: checked as if each node were replaced by an identical one. \
+             If another label identifies them, pass it with --group-label"
+        ),
+        (0, 0) | (_, 1..) => {
+            "no plan given: checked as if every node group were replaced by identical nodes".to_owned()
         }
     }
 }
@@ -150,6 +164,7 @@ fn of_scene(
         preview: args.fix_preview.then(|| preview::fixed(&found, &gated.findings)),
         gated,
         nodes: nodes_to_replace(&scene.view, &scene.plan, &options).len(),
+        groups: scene.groups.len(),
         name: scene.name,
         sources,
         now: scene.now,

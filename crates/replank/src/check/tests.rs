@@ -33,6 +33,7 @@ fn sample(findings: Vec<FindingEntry>) -> Checked {
         now: "2026-01-01T12:00:00Z".parse().expect("a time"),
         plan: Some("web-to-1-36".to_owned()),
         nodes: 3,
+        groups: 1,
         gated: Gated { fails: !findings.is_empty(), findings, ..Gated::default() },
         places: Places::new(),
         coverage: replank_facts::coverage::Coverage::default(),
@@ -73,6 +74,11 @@ fn text_tells_what_was_looked_at_and_where_to_go_on() {
     assert!(
         text(&everything, false, look)
             .contains("all 3 nodes of cluster.json, as if every group were replaced by identical nodes")
+    );
+    everything.groups = 0;
+    assert!(
+        text(&everything, false, look)
+            .contains("all 3 nodes of cluster.json, as if each were replaced by an identical one")
     );
 }
 

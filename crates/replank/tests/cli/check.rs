@@ -20,6 +20,17 @@ fn without_a_plan_every_group_is_looked_at_and_it_is_said() {
 }
 
 #[test]
+fn nodes_of_no_known_group_are_replaced_each_for_itself_and_the_flag_is_named_once() {
+    let example = "examples/termination/corrected";
+    let (cluster, aws) = (format!("{example}/cluster.yaml"), format!("{example}/aws"));
+    let ran = replank(&["check", &cluster, "--aws", &aws]);
+    assert_eq!(ran.stderr.matches("--group-label").count(), 1, "{ran:?}");
+    assert!(ran.stdout.contains("as if each were replaced by an identical one"), "{ran:?}");
+    assert!(!ran.stdout.contains("blocking") && !ran.stdout.contains("no-room"), "{ran:?}");
+    assert!(!replank(&["check", SNAPSHOT]).stderr.contains("--group-label"), "its groups are known");
+}
+
+#[test]
 fn a_check_finds_what_a_rehearsal_finds() {
     let checked = replank(&["check", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();
     let rehearsed = replank(&["rehearse", SNAPSHOT, "-f", PLAN, "-o", "json"]).json();

@@ -143,6 +143,12 @@ pub(crate) fn ways_back(plan: &Plan, groups: &[LearntGroup], chosen: &BTreeSet<G
     known
         .map(|(group, made_of)| {
             let name = &group.name;
+            let has = made_of.release.as_deref().and_then(|release| release.parse::<ReleaseVersion>().ok());
+            if has.is_some_and(|has| target.bad_releases.iter().any(|which| which.is_release(&has))) {
+                return format!(
+                    "nodes of group {name} have {made_of}, which is on target.badReleases: do not go back to it"
+                );
+            }
             match (&target.group, group.kind, &made_of.release) {
                 (Some(_), _, _) => format!("nodes of group {name} have {made_of}: undo leads back to it"),
                 (None, GroupKind::SelfManaged, _) => {
@@ -331,6 +337,18 @@ mod tests {
         assert!(
             managed[0].contains("target: {group: NAME, releaseVersion: \"1.35.4-20260501\"}"),
             "{managed:?}"
+        );
+        let forbidden = |bad: &str| json!({"releaseVersion": "1.36.1-20260610", "badReleases": [bad]});
+        assert_eq!(
+            told(forbidden("1.35.4-20260501"), GroupKind::EksManaged),
+            [
+                "nodes of group web have release 1.35.4-20260501 (ami-1), which is on target.badReleases: do not go back to it"
+            ]
+        );
+        assert_eq!(
+            told(forbidden("1.35.4-20260430"), GroupKind::EksManaged),
+            managed,
+            "another one is forbidden"
         );
         let own = told(json!({"image": "ami-2"}), GroupKind::SelfManaged);
         assert_eq!(

@@ -102,6 +102,8 @@ impl Permission {
 pub struct Lacks {
     /// What is reached: security groups that let the nodes in.
     pub reached: BTreeSet<Traffic>,
+    /// What is reached only if an address range or a prefix list of its security group contains the nodes' addresses, which no file says.
+    pub ranged: BTreeSet<Traffic>,
     /// Who reaches the nodes.
     pub reaching: BTreeSet<Traffic>,
     /// What the nodes' own security groups let out.
@@ -186,7 +188,8 @@ impl Network {
     /// them are known.
     #[must_use]
     pub fn lacks(&self, old: &BTreeSet<String>, new: &BTreeSet<String>) -> Lacks {
-        let mut lacks = Lacks { reached: self.reached(old, new), ..Lacks::default() };
+        let (reached, ranged) = self.reached(old, new);
+        let mut lacks = Lacks { reached, ranged, ..Lacks::default() };
         if self.undescribed(new).is_empty() {
             lacks.reaching = self.of_own(old, new, "from", |group| &group.lets_in);
             lacks.sent = self.of_own(old, new, "to", |group| &group.lets_out);
@@ -194,20 +197,29 @@ impl Network {
         lacks
     }
 
-    /// Ports of other security groups that let one in and not the other.
-    fn reached(&self, old: &BTreeSet<String>, new: &BTreeSet<String>) -> BTreeSet<Traffic> {
-        let mut lost = BTreeSet::new();
+    /// Ports of other security groups that let one in and not the other; and those that let the other in only by its addresses, if at all.
+    fn reached(
+        &self,
+        old: &BTreeSet<String>,
+        new: &BTreeSet<String>,
+    ) -> (BTreeSet<Traffic>, BTreeSet<Traffic>) {
+        let (mut lost, mut ranged) = (BTreeSet::new(), BTreeSet::new());
         for (id, group) in &self.groups {
             for one in group.lets_in.iter().filter(|one| old.contains(&one.with)) {
-                let is_let_in = |other: &Permission| {
-                    (new.contains(&other.with) || is_everybody(&other.with)) && other.covers(one)
-                };
-                if !group.lets_in.iter().any(is_let_in) {
-                    lost.insert(traffic(one, id, format!("to {}", self.told(id))));
+                let more: Vec<&Permission> = group.lets_in.iter().filter(|other| other.covers(one)).collect();
+                if more.iter().any(|other| new.contains(&other.with) || is_everybody(&other.with)) {
+                    continue;
                 }
+                let to = format!("to {}", self.told(id));
+                let ranges: Vec<&str> =
+                    more.iter().map(|other| &*other.with).filter(|with| !with.starts_with("sg-")).collect();
+                match ranges.is_empty() {
+                    true => lost.insert(traffic(one, id, to)),
+                    false => ranged.insert(traffic(one, id, format!("{to} from {}", ranges.join(", ")))),
+                };
             }
         }
-        lost
+        (lost, ranged)
     }
 
     fn of_own(
@@ -371,6 +383,20 @@ mod tests {
         assert_eq!(lacks(&database(&["sg-other"])), Lacks::default());
         let all = json!([{"GroupId": "sg-db", "IpPermissions": [permission(5432, &["sg-old"]), {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-new"}]}]}]);
         assert_eq!(lacks(&all), Lacks::default(), "all traffic is more");
+    }
+
+    #[test]
+    fn whether_an_address_range_contains_the_nodes_is_not_known() {
+        let database = |port: i64, range: &str| {
+            let by_range = json!({"IpProtocol": "tcp", "FromPort": port, "ToPort": port, "IpRanges": [{"CidrIp": range}]});
+            json!([{"GroupId": "sg-db", "GroupName": "database", "IpPermissions": [permission(5432, &["sg-old"]), by_range]}])
+        };
+        let lets_in = lacks(&database(5432, "10.0.0.0/16"));
+        assert_eq!(words(&lets_in.ranged), ["tcp 5432 to sg-db (database) from 10.0.0.0/16"]);
+        assert!(lets_in.reached.is_empty(), "{lets_in:?}");
+        let other_port = lacks(&database(443, "10.0.0.0/16"));
+        assert_eq!((other_port.reached.len(), other_port.ranged.len()), (1, 0));
+        assert_eq!(lacks(&database(5432, "0.0.0.0/0")), Lacks::default(), "everybody is let in");
     }
 
     #[test]

@@ -46,6 +46,12 @@ pub(in super::super) fn find(survey: &Survey<'_>, network: &Network) -> Vec<Find
                 "add its security group as a source",
             ),
             (
+                Severity::Info,
+                &lacks.ranged,
+                "only an address range may let its nodes in where those of group",
+                "add its security group as a source, unless the range contains the subnets of its nodes",
+            ),
+            (
                 Severity::Warning,
                 &lacks.reaching,
                 "its nodes do not let in what those of group",

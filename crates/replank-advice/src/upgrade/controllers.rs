@@ -161,11 +161,14 @@ pub const KNOWN: &[Known] = &[
         &["/external-secrets"],
         "https://external-secrets.io/latest/introduction/stability-support/",
     ),
-    of_no_table(
-        "Argo CD",
-        &["argoproj/argocd"],
-        "https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/#supported-versions",
-    ),
+    Known {
+        name: "Argo CD",
+        images: &["argoproj/argocd"],
+        // argoproj/argo-cd, docs/operator-manual/tested-kubernetes-versions.md (as of 3.2).
+        made: Made::Newest(&[((3, 2), 34), ((3, 1), 34), ((3, 0), 32)]),
+        breaks: Break::Untested,
+        look: "https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/#tested-versions",
+    },
     of_no_table(
         "Argo Workflows",
         &["argoproj/workflow-controller"],
@@ -360,6 +363,11 @@ mod tests {
             ("cert-manager", (1, 12), 30, Goes::Unknown),
             ("metrics-server", (0, 3), 22, Goes::Stops { least: (0, 4) }),
             ("metrics-server", (0, 7), 36, Goes::Unknown),
+            ("Argo CD", (3, 2), 34, Goes::Yes),
+            ("Argo CD", (3, 0), 33, Goes::NotMadeFor { least: Some((3, 1)) }),
+            ("Argo CD", (3, 2), 35, Goes::NotMadeFor { least: None }),
+            ("Argo CD", (3, 3), 35, Goes::Unknown),
+            ("Argo CD", (2, 14), 33, Goes::Unknown),
             ("Istio", (1, 24), 33, Goes::Unknown),
         ];
         for &(name, version, with, expected) in table {

@@ -147,7 +147,9 @@ pub(crate) const ENDS: &[Ends] = &[
     Ends {
         command: "upgrade watch",
         passes: "nothing needs attention",
-        findings: Some("support ends within `--within`, or what is installed does not go with the version"),
+        findings: Some(
+            "support ends within `--within`, what is installed does not go with the version, or the version is only assumed",
+        ),
         incomplete: true,
         ..NOTHING
     },

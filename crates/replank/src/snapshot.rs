@@ -75,6 +75,7 @@ impl ReadArgs {
 }
 
 /// Where a cluster is read from.
+#[derive(Clone, Copy)]
 pub(crate) enum Origin<'a> {
     /// Files, directories, standard input.
     Files(&'a [OsString]),
@@ -90,6 +91,8 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// What to call each.
     pub(crate) names: Vec<String>,
+    /// What a live API server says that it runs: major and minor.
+    pub(crate) server: Option<(u32, u32)>,
 }
 
 impl<'a> Origin<'a> {
@@ -118,11 +121,12 @@ impl<'a> Origin<'a> {
                 sources: sources(files),
                 name: name(files),
                 names: files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+                server: None,
             },
             Self::Live(args) => {
-                let live::Read { name, bytes } = live::read(args, printer)?;
+                let live::Read { name, bytes, server } = live::read(args, printer)?;
                 let sources = vec![Source::bytes(name.as_str(), bytes)];
-                Input { sources, names: vec![name.clone()], name }
+                Input { sources, names: vec![name.clone()], name, server: Some(server) }
             }
         })
     }

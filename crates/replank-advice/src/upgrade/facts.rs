@@ -28,6 +28,8 @@ pub struct Facts {
     pub subnets: BTreeMap<Text, u64>,
     /// When the control plane last came to its present version (`describe-update` of type VersionUpdate).
     pub upgraded: Option<Time>,
+    /// What the API server itself says that it runs (`/version`), where a live cluster is read.
+    pub server: Option<Minor>,
 }
 
 /// A cluster.

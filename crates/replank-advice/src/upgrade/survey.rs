@@ -33,7 +33,7 @@ pub enum Platform {
 pub enum KnownBy {
     /// EKS says it.
     Eks,
-    /// Its API servers run as pods.
+    /// Its API servers say it (`/version`), or run as pods.
     Servers,
     /// Somebody has said it.
     Given,
@@ -142,6 +142,10 @@ fn control_plane(view: &View, facts: &Facts, given: Option<Minor>, nodes: &[Node
     let known = |version, known_by| ControlPlane { version, known_by };
     if let Some(version) = given {
         return Some(known(version, KnownBy::Given));
+    }
+    // Asked just before, where what EKS says is a file that may be older.
+    if let Some(version) = facts.server {
+        return Some(known(version, KnownBy::Servers));
     }
     if let Some(cluster) = &facts.cluster {
         return Some(known(cluster.version, KnownBy::Eks));

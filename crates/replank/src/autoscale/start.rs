@@ -132,7 +132,7 @@ pub(crate) fn seen(
         strict: false,
     };
     let maps = priorities.map(|namespace| (namespace.to_owned(), CONFIG_MAP.to_owned()));
-    let live::Read { name, bytes } = live::read_with(live, maps.into_iter().collect(), printer)?;
+    let live::Read { name, bytes, .. } = live::read_with(live, maps.into_iter().collect(), printer)?;
     let sources = vec![Source::bytes(name.as_str(), bytes)];
     let mut cluster = snapshot::read_at(sources, &read, None, Question::Scaling, printer)?;
     count_budgets(&mut cluster.view, cluster.now);

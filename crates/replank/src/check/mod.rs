@@ -95,7 +95,7 @@ fn checked(args: &CheckArgs, printer: &mut Printer) -> Result<Checked, Failure> 
     // The plan first: its mistakes are found in no time, and a large snapshot takes a while.
     let plan = plan::of(&args.what)?;
     let facts = input::groups(&args.groups)?;
-    let snapshot::Input { sources, name, names } = origin.read(printer)?;
+    let snapshot::Input { sources, name, names, .. } = origin.read(printer)?;
     let keep = match args.output {
         CheckFormat::Sarif | CheckFormat::Github => Keep::Places,
         CheckFormat::Text | CheckFormat::Json | CheckFormat::Markdown => Keep::Nothing,

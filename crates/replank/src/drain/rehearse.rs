@@ -32,7 +32,7 @@ const PODS_SHOWN: usize = 5;
 /// # Errors
 /// Where the cluster cannot be read.
 pub(super) fn run(args: &NodesArgs, request: &Request, printer: &mut Printer) -> Result<Times, Failure> {
-    let Read { name, bytes } = read(&args.live, printer)?;
+    let Read { name, bytes, .. } = read(&args.live, printer)?;
     let reading =
         ReadArgs { group_label: args.group_label.clone(), allow_incomplete: Vec::new(), strict: false };
     let sources = vec![Source::bytes(name.as_str(), bytes)];

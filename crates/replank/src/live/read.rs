@@ -37,6 +37,8 @@ pub(crate) struct Read {
     pub(crate) name: String,
     /// The snapshot's text.
     pub(crate) bytes: Vec<u8>,
+    /// The API server's version: major and minor.
+    pub(crate) server: (u32, u32),
 }
 
 /// Reads a live cluster as a snapshot.
@@ -98,15 +100,15 @@ pub(crate) fn read_to_scan(
 fn capture(args: &LiveArgs, wanted: &Captured, printer: &mut Printer) -> Result<(Read, Taken), Failure> {
     let asked = args.asked();
     let mut bytes = Vec::new();
-    let (name, taken) = runtime()?.block_on(async {
+    let (name, server, taken) = runtime()?.block_on(async {
         let connection = Connection::open(&asked).await?;
         let taken = replank_live::Capture::new(&connection, wanted)
             .write(&mut bytes, &mut |_| {}, &|why| LiveError::Write { file: "memory".into(), why })
             .await?;
-        Ok::<_, LiveError>((format!("context {}", connection.context()), taken))
+        Ok::<_, LiveError>((format!("context {}", connection.context()), connection.version(), taken))
     })?;
     tell(&name, &taken, printer);
-    Ok((Read { name, bytes }, taken))
+    Ok((Read { name, bytes, server }, taken))
 }
 
 /// Says what was read, and what could not be.

@@ -230,7 +230,7 @@ pub(crate) fn of_live(
     measure: &Measure,
     printer: &mut Printer,
 ) -> Result<Report, Failure> {
-    let ToScan { objects: LiveRead { name, bytes }, metrics, forbidden } =
+    let ToScan { objects: LiveRead { name, bytes, .. }, metrics, forbidden } =
         read_to_scan(live, helm_releases, printer)?;
     let decoded =
         |bytes| files::from_bytes(bytes).map_err(|why| Failure::internal(anyhow::anyhow!("{name}: {why}")));

@@ -10,9 +10,10 @@ use replank_model::time::{Span, Time};
 
 use super::run::{UpgradeResumeArgs, UpgradeRollbackArgs, UpgradeRunArgs, UpgradeStateArgs};
 pub(crate) use super::values::{RouteWord, release};
-use super::values::{ahead, kubelet};
+use super::values::{ahead, day_or_time, kubelet};
 use crate::cli::limit;
 use crate::ends;
+use crate::live::LiveArgs;
 use crate::output::{AnswerFormat, DocumentFormat};
 use crate::snapshot::ReadArgs;
 
@@ -36,7 +37,7 @@ pub(crate) enum UpgradeCommand {
 
     /// Lists the dates ahead for one cluster, and whether what is installed in it is compatible with its version; exits with code 3 if something needs attention. Changes nothing.
     ///
-    /// Made for a job that runs once a month. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others
+    /// Made for a job that runs once a month. SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it, the live cluster is read. --eks takes what `aws eks describe-cluster` and others
     /// print. docs/upgrade.md has examples.
     #[command(after_help = ends::table("upgrade watch"))]
     Watch(UpgradeWatchArgs),
@@ -44,7 +45,7 @@ pub(crate) enum UpgradeCommand {
     /// Plans the upgrade to another version: every step in order, what blocks it and how to resolve that, how long it takes, and how to roll it back. Changes
     /// nothing.
     ///
-    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; --eks takes what `aws eks describe-cluster` and others print. The
+    /// SNAPSHOT is what `kubectl get … -A -o json` (or `-o yaml`) prints; without it, the live cluster is read. --eks takes what `aws eks describe-cluster` and others print. The
     /// replacement of each node group is rehearsed. docs/upgrade.md has examples.
     #[command(after_help = ends::table("upgrade plan"))]
     Plan(UpgradePlanArgs),
@@ -96,9 +97,13 @@ pub(crate) struct UpgradePlanArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
 
-    /// Time of the snapshot, such as 2026-11-20T09:52:00Z. By default it is taken from the snapshot; without a snapshot it is now.
-    #[arg(long, value_name = "TIME")]
+    /// Time of the snapshot, such as 2026-11-20T09:52:00Z or 2026-11-20. By default it is taken from the snapshot; without a snapshot it is now.
+    #[arg(long, value_name = "TIME", value_parser = day_or_time)]
     pub(super) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]
@@ -140,9 +145,17 @@ pub(crate) struct UpgradeWatchArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) calendar: Vec<PathBuf>,
 
-    /// Reference time, such as 2026-11-20T09:52:00Z. By default the snapshot's; without a snapshot it is now.
-    #[arg(long, value_name = "TIME")]
+    /// Also later dates: without it, those of the next two versions that EKS offers.
+    #[arg(long)]
+    pub(super) all: bool,
+
+    /// Reference time, such as 2026-11-20T09:52:00Z or 2026-11-20. By default the snapshot's; without a snapshot it is now.
+    #[arg(long, value_name = "TIME", value_parser = day_or_time)]
     pub(super) now: Option<Time>,
+
+    /// The live cluster that is read where no snapshot is given.
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
 
     /// How the snapshot is read.
     #[command(flatten)]
@@ -284,8 +297,8 @@ pub(crate) struct CalendarArgs {
     #[arg(long)]
     pub(super) all: bool,
 
-    /// Reference date, such as 2026-11-20T09:52:00Z. Default: today.
-    #[arg(long, value_name = "TIME")]
+    /// Reference date, such as 2026-11-20 or 2026-11-20T09:52:00Z. Default: today.
+    #[arg(long, value_name = "TIME", value_parser = day_or_time)]
     pub(super) now: Option<Time>,
 
     /// Output format; docs/upgrade.md describes the JSON.

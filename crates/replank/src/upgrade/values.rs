@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use replank_advice::upgrade::routes::Way;
 use replank_lifecycle::release::Release;
-use replank_model::time::Span;
+use replank_model::time::{Span, Time, TimeError};
 
 use crate::cli::limit;
 
@@ -62,6 +62,15 @@ pub(crate) fn ahead(text: &str) -> Result<Span, String> {
     }
 }
 
+/// A time, or a day: its begin in UTC, as for the calendar's days.
+pub(crate) fn day_or_time(text: &str) -> Result<Time, String> {
+    let is_day = text.len() == 10 && !text.contains('T');
+    let time = if is_day { format!("{text}T00:00:00Z").parse() } else { text.parse() };
+    time.map_err(|_: TimeError| {
+        format!("{text:?} is neither a day nor a time, such as 2026-11-20 or 2026-11-20T09:52:00Z")
+    })
+}
+
 /// A minor version.
 pub(crate) fn release(text: &str) -> Result<Release, String> {
     // A version may be followed by anything in a snapshot; what a person types may not.
@@ -96,6 +105,17 @@ mod tests {
         assert!(
             ["-1d", "99999999999999d", "soon", "90", "4000d"].into_iter().all(|text| ahead(text).is_err())
         );
+    }
+
+    #[test]
+    fn a_day_is_its_begin() {
+        let begin: Time = "2027-06-15T00:00:00Z".parse().expect("it is a time");
+        assert_eq!(day_or_time("2027-06-15"), Ok(begin));
+        assert_eq!(day_or_time("2027-06-15T00:00:00Z"), Ok(begin));
+        for wrong in ["2027-06-31", "2027-6-15", "tomorrow", "15.06.2027", ""] {
+            let told = day_or_time(wrong).expect_err(wrong);
+            assert!(told.contains("2026-11-20"), "{told}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use replank_advice::upgrade::controllers::{Controller, Goes};
 use replank_advice::upgrade::finding::Severity;
 use replank_advice::upgrade::minor::Minor;
-use replank_advice::upgrade::survey::survey;
+use replank_advice::upgrade::survey::{ControlPlane, KnownBy, survey};
 use replank_facts::groups::GroupBy;
 use replank_lifecycle::calendar::{Calendar, Day, Policy, Row, Support};
 use replank_lifecycle::release::Release;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::args::UpgradeWatchArgs;
 use super::calendar::{in_words, support};
-use super::plan::{Making, Objects, Planned, input, planned, words};
+use super::plan::{Making, Planned, input, planned, words};
 use crate::coverage;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,11 +22,14 @@ use crate::output::AnswerFormat;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::report::{Look, Page, Tone};
+use crate::snapshot::Origin;
 
 /// The version of the form of the JSON.
 const VERSION: &str = "replank.dev/watch/v1alpha1";
 /// Versions of which the time from Kubernetes' release to EKS's is taken.
 const LAGS: usize = 5;
+/// Versions to come that are listed without --all: an upgrade goes to one of them.
+const VERSIONS_AHEAD: usize = 2;
 const DAY: Span = Span::from_minutes(24 * 60);
 
 /// Looks, and prints what is ahead.
@@ -41,26 +44,26 @@ pub(super) fn run(
     let (way, given) = (args.way(), args.from.map(|from| Minor(from.minor)));
     // Which version is next is known once the cluster is.
     let first = Release::minor(1, 0);
-    let mut taken = input::take(&args.snapshots, args.now, &args.read, &way, first, printer)?;
+    let origin = Origin::of(&args.snapshots, &args.live)?;
+    let mut taken = input::take(origin, args.now, &args.read, &way, first, printer)?;
     let by = GroupBy::Label(taken.label.clone());
-    let at = survey(&taken.view, &by, &taken.facts, given)
+    let control_plane = survey(&taken.view, &by, &taken.facts, given)
         .map_err(|error| {
             Failure::usage(error)
                 .next("pass --eks with the output of `aws eks describe-cluster`, or --from 1.35")
         })?
-        .control_plane
-        .version;
-    taken.options.to = at.next();
+        .control_plane;
+    taken.options.to = control_plane.version.next();
     let support = taken.facts.cluster.as_ref().and_then(|cluster| cluster.support.as_deref());
     let policy = support.and_then(Policy::parse).unwrap_or(args.policy);
     let making = Making {
         manifests: &args.scan,
-        objects: Objects::Files(&args.snapshots),
+        objects: origin.into(),
         seed: None,
-        snapshots: args.snapshots.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>().join(" "),
+        snapshots: input::arguments(origin, &taken.name),
     };
     let planned = planned(&taken, making, printer, interrupt)?;
-    let watched = Watched::of(&planned, at, policy, args.within);
+    let watched = Watched::of(&planned, control_plane, policy, args);
     let text = match args.output {
         AnswerFormat::Text => watched.text(&planned, printer.look()),
         AnswerFormat::Json => watched.json(&planned)?,
@@ -73,11 +76,14 @@ pub(super) fn run(
 /// What is ahead of a cluster.
 struct Watched<'p> {
     at: Minor,
+    known_by: KnownBy,
     today: Day,
     policy: Policy,
     within: Span,
     support: Support,
     dates: Vec<Date>,
+    /// Dates of later versions that are not listed.
+    later: usize,
     modules: &'p [Controller],
     /// What stands before the next step of the control plane: blocking findings, and warnings. None where the data ends before it.
     next: Option<(usize, usize)>,
@@ -93,14 +99,29 @@ struct Date {
     expected: bool,
 }
 
+impl Date {
+    /// Whether it is still to come. A day that is only expected, and that the data did not see come, was wrong.
+    fn is_ahead(&self, today: Day) -> bool {
+        // Days are written so that their texts sort as they do.
+        let is_refuted = self.expected && self.day.to_string().as_str() <= DATA_DATE;
+        self.day >= today && !is_refuted
+    }
+}
+
 impl<'p> Watched<'p> {
-    fn of(planned: &'p Planned, at: Minor, policy: Policy, within: Span) -> Self {
+    fn of(
+        planned: &'p Planned,
+        ControlPlane { version: at, known_by }: ControlPlane,
+        policy: Policy,
+        args: &UpgradeWatchArgs,
+    ) -> Self {
+        let within = args.within;
         let (calendar, today) = (&planned.calendar, Day::of(planned.now));
         let row = calendar.row(Release::minor(1, at.0));
         let support = row.map_or(Support::Unknown, |row| support(row, today, policy));
         let number =
             |severity| planned.plan.findings().filter(|(_, finding)| finding.severity == severity).count();
-        let mut attention = Vec::new();
+        let mut attention: Vec<String> = assumed(at, known_by).into_iter().collect();
         match support {
             Support::Unknown => attention.push(format!(
                 "EKS's dates of {at} are not known: pass --calendar with the output of `aws eks describe-cluster-versions`"
@@ -120,16 +141,22 @@ impl<'p> Watched<'p> {
             }
         }
         let mut dates: Vec<Date> = row.map(|row| ends(row, policy)).unwrap_or_default();
-        dates.extend(releases(calendar, at));
-        dates.retain(|date| date.day >= today);
+        let mut releases = releases(calendar, at);
+        releases.retain(|date| date.is_ahead(today));
+        let listed = if args.all { releases.len() } else { releases.len().min(VERSIONS_AHEAD) };
+        let later = releases.split_off(listed).len();
+        dates.extend(releases);
+        dates.retain(|date| date.is_ahead(today));
         dates.sort_by(|a, b| (a.day, &a.what).cmp(&(b.day, &b.what)));
         Self {
             at,
+            known_by,
             today,
             policy,
             within,
             support,
             dates,
+            later,
             modules: &planned.plan.inventory,
             next: coverage::data_end(Release::minor(1, at.next().0))
                 .is_none()
@@ -149,9 +176,10 @@ impl<'p> Watched<'p> {
         page.wrapped(
             2,
             &format!(
-                "{name} on {}: control plane {}, {}; upgradePolicy {}; data as of {DATA_DATE}",
+                "{name} on {}: control plane {} ({}), {}; upgradePolicy {}; data as of {DATA_DATE}",
                 self.today,
                 self.at,
+                words::known_by(self.known_by),
                 in_words(self.support, self.today),
                 self.policy.word()
             ),
@@ -168,6 +196,13 @@ impl<'p> Watched<'p> {
             let days = count(usize::try_from(date.day.since(self.today)).unwrap_or(0), "day");
             let about = if date.expected { "about " } else { "" };
             page.wrapped(2, &format!("{about}{}  in {days}: {}", date.day, date.what), Tone::Plain);
+        }
+        if self.later > 0 {
+            page.wrapped(
+                2,
+                &format!("{} of later versions: --all lists them", count(self.later, "date")),
+                Tone::Faint,
+            );
         }
         page.heading("Modules", "in the cluster, installed separately");
         if self.modules.is_empty() {
@@ -233,12 +268,15 @@ impl<'p> Watched<'p> {
             today: self.today.to_string(),
             cluster: planned.cluster.clone(),
             control_plane: self.at.to_string(),
+            control_plane_known_by: words::known_by_in_a_word(self.known_by),
+            control_plane_assumed: is_assumed(self.known_by),
             policy: self.policy.word(),
             support: self.support.word(),
             days_left: self.support.next_end().map(|end| end.since(self.today)),
             within_days: self.within.as_millis() / DAY.as_millis(),
             attention: &self.attention,
             dates: self.dates.iter().map(date).collect(),
+            later_dates: self.later,
             modules: self.modules.iter().map(module).collect(),
             next: PrintedNext {
                 version: self.at.next().to_string(),
@@ -248,6 +286,22 @@ impl<'p> Watched<'p> {
             complete: planned.coverage.complete,
         };
         Ok(serde_json::to_string_pretty(&printed).map_err(Failure::internal)? + "\n")
+    }
+}
+
+/// A version that nothing tells: support and compatibility may be those of another one.
+fn assumed(at: Minor, known_by: KnownBy) -> Option<String> {
+    is_assumed(known_by).then(|| {
+        format!(
+            "control plane: {at} is assumed from the newest kubelet, and it may be newer; pass --eks with the output of `aws eks describe-cluster`, or --from VERSION, or read the live cluster"
+        )
+    })
+}
+
+const fn is_assumed(known_by: KnownBy) -> bool {
+    match known_by {
+        KnownBy::NewestKubelet => true,
+        KnownBy::Eks | KnownBy::Servers | KnownBy::Given => false,
     }
 }
 
@@ -318,12 +372,15 @@ struct Printed<'a> {
     today: String,
     cluster: Option<String>,
     control_plane: String,
+    control_plane_known_by: &'static str,
+    control_plane_assumed: bool,
     policy: &'static str,
     support: &'static str,
     days_left: Option<i64>,
     within_days: i64,
     attention: &'a [String],
     dates: Vec<PrintedDate>,
+    later_dates: usize,
     modules: Vec<PrintedModule>,
     next: PrintedNext,
     complete: bool,

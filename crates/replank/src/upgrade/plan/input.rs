@@ -1,7 +1,9 @@
 //! From arguments to what a plan is made of.
 
+use replank_advice::upgrade::facts::Facts;
 use replank_advice::upgrade::minor::Minor;
 use replank_advice::upgrade::plan::{ADDON, BAKE, HOP, Options};
+use replank_facts::cluster_name::cluster_name;
 use replank_facts::coverage::{Coverage, Question};
 use replank_lifecycle::release::Release;
 use replank_model::text::Text;
@@ -9,7 +11,6 @@ use replank_model::time::Time;
 use replank_model::view::View;
 use replank_rehearse::count_budgets;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::Taken;
@@ -18,42 +19,47 @@ use crate::coverage;
 use crate::failure::Failure;
 use crate::moment;
 use crate::printer::Printer;
-use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT, ReadArgs};
+use crate::snapshot::{self, Cluster, HOW_TO_SNAPSHOT, Origin, ReadArgs};
 use crate::upgrade::args::{RouteWord, WayArgs};
 use crate::upgrade::calendar;
 
 pub(crate) use super::facts::facts;
 use super::facts::text;
 
-/// Reads everything that was named: a snapshot, or what EKS says, or both.
+/// Reads everything that was named: a snapshot or the live cluster, or what EKS says, or both.
 pub(crate) fn take(
-    snapshots: &[OsString],
+    origin: Option<Origin<'_>>,
     now: Option<Time>,
     read: &ReadArgs,
     way: &WayArgs,
     to: Release,
     printer: &mut Printer,
 ) -> Result<Taken, Failure> {
-    if snapshots.is_empty() && way.eks.is_empty() {
-        return Err(
-            Failure::usage_message("neither a snapshot nor EKS output (--eks) given").next(HOW_TO_SNAPSHOT)
-        );
+    if origin.is_none() && way.eks.is_empty() {
+        return Err(Failure::usage_message(
+            "neither a snapshot nor EKS output (--eks) given, and no kubeconfig leads to a live cluster",
+        )
+        .next(HOW_TO_SNAPSHOT));
     }
     // Small files first: their mistakes are found in no time, and a large snapshot takes a while.
-    let facts = facts(&way.eks)?;
+    let mut facts = facts(&way.eks)?;
     let kubelets = kubelets(&way.kubelet)?;
     let calendar = calendar::read(&way.calendar)?;
-    let (name, view, now, older, seen) = match snapshots.is_empty() {
-        true => {
+    let (name, view, now, older, seen) = match origin {
+        None => {
             let name = "EKS output without a snapshot".to_owned();
             (name, View::default(), now.unwrap_or_else(moment::now), None, Coverage::default())
         }
-        false => {
-            let sources = snapshot::sources(snapshots);
+        Some(origin) => {
+            let snapshot::Input { sources, name, server, .. } = origin.read(printer)?;
             let Cluster { mut view, now, older, coverage } =
                 snapshot::read_at(sources, read, now, Question::Roll, printer)?;
             count_budgets(&mut view, now);
-            (snapshot::name(snapshots), view, now, older, coverage)
+            if let Some((1, minor)) = server {
+                facts.server = Some(Minor(minor.into()));
+                is_one_cluster(&view, &facts, &name)?;
+            }
+            (name, view, now, older, coverage)
         }
     };
     let label = read.group_label.clone();
@@ -70,6 +76,37 @@ pub(crate) fn take(
         calendar,
         options: options(to, way),
     })
+}
+
+/// The live cluster and what EKS says may be of two clusters: nobody has named the live one, where it is that of the current context.
+fn is_one_cluster(view: &View, facts: &Facts, name: &str) -> Result<(), Failure> {
+    let told = facts.cluster.as_ref().map(|cluster| &cluster.name);
+    match (cluster_name(view), told) {
+        (Some(live), Some(told)) if live != *told => Err(Failure::usage_message(format!(
+            "the nodes of {name} belong to cluster {live}, and --eks describes {told}"
+        ))
+        .next(format!(
+            "pass the context of {told} (--context NAME), or a snapshot of it; to plan its control plane alone: KUBECONFIG=/dev/null"
+        ))),
+        (_, _) => Ok(()),
+    }
+}
+
+/// Arguments that name the cluster, for commands that are shown.
+pub(crate) fn arguments(origin: Option<Origin<'_>>, name: &str) -> String {
+    match origin {
+        None => String::new(),
+        Some(Origin::Files(files)) => {
+            files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        }
+        Some(Origin::Live(live)) => {
+            let context = format!("--context {}", name.strip_prefix("context ").unwrap_or(name));
+            match &live.kubeconfig {
+                Some(file) => format!("--kubeconfig {} {context}", file.display()),
+                None => context,
+            }
+        }
+    }
 }
 
 /// How it is to be done.

@@ -3,7 +3,7 @@
 use replank_advice::upgrade::finding::Finding;
 use replank_advice::upgrade::plan::{Back, Step, Takes, What};
 use replank_advice::upgrade::routes::Route;
-use replank_advice::upgrade::survey::{KnownBy, Nodes, Platform};
+use replank_advice::upgrade::survey::{Nodes, Platform};
 use replank_lifecycle::calendar::Day;
 use replank_model::time::Span;
 use serde_json::{Value, json};
@@ -32,12 +32,7 @@ fn value(planned: &Planned) -> Value {
             Platform::Eks => "eks",
             Platform::Other => "other",
         },
-        "controlPlaneKnownBy": match plan.survey.control_plane.known_by {
-            KnownBy::Eks => "eks",
-            KnownBy::Servers => "apiServers",
-            KnownBy::Given => "given",
-            KnownBy::NewestKubelet => "newestKubelet",
-        },
+        "controlPlaneKnownBy": words::known_by_in_a_word(plan.survey.control_plane.known_by),
         "nodes": plan.survey.nodes.iter().map(nodes).collect::<Vec<_>>(),
         "takesMs": known.as_millis(),
         "stepsOfUnknownTime": unknown,

@@ -29,6 +29,7 @@ use crate::interrupt::Interrupt;
 use crate::output::DocumentFormat;
 use crate::printer::Printer;
 use crate::rehearse::groups;
+use crate::snapshot::Origin;
 use crate::zone::times_of_markdown;
 
 pub(crate) use planned::{Planned, Taken};
@@ -44,14 +45,15 @@ pub(crate) fn run(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let taken = input::take(&args.snapshots, args.now, &args.read, &args.way, args.to, printer)?;
+    let origin = Origin::of(&args.snapshots, &args.live)?;
+    let taken = input::take(origin, args.now, &args.read, &args.way, args.to, printer)?;
     let making = Making {
         manifests: &args.way.scan,
-        objects: Objects::Files(&args.snapshots),
+        objects: origin.into(),
         seed: (!args.no_rehearsal).then_some(args.seed),
-        snapshots: match args.snapshots.as_slice() {
-            [] => "examples/job-site/snapshot.yaml".to_owned(),
-            given => given.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>().join(" "),
+        snapshots: match origin {
+            None => "examples/job-site/snapshot.yaml".to_owned(),
+            Some(_) => input::arguments(origin, &taken.name),
         },
     };
     let planned = planned(&taken, making, printer, interrupt)?;

@@ -18,6 +18,7 @@ use crate::live::LiveArgs;
 use crate::printer::Printer;
 use crate::report::words::count;
 use crate::scan::of_live;
+use crate::snapshot::Origin;
 
 /// Files that could not be read and are named.
 const TOLD_MAX: usize = 5;
@@ -29,6 +30,16 @@ pub(crate) enum Objects<'o> {
     Files(&'o [OsString]),
     /// On an API server.
     Live(&'o LiveArgs),
+}
+
+impl<'o> From<Option<Origin<'o>>> for Objects<'o> {
+    fn from(origin: Option<Origin<'o>>) -> Self {
+        match origin {
+            None => Self::Files(&[]),
+            Some(Origin::Files(files)) => Self::Files(files),
+            Some(Origin::Live(live)) => Self::Live(live),
+        }
+    }
 }
 
 /// Looks for them, in manifests and in the cluster's own objects.

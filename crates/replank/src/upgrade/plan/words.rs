@@ -136,6 +136,16 @@ pub(crate) const fn known_by(known: KnownBy) -> &'static str {
     }
 }
 
+/// The same for a program.
+pub(crate) const fn known_by_in_a_word(known: KnownBy) -> &'static str {
+    match known {
+        KnownBy::Eks => "eks",
+        KnownBy::Servers => "apiServers",
+        KnownBy::Given => "given",
+        KnownBy::NewestKubelet => "newestKubelet",
+    }
+}
+
 /// Whether a controller goes with a version.
 pub(crate) fn goes(controller: &Controller, with: Minor) -> String {
     match controller.goes(with) {

@@ -8,14 +8,14 @@ mod text;
 use replank_advice::upgrade::plan::UpgradePlan;
 use replank_lifecycle::release::Release;
 
-use super::plan::{Looked, Objects, Taken, input, uses};
+use super::plan::{Looked, Taken, input, uses};
 use crate::cli::RehearseArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::RehearseFormat;
 use crate::printer::Printer;
-use crate::snapshot::HOW_TO_SNAPSHOT;
+use crate::snapshot::{HOW_TO_SNAPSHOT, Origin};
 use chain::Came;
 
 pub(super) use rehearsed::Rehearsed;
@@ -30,13 +30,12 @@ pub(crate) fn run(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    if args.snapshots.is_empty() {
+    let Some(origin) = Origin::of(&args.snapshots, &args.live)? else {
         return Err(Failure::usage_message("no snapshot to rehearse on").next(HOW_TO_SNAPSHOT));
-    }
-    let taken = input::take(&args.snapshots, args.now, &args.read, &args.upgrade.way, to, printer)?;
+    };
+    let taken = input::take(Some(origin), args.now, &args.read, &args.upgrade.way, to, printer)?;
     let draft = taken.plan(&Looked::default())?;
-    let (found, scanned) =
-        uses::find(&args.upgrade.way.scan, Objects::Files(&args.snapshots), &draft, printer)?;
+    let (found, scanned) = uses::find(&args.upgrade.way.scan, Some(origin).into(), &draft, printer)?;
     let looked = Looked { uses: found, scanned, ..Looked::default() };
     let plan = taken.plan(&looked)?;
     let rehearsed = rehearse(args, &taken, plan, &looked, interrupt)?;

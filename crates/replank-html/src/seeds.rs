@@ -1,5 +1,7 @@
 //! Many rehearsals of one plan: how often each verdict, how long, and which was the worst.
 
+use std::cmp::Reverse;
+
 use crate::axis::UNITS;
 use crate::document::Rehearsal;
 use crate::markup::Markup;
@@ -7,7 +9,7 @@ use crate::page;
 use crate::tables::table;
 use crate::words::{grouped, millis};
 
-/// Rows of the table, the longest first.
+/// Rows of the table, the worst first.
 const ROWS_MAX: usize = 100;
 /// Columns of the histogram.
 const COLUMNS: usize = 40;
@@ -21,6 +23,8 @@ pub struct SeedRun {
     pub verdict: String,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
+    /// Nodes replaced.
+    pub replaced: usize,
     /// Pods moved.
     pub moved: usize,
     /// Evictions refused.
@@ -35,18 +39,22 @@ impl SeedRun {
             seed: rehearsal.seed,
             verdict: rehearsal.verdict.clone(),
             duration_ms: rehearsal.virtual_duration_ms,
+            replaced: rehearsal.nodes.replaced,
             moved: rehearsal.pods.moved,
             refused: rehearsal.pods.evictions_refused,
             killed: rehearsal.batch.killed,
         }
     }
 
-    /// What makes one rehearsal worse than another: the verdict, then batch pods killed, then its duration.
+    /// What makes one rehearsal worse than another: the verdict; of those that left nodes, how few were replaced; then batch pods killed, then its duration.
     #[must_use]
-    pub fn badness(&self) -> (usize, usize, i64) {
+    pub fn badness(&self) -> (usize, Reverse<usize>, usize, i64) {
         const VERDICTS: [&str; 6] = ["passes", "findings", "partial", "incomplete", "blocked", "refused"];
         let rank = VERDICTS.iter().position(|verdict| *verdict == self.verdict).unwrap_or(VERDICTS.len());
-        (rank, self.killed, self.duration_ms)
+        // One that stops soon takes less time, and does less.
+        let leaves_nodes = matches!(self.verdict.as_str(), "partial" | "blocked");
+        let replaced = if leaves_nodes { self.replaced } else { 0 };
+        (rank, Reverse(replaced), self.killed, self.duration_ms)
     }
 }
 
@@ -93,7 +101,7 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
         ),
     );
     let mut sorted: Vec<&SeedRun> = runs.iter().collect();
-    sorted.sort_by_key(|run| std::cmp::Reverse(run.badness()));
+    sorted.sort_by_key(|run| Reverse(run.badness()));
     let rows: Vec<Vec<String>> = sorted
         .iter()
         .take(ROWS_MAX)
@@ -102,6 +110,7 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
                 run.seed.to_string(),
                 run.verdict.clone(),
                 millis(run.duration_ms),
+                grouped(run.replaced),
                 grouped(run.moved),
                 grouped(run.refused),
                 grouped(run.killed),
@@ -111,7 +120,15 @@ pub(crate) fn write(runs: &[SeedRun], worst: u64, out: &mut Markup) {
     out.raw("<details class=\"named\"><summary>");
     out.text(&format!("The worst {} of them, one by one", grouped(rows.len())));
     out.raw("</summary>");
-    let head = ["Seed ", "Verdict", "Duration ", "Pods moved ", "Evictions refused ", "Batch pods killed "];
+    let head = [
+        "Seed ",
+        "Verdict",
+        "Duration ",
+        "Nodes replaced ",
+        "Pods moved ",
+        "Evictions refused ",
+        "Batch pods killed ",
+    ];
     table("Seeds, the worst first", &head, &rows, out);
     out.raw("</details>");
     page::end_section(out);

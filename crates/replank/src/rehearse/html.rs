@@ -52,6 +52,7 @@ pub(super) fn in_short(run: &Run) -> SeedRun {
         seed: run.seed(),
         verdict: run.verdict().as_str().to_owned(),
         duration_ms: run.duration().as_millis(),
+        replaced: run.replaced(),
         moved: run.moved(),
         refused: run.refused(),
         killed: run.killed(),

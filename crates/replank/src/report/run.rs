@@ -1,5 +1,7 @@
 //! One rehearsal of many, short.
 
+use std::cmp::Reverse;
+
 use replank_model::time::Span;
 use replank_rehearse::{RehearsalResult, Verdict};
 use serde::{Deserialize, Serialize};
@@ -10,32 +12,44 @@ pub(crate) struct Run {
     seed: u64,
     verdict: Verdict,
     duration: Span,
+    replaced: usize,
     moved: usize,
     refused: usize,
     killed: usize,
     trace_hash: String,
 }
 
-/// What makes one rehearsal worse than another: the verdict, then batch pods that were terminated, then its duration.
-pub(crate) type Badness = (Verdict, usize, Span);
+/// What makes one rehearsal worse than another: the verdict; of those that left nodes, how few were replaced; then batch pods that were terminated, then its
+/// duration.
+pub(crate) type Badness = (Verdict, Reverse<usize>, usize, Span);
 
-/// A run as one line of JSON without names, and without its seed: verdict, milliseconds, pods moved, evictions refused, batch pods killed, hash of the trace.
+/// A run as one line of JSON without names, and without its seed: verdict, milliseconds, nodes replaced, pods moved, evictions refused, batch pods killed, hash
+/// of the trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Row(Verdict, i64, usize, usize, usize, String);
+pub(crate) struct Row(Verdict, i64, usize, usize, usize, usize, String);
 
 impl Row {
     /// What it comes to, for the report.
     pub(crate) fn run(self, seed: u64) -> Run {
-        let Self(verdict, millis, moved, refused, killed, trace_hash) = self;
-        Run { seed, verdict, duration: Span::from_millis(millis), moved, refused, killed, trace_hash }
+        let Self(verdict, millis, replaced, moved, refused, killed, trace_hash) = self;
+        Run {
+            seed,
+            verdict,
+            duration: Span::from_millis(millis),
+            replaced,
+            moved,
+            refused,
+            killed,
+            trace_hash,
+        }
     }
 }
 
 impl Run {
     /// Without its seed.
     pub(crate) fn row(&self) -> Row {
-        let Self { seed: _, verdict, duration, moved, refused, killed, ref trace_hash } = *self;
-        Row(verdict, duration.as_millis(), moved, refused, killed, trace_hash.clone())
+        let Self { seed: _, verdict, duration, replaced, moved, refused, killed, ref trace_hash } = *self;
+        Row(verdict, duration.as_millis(), replaced, moved, refused, killed, trace_hash.clone())
     }
 
     /// What it came to.
@@ -46,6 +60,11 @@ impl Run {
     /// How long it took.
     pub(crate) fn duration(&self) -> Span {
         self.duration
+    }
+
+    /// Nodes replaced.
+    pub(crate) fn replaced(&self) -> usize {
+        self.replaced
     }
 
     /// Pods moved.
@@ -70,7 +89,12 @@ impl Run {
 
     /// How bad it is beside others.
     pub(crate) fn badness(&self) -> Badness {
-        (self.verdict, self.killed, self.duration)
+        // One that stops soon takes less time, and does less.
+        let replaced = match self.verdict {
+            Verdict::Partial | Verdict::Blocked => self.replaced,
+            Verdict::Passes | Verdict::Findings | Verdict::Incomplete | Verdict::Refused => 0,
+        };
+        (self.verdict, Reverse(replaced), self.killed, self.duration)
     }
 
     /// What it was rehearsed with.
@@ -83,6 +107,7 @@ impl Run {
             seed: result.seed,
             verdict: result.verdict,
             duration: result.virtual_duration,
+            replaced: result.nodes.replaced,
             moved: result.pods.moved,
             refused: result.pods.evictions_refused,
             killed: result.batch.killed,

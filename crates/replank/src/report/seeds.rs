@@ -41,13 +41,14 @@ pub(crate) fn seeds(runs: &[Run], summary: &Summary, which: Rows, look: Look) ->
         Rows::Worst | Rows::All => title,
     };
     page.heading("Rehearsals", &beside);
-    let titles = ["seed", "verdict", "duration", "moved", "refused", "batch killed", "trace"];
+    let titles = ["seed", "verdict", "duration", "replaced", "moved", "refused", "batch killed", "trace"];
     let mut rows = vec![titles.map(|title| (title.to_owned(), Tone::Faint)).to_vec()];
     rows.extend(shown.iter().map(|run| {
         vec![
             (run.seed().to_string(), Tone::Plain),
             (run.verdict().as_str().to_owned(), tone(run.verdict())),
             (span(run.duration()), Tone::Strong),
+            (grouped(run.replaced()), Tone::Plain),
             (grouped(run.moved()), Tone::Plain),
             (grouped(run.refused()), Tone::Plain),
             (grouped(run.killed()), if run.killed() > 0 { Tone::Bad } else { Tone::Plain }),
@@ -55,7 +56,7 @@ pub(crate) fn seeds(runs: &[Run], summary: &Summary, which: Rows, look: Look) ->
         ]
     }));
     let right = Lean::Right;
-    page.table(&[right, Lean::Left, right, right, right, right, Lean::Left], &rows);
+    page.table(&[right, Lean::Left, right, right, right, right, right, Lean::Left], &rows);
     if shown.len() < runs.len() {
         let more = format!("and {} more: --all-seeds lists them", grouped(runs.len() - shown.len()));
         page.wrapped(2, &more, Tone::Faint);
@@ -77,6 +78,9 @@ fn conclude(page: &mut Page, summary: &Summary) {
         text(duration.p99)
     );
     page.labelled(14, "", &at_most);
+    let nodes = summary.nodes_replaced;
+    let spread = [nodes.min, nodes.median, nodes.max].map(number).join(" / ");
+    page.labelled(14, "replaced", &format!("{spread} nodes (min / median / max)"));
     page.labelled(14, "verdicts", &summary.verdicts());
     page.labelled(14, "promises", &promises(summary));
     let short: Vec<&WorkloadSpread> = summary

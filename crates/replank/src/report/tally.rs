@@ -14,6 +14,7 @@ use super::words::grouped;
 pub(crate) struct Tally {
     verdicts: BTreeMap<Verdict, usize>,
     durations: Numbers,
+    replaced: Numbers,
     batch_killed: usize,
     budget_violations: usize,
     workloads: BTreeMap<(Text, Text, Text), (i32, Numbers)>,
@@ -61,10 +62,13 @@ pub(crate) struct Summary {
     pub(crate) blocked: usize,
     /// Rehearsals that the plan refused to begin.
     pub(crate) refused: usize,
-    /// The seed of the worst: by verdict, then batch pods terminated, then duration; of several, the lowest. None where there was no rehearsal.
+    /// The seed of the worst: by verdict; of those that are partial or blocked, by nodes replaced, the fewest first; then batch pods terminated, then duration;
+    /// of several, the lowest. None where there was no rehearsal.
     pub(crate) worst_seed: Option<u64>,
     /// Virtual durations.
     pub(crate) virtual_duration_ms: Percentiles,
+    /// Nodes replaced, over the rehearsals.
+    pub(crate) nodes_replaced: Spread,
     /// Batch pods that were ended before they were done, in all rehearsals.
     pub(crate) batch_killed: usize,
     /// Evictions that left a budget with too few healthy pods, in all rehearsals.
@@ -184,6 +188,7 @@ impl Tally {
     fn add_run(&mut self, run: &Run) {
         *self.verdicts.entry(run.verdict()).or_default() += 1;
         self.durations.add(run.duration().as_millis());
+        self.replaced.add(i64::try_from(run.replaced()).unwrap_or(i64::MAX));
         self.batch_killed += run.killed();
         let one = Worst { badness: run.badness(), seed: run.seed() };
         let rank = |one: &Worst| (one.badness, std::cmp::Reverse(one.seed));
@@ -239,6 +244,7 @@ impl Tally {
             refused: number(Verdict::Refused),
             worst_seed: self.worst.map(|worst| worst.seed),
             virtual_duration_ms: self.durations.percentiles(),
+            nodes_replaced: self.replaced.spread(),
             batch_killed: self.batch_killed,
             budget_violations: self.budget_violations,
             workloads: workloads.collect(),

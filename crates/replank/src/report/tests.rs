@@ -115,6 +115,36 @@ fn many_seeds() {
 }
 
 #[test]
+fn of_rehearsals_that_left_nodes_the_one_that_replaced_the_fewest_is_the_worst() {
+    let run = |seed, verdict, replaced, killed| {
+        let mut result = RehearsalResult { seed, verdict, ..passing() };
+        result.virtual_duration = Span::from_minutes(i64::try_from(seed).expect("small"));
+        result.nodes.replaced = replaced;
+        result.batch.killed = killed;
+        result
+    };
+    let summary = |results: &[RehearsalResult]| {
+        let mut tally = Tally::default();
+        results.iter().for_each(|result| tally.add(result));
+        tally.summary()
+    };
+    for verdict in [Verdict::Partial, Verdict::Blocked] {
+        let results = [run(1, verdict, 5, 0), run(2, verdict, 5, 1), run(3, verdict, 11, 2)];
+        let summary = summary(&results);
+        assert_eq!(summary.worst_seed, Some(2), "{verdict:?}");
+        let nodes = summary.nodes_replaced;
+        assert_eq!((nodes.min, nodes.median, nodes.max), (5, 5, 11));
+        // Pods of a Job tell it in a line each.
+        let mut merged = Tally::default();
+        let told = |result: &RehearsalResult| Run::of(result).row().run(result.seed);
+        merged.merge(&results.iter().map(told).collect::<Vec<Run>>(), 0, Vec::new());
+        assert_eq!((merged.summary().worst_seed, merged.summary().nodes_replaced), (Some(2), nodes));
+    }
+    let done = summary(&[run(1, Verdict::Findings, 5, 0), run(2, Verdict::Findings, 11, 1)]);
+    assert_eq!(done.worst_seed, Some(2), "each replaced what it was to replace");
+}
+
+#[test]
 fn a_few_nodes_are_told_in_words() {
     let told = |replaced, total, verdict| {
         let mut result = passing();

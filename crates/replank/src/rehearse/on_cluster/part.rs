@@ -170,6 +170,7 @@ mod tests {
             let row = json!([
                 "findings",
                 400_000 + hash % 300_000,
+                11 + hash % 6,
                 60 + hash % 9,
                 hash % 40,
                 0,

@@ -1,7 +1,9 @@
 //! Two rehearsals side by side: what a plan, or a change to the cluster, makes better or worse.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use replank_journal::differ;
 use replank_model::time::{Span, Time};
 
 use crate::axis::Axis;
@@ -36,9 +38,9 @@ pub struct Figure {
     pub change: String,
 }
 
-/// Figures of two rehearsals, then each finding and each workload in which they differ.
+/// Figures of two rehearsals, then each finding and each workload in which they differ; in times, by more than `tolerance` (0.05 is 5 %) and two seconds.
 #[must_use]
-pub fn figures(first: &Rehearsal, second: &Rehearsal) -> Vec<Figure> {
+pub fn figures(first: &Rehearsal, second: &Rehearsal, tolerance: f64) -> Vec<Figure> {
     let both = [first, second];
     let text = |what: &str, values: [String; 2]| Figure {
         what: what.to_owned(),
@@ -48,21 +50,16 @@ pub fn figures(first: &Rehearsal, second: &Rehearsal) -> Vec<Figure> {
     let figure = |what: &str, of: &dyn Fn(&Rehearsal) -> usize| {
         let numbers = both.map(of);
         let change = match numbers[1].cmp(&numbers[0]) {
-            std::cmp::Ordering::Equal => String::new(),
-            std::cmp::Ordering::Greater => format!("+{}", grouped(numbers[1] - numbers[0])),
-            std::cmp::Ordering::Less => format!("-{}", grouped(numbers[0] - numbers[1])),
+            Ordering::Equal => String::new(),
+            Ordering::Greater => format!("+{}", grouped(numbers[1] - numbers[0])),
+            Ordering::Less => format!("-{}", grouped(numbers[0] - numbers[1])),
         };
         Figure { what: what.to_owned(), values: numbers.map(grouped), change }
     };
-    let lasted = both.map(|one| one.virtual_duration_ms);
-    let change = match lasted[1] - lasted[0] {
-        0 => String::new(),
-        more if more > 0 => format!("+{}", millis(more)),
-        less => format!("-{}", millis(-less)),
-    };
+    let lasted = both.map(|one| Span::from_millis(one.virtual_duration_ms));
     let mut all = vec![
         text("verdict", both.map(|one| one.verdict.clone())),
-        Figure { what: "duration".to_owned(), values: lasted.map(millis), change },
+        duration(lasted, tolerance),
         figure("nodes to replace", &|one| one.nodes.total),
         figure("nodes replaced", &|one| one.nodes.replaced),
         figure("most nodes of surge", &|one| one.nodes.surge_max),
@@ -79,8 +76,23 @@ pub fn figures(first: &Rehearsal, second: &Rehearsal) -> Vec<Figure> {
         figure("findings", &|one| one.findings.len()),
     ];
     all.extend(findings(both));
-    all.extend(workloads(both));
+    all.extend(workloads(both, tolerance));
     all
+}
+
+/// How long both took. The change is that of the values as they stand there: in whole seconds where they would look alike otherwise.
+fn duration(lasted: [Span; 2], tolerance: f64) -> Figure {
+    let mut shown = lasted.map(Span::rounded);
+    let is_other = differ(lasted, tolerance);
+    if is_other && shown[0] == shown[1] {
+        shown = lasted.map(|span| Span::from_secs(span.as_secs()));
+    }
+    let change = match (is_other, shown[0] < shown[1]) {
+        (false, _) => String::new(),
+        (true, true) => format!("+{}", shown[1] - shown[0]),
+        (true, false) => format!("-{}", shown[0] - shown[1]),
+    };
+    Figure { what: "duration".to_owned(), values: shown.map(|span| span.to_string()), change }
 }
 
 fn findings(both: [&Rehearsal; 2]) -> Vec<Figure> {
@@ -102,7 +114,7 @@ fn findings(both: [&Rehearsal; 2]) -> Vec<Figure> {
         .collect()
 }
 
-fn workloads(both: [&Rehearsal; 2]) -> Vec<Figure> {
+fn workloads(both: [&Rehearsal; 2], tolerance: f64) -> Vec<Figure> {
     type Ready = (i64, i64, i64);
     let of = |one: &Rehearsal| -> BTreeMap<String, Ready> {
         one.workloads
@@ -128,9 +140,18 @@ fn workloads(both: [&Rehearsal; 2]) -> Vec<Figure> {
             let found = [ready[0].get(name), ready[1].get(name)];
             let values = found.map(said);
             let change = match found {
-                [Some(first), Some(second)] if (first.0, -first.2) == (second.0, -second.2) => return None,
-                [Some(first), Some(second)] if (first.0, -first.2) < (second.0, -second.2) => "better",
-                [Some(_), Some(_)] => "worse",
+                [Some(first), Some(second)] => {
+                    let dark = [first.2, second.2].map(Span::from_millis);
+                    let by_time = match differ(dark, tolerance) {
+                        true => dark[1].cmp(&dark[0]).reverse(),
+                        false => Ordering::Equal,
+                    };
+                    match second.0.cmp(&first.0).then(by_time) {
+                        Ordering::Equal => return None,
+                        Ordering::Greater => "better",
+                        Ordering::Less => "worse",
+                    }
+                }
                 [None, Some(_)] | [Some(_), None] | [None, None] => "differs",
             };
             Some(Figure { what: name.clone(), values, change: change.to_owned() })
@@ -138,11 +159,11 @@ fn workloads(both: [&Rehearsal; 2]) -> Vec<Figure> {
         .collect()
 }
 
-/// The page of two rehearsals.
+/// The page of two rehearsals, with the tolerance of [`figures`].
 #[must_use]
-pub fn comparison(first: Side<'_>, second: Side<'_>) -> String {
+pub fn comparison(first: Side<'_>, second: Side<'_>, tolerance: f64) -> String {
     let both = [first, second];
-    let figures = figures(first.rehearsal, second.rehearsal);
+    let figures = figures(first.rehearsal, second.rehearsal, tolerance);
     let (in_both, rest_of): (Vec<&Figure>, Vec<&Figure>) =
         figures.iter().partition(|figure| !is_of_an_object(&figure.what));
     let mut head = Markup::default();

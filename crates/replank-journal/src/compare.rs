@@ -175,7 +175,9 @@ fn order(first: &Tale, second: &Tale) -> Option<Difference> {
         .map(|(place, nodes)| Difference::Order { place, nodes })
 }
 
-fn differ([one, other]: [Span; 2], tolerance: f64) -> bool {
+/// Whether two times differ by more than `tolerance` of the first (0.05 is 5 %), and by more than two seconds.
+#[must_use]
+pub fn differ([one, other]: [Span; 2], tolerance: f64) -> bool {
     let apart = (one.as_secs_f64() - other.as_secs_f64()).abs();
     apart > 2.0 && apart > tolerance * one.as_secs_f64().max(1.0)
 }

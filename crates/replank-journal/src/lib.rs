@@ -11,7 +11,7 @@ mod tale;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{Comparison, Difference, differences, word};
+pub use compare::{Comparison, Difference, differ, differences, word};
 pub use entry::{Answered, Beginning, Entry, Place, Seen, Sent, VERSION, Waits, What};
 pub use read::{Journal, ReadError, read};
 pub use recorded::{Recorded, Sink};

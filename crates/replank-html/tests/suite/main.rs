@@ -1,6 +1,6 @@
 //! Pages held to what they promise: nothing of a cluster is markup, nothing is asked for from outside, and everything that was found is told.
 
-use replank_html::{Document, Rehearsal, Side, comparison, figures, read, rehearsal, rehearsals};
+use replank_html::{Document, Rehearsal, SeedRun, Side, comparison, figures, read, rehearsal, rehearsals};
 use serde_json::{Value, json};
 
 /// What a message could have in it; names of objects cannot.
@@ -68,7 +68,7 @@ fn no_text_of_a_cluster_adds_an_element_or_an_attribute() {
     assert!(!bad.contains("<img") && !bad.contains("onerror=\""), "{bad}");
     assert!(bad.matches("&lt;/script&gt;&lt;img src=x onerror=&quot;alert(1)&quot;&gt;").count() > 15);
     let side = |rehearsal| Side { name: HOSTILE, rehearsal };
-    assert!(!comparison(side(&hostile), side(&hostile)).contains("<img"));
+    assert!(!comparison(side(&hostile), side(&hostile), 0.05).contains("<img"));
 }
 
 #[test]
@@ -162,6 +162,29 @@ fn many_seeds_show_their_spread_and_the_worst() {
         "{page}"
     );
     assert!(page.contains("pass --seed 3."), "{page}");
+}
+
+#[test]
+fn of_rehearsals_that_left_nodes_the_one_that_replaced_the_fewest_is_the_worst() {
+    let one = of("x").in_short();
+    let run = |seed: u64, verdict: &str, replaced: usize, killed: usize| SeedRun {
+        seed,
+        verdict: verdict.to_owned(),
+        duration_ms: i64::try_from(seed).expect("small") * 60_000,
+        replaced,
+        killed,
+        ..one.clone()
+    };
+    let worst = |runs: [SeedRun; 2]| runs.iter().max_by_key(|run| run.badness()).map(|run| run.seed);
+    for verdict in ["partial", "blocked"] {
+        assert_eq!(worst([run(1, verdict, 5, 0), run(2, verdict, 11, 1)]), Some(1), "{verdict}");
+    }
+    assert_eq!(worst([run(1, "findings", 5, 0), run(2, "findings", 11, 1)]), Some(2), "all were replaced");
+    let page = rehearsals(&of("x"), &[run(1, "partial", 5, 0), run(2, "partial", 11, 1)], None);
+    assert!(page.contains("Nodes replaced"), "{page}");
+    let row =
+        |replaced: &str| page.find(&format!("<td class=\"number\">{replaced}</td>")).expect("it is a cell");
+    assert!(row("5") < row("11"), "{page}");
 }
 
 /// A document with these findings.
@@ -282,7 +305,7 @@ fn two_rehearsals_differ_in_figures_findings_and_workloads() {
     changed["workloads"][1]["minReady"] = json!(1);
     changed["workloads"][1]["withoutReadyMs"] = json!(0);
     let second = Rehearsal::of(&changed).expect("it is a document");
-    let all = figures(&first, &second);
+    let all = figures(&first, &second, 0.05);
     let change =
         |what: &str| all.iter().find(|figure| figure.what == what).map(|figure| figure.change.as_str());
     assert_eq!(change("verdict"), Some(""));
@@ -290,7 +313,42 @@ fn two_rehearsals_differ_in_figures_findings_and_workloads() {
     assert_eq!(change("finding pdb-never-allows, x"), Some("resolved"));
     assert_eq!(change("Deployment shop/x"), Some("better"));
     assert_eq!(change("Deployment shop/cart"), None, "it is the same in both");
-    assert!(figures(&first, &first).iter().all(|figure| figure.change.is_empty()));
+    assert!(figures(&first, &first, 0.05).iter().all(|figure| figure.change.is_empty()));
+}
+
+#[test]
+fn times_differ_beyond_the_tolerance_and_by_what_is_printed() {
+    let with = |duration: i64, dark: i64| {
+        let mut document = document("x");
+        document["virtualDurationMs"] = json!(duration);
+        document["workloads"][1]["withoutReadyMs"] = json!(dark);
+        Rehearsal::of(&document).expect("it is a document")
+    };
+    let compared = |one: (i64, i64), other: (i64, i64), tolerance: f64| {
+        let all = figures(&with(one.0, one.1), &with(other.0, other.1), tolerance);
+        let row = |what: &str| {
+            let found = all.iter().find(|figure| figure.what == what)?;
+            let [first, second] = &found.values;
+            Some(format!("{first} | {second} | {}", found.change))
+        };
+        (row("duration").expect("it is always there"), row("Deployment shop/x"))
+    };
+    let hour = 3_600_000;
+    let (duration, dark) = compared((hour + 40_000, 3_987), (2 * hour + 340_000, 3_941), 0.05);
+    assert_eq!(duration, "1h | 2h5m | +1h5m", "the change of what is printed");
+    assert_eq!(dark, None, "both print 3s");
+    // Within the tolerance, or within two seconds.
+    let (duration, dark) = compared((hour, 60_000), (hour + 120_000, 62_500), 0.05);
+    assert_eq!((duration.as_str(), dark), ("1h | 1h2m | ", None));
+    let (_, dark) = compared((hour, 3_000), (hour, 5_000), 0.0);
+    assert_eq!(dark, None, "two seconds are never told");
+    // Beyond it.
+    let (duration, dark) = compared((hour, 60_000), (hour + 40_000, 67_000), 0.0);
+    assert_eq!(duration, "1h | 1h40s | +40s", "what would look alike is told in seconds");
+    assert_eq!(
+        dark.as_deref(),
+        Some("down to 0 of 1 Ready, none for 1m | down to 0 of 1 Ready, none for 1m7s | worse")
+    );
 }
 
 #[test]

@@ -40,11 +40,12 @@ pub(super) fn compare(
     second: &Rehearsal,
     printer: &mut Printer,
 ) -> Result<Exit, Failure> {
-    let figures = figures(first, second);
+    let tolerance = f64::from(args.tolerance) / 100.0;
+    let figures = figures(first, second, tolerance);
     if let Some(path) = &args.html {
         let names = [&args.first, &args.second].map(|path| path.display().to_string());
         let sides = [Side { name: &names[0], rehearsal: first }, Side { name: &names[1], rehearsal: second }];
-        save(path, &comparison(sides[0], sides[1]), printer)?;
+        save(path, &comparison(sides[0], sides[1], tolerance), printer)?;
     }
     match args.output {
         AnswerFormat::Text => {

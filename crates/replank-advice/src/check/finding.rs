@@ -85,7 +85,7 @@ rules! {
     ImageRelease = "image-release", "nodes with a machine image that is on the list of bad ones, or whose release was abandoned";
     TerminationSetup = "termination-setup", "a set-up that does not drain every node whose instance AWS takes away";
     ManagedUpdate = "managed-update", "nodes at which EKS's own update of their managed group would give up";
-    StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, if no other finding explains it";
+    StopsTheRoll = "stops-the-roll", "what stopped the rehearsed roll, or a drain in the script, if no other finding explains it";
     Outage = "outage", "workloads that had no Ready pod for a while in the rehearsal, if no other finding explains it";
     BatchFailed = "batch-failed", "batch work that failed in the rehearsal because something other than the run ended its pod";
 }

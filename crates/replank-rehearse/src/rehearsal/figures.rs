@@ -67,7 +67,9 @@ pub(super) fn result(
     causes::find(&mut causes, &mut findings);
     holders::tie(&mut causes);
     causes::agree(world.view(), &mut findings, &causes, left.as_ref());
-    standing::find(&standing, &mut findings);
+    if total == 0 {
+        standing::find(world, &mut findings);
+    }
     blockers.extend(standing.into_iter().chain(refused));
     RehearsalResult {
         version: RESULT_VERSION,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use replank_facts::remedy::blocks;
 use replank_model::object::meta::Key;
 use replank_model::view::View;
 use replank_sim::{StandingDrain, World};
@@ -31,12 +32,31 @@ pub(super) fn not_begun<'e>(refused: impl Iterator<Item = &'e ScriptEventEntry>)
 }
 
 /// The findings that tell of them come first.
-pub(super) fn find(blockers: &[Blocker], findings: &mut Vec<FindingEntry>) {
-    let found = blockers.iter().map(|blocker| {
-        let object = blocker.what.replacen("node", "Node", 1);
-        FindingEntry::of_rehearsal(STOPS, &object, &blocker.reason)
+pub(super) fn find(world: &World, findings: &mut Vec<FindingEntry>) {
+    let found = world.standing_drains().into_iter().map(|drain| {
+        let remedy = remedy(world.view(), &drain);
+        FindingEntry {
+            remedy_blocks: blocks(&remedy),
+            remedy,
+            ..FindingEntry::of_rehearsal(
+                STOPS,
+                &format!("Node {}", drain.node),
+                &reason(world.view(), &drain),
+            )
+        }
     });
     findings.splice(..0, found);
+}
+
+/// What shows why the first pod is still there: its budgets, or the pod itself if it is terminating or has none.
+fn remedy(view: &View, drain: &StandingDrain) -> String {
+    let Some(pod) = drain.pods.first() else { return format!("kubectl describe node {}", drain.node) };
+    let keeping = keeping(view, pod);
+    if keeping.is_empty() {
+        return format!("kubectl -n {} describe pod {}", pod.namespace, pod.name);
+    }
+    let shown = |budget: &Key| format!("kubectl -n {} describe pdb {}", budget.namespace, budget.name);
+    keeping.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn reason(view: &View, drain: &StandingDrain) -> String {
@@ -58,14 +78,21 @@ pub(super) fn reason(view: &View, drain: &StandingDrain) -> String {
     format!("the drain has {state}: pod {first}{others} still there, {keeps}{unready}{queued}")
 }
 
+/// The budgets that keep a pod from being evicted. None keeps one that is terminating.
+fn keeping(view: &View, pod: &Key) -> Vec<Key> {
+    if view.pods.by_key(pod).is_some_and(|pod| pod.is_terminating()) {
+        return Vec::new();
+    }
+    let budgets = view.pods.find(pod).map_or(&[][..], |ix| view.budgets_of(ix));
+    budgets.iter().map(|budget| view.pod_disruption_budgets[*budget].meta.key()).collect()
+}
+
 /// Why a pod is still there: it is terminating, or budgets refuse its eviction.
 fn what_keeps(view: &View, pod: &Key) -> String {
     if view.pods.by_key(pod).is_some_and(|pod| pod.is_terminating()) {
         return "terminating".to_owned();
     }
-    let budgets = view.pods.find(pod).map_or(&[][..], |ix| view.budgets_of(ix));
-    let names: Vec<String> =
-        budgets.iter().map(|budget| view.pod_disruption_budgets[*budget].meta.key().to_string()).collect();
+    let names: Vec<String> = keeping(view, pod).iter().map(ToString::to_string).collect();
     match names.as_slice() {
         [] => "its eviction refused".to_owned(),
         [only] => format!("kept by disruption budget {only}"),

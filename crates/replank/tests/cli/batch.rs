@@ -192,6 +192,21 @@ fn a_drain_that_fails_jobs_is_found_with_who_is_alerted_and_a_job_that_is_retrie
 }
 
 #[test]
+fn a_drain_of_work_that_is_unsafe_to_run_again_shows_both_ends() {
+    let [snapshot, script] = ["examples/questions/rerun.yaml", "examples/questions/rerun.txt"];
+    let ran = replank(&["rehearse", snapshot, "--script", script, "-o", "json"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let result = ran.json();
+    let ended = result["batch"]["endedByOthers"].as_array().expect("a list");
+    let outcome = |owner: &str| ended.iter().find(|one| one["owner"] == owner).map(|one| &one["outcome"]);
+    assert_eq!(outcome("Job billing/send-invoices"), Some(&json!("failed")), "it has no retry: {ended:?}");
+    let again = outcome("Job billing/charge-cards").and_then(Value::as_str);
+    assert!(again.is_some_and(|word| word != "failed"), "it runs again: {ended:?}");
+    let found = result["findings"].as_array().expect("a list");
+    assert!(found.iter().all(|one| one["id"] != "stops-the-roll"), "the drain ends: {found:?}");
+}
+
+#[test]
 fn a_drain_after_which_every_job_is_retried_passes() {
     let retried = std::fs::read_to_string(root().join(DRAINED))
         .expect("the example")

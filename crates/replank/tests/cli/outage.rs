@@ -146,6 +146,7 @@ fn a_drain_by_hand_that_does_not_end_is_blocked() {
     );
     for part in [
         "blocking Node web-0 [stops-the-roll] the drain has not ended: pod shop/front-abc-0 still there, kept by disruption budget shop/front; another node waits for its turn",
+        "kubectl -n shop describe pdb front",
         "Verdict blocked",
         "What the script says was not done: - node web-0: the drain has not ended",
     ] {

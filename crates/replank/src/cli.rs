@@ -172,7 +172,7 @@ pub(crate) enum Command {
     #[command(after_help = ends::table("leftover"))]
     Leftover(LeftoverArgs),
 
-    /// Reports what a run did, when and why, from the journal that it wrote (--journal), or a rehearsal from its JSON. Changes nothing.
+    /// Reports what a run did, when and why, from the journal that it wrote (--journal). With --html, makes a page of it, or of the JSON of a rehearsal. Changes nothing.
     ///
     /// A rehearsal and a live run write the same lines. docs/journal.md describes them.
     #[command(after_help = ends::table("report"))]

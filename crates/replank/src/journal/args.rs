@@ -8,7 +8,7 @@ use clap::Args;
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// File that was written with --journal. With --html also what `rehearse -o json` printed.
+    /// File that was written with --journal. With --html also what `rehearse -o json` printed: of a rehearsal there is only the page.
     #[arg(value_name = "JOURNAL")]
     pub(crate) journal: PathBuf,
 

@@ -39,8 +39,10 @@ pub(crate) fn run(args: &ReportArgs, printer: &mut Printer) -> Result<Exit, Fail
         }
         (Told::Rehearsed(_) | Told::Seeds(_), None) => {
             let name = args.journal.display();
-            return Err(Failure::usage_message(format!("{name} is the JSON of a rehearsal, not a journal"))
-                .next("pass --html FILE to make a page of it"));
+            return Err(Failure::usage_message(format!(
+                "{name} is the JSON of a rehearsal: report makes a page of it, and prints only journals"
+            ))
+            .next("pass --html FILE for the page; replank rehearse prints the report as text"));
         }
     };
     let tale = Tale::of(&journal);

@@ -222,7 +222,12 @@ fn each_schema_is_of_what_is_printed_and_pages_are_made_of_it() {
     assert!(page(&html).contains("Journal by Replank"));
     let told = replank(&["report", &first, "--html", &html]);
     assert_eq!(told.code, Some(0), "{}", told.stderr);
-    assert!(replank(&["report", &first]).usage_error().contains("pass --html FILE"));
+    let unprinted = replank(&["report", &first]).usage_error();
+    assert!(
+        unprinted.contains("prints only journals") && unprinted.contains("pass --html FILE for the page")
+    );
+    let help = replank(&["report", "-h"]).stdout;
+    assert!(help.contains("of a rehearsal there is only the page"), "{help}");
     assert!(replank(&["diff", &first, &journal]).usage_error().contains("not of one kind"));
 }
 

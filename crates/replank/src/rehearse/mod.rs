@@ -75,6 +75,7 @@ pub(crate) fn run(
     printer: &mut Printer,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
+    args.on_cluster.checked()?;
     if let Some(to) = args.upgrade.upgrade_to {
         reports::none_of("an upgrade", args, printer);
         return upgrade::rehearse::run(args, to, printer, interrupt);

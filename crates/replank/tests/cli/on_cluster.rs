@@ -275,6 +275,11 @@ fn what_cannot_be_done_on_a_cluster_is_said() {
     assert_eq!(directory.code, Some(2), "{directory:?}");
     let beyond = asked(&["--part", "3", "--part-file", "unwritten"]);
     assert!(beyond.usage_error().contains("there is no part 3 of 12 seeds"), "{beyond:?}");
+    let part = ["--part", "0", "--part-file", "unwritten"];
+    let both = asked(&[&ON_CLUSTER[..], &part].concat());
+    let said = both.usage_error();
+    assert!(said.contains("--part rehearses one part on this machine"), "{both:?}");
+    assert!(said.contains("omit --on-cluster and --container-image"), "{both:?}");
     let example = replank(&[&["rehearse", "--seeds", "3"], &ON_CLUSTER[..]].concat());
     assert_eq!(example.code, Some(2), "{example:?}");
 }

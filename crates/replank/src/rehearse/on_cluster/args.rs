@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use replank_model::text::{Namespace, Text};
 
+use crate::failure::Failure;
+
 /// Seeds of one part, where nobody says how many.
 pub(super) const SEEDS_PER_PART: u64 = 50;
 
@@ -12,7 +14,7 @@ pub(super) const SEEDS_PER_PART: u64 = 50;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OnClusterArgs {
     /// Prints an Indexed Job that rehearses the seeds in the pods of a cluster, and the ConfigMaps with its input; docs/on-cluster.md.
-    #[arg(long, requires_all = ["seeds", "container_image"], conflicts_with = "part")]
+    #[arg(long, requires_all = ["seeds", "container_image"])]
     pub(crate) on_cluster: bool,
 
     /// Creates the Job in the cluster of the current context, waits for it, and prints the report. If the Job exists already, waits for it and collects its results.
@@ -39,13 +41,27 @@ pub(crate) struct OnClusterArgs {
     #[arg(long, value_name = "SEEDS", default_value_t = SEEDS_PER_PART, requires = "seeds", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds_per_part: u64,
 
-    /// Rehearses only this part of the seeds, counted from 0, as a pod of the Job does.
+    /// Rehearses only this part of the seeds on this machine, counted from 0, as a pod of the Job does. Without --on-cluster.
     #[arg(long, value_name = "INDEX", requires_all = ["seeds", "part_file"], conflicts_with_all = ["html", "reports"])]
     pub(crate) part: Option<u64>,
 
     /// File for the result of a part; /dev/termination-log in a pod.
     #[arg(long, value_name = "FILE", requires = "part")]
     pub(crate) part_file: Option<PathBuf>,
+}
+
+impl OnClusterArgs {
+    /// # Errors
+    /// Where a part is to be rehearsed both here and in a Job. What clap says of it is a usage line of all flags.
+    pub(crate) fn checked(&self) -> Result<(), Failure> {
+        if self.on_cluster && self.part.is_some() {
+            return Err(Failure::usage_message(
+                "--part rehearses one part on this machine, and --on-cluster all of them in a Job",
+            )
+            .next("omit --on-cluster and --container-image; keep --seeds and --seeds-per-part"));
+        }
+        Ok(())
+    }
 }
 
 /// Some seeds, from the first to the last.

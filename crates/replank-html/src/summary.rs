@@ -74,9 +74,13 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
                 }
             };
             let finding = cause.finding.as_deref().zip(cause.finding_object.as_deref());
-            let finding =
-                finding.map_or_else(String::new, |(id, object)| format!(" Finding {id}, {object}."));
-            (cause.object.clone(), format!("{}.{keeps}{finding}", cause.reason.trim_end_matches('.')))
+            // One that a rehearsal made of the cause itself says the same.
+            let finding = finding.filter(|(id, _)| *id != "stops-the-roll");
+            let finding = finding.map_or_else(String::new, |(id, object)| match *object == *cause.object {
+                true => format!(" Finding {id}."),
+                false => format!(" Finding {id}, {object}."),
+            });
+            (cause.object.clone(), format!("{}.{keeps}{finding}", named_once(cause).trim_end_matches('.')))
         };
         rehearsal.causes.iter().map(of).collect()
     };
@@ -101,6 +105,13 @@ pub(crate) fn causes(rehearsal: &Rehearsal, axis: Axis, out: &mut Markup) {
         out.leaf("li", &[], &format!("and {} more: the JSON has them all", grouped(told.len() - CAUSES_MAX)));
     }
     out.raw("</ul>");
+}
+
+/// The reason of a cause without the name that stands before it.
+fn named_once(cause: &crate::document::Cause) -> &str {
+    let budget = cause.object.strip_prefix("PodDisruptionBudget ");
+    let rest = budget.and_then(|name| cause.reason.strip_prefix("disruption budget ")?.strip_prefix(name));
+    rest.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&cause.reason)
 }
 
 /// What to do next, in order.

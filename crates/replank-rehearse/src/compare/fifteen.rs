@@ -139,7 +139,10 @@ fn leaving<'v>(view: &'v View, node: &NodeName) -> impl Iterator<Item = &'v Pod>
 
 fn named(view: &View, pod: &Pod) -> String {
     let key = pod.meta.key();
-    workload_of(view, pod).map_or_else(|| format!("pod {key}"), |workload| format!("pod {key} of {workload}"))
+    // As evictions name it: by what makes the Jobs or Workflows, where something does.
+    let of = replank_sim::workload_of(view, pod)
+        .map_or_else(String::new, |one| format!(" of {} {}/{}", one.kind, one.namespace, one.name));
+    format!("pod {key}{of}")
 }
 
 /// Why a pod was still there after 15 minutes.
@@ -150,7 +153,9 @@ fn kept((view, now): (&View, Time), entry: &EvictionEntry, since: Option<Time>) 
     let pod = match known.map(|ix| &view.pods[ix]) {
         Some(found) if found.meta.key() == key => named(view, found),
         Some(_) | None => {
-            let of = entry.workload.as_ref().map_or_else(String::new, |workload| format!(" of {workload}"));
+            let of = entry.workload.as_ref().and_then(|workload| workload.split_once(' '));
+            let of =
+                of.map_or_else(String::new, |(kind, name)| format!(" of {kind} {}/{name}", entry.namespace));
             format!("pod {key}{of}")
         }
     };

@@ -99,9 +99,12 @@ fn nodes(page: &mut Page, way: &WayResult) {
     if all == 0 {
         return;
     }
-    let longest = way.drains.iter().filter_map(|one| Some((one.took?, &one.node))).max();
-    let longest = longest
-        .map_or_else(String::new, |(took, node)| format!("; the slowest takes {}: {node}", span(took)));
+    // A node without pods is empty at once, which is nothing to tell.
+    let took = way.drains.iter().filter_map(|one| Some((one.took?, &one.node)));
+    let longest = took.filter(|(took, _)| *took > Span::ZERO).max();
+    let of = if given_up > 0 { "of the others, the slowest" } else { "the slowest" };
+    let longest =
+        longest.map_or_else(String::new, |(took, node)| format!("; {of} takes {}: {node}", span(took)));
     let words = match given_up {
         0 => format!("{}, each empty within the 15m that EKS waits{longest}.", count(all, "node")),
         _ => {

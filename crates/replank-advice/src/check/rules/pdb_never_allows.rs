@@ -68,7 +68,11 @@ fn reason(budget: &PodDisruptionBudget, expected: i32, here: usize) -> String {
         (None, Some(share)) => format!("minAvailable {share} of {of} is {desired}"),
         (None, None) => format!("{desired} of {of} must stay healthy"),
     };
-    format!("{rule}: no eviction is ever allowed; {here} of them must move")
+    let must_move = match expected {
+        1 => "it must move".to_owned(),
+        _ => format!("{here} of them must move"),
+    };
+    format!("{rule}: no eviction is ever allowed; {must_move}")
 }
 
 /// What gives the budget slack. A number of pods that may be missing is never without it, but takes a controller to count by;
@@ -131,6 +135,18 @@ mod tests {
         assert_eq!(
             with(&json!({"maxUnavailable": "0%"}), (2, 3, 3)),
             [format!("{head} maxUnavailable 0% of 3 pods is 0: {tail}")]
+        );
+    }
+
+    #[test]
+    fn an_only_pod_is_not_counted() {
+        let pods = service("web", &["n"], &json!({}));
+        let budget = budget("web", &json!({"minAvailable": 1}), (1, 1, 1));
+        assert_eq!(
+            found(Rule::PdbNeverAllows, [vec![node("n", "a"), budget], pods].concat()),
+            [
+                "blocking pdb-never-allows PodDisruptionBudget shop/web: minAvailable 1 of 1 pod: no eviction is ever allowed; it must move"
+            ]
         );
     }
 

@@ -391,7 +391,7 @@ pub(super) fn restore(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) -> bool {
 
 /// Whether a way back follows on this run ([`crate::run`]). It goes by the sizes from before the run, so these stay written. They name no run: were they taken off and
 /// written anew, whoever takes over in between would take the way back's for this run's, and take them off once more, when the group may have been raised already.
-fn is_taken_back(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
+pub(super) fn is_taken_back(ctx: &Context<'_>, roll: &GroupRoll<'_>) -> bool {
     let halted = roll.halted.as_ref().filter(|_| !ctx.scope.is_way_back());
     let is_changed = roll.group.is_some_and(|group| group.tags.contains_key(mark::ORIGINAL_TEMPLATE));
     let is_anything = is_changed || roll.is_moved_into();

@@ -10,7 +10,7 @@
 //! - both is otherwise where the plan's `atEnd` says so: `uncordon` releases all that are left, `keep` none, and cordons those again that were postponed;
 //! - new nodes on which nothing runs are ended where enough others are left (nodes whose drain was begun do not count: they take
 //!   no pods any more), and the group's bounds are given back as far as its nodes allow. Where they do not, the tag with the
-//!   original size stays, and the report says so;
+//!   original size stays, and the report says so. Where an autoscaler is at work beside the run, the nodes are left to it;
 //! - protections of instances from scale-in end;
 //! - what is refused meanwhile is tried again for some minutes.
 //!
@@ -29,7 +29,9 @@ use replank_model::text::NodeName;
 use replank_model::time::{Span, Time};
 
 use super::clear;
-use super::close::{awaits_launch, beyond, hand_over, release, restore, retire, say_leaving, surplus};
+use super::close::{
+    awaits_launch, beyond, hand_over, is_taken_back, release, restore, retire, say_leaving, surplus,
+};
 use super::context::{Context, GroupRoll};
 use super::departure;
 use super::evict::{Spare, Works, came_back};
@@ -311,13 +313,16 @@ fn former_template(ctx: &mut Context<'_>, roll: &GroupRoll<'_>) {
     }
 }
 
-/// Gives bounds back and takes tags off, unless more instances are in use than there were before.
+/// Gives bounds back and takes tags off, unless more instances are in use than there were before and nobody takes them away when they are not.
 fn give_back(ctx: &mut Context<'_>, roll: &GroupRoll<'_>, goes_back: bool) {
     let (Some(group), Some(original)) = (roll.group, roll.original) else {
         restore(ctx, roll);
         return;
     };
-    if beyond(roll) > 0 {
+    // Where the number of nodes is kept to what is needed, what is in use beside nodes that stay is left to that, and goes as soon as it is not. Were the tags
+    // left, it would never go: they say that a run is at work on the group.
+    let is_left = ctx.is_scaled && !ctx.scope.is_external() && !is_taken_back(ctx, roll);
+    if beyond(roll) > 0 && !is_left {
         let max = roll.max_kept(original).max(group.size.desired);
         if group.size.max > max && roll.begun.is_some() {
             restore(ctx, roll);

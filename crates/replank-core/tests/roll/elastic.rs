@@ -4,7 +4,9 @@ use replank_model::object::cloud::GroupSize;
 use replank_model::time::{Span, Time};
 use replank_protocol::command::{Effect, GroupEffect};
 use replank_protocol::decision::End;
+use replank_protocol::intent::Intent;
 use replank_protocol::mark;
+use replank_protocol::waiting::{RollEnd, WaitingOn};
 use serde_json::json;
 
 use crate::basics::shop;
@@ -92,4 +94,32 @@ fn the_size_is_not_given_back_while_nobody_knows_whether_somebody_has_raised_it(
         stage.story()
     );
     assert_eq!(stage.truth.groups()["web"].size, GroupSize { min: 0, max: 6, desired: 3 });
+}
+
+/// New nodes that are in use when a run ends early stay beside the old ones. An autoscaler takes away what is no longer needed, which it does not while tags
+/// say that a run is at work on the group; where there is none, they tell what the group's size was.
+#[test]
+fn a_run_that_halts_leaves_what_is_in_use_to_the_autoscaler_and_no_tags() {
+    let tagged = |stage: &Stage| {
+        let tags = &stage.truth.groups()["web"].tags;
+        [mark::ORIGINAL_SIZE, mark::BEGUN].map(|key| tags.contains_key(key))
+    };
+    let is_bounds = |on: &WaitingOn| matches!(on, WaitingOn::RollEnd(RollEnd::Bounds { .. }));
+    let mut larger = [0, 0];
+    for seconds in (60..200).step_by(10) {
+        for is_scaled in [false, true] {
+            let mut stage = if is_scaled { stage().with_autoscaler() } else { stage() };
+            for _ in 0..seconds {
+                assert_eq!(stage.tick(), None, "{}", stage.story());
+            }
+            stage.core.intend(Intent::Cancelled);
+            let End::Cancelled(why) = stage.run(DAY) else { panic!("{seconds}: {}", stage.story()) };
+            let is_larger = stage.truth.groups()["web"].size.desired > 3;
+            larger[usize::from(is_scaled)] += u32::from(is_larger);
+            let is_kept = is_larger && !is_scaled;
+            assert_eq!(tagged(&stage), [is_kept; 2], "{seconds}: {}", stage.story());
+            assert_eq!(why.iter().any(|waiting| is_bounds(&waiting.on)), is_kept, "{seconds}: {why:?}");
+        }
+    }
+    assert!(larger.iter().all(|count| *count > 0), "{larger:?}");
 }

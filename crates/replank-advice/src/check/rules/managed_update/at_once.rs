@@ -103,7 +103,7 @@ mod tests {
     use super::super::super::stage::{budget, node, options, service, view};
 
     /// What is found of pods on three nodes that were Ready after so many minutes, where EKS drains so many nodes at once, and the group has tags.
-    fn with(at_once: IntOrString, minutes: u64, tags: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn with(at_once: &IntOrString, minutes: u64, tags: &[(&str, &str)]) -> Vec<(String, String)> {
         let ready = format!("2026-01-01T10:{minutes:02}:00Z");
         let status = json!({"status": {"startTime": "2026-01-01T10:00:00Z", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": ready}]}});
         let own = budget("web", &json!({"maxUnavailable": 1}), (3, 2, 3));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn nodes_that_are_drained_at_once_share_what_a_budget_lets_go() {
-        let three = with(IntOrString::Int(3), 8, &[]);
+        let three = with(&IntOrString::Int(3), 8, &[]);
         assert_eq!(three.len(), 3, "{three:?}");
         assert!(
             three[0].0.starts_with(
@@ -134,16 +134,16 @@ mod tests {
             "{three:?}"
         );
         assert_eq!(three[0].1, "set maxUnavailable of node group web to 1 (aws eks update-nodegroup-config)");
-        assert_eq!(with(IntOrString::Int(3), 7, &[]), [], "14 minutes");
-        assert_eq!(with(IntOrString::Int(1), 8, &[]), [], "one at a time");
-        assert_eq!(with(IntOrString::String("34%".into()), 8, &[]), [], "1 of 3");
-        assert_eq!(with(IntOrString::String("100%".into()), 8, &[]).len(), 3);
+        assert_eq!(with(&IntOrString::Int(3), 7, &[]), [], "14 minutes");
+        assert_eq!(with(&IntOrString::Int(1), 8, &[]), [], "one at a time");
+        assert_eq!(with(&IntOrString::String("34%".into()), 8, &[]), [], "1 of 3");
+        assert_eq!(with(&IntOrString::String("100%".into()), 8, &[]).len(), 3);
     }
 
     #[test]
     fn the_change_is_told_for_who_manages_the_group() {
         let stack = [("eks:cluster-name", "shop"), ("aws:cloudformation:stack-name", "nodes")];
-        let told = with(IntOrString::Int(3), 8, &stack).remove(0).1;
+        let told = with(&IntOrString::Int(3), 8, &stack).remove(0).1;
         assert!(
             told.starts_with("aws eks update-nodegroup-config --cluster-name shop --nodegroup-name web "),
             "{told}"

@@ -106,7 +106,9 @@ fn a_group_with_the_release_to_go_back_to_is_made_and_takes_the_nodes() {
     assert!(ran.stdout.contains("run test is done: 3 of 3 nodes replaced"), "{ran:?}");
     let told = flat(&ran.stderr);
     assert!(
-        told.contains("nodes of group web have release 1.35.6-20261120: undo leads back to it"),
+        told.contains(
+            "nodes of group web have release 1.35.6-20261120, which is on target.badReleases: do not go back to it"
+        ),
         "{told}"
     );
     let green = group(&account, "green");

@@ -4,6 +4,7 @@ use std::fmt;
 
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
+use serde::{Serialize, Serializer};
 
 use crate::remedy::Remedy;
 
@@ -57,6 +58,12 @@ impl Severity {
             Self::Warning => "warning",
             Self::Info => "info",
         }
+    }
+}
+
+impl Serialize for Severity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -53,6 +53,8 @@ fn ended_by(word: &str) -> Option<&'static str> {
         "replank" => Some("the run"),
         "hand" => Some("a person"),
         "eks" => Some("EKS"),
+        "eviction" => Some("an eviction by something else"),
+        "deletion" => Some("a deletion by something else"),
         "kubelet" => Some("its kubelet"),
         "scheduler" => Some("the scheduler: preempted"),
         "taint" => Some("a taint of its node"),

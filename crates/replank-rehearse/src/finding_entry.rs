@@ -19,7 +19,7 @@ pub struct FindingEntry {
     /// Stable id of the rule.
     pub id: &'static str,
     /// How bad it is.
-    pub severity: &'static str,
+    pub severity: Severity,
     /// Kind, namespace and name of the object.
     pub object: String,
     /// What is wrong, with its numbers.
@@ -222,7 +222,7 @@ impl FindingEntry {
     fn new<R>(id: &'static str, finding: &Finding<R>, remedy: String, proof: Proof) -> Self {
         Self {
             id,
-            severity: finding.severity.as_str(),
+            severity: finding.severity,
             object: finding.object.to_string(),
             reason: finding.reason.clone(),
             unseen: Vec::new(),

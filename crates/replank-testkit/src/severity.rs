@@ -43,7 +43,7 @@ impl Agreement {
             let is_it = |found: &FindingEntry| {
                 Some(found.id) == cause.finding && Some(&found.object) == cause.finding_object.as_ref()
             };
-            !findings.iter().any(|found| is_it(found) && found.severity == Severity::Blocking.as_str())
+            !findings.iter().any(|found| is_it(found) && found.severity == Severity::Blocking)
         })
     }
 
@@ -75,13 +75,11 @@ impl Agreement {
     /// What the check found blocking, and how much of it the roll got past.
     #[must_use]
     pub fn passed(&self) -> (usize, Vec<String>) {
-        let blocking = || self.found.iter().filter(|found| found.severity == Severity::Blocking.as_str());
+        let blocking = || self.found.iter().filter(|found| found.severity == Severity::Blocking);
         let is_still = |found: &&FindingEntry| {
             let mut after = self.result.findings.iter();
             after.any(|one| {
-                one.id == found.id
-                    && one.object == found.object
-                    && one.severity == Severity::Blocking.as_str()
+                one.id == found.id && one.object == found.object && one.severity == Severity::Blocking
             })
         };
         let passed = blocking().filter(|found| !is_still(found));

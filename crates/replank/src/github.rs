@@ -1,6 +1,7 @@
 //! Findings and text in the commands of a GitHub workflow (docs.github.com, workflow commands).
 
 use replank_facts::coverage::Coverage;
+use replank_facts::finding::Severity;
 use replank_rehearse::FindingEntry;
 
 use crate::snapshot::Places;
@@ -23,9 +24,9 @@ pub(crate) fn findings(findings: &[FindingEntry], places: &Places) -> String {
 /// A finding as an annotation, in the file and line where its object was read; `among` stands before what is wrong.
 pub(crate) fn finding(finding: &FindingEntry, places: &Places, among: &str) -> String {
     let level = match finding.severity {
-        "blocking" => "error",
-        "warning" => "warning",
-        _ => "notice",
+        Severity::Blocking => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
     };
     let at = match places.get(&finding.object) {
         Some(place) => {

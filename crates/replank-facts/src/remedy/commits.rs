@@ -54,7 +54,14 @@ pub fn commits(managers: &mut Managers<'_>, edit: &Edit, found_at: Option<&Targe
             (Some(values), Source::Repository(_)) => {
                 (Form::Values, yaml(&json!({"spec": {"values": values}}), 0))
             }
-            (Some(values), _) => (Form::Values, yaml(&values, 0)),
+            (
+                Some(values),
+                Source::Release(_)
+                | Source::Manifest
+                | Source::Resource
+                | Source::Addon(_)
+                | Source::Stack { .. },
+            ) => (Form::Values, yaml(&values, 0)),
             (None, _) => written(&source, &object, (body, change), edit),
         };
         commits.push(Commit { object, source, change, form, text });

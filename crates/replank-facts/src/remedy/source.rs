@@ -229,7 +229,7 @@ impl Commit {
         let Self { object, source, form, .. } = self;
         let own = match source {
             Source::Addon(name) => format!(
-                "EKS manages {object} with its add-on {name}, and the next update of that may put it back: set it in the add-on's configuration values{}",
+                "EKS manages {object} with its add-on {name}, and the next add-on update may revert this: set it in the add-on's configuration values{}",
                 if *form == Form::Command {
                     ""
                 } else {

@@ -221,22 +221,17 @@ pub(super) fn agree(
         let is_cause = causes.iter().any(|cause| {
             cause.finding == Some(finding.id) && cause.finding_object.as_ref() == Some(&finding.object)
         });
-        let is_blocking = finding.severity == Severity::Blocking.as_str();
+        let is_blocking = finding.severity == Severity::Blocking;
         let is_passed = on_left.as_ref().is_some_and(|objects| !objects.contains(&finding.object));
         if is_cause && !is_blocking {
-            finding.severity = Severity::Blocking.as_str();
+            finding.severity = Severity::Blocking;
             finding.reason.push_str("; the rehearsed roll stops at it");
         } else if !is_cause && is_blocking && is_passed && !NOT_SIMULATED.contains(&finding.id) {
-            finding.severity = Severity::Warning.as_str();
+            finding.severity = Severity::Warning;
             finding.reason.push_str("; the rehearsed roll gets past it");
         }
     }
-    let rank = |finding: &FindingEntry| match finding.severity {
-        "blocking" => 0,
-        "warning" => 1,
-        _ => 2,
-    };
-    findings.sort_by_key(rank);
+    findings.sort_by_key(|finding| finding.severity);
 }
 
 /// What has to do with nodes: they themselves, their groups, the pods on them, their workloads and budgets.
@@ -366,7 +361,7 @@ mod tests {
         );
         let mut kept = vec![found("pdb-never-allows", Severity::Blocking, "PodDisruptionBudget", web())];
         agree(&View::default(), &mut kept, &[], None);
-        assert_eq!(kept[0].severity, "blocking", "nobody knows which nodes are left");
+        assert_eq!(kept[0].severity, Severity::Blocking, "nobody knows which nodes are left");
     }
 
     #[test]

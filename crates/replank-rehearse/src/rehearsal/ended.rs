@@ -311,7 +311,7 @@ fn ends_itself(view: &View, one: &One) -> bool {
     is_over || shutdown.is_some_and(|how| !how.is_empty())
 }
 
-/// What would have kept the work: it is done again by itself, where its author does not forbid that, or its pod stays. And who would hear of it.
+/// What would have kept the work: it is done again by itself, where its author does not forbid that, or its pod stays. And how somebody would be alerted.
 fn remedy(one: &One, by: EndedBy, alerted: &[Alerted]) -> String {
     let kind = one.owner.as_ref().map_or("", |(kind, _)| kind.as_str());
     let again = match (kind, one.restarts) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use replank_advice::check::Rule;
+use replank_facts::finding::Severity;
 use replank_facts::plan::nearest;
 use replank_lifecycle::exception::{Exception, Exceptions};
 use replank_lifecycle::files::glob;
@@ -62,8 +63,8 @@ pub(crate) enum FailOn {
 impl FailOn {
     fn fails(self, finding: &FindingEntry) -> bool {
         match self {
-            Self::Blocking => finding.severity == "blocking",
-            Self::Warning => matches!(finding.severity, "blocking" | "warning"),
+            Self::Blocking => finding.severity == Severity::Blocking,
+            Self::Warning => finding.severity <= Severity::Warning,
             Self::Info => true,
             Self::Never => false,
         }

@@ -1,6 +1,7 @@
 //! Findings in the form that code scanning reads: SARIF 2.1.0 (OASIS), with what GitHub asks for besides: a place in a file.
 
 use replank_advice::check::Rule;
+use replank_facts::finding::Severity;
 use replank_rehearse::FindingEntry;
 use serde_json::{Value, json};
 
@@ -48,10 +49,10 @@ fn result(finding: &FindingEntry, (source, line): &(String, u64)) -> Value {
 }
 
 /// SARIF 2.1.0, 3.27.10.
-fn level(severity: &str) -> &'static str {
+fn level(severity: Severity) -> &'static str {
     match severity {
-        "blocking" => "error",
-        "warning" => "warning",
-        _ => "note",
+        Severity::Blocking => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
     }
 }

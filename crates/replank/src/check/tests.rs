@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use replank_facts::finding::Severity;
 use replank_rehearse::{FindingEntry, Proof};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::report::Color;
 
 const PAGE: &str = include_str!("../../../../docs/check.md");
 
-fn finding(severity: &'static str, name: &str) -> FindingEntry {
+fn finding(severity: Severity, name: &str) -> FindingEntry {
     FindingEntry {
         id: "singleton",
         severity,
@@ -43,7 +44,7 @@ fn sample(findings: Vec<FindingEntry>) -> Checked {
 
 #[test]
 fn the_page_has_every_member_of_the_json_and_no_other() {
-    let text = json::json(&sample(vec![finding("info", "a")])).expect("it is JSON");
+    let text = json::json(&sample(vec![finding(Severity::Info, "a")])).expect("it is JSON");
     let value: Value = serde_json::from_str(&text).expect("it is JSON");
     let object =
         |value: &Value| -> Vec<String> { value.as_object().expect("an object").keys().cloned().collect() };
@@ -58,7 +59,7 @@ fn the_page_has_every_member_of_the_json_and_no_other() {
 #[test]
 fn text_tells_what_was_looked_at_and_where_to_go_on() {
     let look = Look { width: 100, color: Color::None };
-    let shown = text(&sample(vec![finding("blocking", "a")]), false, look);
+    let shown = text(&sample(vec![finding(Severity::Blocking, "a")]), false, look);
     assert!(
         shown.starts_with("Check  1 blocking\n  web-to-1-36 replaces 3 nodes of cluster.json\n"),
         "{shown}"
@@ -84,7 +85,8 @@ fn text_tells_what_was_looked_at_and_where_to_go_on() {
 
 #[test]
 fn sarif_has_a_level_a_place_and_a_rule_for_each_result() {
-    let all = ["blocking", "warning", "info"].map(|severity| finding(severity, severity));
+    let all = [Severity::Blocking, Severity::Warning, Severity::Info]
+        .map(|severity| finding(severity, severity.as_str()));
     let text = sarif::sarif(&sample(all.to_vec())).expect("it is JSON");
     let value: Value = serde_json::from_str(&text).expect("it is JSON");
     let run = &value["runs"][0];
@@ -109,7 +111,8 @@ fn sarif_has_a_level_a_place_and_a_rule_for_each_result() {
 
 #[test]
 fn markdown_names_every_object_and_escapes_what_is_no_markup() {
-    let shown = markdown::markdown(&sample(vec![finding("warning", "a"), finding("warning", "b")]));
+    let shown =
+        markdown::markdown(&sample(vec![finding(Severity::Warning, "a"), finding(Severity::Warning, "b")]));
     assert_eq!(
         shown,
         "# Check of cluster.json\n\nweb-to-1-36 replaces 3 nodes of cluster.json: **2 warnings**. Snapshot of 2026-01-01T12:00:00Z.\n\n\

@@ -62,7 +62,7 @@ impl Found {
                 self.findings.push(Common { entry: entry.clone(), seeds: 1 });
                 continue;
             };
-            match rank(entry).cmp(&rank(&common.entry)) {
+            match entry.severity.cmp(&common.entry.severity) {
                 Ordering::Less => *common = Common { entry: entry.clone(), seeds: 1 },
                 Ordering::Equal => common.seeds += 1,
                 Ordering::Greater => {}
@@ -86,7 +86,7 @@ pub(super) fn many(summary: &Summary, mut found: Found, places: &Places) -> Stri
     let Some(worst) = found.worst else { return text };
     let Reverse(seed) = worst.rank.1;
     text.push_str(&blocked(worst.verdict, &worst.blockers, &format!("seed {seed}: ")));
-    found.findings.sort_by_key(|one| rank(&one.entry));
+    found.findings.sort_by_key(|one| one.entry.severity);
     for Common { entry, seeds } in &found.findings {
         let among = match *seeds == found.seeds {
             true => String::new(),
@@ -96,15 +96,6 @@ pub(super) fn many(summary: &Summary, mut found: Found, places: &Places) -> Stri
     }
     text.push_str(&missing(&worst.coverage, "rehearse"));
     text
-}
-
-/// The most severe come first, as in one rehearsal.
-fn rank(entry: &FindingEntry) -> u8 {
-    match entry.severity {
-        "blocking" => 0,
-        "warning" => 1,
-        _ => 2,
-    }
 }
 
 fn verdict(verdict: Verdict, text: &str) -> String {
@@ -130,6 +121,7 @@ fn level(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use replank_facts::finding::Severity;
     use replank_rehearse::Verdict;
 
     use super::*;
@@ -141,10 +133,11 @@ mod tests {
         let whole = with_findings();
         let mut extra = whole.findings[0].clone();
         (extra.id, extra.severity, extra.object) =
-            ("outage", "warning", "Deployment shop/only-then".to_owned());
+            ("outage", Severity::Warning, "Deployment shop/only-then".to_owned());
         let mut stops = whole.findings.clone();
-        let turned = stops.iter_mut().find(|one| one.severity == "warning").expect("there is a warning");
-        turned.severity = "blocking";
+        let turned =
+            stops.iter_mut().find(|one| one.severity == Severity::Warning).expect("there is a warning");
+        turned.severity = Severity::Blocking;
         turned.reason.push_str("; the rehearsed roll stops at it");
         let turned = turned.object.clone();
         stops.push(extra);

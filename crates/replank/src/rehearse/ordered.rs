@@ -9,8 +9,8 @@ use std::time::Duration;
 /// How often a thread that has to wait asks whether all is over: nothing wakes it up for Ctrl-C.
 const ASK: Duration = Duration::from_millis(100);
 
-/// Works on numbers with some threads, and hands on what comes of each, in order: until `take` wants no more, or `is_stopped` says so. What is under way then asks the
-/// question that it is given, and comes to nothing.
+/// Runs `work` for each number on some threads, and gives `take` the results in order, until `take` wants no more or `is_stopped` says so. Work that is under way by then
+/// can ask the question that it is given, and end without a result.
 pub(super) fn each<T: Send>(
     numbers: RangeInclusive<u64>,
     (threads, room): (usize, u64),

@@ -56,8 +56,8 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     if let Some(folder) = &args.reports {
         fs::create_dir_all(folder).map_err(|error| {
-            Failure::usage_message(format!("cannot make the directory {}: {error}", folder.display()))
-                .next("name a directory in one that can be written")
+            Failure::usage_message(format!("cannot create directory {}: {error}", folder.display()))
+                .next("pass a directory that can be written")
         })?;
     }
     for path in files(args, form) {

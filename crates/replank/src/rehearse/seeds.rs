@@ -99,7 +99,7 @@ pub(super) fn many(
     }
     if reader == Reader::Gone && (summary.seeds as u64) < seeds {
         printer.warning(&format!(
-            "nobody reads standard output any more: ended after {} of {seeds} seeds",
+            "standard output was closed: stopped after {} of {seeds} seeds",
             summary.seeds
         ));
         return Ok(Exit::Interrupted);

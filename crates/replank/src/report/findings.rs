@@ -1,18 +1,19 @@
 //! What was found before the start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use replank_facts::finding::Severity;
 use replank_rehearse::FindingEntry;
 
 use super::page::{Lean, Page, Tone};
 use super::words::{count, grouped};
 
-/// How a severity is shown, the worst first.
-fn rank(severity: &str) -> (u8, Tone) {
+/// How a severity is shown.
+fn tone(severity: Severity) -> Tone {
     match severity {
-        "blocking" => (0, Tone::Bad),
-        "warning" => (1, Tone::Warning),
-        _ => (2, Tone::Note),
+        Severity::Blocking => Tone::Bad,
+        Severity::Warning => Tone::Warning,
+        Severity::Info => Tone::Note,
     }
 }
 
@@ -31,11 +32,11 @@ pub(crate) fn write(page: &mut Page, findings: &[FindingEntry]) {
 /// The same without a heading.
 pub(crate) fn write_all(page: &mut Page, findings: &[FindingEntry]) {
     let entries = entries(findings);
-    let mut shown: BTreeMap<(u8, &str), usize> = BTreeMap::new();
-    let mut left: BTreeMap<(u8, &str), usize> = BTreeMap::new();
+    let mut shown: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+    let mut left: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
     for entry in &entries {
-        let key = (rank(entry[0].severity).0, entry[0].id);
-        let max = if key.0 == 0 { BLOCKING_MAX } else { ENTRIES_MAX };
+        let key = (entry[0].severity, entry[0].id);
+        let max = if key.0 == Severity::Blocking { BLOCKING_MAX } else { ENTRIES_MAX };
         let shown = shown.entry(key).or_default();
         if *shown == max {
             *left.entry(key).or_default() += entry.len();
@@ -66,17 +67,17 @@ pub(crate) fn write_worst(page: &mut Page, findings: &[FindingEntry], all: bool)
         write_all(page, findings);
         return;
     }
-    let mut rules: BTreeMap<(u8, &str, &str), (usize, usize)> = BTreeMap::new();
+    let mut rules: BTreeMap<(Severity, &str), (usize, usize)> = BTreeMap::new();
     for entry in &entries {
-        let rule = rules.entry((rank(entry[0].severity).0, entry[0].severity, entry[0].id)).or_default();
+        let rule = rules.entry((entry[0].severity, entry[0].id)).or_default();
         *rule = (rule.0 + entry.len(), rule.1 + 1);
     }
     page.gap();
     let titles = ["severity", "findings", "different", "rule"];
     let mut rows = vec![titles.map(|title| (title.to_owned(), Tone::Faint)).to_vec()];
-    rows.extend(rules.into_iter().map(|((_, severity, id), (findings, different))| {
+    rows.extend(rules.into_iter().map(|((severity, id), (findings, different))| {
         vec![
-            (severity.to_owned(), rank(severity).1),
+            (severity.to_string(), tone(severity)),
             (grouped(findings), Tone::Plain),
             (grouped(different), Tone::Plain),
             (id.to_owned(), Tone::Plain),
@@ -94,9 +95,9 @@ pub(crate) fn write_worst(page: &mut Page, findings: &[FindingEntry], all: bool)
 /// Findings that differ in their objects only, in the order of the first of each.
 pub(crate) fn entries(findings: &[FindingEntry]) -> Vec<Vec<&FindingEntry>> {
     let mut sorted: Vec<&FindingEntry> = findings.iter().collect();
-    sorted.sort_by_key(|finding| rank(finding.severity).0);
+    sorted.sort_by_key(|finding| finding.severity);
     let mut entries: Vec<Vec<&FindingEntry>> = Vec::new();
-    let mut known: BTreeMap<(&str, &str, &str, bool), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(Severity, &str, &str, bool), usize> = BTreeMap::new();
     for finding in sorted {
         let at = *known
             .entry((finding.severity, finding.id, &finding.reason, finding.withheld.is_some()))
@@ -113,7 +114,7 @@ fn write_entry(page: &mut Page, entry: &[&FindingEntry]) {
     page.gap();
     let first = entry[0];
     let id = format!("[{}]", first.id);
-    let severity = (first.severity, rank(first.severity).1);
+    let severity = (first.severity.as_str(), tone(first.severity));
     match entry {
         [only] => page.beside(2, &[severity, (&only.object, Tone::Strong), (&id, Tone::Faint)]),
         many => {
@@ -170,13 +171,14 @@ pub(crate) fn summary(findings: &[FindingEntry]) -> String {
     if findings.is_empty() {
         return "none".to_owned();
     }
-    let mut kinds: Vec<&str> = findings.iter().map(|finding| finding.severity).collect();
-    kinds.sort_by_key(|kind| (rank(kind).0, *kind));
-    kinds.dedup();
-    let of = |kind: &str| {
+    let kinds: BTreeSet<Severity> = findings.iter().map(|finding| finding.severity).collect();
+    let of = |kind: Severity| {
         let number = findings.iter().filter(|finding| finding.severity == kind).count();
         // Only one of the words has a plural.
-        if kind == "warning" { count(number, kind) } else { format!("{} {kind}", grouped(number)) }
+        match kind {
+            Severity::Warning => count(number, kind.as_str()),
+            Severity::Blocking | Severity::Info => format!("{} {kind}", grouped(number)),
+        }
     };
     kinds.into_iter().map(of).collect::<Vec<_>>().join(", ")
 }
@@ -188,7 +190,7 @@ mod tests {
     use super::super::page::{Color, Look};
     use super::*;
 
-    fn finding(severity: &'static str, object: &str, reason: &str) -> FindingEntry {
+    fn finding(severity: Severity, object: &str, reason: &str) -> FindingEntry {
         FindingEntry {
             id: "singleton",
             severity,
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn one_thing_found_of_several_objects_is_one_entry_with_every_remedy() {
-        let all = ["a", "b"].map(|name| finding("warning", name, "1 replica"));
+        let all = ["a", "b"].map(|name| finding(Severity::Warning, name, "1 replica"));
         assert_eq!(
             shown(&all),
             "Findings  2 warnings\n\n  warning  2 objects  [singleton]\n    Deployment shop/a, Deployment shop/b\n    1 replica\n    what to \
@@ -222,17 +224,20 @@ mod tests {
 
     #[test]
     fn thousands_are_told_in_a_few_lines_and_counted() {
-        let alike: Vec<_> = (0..8_000).map(|n| finding("warning", &format!("w{n}"), "1 replica")).collect();
+        let alike: Vec<_> =
+            (0..8_000).map(|n| finding(Severity::Warning, &format!("w{n}"), "1 replica")).collect();
         let text = shown(&alike);
         assert!(text.starts_with("Findings  8,000 warnings\n"), "{text}");
         assert!(text.contains("and 7,988 more") && text.lines().count() < 30, "{text}");
         let mut page = Page::new(Look { width: 90, color: Color::None });
-        let many: Vec<_> = (0..100).map(|n| finding("warning", "w", &format!("{n} replicas"))).collect();
+        let many: Vec<_> =
+            (0..100).map(|n| finding(Severity::Warning, "w", &format!("{n} replicas"))).collect();
         write_worst(&mut page, &many, false);
         let text = page.into_text();
         assert!(text.contains("warning        100        100  singleton"), "{text}");
         assert!(text.contains("and 90 more: --all shows them"), "{text}");
-        let unlike: Vec<_> = (0..100).map(|n| finding("info", "w", &format!("{n} replicas"))).collect();
+        let unlike: Vec<_> =
+            (0..100).map(|n| finding(Severity::Info, "w", &format!("{n} replicas"))).collect();
         let text = shown(&unlike);
         assert!(text.contains("and 90 findings more of [singleton]"), "{text}");
     }

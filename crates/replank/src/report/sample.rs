@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use replank_facts::batch::alerted::Alerted;
 use replank_facts::batch::alerts::Alert;
+use replank_facts::finding::Severity;
 use replank_facts::remedy::blocks;
 use replank_model::object::meta::Key;
 use replank_model::text::Text;
@@ -92,7 +93,7 @@ fn findings() -> Vec<FindingEntry> {
     vec![
         FindingEntry {
             id: "singleton",
-            severity: "warning",
+            severity: Severity::Warning,
             object: "Deployment monitoring/grafana".to_owned(),
             reason: "1 replica and no disruption budget: it is gone from its eviction until its new pod is Ready, \
                      which took up to 41s"
@@ -107,7 +108,7 @@ fn findings() -> Vec<FindingEntry> {
         },
         FindingEntry {
             id: "budget-never-allows",
-            severity: "blocking",
+            severity: Severity::Blocking,
             object: "PodDisruptionBudget shop/redis".to_owned(),
             reason: "minAvailable 1 of 1 pod: no eviction is ever allowed".to_owned(),
             unseen: Vec::new(),

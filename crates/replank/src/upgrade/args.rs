@@ -125,7 +125,7 @@ pub(crate) struct UpgradeWatchArgs {
     #[arg(long, value_name = "SPAN", value_parser = ahead, default_value = "90d")]
     pub(super) within: Span,
 
-    /// Version of the control plane, if neither EKS nor the snapshot shows it.
+    /// Version of the control plane. It overrides what the API server and EKS report, and is needed only if neither does.
     #[arg(long, value_name = "VERSION", value_parser = release)]
     pub(super) from: Option<Release>,
 
@@ -145,7 +145,7 @@ pub(crate) struct UpgradeWatchArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) calendar: Vec<PathBuf>,
 
-    /// Also later dates: without it, those of the next two versions that EKS offers.
+    /// All dates ahead. By default, only those of the next two versions that EKS will offer.
     #[arg(long)]
     pub(super) all: bool,
 
@@ -186,7 +186,7 @@ impl UpgradeWatchArgs {
 /// Additional input about the cluster, and how to upgrade it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WayArgs {
-    /// Version of the control plane, if neither EKS nor the snapshot shows it.
+    /// Version of the control plane. It overrides what the API server and EKS report, and is needed only if neither does.
     #[arg(long, value_name = "VERSION", value_parser = release)]
     pub(crate) from: Option<Release>,
 

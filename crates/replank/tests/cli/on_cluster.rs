@@ -96,19 +96,10 @@ fn end(ground: &Ground, pod: &str, message: &str) {
 }
 
 fn many_seeds_in_a_job(ground: &Ground) {
-    // No node takes the pods: what becomes of them is the test's business.
-    for number in 1..=3 {
-        ground.merge(&format!("/api/v1/nodes/node-{number}"), &json!({"spec": {"unschedulable": true}}));
-    }
+    let (child, job) = begun(ground);
+    let name = job["metadata"]["name"].as_str().expect("a name").to_owned();
     let file = ground.kubeconfig().to_str().expect("it is text").to_owned();
     let applied = [&ASKED[..], &ON_CLUSTER, &["--apply", "--kubeconfig", &file]].concat();
-    let child =
-        command(&applied).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be run");
-    ground.wait("the Job is there", |ground| {
-        ground.get(JOBS)["items"].as_array().is_some_and(|all| all.len() == 1)
-    });
-    let job = ground.get(JOBS)["items"][0].clone();
-    let name = job["metadata"]["name"].as_str().expect("a name").to_owned();
     let printed = manifests();
     let (same, maps) = printed.split_last().expect("there is a Job");
     assert_eq!(same["metadata"]["name"], job["metadata"]["name"], "the printed one is the same");
@@ -116,7 +107,6 @@ fn many_seeds_in_a_job(ground: &Ground) {
     assert_eq!(template["args"], same["spec"]["template"]["spec"]["containers"][0]["args"]);
     let folder = unpacked(maps, ground.folder.join("files"));
 
-    ground.wait("its pods are there", |ground| pods(ground, &name).len() == 3);
     for (index, pod) in pods(ground, &name) {
         let message = part(&job, &folder, index);
         assert!(message.len() < 4_096, "{}", message.len());
@@ -155,7 +145,7 @@ fn many_seeds_in_a_job(ground: &Ground) {
     );
 }
 
-/// Begins a Job whose pods no node takes, and returns the command that follows it, and the Job, once its pods are there.
+/// Begins a Job whose pods no node takes, as what becomes of them is the test's business, and returns the command that follows it, and the Job, once its pods are there.
 fn begun(ground: &Ground) -> (Child, Value) {
     for number in 1..=3 {
         ground.merge(&format!("/api/v1/nodes/node-{number}"), &json!({"spec": {"unschedulable": true}}));

@@ -6,7 +6,7 @@ use super::super::finding::{Finding, ObjectName, Rule, Severity};
 use super::super::survey::{Subject, Survey};
 use super::change::waited_for;
 use replank_facts::batch::past;
-use replank_facts::batch::rerun::{self, Rerun};
+use replank_facts::batch::rerun;
 use replank_facts::budget::uncounted;
 use replank_facts::plan::OnDeadline;
 
@@ -44,7 +44,7 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         let is_short = survey.terms.batch.wait < left.unwrap_or(Span::ZERO);
         let blocks = is_short && survey.terms.batch.on_deadline == OnDeadline::Pause;
         // What must not be run again has such a budget on purpose.
-        let is_wanted = subjects.iter().all(|subject| counts_as_unsafe(subject));
+        let is_wanted = subjects.iter().all(|subject| rerun::is_unsafe(&subject.pod));
         findings.push(Finding {
             rule: Rule::PdbWaitsForBatch,
             severity: match (blocks, is_wanted) {
@@ -64,14 +64,6 @@ pub(super) fn find(survey: &Survey<'_>) -> Vec<Finding> {
         });
     }
     findings
-}
-
-/// Whether the author declares that it must not be run again. What cannot be read counts as that.
-fn counts_as_unsafe(subject: &Subject) -> bool {
-    match rerun::declared(&subject.pod) {
-        Some(Ok(Rerun::Unsafe) | Err(_)) => true,
-        Some(Ok(Rerun::Safe)) | None => false,
-    }
 }
 
 #[cfg(test)]

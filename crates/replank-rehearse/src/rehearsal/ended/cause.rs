@@ -99,7 +99,9 @@ impl EndedBy {
             Self::Scheduler => Some(
                 "give it a priority at least as high as that of the pods that preempt it (priorityClassName)",
             ),
-            Self::Taint => Some("tolerate the taint, without tolerationSeconds"),
+            Self::Taint => Some(
+                "tolerate the taint, without tolerationSeconds; if the node was lost (node.kubernetes.io/unreachable or not-ready), no setting keeps the pod",
+            ),
             Self::NodeGone | Self::Deletion => None,
         }
     }

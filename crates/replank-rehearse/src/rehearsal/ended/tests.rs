@@ -1,5 +1,6 @@
 //! What ended batch pods, what became of their work, and what is found of it.
 
+use replank_facts::finding::Severity;
 use replank_model::delta::Delta;
 use serde_json::{Value, json};
 
@@ -85,7 +86,10 @@ fn ended_by_others(mut pods: Vec<Value>, job_fails: bool, annotation: Option<&st
 fn work_that_fails_because_somebody_ends_its_pod_is_found() {
     let found = ended_by_others(vec![pod("a", "Job", "batch/v1"), pod("b", "Job", "batch/v1")], true, None);
     let [found] = found.as_slice() else { panic!("{found:?}") };
-    assert_eq!((found.id, found.severity, found.object.as_str()), ("batch-failed", "warning", "Job ml/own"));
+    assert_eq!(
+        (found.id, found.severity, found.object.as_str()),
+        ("batch-failed", Severity::Warning, "Job ml/own")
+    );
     assert_eq!(
         found.reason,
         "failed in the rehearsal: something other than the run deleted pod ml/a (and 1 more); nothing in the snapshot says who is alerted"

@@ -306,7 +306,7 @@ fn page(
         return Err(Failure {
             exit: Exit::Incomplete,
             ..Failure::usage_message(format!(
-                "the rehearsal with seed {seed} differs from the pod's (trace {} here, {} there): the image holds another version of replank",
+                "the rehearsal with seed {seed} differs from the pod's (trace {} here, {} there): the image probably holds another version of replank",
                 result.trace_hash,
                 worst.trace_hash()
             ))

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use replank_facts::finding::Severity;
 use replank_model::time::Span;
 use replank_rehearse::{FindingEntry, RehearsalResult, Verdict, WorkloadFigures};
 
@@ -196,7 +197,7 @@ fn are(number: usize, noun: &str) -> String {
 
 /// Whether a person has to do something about it beforehand.
 fn is_serious(finding: &FindingEntry) -> bool {
-    matches!(finding.severity, "blocking" | "warning")
+    finding.severity <= Severity::Warning
 }
 
 pub(super) fn risks(result: &RehearsalResult) -> String {
@@ -239,7 +240,7 @@ pub(super) fn before(result: &RehearsalResult) -> String {
     let entries = findings::entries(&result.findings);
     let mut text = String::new();
     for entry in entries.iter().filter(|entry| is_serious(entry[0])) {
-        let must = if entry[0].severity == "blocking" { "must" } else { "should" };
+        let must = if entry[0].severity == Severity::Blocking { "must" } else { "should" };
         text.push_str(&format!("- [ ] {must}: {} (`{}`)\n", objects(entry), entry[0].id));
         let mut remedies: Vec<String> = entry.iter().map(|finding| finding.to_do()).collect();
         remedies.dedup();

@@ -17,6 +17,7 @@ mod exit;
 mod explain;
 mod failure;
 mod github;
+mod given_plan;
 mod handle;
 mod hpa;
 mod interrupt;

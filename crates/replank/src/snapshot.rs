@@ -23,6 +23,7 @@ use replank_model::view::View;
 use replank_sim::{Assumption, Source as AssumedBy};
 
 use crate::failure::Failure;
+use crate::given_plan;
 use crate::live::{self, LiveArgs};
 use crate::printer::Printer;
 use crate::report::words::{count, grouped};
@@ -247,7 +248,9 @@ fn load(
     printer: &mut Printer,
 ) -> Result<Snapshot, Failure> {
     let mut reader = Reader::default();
+    let files = given_plan::files(&sources);
     let mut snapshot = Snapshot::load_with(sources, options, &mut reader).map_err(Failure::usage)?;
+    given_plan::refuse(&snapshot, &files)?;
     reader.settle(&mut snapshot.objects);
     tell(&snapshot, moment, printer);
     if args.strict && snapshot.summary.losses > 0 {

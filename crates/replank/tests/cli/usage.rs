@@ -64,6 +64,34 @@ fn a_snapshot_without_a_moment() {
 }
 
 #[test]
+fn a_plan_without_its_flag() {
+    let plan = plan("in-place.yaml", "groups: [web]");
+    insta::assert_snapshot!(error(&["rehearse", &plan]));
+    for arguments in [
+        ["check", &plan, "--now", "2026-11-20T09:52:00Z"].as_slice(),
+        &["leftover", &plan],
+        // Beside a snapshot it would be passed over without a word.
+        &["check", SNAPSHOT, &plan],
+    ] {
+        let told = error(arguments);
+        assert!(told.contains("in-place.yaml is a plan (NodeRoll test), not a snapshot"), "{told}");
+        assert!(told.contains("in-place.yaml (check takes -f, too)"), "{told}");
+    }
+}
+
+#[test]
+fn a_plan_in_the_directory_of_a_snapshot_is_left_aside() {
+    assert!(super::common::root().join("examples/job-site/plan.yaml").exists());
+    let ran = replank(&["check", "examples/job-site"]);
+    assert!(ran.code != Some(2), "{ran:?}");
+    let told = error(&["rehearse", "examples/job-site"]);
+    assert!(
+        told.contains("the snapshot holds the NodeRoll job-site-to-1-36: pass its file with -f"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_plan_with_typos() {
     let plan = plan("typos.yaml", "group: [web], budget: {sugre: 2}, pace: {betweenNodes: 30}");
     insta::assert_snapshot!(error(&["rehearse", SNAPSHOT, "-f", &plan]));

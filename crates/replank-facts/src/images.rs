@@ -257,7 +257,7 @@ pub struct BadLine {
     pub flaw: String,
 }
 
-/// Reads a list: on each line an image (`ami-…`, `1.36.2-20260714`, `v20260714`) and why; `#` begins a comment.
+/// Reads a list: on each line an image (`ami-…`, `1.36.2-20260714`, `v20260714`) and why. A line that begins with `#` is a comment; a reason may begin with it, too.
 ///
 /// # Errors
 /// The first line that is of another form.
@@ -269,15 +269,18 @@ pub fn read(text: &str) -> Result<Vec<BadImage>, BadLine> {
             continue;
         }
         let wrong = |flaw: String| BadLine { number: at + 1, flaw };
-        let (word, reason) = line
-            .split_once(char::is_whitespace)
-            .ok_or_else(|| wrong(format!("{line:?} has no reason: write why after it")))?;
+        let (word, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        // Who writes the reason as a comment means it all the same; within it, `#` is part of a ticket's number.
+        let reason = reason.trim_start().trim_start_matches('#').trim();
+        if reason.is_empty() {
+            return Err(wrong(format!("{word:?} has no reason: write why after it")));
+        }
         let which = word.parse().map_err(|NotImage| {
             wrong(format!(
                 "{word:?} is no image: write ami-…, a release version such as 1.36.2-20260714, or the day of a release such as v20260714"
             ))
         })?;
-        all.push(BadImage { which, reason: reason.trim().to_owned() });
+        all.push(BadImage { which, reason: reason.to_owned() });
     }
     Ok(all)
 }
@@ -395,6 +398,14 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .starts_with("line 2: \"1.35-20260714\" is no image")
+        );
+        let commented =
+            read("ami-1  # bad\nami-2 hangs, see #17\nami-3 ##  slow # from time to time\n").expect("right");
+        let reasons: Vec<&str> = commented.iter().map(|bad| &*bad.reason).collect();
+        assert_eq!(reasons, ["bad", "hangs, see #17", "slow # from time to time"]);
+        assert_eq!(
+            read("ami-1 no\nami-2 #").unwrap_err().to_string(),
+            "line 2: \"ami-2\" has no reason: write why after it"
         );
         for word in ["v20261301", "1.35.6-2026071", "1.35.6-20260714-x", "x", ""] {
             assert_eq!(word.parse::<Which>(), Err(NotImage), "{word}");

@@ -100,7 +100,7 @@ pub struct Figures {
     pub took: Span,
     /// Nodes.
     pub nodes: NodeFigures,
-    /// Pods that were evicted.
+    /// Pods that were evicted, but batch pods.
     pub moved: usize,
     /// Evictions that were refused.
     pub evictions_refused: usize,
@@ -148,7 +148,7 @@ impl Figures {
         Self {
             took: over - result.start,
             nodes: result.nodes,
-            moved: granted,
+            moved: result.pods.moved,
             evictions_refused: result.evictions.len() - granted,
             evictions: result.evictions,
             batch_killed: rehearsal.batch_ended(),

@@ -275,12 +275,14 @@ impl Recorder {
     }
 
     fn note_moved(&mut self, pod: &Pod, workload: Option<u32>) {
-        self.pods.moved += 1;
-        self.batch_killed += usize::from(ends_by_itself(pod) && !pod.is_terminal());
+        // A batch pod goes on nowhere else: at best its work begins again.
+        let is_batch = ends_by_itself(pod);
+        self.pods.moved += usize::from(!is_batch);
+        self.batch_killed += usize::from(is_batch && !pod.is_terminal());
         let Some(workload) = workload else { return };
         let count = &mut self.served.at_mut(workload).count;
         let made_since = pod.meta.creation_timestamp >= self.start;
-        self.pods.moved_more_than_once += usize::from(count.moved && made_since);
+        self.pods.moved_more_than_once += usize::from(!is_batch && count.moved && made_since);
         count.moved = true;
     }
 

@@ -220,7 +220,7 @@ pub struct NodeFigures {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodFigures {
-    /// Pods that were evicted.
+    /// Pods that were evicted, but batch pods: those are among the figures of batch work.
     pub moved: usize,
     /// Evictions of pods that had been made in place of an evicted one.
     pub moved_more_than_once: usize,

@@ -33,7 +33,7 @@ const ROWS: &[Row] = &[
         (format!("{} of {}", nodes.replaced, nodes.total), tone)
     }),
     ("most extra nodes", |figures| plain(figures.nodes.surge_max.to_string())),
-    ("pods evicted", |figures| plain(grouped(figures.moved))),
+    ("pods moved", |figures| plain(grouped(figures.moved))),
     ("evictions refused", |figures| plain(grouped(figures.evictions_refused))),
     ("batch pods killed", |figures| number(figures.batch_killed)),
     ("lowest availability", |figures| {

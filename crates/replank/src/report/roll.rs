@@ -89,9 +89,10 @@ fn stages(page: &mut Page, stages: &[StageEntry]) {
 
 fn pods(result: &RehearsalResult) -> String {
     let pods = &result.pods;
-    let again = match pods.moved_more_than_once {
-        0 => "none more than once".to_owned(),
-        number => format!("{} more than once", grouped(number)),
+    let moved = match (pods.moved, pods.moved_more_than_once) {
+        (0, _) => "none moved".to_owned(),
+        (moved, 0) => format!("{} moved, none more than once", grouped(moved)),
+        (moved, again) => format!("{} moved, {} more than once", grouped(moved), grouped(again)),
     };
     let refused = match pods.evictions_refused {
         0 => "no eviction refused".to_owned(),
@@ -105,7 +106,7 @@ fn pods(result: &RehearsalResult) -> String {
         0 => String::new(),
         number => format!("; {} preempted by pods of higher priority", grouped(number)),
     };
-    format!("{} moved, {again}; {refused}; {homeless}{preempted}", grouped(pods.moved))
+    format!("{moved}; {refused}; {homeless}{preempted}")
 }
 
 fn budgets(page: &mut Page, budgets: &[BudgetFigures]) {

@@ -69,8 +69,21 @@ pub(super) fn causes(view: &View, blocking: &[Waiting], findings: &[FindingEntry
             }
         })
         .collect();
-    causes.sort_by_key(|cause| (usize::MAX - cause.nodes.len(), cause.object.clone()));
+    // That the run was halted explains why the others are left.
+    let run = Subject::Run.to_string();
+    causes.sort_by_key(|cause| (cause.object != run, usize::MAX - cause.nodes.len(), cause.object.clone()));
     causes
+}
+
+/// The order of what waits is that of the causes it belongs to: a list of the one tells the same first as a list of the other.
+pub(super) fn in_order<'w>(view: &View, causes: &[Cause], waiting: &[&'w Waiting]) -> Vec<&'w Waiting> {
+    let place = |waiting: &Waiting| {
+        let (kind, object) = (waiting.on.kind(), object_of(view, waiting));
+        causes.iter().position(|cause| cause.kind == kind && cause.object == object).unwrap_or(causes.len())
+    };
+    let mut all = waiting.to_vec();
+    all.sort_by_cached_key(|waiting| place(waiting));
+    all
 }
 
 /// Whether a blocked run went as far as the plan lets it: some nodes are replaced, and what is left is kept by what is on it. Where capacity, a
@@ -331,6 +344,35 @@ mod tests {
         let object = ObjectName::new(kind, key);
         let finding = Finding { rule: (), severity, object, reason: "why".to_owned(), remedy: "look".into() };
         FindingEntry::untried(id, &finding)
+    }
+
+    #[test]
+    fn what_blocks_is_told_in_one_order_and_that_the_run_was_halted_first() {
+        let (view, unhealthy) = (View::default(), |why: RunEnd| waiting(Subject::Run, why));
+        let on_node = |name: &str| waiting(Subject::Node(name.into()), RollWait::NoInstance);
+        let all = [
+            on_node("a"),
+            by_budget("a"),
+            on_node("b"),
+            by_budget("b"),
+            unhealthy(RunEnd::Deadline { at: Time::from_millis(0) }),
+        ];
+        let causes = causes(&view, &all, &[]);
+        let of_causes: Vec<&str> = causes.iter().map(|cause| &*cause.object).collect();
+        assert_eq!(of_causes, ["run", "Node a", "Node b", "PodDisruptionBudget shop/web"]);
+        let told: Vec<String> = in_order(&view, &causes, &all.iter().collect::<Vec<_>>())
+            .into_iter()
+            .map(|waiting| waiting.what.to_string())
+            .collect();
+        assert_eq!(told, ["run", "node a", "node b", "pod shop/a", "pod shop/b"]);
+        // What no cause tells of comes last.
+        let of_one = causes_without(&causes, "Node a");
+        let told = in_order(&view, &of_one, &[&all[0], &all[2]]);
+        assert_eq!(told, [&all[2], &all[0]]);
+    }
+
+    fn causes_without(causes: &[Cause], object: &str) -> Vec<Cause> {
+        causes.iter().filter(|cause| cause.object != object).cloned().collect()
     }
 
     #[test]

@@ -19,14 +19,14 @@ use super::holders;
 use super::outages;
 use super::recorder::Recorder;
 use super::result::{
-    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Ending, NodeFigures, RESULT_VERSION,
+    AssumptionEntry, BatchFigures, Blocker, BudgetFigures, Cause, Ending, NodeFigures, RESULT_VERSION,
     RehearsalResult, Verdict, WorkloadFigures,
 };
 use super::served::One;
 use super::standing;
 use super::{Rehearsal, Stop};
 use crate::finding_entry::FindingEntry;
-use replank_sim::{Assumption, Source, Workload};
+use replank_sim::{Assumption, Source, Workload, World};
 
 pub(super) fn result(
     rehearsal: &Rehearsal,
@@ -38,11 +38,6 @@ pub(super) fn result(
     let world = &rehearsal.world;
     let rollback =
         matches!(world.end(), Some(End::RolledBack(_))).then(|| rehearsal.before.compare(world.view()));
-    let mut blockers = blockers(world.end(), stop, world.now());
-    if let Some(runaway) = &rehearsal.runaway {
-        blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
-    }
-    blockers.extend(rollback.iter().flat_map(not_back));
     let mut causes = causes::causes(world.view(), blocking(world.end()), &findings);
     outages::find(world.view(), notes, world.now(), &mut findings);
     notes.preempted.find(&mut findings);
@@ -70,7 +65,12 @@ pub(super) fn result(
     if total == 0 {
         standing::find(world, &mut findings);
     }
-    blockers.extend(standing.into_iter().chain(refused));
+    let mut blockers = blockers(world, &causes, stop);
+    if let Some(runaway) = &rehearsal.runaway {
+        blockers.insert(0, Blocker { what: runaway.what.clone(), reason: runaway.reason.clone() });
+    }
+    let not_back = rollback.iter().flat_map(not_back);
+    blockers.extend(not_back.chain(standing).chain(refused));
     RehearsalResult {
         version: RESULT_VERSION,
         verdict,
@@ -157,7 +157,9 @@ fn was_wanted(why: &[Waiting]) -> bool {
     why.iter().any(|waiting| matches!(waiting.on, WaitingOn::RunEnd(RunEnd::Undone { .. })))
 }
 
-fn blockers(end: Option<&End>, stop: Stop, now: Time) -> Vec<Blocker> {
+/// What blocks, in the order of its causes: a page tells those.
+fn blockers(world: &World, causes: &[Cause], stop: Stop) -> Vec<Blocker> {
+    let (end, now) = (world.end(), world.now());
     let why = match stop {
         Stop::Ended => None,
         Stop::RanAway => Some(format!("stopped at {now}: it would not end")),
@@ -168,10 +170,10 @@ fn blockers(end: Option<&End>, stop: Stop, now: Time) -> Vec<Blocker> {
     let mut all: Vec<Blocker> =
         why.into_iter().map(|reason| Blocker { what: "rehearsal".into(), reason }).collect();
     // What keeps something comes before what follows from it.
-    let (causes, ends): (Vec<_>, Vec<_>) =
+    let (kept, ends): (Vec<_>, Vec<_>) =
         blocking(end).iter().partition(|waiting| causes::keeps_something(waiting));
     all.extend(
-        causes
+        causes::in_order(world.view(), causes, &kept)
             .into_iter()
             .chain(ends)
             .map(|entry| Blocker { what: entry.what.to_string(), reason: entry.on.reason().to_string() }),

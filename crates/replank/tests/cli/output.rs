@@ -101,6 +101,20 @@ fn what_cannot_end_is_blocked_and_says_by_what() {
 }
 
 #[test]
+fn text_and_page_tell_what_blocks_in_the_same_order() {
+    let page = scratch("what-blocks.html", "");
+    let [cluster, plan, script] =
+        ["cluster.yaml", "plan.yaml", "restarts.txt"].map(|name| format!("examples/questions/image/{name}"));
+    let ran = replank(&["rehearse", &cluster, "-f", &plan, "--script", &script, "--html", &page]);
+    let page = std::fs::read_to_string(&page).expect("it was written");
+    for (told, from) in [(&ran.stdout, "Blocked by:"), (&page, "What blocks")] {
+        let (_, told) = told.split_once(from).expect("it is blocked");
+        let place = |what: &str| told.find(what).unwrap_or_else(|| panic!("{what} is told: {told}"));
+        assert!(place("un halted at") < place(" shop/cart"), "{told}");
+    }
+}
+
+#[test]
 fn a_plan_for_nodes_that_are_new_already_passes_at_once() {
     let plan = plan("nothing-to-do.yaml", "groups: [web], kubeletVersion: \"<1.30\"");
     let result = replank(&["rehearse", SNAPSHOT, "-f", &plan, "-o", "json"]).json();

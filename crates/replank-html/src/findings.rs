@@ -93,8 +93,7 @@ fn write_entry(entry: &[&Finding], out: &mut Markup) {
         let unseen = format!("Not seen, and it rests on it: {}.", unseen.join("; "));
         out.leaf("p", &[("class", "quiet")], &unseen);
     }
-    let is_advice = matches!(finding.proof, Proof::Advice | Proof::Withheld);
-    remedies(entry, if is_advice { "remedy advice" } else { "remedy" }, out);
+    remedies(entry, out);
     let withheld = finding.withheld.as_deref().map_or_else(String::new, |why| format!(": {why}"));
     let proof = proof(entry);
     out.leaf("p", &[("class", "quiet")], &format!("{proof}{withheld}. Rule {}.", finding.id));
@@ -152,10 +151,10 @@ fn proof(entry: &[&Finding]) -> &'static str {
     }
 }
 
-fn remedies(entry: &[&Finding], class: &str, out: &mut Markup) {
+fn remedies(entry: &[&Finding], out: &mut Markup) {
     let (first, rest) = entry.split_at(entry.len().min(OBJECTS_MAX));
     let shown = blocks(first);
-    shown.iter().for_each(|block| write_block(class, block, out));
+    shown.iter().for_each(|block| write_block(block, out));
     let (more, beyond) = rest.split_at(rest.len().min(REMEDIES_MAX));
     let others: Vec<Block> = blocks(more).into_iter().filter(|block| !shown.contains(block)).collect();
     if others.iter().all(|block| block.sort == Sort::Lead) {
@@ -164,7 +163,7 @@ fn remedies(entry: &[&Finding], class: &str, out: &mut Markup) {
     out.raw("<details class=\"named\"><summary>");
     out.text(&format!("What to do for the other {}", grouped(rest.len())));
     out.raw("</summary>");
-    others.iter().for_each(|block| write_block(class, block, out));
+    others.iter().for_each(|block| write_block(block, out));
     beyond_json(beyond.len(), out);
     out.raw("</details>");
 }
@@ -199,20 +198,32 @@ fn blocks(findings: &[&Finding]) -> Vec<Block> {
     all
 }
 
-/// Text to copy. Without the script a click into it selects all of it.
-fn write_block(class: &str, block: &Block, out: &mut Markup) {
-    let class = match block.sort {
-        Sort::Lead => {
-            out.leaf("p", &[("class", "lead")], &capital(&block.text));
-            return;
+/// What is pasted can be copied: without the script a click into it selects all of it. What is to be read is plain text.
+fn write_block(block: &Block, out: &mut Markup) {
+    match block.sort {
+        Sort::Lead => out.leaf("p", &[("class", "lead")], &capital(&block.text)),
+        Sort::Words => out.leaf("p", &[("class", "words")], &block.text),
+        Sort::Command | Sort::Yaml | Sort::Hcl => {
+            out.raw("<div class=\"remedy\"><button type=\"button\" class=\"copy\" hidden>Copy</button><pre>");
+            match block.sort {
+                Sort::Command => write_command(&block.text, out),
+                Sort::Lead | Sort::Words | Sort::Yaml | Sort::Hcl => out.text(&block.text),
+            }
+            out.raw("</pre></div>");
         }
-        Sort::Words => class,
-        Sort::Command | Sort::Yaml | Sort::Hcl => "remedy",
-    };
-    out.open("div", &[("class", class)]);
-    out.raw("<button type=\"button\" class=\"copy\" hidden>Copy</button>");
-    out.leaf("pre", &[], &block.text);
-    out.raw("</div>");
+    }
+}
+
+/// A command whose lines break between its words only: an option torn after its hyphens is read as two. What is copied is the same text.
+fn write_command(text: &str, out: &mut Markup) {
+    for piece in text.split_inclusive([' ', '\n']) {
+        let word = piece.trim_end_matches([' ', '\n']);
+        match word.contains(['-', '/']) {
+            true => out.leaf("span", &[], word),
+            false => out.text(word),
+        }
+        out.text(&piece[word.len()..]);
+    }
 }
 
 /// One line each.

@@ -208,11 +208,12 @@ fn what_is_found_of_many_objects_in_the_same_words_is_one_entry() {
     assert!(page.contains("0 blocking, 309 warnings, 0 for information"));
     // Their commands are copied together.
     assert_eq!(page.matches("class=\"copy\"").count(), 2);
+    let copied = page.replace("<span>", "").replace("</span>", "");
     assert!(
-        page.contains("kubectl scale deployment/w0 --replicas=2\nkubectl scale deployment/w1 --replicas=2")
+        copied.contains("kubectl scale deployment/w0 --replicas=2\nkubectl scale deployment/w1 --replicas=2")
     );
-    assert!(page.contains("What to do for the other 297") && page.contains("deployment/w211 "));
-    assert!(page.contains("and 97 more: the JSON has them all") && !page.contains("deployment/w212 "));
+    assert!(copied.contains("What to do for the other 297") && copied.contains("deployment/w211 "));
+    assert!(page.contains("and 97 more: the JSON has them all") && !copied.contains("deployment/w212 "));
     let unlike: Vec<Value> = (0..30).map(|number| finding(number, &format!("{number} replicas"))).collect();
     let page = with(&json!(unlike));
     assert_eq!(page.matches("<article").count(), 10);
@@ -242,9 +243,30 @@ fn what_goes_to_a_shell_and_what_goes_to_a_file_are_copied_apart() {
         "{page}"
     );
     assert!(page.contains("hidden>Copy</button><pre>- patch: &#39;{}&#39;</pre>"), "{page}");
-    // A document of before has the text alone.
+    // A document of before has the text alone, words and commands in one.
     finding.as_object_mut().expect("an object").remove("remedyBlocks");
-    assert_eq!(with(&json!([finding])).matches("class=\"copy\"").count(), 1);
+    assert_eq!(with(&json!([finding])).matches("class=\"copy\"").count(), 0);
+}
+
+#[test]
+fn only_what_can_be_pasted_is_copied_and_no_line_breaks_inside_an_option() {
+    let finding = |sort: &str, text: &str| {
+        json!([{"id": "local-storage", "severity": "warning", "object": "Pod shop/cart", "reason": "why", "remedy": text,
+                "remedyBlocks": [{"sort": sort, "text": text}], "proof": "advice"}])
+    };
+    let page = with(&finding("words", "set localStorage: refuse in the plan"));
+    assert!(page.contains("<p class=\"words\">set localStorage: refuse in the plan</p>"), "{page}");
+    assert_eq!(page.matches("class=\"copy\"").count(), 0);
+    let command = "kubectl -n shop create pdb cart --selector=app=cart\nkubectl get pods";
+    let page = with(&finding("command", command));
+    let written =
+        "kubectl <span>-n</span> shop create pdb cart <span>--selector=app=cart</span>\nkubectl get pods";
+    assert!(page.contains(&format!("hidden>Copy</button><pre>{written}</pre>")), "{page}");
+    assert_eq!(written.replace("<span>", "").replace("</span>", ""), command);
+    assert!(
+        page.contains("pre span { display: inline-block; max-width: 100%; word-break: break-all; }"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! written at all: the page is what a file or a test gets. Times in text are shown by the clock that was asked for, before widths are counted;
 //! what is to be pasted stays as it is.
 
+use std::collections::BTreeSet;
+
 use anstyle::{AnsiColor, Style};
 
 use crate::zone::times;
@@ -196,7 +198,8 @@ impl Page {
         self.line(&line);
     }
 
-    /// A table, indented by two. Of a row too wide for the page, the first column is cut, unless the page has whole cells.
+    /// A table, indented by two. Of a row too wide for the page, the first column is cut, unless the page has whole cells; where rows would look alike then, what
+    /// does not fit stands on a line above the rest of its row.
     pub(crate) fn table(&mut self, leans: &[Lean], rows: &[Vec<Cell>]) {
         let width = |row: &Vec<Cell>, column: usize| {
             row.get(column).map_or(0, |(text, _)| times(text).chars().count())
@@ -213,9 +216,21 @@ impl Page {
             const LEAST: usize = 12;
             widths[0] = widths[0].saturating_sub(beyond).max(LEAST);
         }
+        let is_told_apart = {
+            let names = rows.iter().filter_map(|row| Some(times(&row.first()?.0).into_owned()));
+            let names: BTreeSet<String> = names.collect();
+            let shown: BTreeSet<String> = names.iter().map(|name| cut(name, widths[0])).collect();
+            shown.len() == names.len()
+        };
         for row in rows {
             let mut line = String::from("  ");
+            let is_above = !is_told_apart && width(row, 0) > widths[0];
+            if let Some((name, tone)) = row.first().filter(|_| is_above) {
+                let name = self.paint(&times(name), *tone);
+                self.line(&format!("  {name}"));
+            }
             for (column, (text, tone)) in row.iter().enumerate() {
+                let text = if is_above && column == 0 { "" } else { text };
                 let text = cut(&times(text), widths[column]);
                 let pad = " ".repeat(widths[column] - text.chars().count());
                 let text = self.paint(&text, *tone);
@@ -290,6 +305,23 @@ mod tests {
         let mut page = Page::new(NARROW).with_whole_cells();
         page.table(&[Lean::Left, Lean::Right], &[row("a-name-that-is-far-too-long", "1")]);
         assert_eq!(page.into_text(), "  a-name-that-is-far-too-long  1\n");
+    }
+
+    #[test]
+    fn names_that_would_look_alike_are_told_in_full() {
+        let mut page = Page::new(NARROW);
+        let row =
+            |name: &str, number: &str| vec![(name.to_owned(), Tone::Plain), (number.to_owned(), Tone::Bad)];
+        let rows = [
+            row("Deployment argo/workflow", "1 of 3"),
+            row("Deployment argo/server", "2"),
+            row("verdict", "3"),
+        ];
+        page.table(&[Lean::Left, Lean::Right], &rows);
+        assert_eq!(
+            page.into_text(),
+            "  Deployment argo/workflow\n                  1 of 3\n  Deployment argo/server\n                       2\n  verdict              3\n"
+        );
     }
 
     #[test]
